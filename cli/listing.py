@@ -4,14 +4,13 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Literal
 
 import click
 from pydantic import BaseModel
 
-from cli.console.event_text import short_name
-from cli.console.sanitize import one_line, printable
+from cli.formats import as_is, format_time
+from cli.sanitize import one_line, printable
 
 JsonObject = dict[str, Any]
 WIDE_LEAST = 16
@@ -19,17 +18,12 @@ GAP = 3
 Show = Callable[[Any], str]
 
 
-def as_is(value: Any) -> str:
-    """Show a value as text, None as nothing."""
-    return "" if value is None else str(value)
-
-
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column: a heading, the row's key, and how its value is shown.
 
-    A `wide` column takes the room that the others leave and is cut to it. `spare` ones are left
-    out of a table that is too narrow for them, the highest number first; 0 stays.
+    A `wide` column takes the width that the others leave, and is cut to it. Columns with a `spare`
+    number are left out of a table that is too narrow for them, the highest number first.
     """
 
     heading: str
@@ -149,57 +143,9 @@ def print_record(record: JsonObject, *, as_json: bool) -> None:
     shown = {key: value for key, value in record.items() if value not in (None, "", [], {})}
     width = max(map(len, shown), default=0)
     for key, value in shown.items():
-        told = clock_time(value) if key.endswith("_at") else as_is(value)
+        told = format_time(value) if key.endswith("_at") else as_is(value)
         click.echo(f"{key.replace('_', ' ').ljust(width)}  {_indented(told, width + 2)}")
 
 
 def _indented(text: str, by: int) -> str:
     return printable(text).strip().replace("\n", "\n" + " " * by)
-
-
-def clock_time(value: Any) -> str:
-    """Show an epoch time as local time, with the date if it is not today's."""
-    if not isinstance(value, int | float) or not value:
-        return ""
-    when = datetime.fromtimestamp(value)
-    form = "%H:%M:%S" if when.date() == datetime.now().date() else "%Y-%m-%d %H:%M:%S"
-    return when.strftime(form)
-
-
-def state_word(value: Any) -> str:
-    """Show a process's state; a pause before its next start in two words."""
-    return "backing off" if value == "backing_off" else as_is(value)
-
-
-def size(value: Any) -> str:
-    """Show bytes in the unit that fits."""
-    if not isinstance(value, int | float):
-        return ""
-    amount = float(value)
-    for unit in ("B", "KB", "MB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}" if amount >= 10 or unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} GB"
-
-
-def count(value: Any) -> str:
-    """Show a number with its thousands apart; zero as nothing."""
-    return f"{int(value):,}" if isinstance(value, int | float) and value else ""
-
-
-def money(value: Any) -> str:
-    """Show dollars; an unknown price as nothing."""
-    if not isinstance(value, int | float):
-        return ""
-    return f"${value:,.4f}" if 0 < abs(value) < 1 else f"${value:,.2f}"
-
-
-def percent(value: Any) -> str:
-    """Show a share of a processor."""
-    return f"{value:.0f}%" if isinstance(value, int | float) and value else ""
-
-
-def entity_name(value: Any) -> str:
-    """Show an address or id as people call it."""
-    return short_name(str(value).rpartition("/")[2]) if value else ""

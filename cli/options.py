@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from agiraph.core.errors import InvalidInput
-from agiraph.http.api.errors import GatewayAway
+from agiraph.http.api.base import GatewayAway
 from agiraph.storage.home import HOME_VARIABLE, default_home
 
 if TYPE_CHECKING:

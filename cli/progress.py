@@ -7,8 +7,8 @@ from agiraph.core.ids import HUMAN_NAME
 from agiraph.core.models import Event
 from agiraph.core.turns import Usage
 from cli.console.event_text import EventLine, EventNarrator, text_of
-from cli.console.sanitize import one_line
-from cli.listing import money
+from cli.formats import format_seconds, format_usage
+from cli.sanitize import one_line
 
 MESSAGE_LIMIT: Final = 200
 # Calls that another line tells better: the message, the node, the worker, the question itself.
@@ -40,7 +40,7 @@ class RunProgress:
 
     def see(self, event: Event) -> EventLine | None:
         """Take in one event; return the line to show for it, if any."""
-        line = self.narrator.tell_if_major(event)
+        line = self.narrator.describe_if_major(event)
         self._count(event)
         self._follow_work(event)
         if line is None or event.type == "human.question":
@@ -72,7 +72,7 @@ class RunProgress:
     def status(self, seconds: float) -> str:
         """Return how things stand, in one line."""
         who = ", ".join(self.working.values()) or "the coordinator thinks"
-        return f"{told_seconds(seconds)} · {told_usage(self.usage)} · {who}"
+        return f"{format_seconds(seconds)} · {format_usage(self.usage)} · {who}"
 
 
 def _is_for_the_human(event: Event) -> bool:
@@ -83,18 +83,3 @@ def _is_for_the_human(event: Event) -> bool:
 
 def _shortened(line: EventLine) -> EventLine:
     return EventLine(line.who, one_line(line.text, MESSAGE_LIMIT), line.tone)
-
-
-def told_seconds(seconds: float) -> str:
-    """Return a length of time for people."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
-
-
-def told_usage(usage: Usage) -> str:
-    """Return tokens and, where the price is known, money."""
-    tokens = f"{usage.tokens:,} tokens"
-    return tokens if usage.cost_usd is None else f"{tokens} · {money(usage.cost_usd)}"

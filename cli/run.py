@@ -23,8 +23,8 @@ from agiraph.http.api import (
     StartRunRequest,
 )
 from agiraph.storage.home import Home
-from cli.console.sanitize import printable
 from cli.exits import DONE, FAILED, OUT_OF_BUDGET
+from cli.formats import format_seconds, format_usage
 from cli.listing import print_json
 from cli.options import (
     Duration,
@@ -37,9 +37,9 @@ from cli.options import (
 )
 from cli.outcome import RunOutcome, outcome_of
 from cli.own_supervisor import signals_interrupt
-from cli.progress import told_seconds, told_usage
 from cli.recordings import keep_recording
 from cli.run_target import RunTarget, supervised
+from cli.sanitize import printable
 from cli.screen import TerminalScreen, can_prompt
 from cli.watch import RunWatcher, WatchResult
 
@@ -345,7 +345,7 @@ def _show(options: RunOptions, outcome: RunOutcome, screen: TerminalScreen) -> N
         click.echo(shown.rstrip("\n"))
         if is_one_place:
             screen.note("")
-    facts = [outcome.status, told_seconds(outcome.seconds), told_usage(outcome.usage)]
+    facts = [outcome.status, format_seconds(outcome.seconds), format_usage(outcome.usage)]
     screen.note(" · ".join(facts))
     if outcome.run is not None:
         screen.note(f"files: {Home(options.home).agent(outcome.agent).run(outcome.run).path}")

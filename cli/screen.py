@@ -15,7 +15,7 @@ from typing import Final, TextIO
 import click
 
 from cli.console.event_text import EventLine, Tone
-from cli.console.sanitize import one_line, printable
+from cli.sanitize import one_line, printable
 
 WHO_WIDTH: Final = 14
 WIPE: Final = "\r\x1b[K"

@@ -21,32 +21,20 @@ from rich.console import Console
 from rich.text import Text
 
 from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId
-from agiraph.core.models import DeliveryMode, Event
+from agiraph.core.models import Event
 from agiraph.http.api import (
     AgentView,
     BoardView,
-    EntityAct,
     EntityView,
-    FileContentView,
-    FolderView,
     MessageView,
     NodeView,
     QuestionView,
     StageView,
-    SteeredView,
 )
 from cli.console.ui.app import ConsoleApp
+from cli.console.ui.source import ConsoleSource, TopSource
+from cli.console.ui.state import ConsoleState
 from cli.console.ui.top_app import TopApp
-from cli.console.ui.view import (
-    BoardReceived,
-    ConsoleView,
-    EventsReceived,
-    MessagesReceived,
-    News,
-    QuestionsReceived,
-    StatusReceived,
-    TextReceived,
-)
 
 ROOT = Path(__file__).parent.parent
 WIDTH = 108
@@ -88,21 +76,21 @@ def draw(lines: list[str]) -> str:
 # --- the team of the other pictures ---
 
 
-def team(now: float) -> list[News]:
-    """Return the news of a team of four that compares ways to host a page."""
+def team(now: float) -> ConsoleState:
+    """Return the state of a console on a team of four that compares ways to host a page."""
     agent = AgentView(
         id=AGENT, name="hosting", goal="Compare the three cheapest ways to host a static site",
         mode="finite", model="anthropic/claude-sonnet-4-5", worker_model="openai/gpt-4o",
         status="working", run=RUN, created_at=now - 300, updated_at=now,
     )  # fmt: skip
-    return [
-        StatusReceived(agent, rows(now)),
-        BoardReceived(board()),
-        EventsReceived(tuple(happenings(now))),
-        MessagesReceived(tuple(texts(now))),
-        QuestionsReceived((asked(now),)),
-        TextReceived("coordinator", b"1", "Prices are in. While Alan checks what traffic costs, I"),
-    ]
+    state = ConsoleState(agent)
+    state.set_status(agent, rows(now))
+    state.set_board(board())
+    state.add_events(happenings(now))
+    state.add_messages(texts(now))
+    state.set_questions([asked(now)])
+    state.stream("coordinator", b"1", "Prices are in. While Alan checks what traffic costs, I")
+    return state
 
 
 def rows(now: float) -> tuple[EntityView, ...]:
@@ -130,7 +118,7 @@ def rows(now: float) -> tuple[EntityView, ...]:
 
 
 def services() -> tuple[EntityView, ...]:
-    """Return the processes of the house."""
+    """Return the services."""
     weights = {"supervisor": 41e6, "spawner": 57e6, "router": 32e6, "recorder": 45e6,
                "broker": 83e6, "clock": 44e6, "human": 71e6}  # fmt: skip
     return tuple(
@@ -182,7 +170,7 @@ def happenings(now: float) -> list[Event]:
 
 
 def texts(now: float) -> list[MessageView]:
-    """Return what was said."""
+    """Return the messages."""
     told = [
         (200, "human", "coordinator", "Prices in **euro**, please, and no free tiers."),
         (190, "coordinator", "human", "Will do: euro, paid offers only. Ada has the pages open."),
@@ -206,13 +194,11 @@ def asked(now: float) -> QuestionView:
     )  # fmt: skip
 
 
-class Still:
-    """A feed and a list of entities that stand still for the picture."""
+class StillSource(ConsoleSource):
+    """The source of a console that does not change."""
 
-    def __init__(self, now: float) -> None:
-        """Stand as at `now`."""
-        self._now = now
-        self._news = team(now)
+    def __init__(self) -> None:
+        """Ask nobody."""
 
     def start(self) -> None:
         """Begin."""
@@ -220,52 +206,20 @@ class Still:
     async def close(self) -> None:
         """End."""
 
-    def take(self) -> list[News]:
-        """Return the news once."""
-        news, self._news = self._news, []
-        return news
-
-    async def say(self, to: str, text: str, mode: DeliveryMode) -> None:
-        """Say nothing."""
-
-    async def answer(self, question: str, text: str) -> QuestionView:
-        """Return the question as it is."""
-        return asked(self._now)
-
-    async def order(self, entity: str, act: EntityAct) -> SteeredView:
-        """Do nothing."""
-        return SteeredView(act=act, entities=())
-
-    async def older(self, view: ConsoleView) -> list[News]:
-        """Return nothing."""
-        return []
-
-    async def latest(self) -> News:
-        """Return nothing new."""
-        return EventsReceived(())
-
-    async def open_file(self, path: str) -> FolderView | FileContentView:
-        """Return an empty folder."""
-        return FolderView(path=path, entries=())
+    def apply_events(self) -> None:
+        """Change nothing."""
 
 
-class StillTop:
-    """The entities of `top`, standing still."""
+class StillTopSource(TopSource):
+    """The entities of `top`, which do not change."""
 
     def __init__(self, now: float) -> None:
-        """Stand as at `now`."""
+        """Show them as at `now`."""
         self._now = now
 
     async def rows(self) -> list[EntityView]:
         """Return all entities."""
         return [*services(), *rows(self._now)]
-
-    async def order(self, address: str, act: EntityAct) -> SteeredView:
-        """Do nothing."""
-        return SteeredView(act=act, entities=())
-
-    async def interrupt(self, address: str, text: str) -> None:
-        """Do nothing."""
 
     def close(self) -> None:
         """End."""
@@ -273,9 +227,7 @@ class StillTop:
 
 async def photograph_console(name: str, size: tuple[int, int]) -> None:
     """Write the picture of a console of this size."""
-    first = team(NOW)[0]
-    assert isinstance(first, StatusReceived)
-    app = ConsoleApp(Still(NOW), first.agent, clock=lambda: NOW)
+    app = ConsoleApp(StillSource(), team(NOW), clock=lambda: NOW)
     async with app.run_test(size=size) as pilot:
         await pilot.pause(0.5)
         write(name, app.export_screenshot(title="agiraph console hosting"))
@@ -283,7 +235,7 @@ async def photograph_console(name: str, size: tuple[int, int]) -> None:
 
 async def photograph_top(name: str) -> None:
     """Write the picture of `top`."""
-    app = TopApp(StillTop(NOW), sort="tokens", clock=lambda: NOW)
+    app = TopApp(StillTopSource(NOW), sort="tokens", clock=lambda: NOW)
     async with app.run_test(size=(100, 18)) as pilot:
         await pilot.pause(0.5)
         write(name, app.export_screenshot(title="agiraph top"))

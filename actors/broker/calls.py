@@ -104,7 +104,7 @@ class ModelCalls:
                 response = await self._answer_of(
                     name, request, on_text, on_retry, via, may_leave=bool(following)
                 )
-                await self._ledger.kept()
+                await self._ledger.flushed()
                 return self._finished(response, name, asked, first)
             except ProviderError as error:
                 if error.kind == "context_too_long":

@@ -122,7 +122,7 @@ class UsageLedger:
     def note(self, spent: LedgerRow) -> None:
         """Write a row down with all others of this turn of the loop: they wait for the disk once.
 
-        It counts at once; `kept` returns when it is on disk.
+        It counts at once; `flushed` returns when it is on disk.
         """
         if self._batch is None:
             loop = asyncio.get_running_loop()
@@ -131,7 +131,7 @@ class UsageLedger:
             loop.call_soon(self._commit)
         self.write(spent)
 
-    async def kept(self) -> None:
+    async def flushed(self) -> None:
         """Wait until everything that was noted is on disk, on a full one until there is room.
 
         Raises sqlite3.Error if it cannot be.

@@ -1,15 +1,16 @@
 """ProviderPool: the providers of models, connected when first needed."""
 
 import asyncio
-import importlib
+import sys
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 
 from agiraph.core.config import Config, configs_folder
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import JsonObject
 from agiraph.llm.base import Provider, ProviderError
-from agiraph.llm.connect import connect
+from agiraph.llm.connect import connect, first_of_each, module_of
 from agiraph.llm.embedded.playbook import load_playbook
 from agiraph.llm.local_weights import file_of
 from agiraph.llm.providers.service import HttpService, ServiceProvider
@@ -85,7 +86,7 @@ class ProviderPool:
         key = (name.provider, self._presets[name.provider].of(name.name).api)
         async with self._opening[key]:
             if key not in self._open:
-                # In a thread: it imports the HTTP client, and heartbeats must continue.
+                # In a thread: an SDK takes a second to import, and heartbeats must continue.
                 self._open[key] = await asyncio.to_thread(
                     connect,
                     name.provider,
@@ -116,8 +117,16 @@ class ProviderPool:
             raise ProviderError("unknown_model", f"{provider} is not called: {OFFLINE}")
 
     async def warm_up(self) -> None:
-        """Import the HTTP client, so that the first call need not wait for it."""
-        await asyncio.to_thread(importlib.import_module, "httpx")
+        """Connect a provider of each SDK that will be needed: the first call need not wait for it.
+
+        A process that was started for one run has begun with the SDK of its model already
+        (`sdk_preload`); the others are imported when they are needed.
+        """
+        names = first_of_each(self._presets, self._environ)
+        begun = [name for name in names if module_of(self._presets[name]) in sys.modules]
+        for name in begun or names:
+            with suppress(ProviderError):
+                await self._service(ModelName(name, self._presets[name].default_model or ""))
 
     def catalog(self) -> tuple[JsonObject, ...]:
         """Return a row per provider, as `registry.usable` makes them."""

@@ -2,11 +2,10 @@
 any."""
 
 from actors.coordinator.board_service import BoardService
+from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.notices import notice
 from agiraph.agent.records import InputReceived
-from agiraph.agent.transcript import Transcript
 from agiraph.board import events as e
-from agiraph.core.clock import Clock
 from agiraph.core.ids import NodeId
 
 BOARD_NAME = "board"
@@ -15,11 +14,11 @@ BOARD_NAME = "board"
 class BoardNotifications:
     """The board's events that the mind has not looked at yet."""
 
-    def __init__(self, board_service: BoardService, transcript: Transcript, clock: Clock) -> None:
+    def __init__(self, board_service: BoardService, context: CoordinatorContext) -> None:
         """Begin behind the last event that the conversation knows of."""
         self._board_service = board_service
-        self._transcript = transcript
-        self._clock = clock
+        self._context = context
+        transcript = context.transcript
         # A board whose journal lost its end has fewer events than the conversation knows of.
         self._noticed = min(transcript.board_seq, board_service.count)
 
@@ -35,7 +34,7 @@ class BoardNotifications:
             InputReceived(
                 content="\n".join(line for line, _ in lines),
                 from_name=BOARD_NAME,
-                ts=self._clock.now(),
+                ts=self._context.now(),
                 board_seq=self._noticed,
                 trigger=(triggers.pop() or None) if len(triggers) == 1 else None,
             )
@@ -52,7 +51,7 @@ class BoardNotifications:
 
     def _lines(self) -> list[tuple[str, str]]:
         """Return what each event is told as, with the trigger that led to it ('': none did)."""
-        board, covered = self._board_service.board, self._transcript.covered
+        board, covered = self._board_service.board, self._context.transcript.covered
         fresh = self._board_service.since(self._noticed)
         told = [(event, notice(board, event, covered)) for event in fresh]
         return [(line, self._trigger_of(event)) for event, line in told if line]

@@ -11,13 +11,12 @@ import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 from actors.coordinator.change_signal import ChangeSignal
-from actors.coordinator.files import AgentFiles
+from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.shared_context import SharedContextService
 from actors.coordinator.sub_node_notifier import SubNodeNotifier, words_left
 from actors.coordinator.worktrees import RunWorktrees
 from actors.entity.args import WorkerArgs
 from actors.runtime.ask_again import ask_until_answered
-from actors.runtime.runtime import Runtime
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
@@ -31,16 +30,12 @@ from agiraph.core.errors import Refused
 from agiraph.core.ids import (
     SUPERVISOR,
     Address,
-    AgentId,
     NodeId,
-    RunId,
     WorkerId,
     coordinator_address,
-    derived_message_id,
     worker_address,
 )
-from agiraph.core.models import Agent, Assignment, Worker, WorkNode
-from agiraph.core.money import RunTerms
+from agiraph.core.models import Assignment, Worker, WorkNode
 from agiraph.messages import (
     AssignNodeMessage,
     CancelNodeMessage,
@@ -52,30 +47,21 @@ from agiraph.messages import (
 
 Effect = Callable[[], Awaitable[None]]
 OnEvent = Callable[[e.BoardEvent, int], None]
-"""Hears a board event and its place in the run's journal."""
+"""Called with a board event and its place in the run's journal."""
 
 
 class BoardService:
     """The board of one run and all that follows from it outside this process."""
 
     def __init__(
-        self,
-        runtime: Runtime,
-        agent: Agent,
-        run: RunId,
-        files: AgentFiles,
-        today: str,
-        on_event: OnEvent,
-        environ: Mapping[str, str],
-        terms: RunTerms | None = None,
+        self, context: CoordinatorContext, environ: Mapping[str, str], on_event: OnEvent
     ) -> None:
-        """Open the run's journal; `on_event` hears of every change once it stands."""
-        self._runtime = runtime
-        self._agent = agent
-        self._run = run
-        self._files = files
-        self._today = today
-        self._terms = terms or RunTerms()
+        """Open the run's journal; `on_event` is called for every change once it is recorded."""
+        self._context = context
+        self._runtime = runtime = context.runtime
+        self._agent = agent = context.args.agent
+        self._run = run = context.run
+        self._files = files = context.files
         self._on_event = on_event
         self._store = BoardStore(files.run.journal, files.home.snapshot(run))
         self._effects: asyncio.Queue[Effect] = asyncio.Queue()
@@ -95,15 +81,11 @@ class BoardService:
         """The board as it stands."""
         return self._store.board
 
-    @property
-    def run_id(self) -> RunId:
-        """Which run it is of."""
-        return self._run
-
-    @property
-    def agent_id(self) -> AgentId:
-        """Whose board it is."""
-        return self._agent.id
+    def roster(self) -> dict[str, Address]:
+        """Return the addresses of the team's workers by name and by id."""
+        team = self.board.team
+        by_id = {str(worker.id): worker_address(self._agent.id, worker.id) for worker in team}
+        return by_id | {worker.name: by_id[worker.id] for worker in team}
 
     @property
     def count(self) -> int:
@@ -141,7 +123,7 @@ class BoardService:
         return self._files.write_failure(node, worker, lost)
 
     def _do(self, command: c.Command) -> None:
-        events = self._store.execute(command, self._runtime.clock.now())
+        events = self._store.execute(command, self._context.now())
         for place, event in enumerate(events, start=self.count - len(events)):
             self._follow(event)
             self._on_event(event, place)
@@ -263,9 +245,9 @@ class BoardService:
             run=self._run,
             worker=worker,
             model=self._agent.worker_model,
-            today=self._today,
+            today=self._context.record.today,
             input_dir=self._agent.input_dir,
-            terms=self._terms,
+            terms=self._context.terms,
         )
         spec = ChildSpec(
             address=worker_address(self._agent.id, worker.id),
@@ -342,4 +324,4 @@ class BoardService:
 
     def _id(self, what: str, *about: object) -> bytes:
         key = ".".join(str(part) for part in (self.board.key(self._run), what, *about))
-        return derived_message_id(self._runtime.address, key)
+        return self._context.message_id(key)

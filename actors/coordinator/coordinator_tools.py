@@ -1,16 +1,17 @@
 """CoordinatorTools: what the coordinator's tools do, on the board that stands in this process."""
 
-from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
+from actors.coordinator.board_notifications import BoardNotifications
 from actors.coordinator.board_service import BoardService
+from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.cycles import Cycles
 from actors.coordinator.stages import closed_stage, hired_worker, launch_roles, warnings_of
+from actors.entity.entity_tools import EntityTools
 from actors.entity.mcp_tools import require_worker
-from actors.entity.messenger import EntityContext, Messenger
+from actors.entity.messenger import Messenger
 from actors.entity.model_client import require_model
-from actors.entity.trigger_client import TriggerClient
 from agiraph.agent.activity import waiting_for
 from agiraph.agent.loop import CallEffects
 from agiraph.board import commands as c
@@ -19,71 +20,43 @@ from agiraph.board.sub_nodes import is_coordinators
 from agiraph.board.view import board_view, waited_row
 from agiraph.core.errors import IllegalTransition
 from agiraph.core.ids import NodeId
-from agiraph.core.models import DeliveryMode
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import JsonObject
-from agiraph.tools.ports import NewQuestion, WaitOutcome
+from agiraph.tools.ports import WaitOutcome
 
 
-class CoordinatorToolsContext(EntityContext, Protocol):
-    """The coordinator, as far as its tools need to know it."""
-
-    def has_alarm(self) -> bool:
-        """Whether the board tells of something that must end a wait."""
-        ...
-
-    def waiting_for_human(self) -> AbstractContextManager[None]:
-        """Let the agent's status say, inside this block, that it waits for the human."""
-        ...
-
-
-class CoordinatorTools(TriggerClient):
+class CoordinatorTools(EntityTools):
     """The team as the coordinator's tools see it."""
 
     def __init__(
         self,
-        coordinator: CoordinatorToolsContext,
-        board_service: BoardService,
+        context: CoordinatorContext,
         messenger: Messenger,
+        board_service: BoardService,
+        notifications: BoardNotifications,
         cycles: Cycles,
     ) -> None:
-        """Lead the team of `board_service`, talking through `messenger`."""
-        super().__init__(coordinator)
-        self._coordinator = coordinator
-        self._cycles = cycles
+        super().__init__(context, messenger)
+        self._context = context
+        self._runtime = context.runtime
         self._board_service = board_service
-        self._messenger = messenger
-        self._runtime = coordinator.runtime
+        self._notifications = notifications
+        self._cycles = cycles
         self._covered: list[NodeId] = []
 
     def take_effects(self) -> CallEffects:
         """Return what the last call has told the model, and forget it."""
-        effects = replace(self._messenger.take_effects(), covers=tuple(self._covered))
+        effects = replace(self.messenger.take_effects(), covers=tuple(self._covered))
         self._covered.clear()
         return effects
-
-    async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
-        """Send text to a worker, `human` or `*`."""
-        await self._messenger.send_message(call_id, to, content, mode)
-
-    async def check_messages(self, call_id: str) -> list[str]:
-        """Return the messages that have arrived."""
-        return await self._messenger.check_messages(call_id)
-
-    async def ask_human(self, call_id: str, question: NewQuestion) -> str:
-        """Ask the human; while its answer is waited for, the agent waits for the human."""
-        if not question.waits:
-            return await self._messenger.ask_human(call_id, question)
-        with self._coordinator.waiting_for_human():
-            return await self._messenger.ask_human(call_id, question)
 
     async def create_node(
         self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
     ) -> JsonObject:
         """Put a node on the board."""
         await require_model(self._runtime, node.model)
-        cause = self._cause(call_id)
-        woken_by = self._coordinator.transcript.woken_by
+        cause = self._context.cause(call_id)
+        woken_by = self._context.transcript.woken_by
         self._board_service.execute(c.CreateNode(cause, node, stage=stage, trigger=woken_by))
         created = self._board_service.board.node_by_cause(cause)
         assert created is not None
@@ -93,16 +66,16 @@ class CoordinatorTools(TriggerClient):
         """Wait until the nodes have ended (default: the open stage's) or a message arrives."""
         board = self._board_service.board
         ids = [find_node(board, named).id for named in nodes] or self._of_open_stage()
-        if not ids and not self._coordinator.transcript.pending:
+        if not ids and not self._context.transcript.pending:
             raise IllegalTransition("there is nothing to wait for: no node is open")
         self._board_service.execute(c.LaunchStage())
         named = [board.nodes[node].name for node in ids]
-        self._coordinator.show("waiting_for_nodes", waiting_for(named))
-        if not self._coordinator.transcript.has_unread:
-            await self._coordinator.patience.first_of(
+        self._context.show("waiting_for_nodes", waiting_for(named))
+        if not self._context.transcript.has_unread:
+            await self._context.first_of(
                 self._board_service.changes.until(lambda: bool(ids) and self._have_ended(ids)),
-                self._coordinator.inbox.arrived.wait(),
-                self._board_service.changes.until(self._coordinator.has_alarm),
+                self._context.inbox.arrived.wait(),
+                self._board_service.changes.until(self._notifications.has_alarm),
             )
         interrupted = not ids or not self._have_ended(ids)
         board = self._board_service.board
@@ -126,12 +99,12 @@ class CoordinatorTools(TriggerClient):
         self, call_id: str, way: Literal["write", "append"], key: str, value: Any
     ) -> JsonObject:
         """Write or append under a key of the shared context."""
-        cause = self._cause(call_id)
-        return self._board_service.shelf.change(cause, way, key, value, self._coordinator.name)
+        cause = self._context.cause(call_id)
+        return self._board_service.shelf.change(cause, way, key, value, self._context.name)
 
     async def spawn_worker(self, call_id: str, worker: WorkerSpec) -> JsonObject:
         """Create a worker; its process starts at once."""
-        cause = self._cause(call_id)
+        cause = self._context.cause(call_id)
         if self._board_service.board.worker_by_cause(cause) is None:
             await require_worker(self._runtime, worker)
         self._board_service.execute(c.SpawnWorker(cause, worker))
@@ -167,15 +140,15 @@ class CoordinatorTools(TriggerClient):
 
     async def launch_roles(self, call_id: str, stage: StageSpec) -> JsonObject:
         """Open a stage with its workers and nodes, all of it or nothing."""
-        woken_by = self._coordinator.transcript.woken_by
-        cause = self._cause(call_id)
+        woken_by = self._context.transcript.woken_by
+        cause = self._context.cause(call_id)
         return await launch_roles(self._runtime, self._board_service, cause, stage, woken_by)
 
     async def reconvene(
         self, call_id: str, assessment: str, decided: str, terms: StageTerms | None
     ) -> JsonObject:
         """Close the open stage; asked again after a crash it reports the stage it closed."""
-        cause = self._cause(call_id)
+        cause = self._context.cause(call_id)
         self._board_service.execute(c.Reconvene(assessment, cause, decided, terms))
         return closed_stage(self._board_service.board, cause)
 
@@ -190,9 +163,6 @@ class CoordinatorTools(TriggerClient):
         self._board_service.execute(
             c.FinishRun(f"{summary.rstrip()}\n\n{words}" if words else summary)
         )
-
-    def _cause(self, call_id: str) -> str:
-        return f"{self._runtime.address}#{call_id}"
 
     def _of_open_stage(self) -> list[NodeId]:
         """Return the nodes of the open stage that are the coordinator's own."""

@@ -10,20 +10,16 @@ leads to the same steps again and to none of them twice.
 """
 
 from datetime import UTC, datetime
-from typing import Protocol
 
 from actors.coordinator.board_service import BoardService
-from actors.coordinator.files import AgentFiles
+from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.memory_maintenance import upkeep_turn
-from actors.runtime.runtime import Runtime
 from agiraph.agent.prompts import render
-from agiraph.agent.transcript import Transcript
 from agiraph.board import commands as c
 from agiraph.board.board import RunFacts
 from agiraph.core.clock import iso
 from agiraph.core.errors import IllegalTransition, InvalidInput, ModelFailure
-from agiraph.core.ids import CLOCK, COORDINATOR_NAME, AgentId, derived_message_id
-from agiraph.core.models import Agent
+from agiraph.core.ids import CLOCK, COORDINATOR_NAME
 from agiraph.core.turns import JsonObject, ToolTurn
 from agiraph.llm.base import RETRYABLE
 from agiraph.memory.loading import daily_logs
@@ -37,31 +33,12 @@ NOTES_KEPT = 4000
 BROKEN_OFF = "broken-off."
 
 
-class CyclesContext(Protocol):
-    """The coordinator, as far as its cycles need to know it."""
-
-    agent: AgentId
-    runtime: Runtime
-    files: AgentFiles
-
-    @property
-    def transcript(self) -> Transcript:
-        """Return what it has been through."""
-        ...
-
-    @property
-    def orders(self) -> Agent:
-        """Return the agent as it was created."""
-        ...
-
-
 class Cycles:
     """The cycles of one run. In a finite run there is nothing to them."""
 
-    def __init__(self, coordinator: CyclesContext, board_service: BoardService) -> None:
-        """Keep the cycles of the run of `board_service`."""
-        self._coordinator = coordinator
-        self._runtime = coordinator.runtime
+    def __init__(self, context: CoordinatorContext, board_service: BoardService) -> None:
+        self._context = context
+        self._runtime = context.runtime
         self._board_service = board_service
 
     @property
@@ -82,10 +59,10 @@ class Cycles:
         not be asked and the cycle was ended for it.
         """
         run = self._board_service.board.run
-        place = self._coordinator.transcript.place
+        place = self._context.transcript.place
         if self.is_asleep and run and run.cycle_cause.endswith(f"{BROKEN_OFF}{place}"):
             return True
-        for turn in reversed(self._coordinator.transcript.turns):
+        for turn in reversed(self._context.transcript.turns):
             if not isinstance(turn, ToolTurn):
                 return False
             if turn.name == END_CYCLE.name and not turn.is_error:
@@ -97,10 +74,10 @@ class Cycles:
         """The model turns of this cycle, or of the whole run if it is finite."""
         run = self._board_service.board.run
         before = run.cycle_turns if run is not None else 0
-        return self._coordinator.transcript.model_turns - before
+        return self._context.transcript.model_turns - before
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """How the run sleeps, in words; empty while it is awake."""
         run = self._board_service.board.run
         if run is None or not self.is_asleep:
@@ -112,15 +89,15 @@ class Cycles:
     async def end(self, call_id: str, notes: str, next_in: str | None) -> JsonObject:
         """Note what the cycle did, have the clock wake us, and sleep; {"cycle", "next_at"}."""
         run = self._run()
-        cause = f"{self._runtime.address}#{call_id}"
+        cause = self._context.cause(call_id)
         if run.is_asleep and run.cycle_cause != cause:
             raise IllegalTransition(f"cycle {run.cycle} has ended already; the next one is set")
         if not notes.strip():
             raise InvalidInput("notes is empty: say what the next cycle must know")
         seconds = self._seconds(next_in)
-        now = self._runtime.clock.now()
+        now = self._context.now()
         self._write_notes(run, notes, now)
-        turns = self._coordinator.transcript.model_turns
+        turns = self._context.transcript.model_turns
         self._board_service.execute(c.EndCycle(cause, notes[:NOTES_KEPT], now + seconds, turns))
         slept = self._run()
         await self._set_alarm(slept, seconds)
@@ -129,12 +106,12 @@ class Cycles:
     def _seconds(self, next_in: str | None) -> float:
         if next_in is not None:
             return seconds_of(next_in, "next_in")
-        named = self._coordinator.orders.cycle_seconds
+        named = self._context.args.agent.cycle_seconds
         return named or self._runtime.config.run.cycle_seconds
 
     async def end_silent(self, text: str | None) -> None:
         """End a cycle whose mind has stopped without doing so, also after a reminder."""
-        key = f"silent.{self._coordinator.transcript.place}"
+        key = f"silent.{self._context.transcript.place}"
         await self.end(key, text or "(nothing was noted)", None)
 
     async def outlive(self, failure: ModelFailure, reason: str) -> bool:
@@ -142,7 +119,7 @@ class Cycles:
         if not self.is_infinite or failure.kind not in RETRYABLE:
             return False
         if not self.is_asleep:
-            key = f"{BROKEN_OFF}{self._coordinator.transcript.place}"
+            key = f"{BROKEN_OFF}{self._context.transcript.place}"
             await self.end(key, f"This cycle broke off: {reason}", None)
         return True
 
@@ -150,12 +127,12 @@ class Cycles:
         """Ask again for the wake-up call that is slept for: a crash may have come before it."""
         run = self._board_service.board.run
         if run is not None and self.is_asleep:
-            left = (run.next_at or 0.0) - self._runtime.clock.now()
+            left = (run.next_at or 0.0) - self._context.now()
             await self._set_alarm(run, max(left, LEAST_SECONDS))
 
     async def _set_alarm(self, run: RunFacts, seconds: float) -> None:
         body = CreateTrigger(
-            agent=self._coordinator.agent,
+            agent=self._context.agent,
             type="delayed",
             config={"delay_seconds": seconds},
             action=f"begin cycle {run.cycle + 1}",
@@ -165,12 +142,12 @@ class Cycles:
         await self._runtime.send(CLOCK, body, id=self._alarm_message(run.cycle_cause))
 
     def _alarm_message(self, cause: str) -> bytes:
-        return derived_message_id(self._runtime.address, f"cycle.{cause}")
+        return self._context.message_id(f"cycle.{cause}")
 
     def _write_notes(self, run: RunFacts, notes: str, now: float) -> None:
         """Add the cycle's notes to the day's log in memory/; again for the same cycle: nothing."""
         day = datetime.fromtimestamp(now, UTC).date().isoformat()
-        home = self._coordinator.files.home
+        home = self._context.files.home
         heading = f"## Run {run.id}, cycle {run.cycle}"
         logs = (read_shown(home.memory / name) for name in daily_logs(home))
         if any(f"{heading}\n" in text for text in logs):
@@ -204,9 +181,9 @@ class Cycles:
             cycle=run.cycle,
             goal=run.goal,
             notes=run.notes.strip(),
-            now=iso(self._runtime.clock.now()),
+            now=iso(self._context.now()),
         )
-        home, agent = self._coordinator.files.home, self._coordinator.agent
+        home, agent = self._context.files.home, self._context.agent
         return f"{turn}\n\n{upkeep_turn(self._runtime, home, agent, run.id, run.cycle)}".rstrip()
 
     def _run(self) -> RunFacts:

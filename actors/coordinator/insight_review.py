@@ -10,11 +10,9 @@ In each case once: the offer is a durable message whose id follows from the work
 
 from typing import assert_never
 
-from actors.coordinator.files import AgentFiles
-from actors.runtime.runtime import Runtime
-from agiraph.agent.inbox import EntityInbox, IncomingMessage
+from actors.coordinator.context import CoordinatorContext
 from agiraph.core.errors import Refused
-from agiraph.core.ids import RECORDER, AgentId, RunId, derived_message_id
+from agiraph.core.ids import RECORDER
 from agiraph.core.models import Event
 from agiraph.memory.memory_files import INSIGHTS_FILE, Insight, MemoryFiles, store_insight
 from agiraph.messages import OfferInsight, ReportEvents
@@ -26,24 +24,19 @@ MARK_CHARACTERS = 12
 class InsightReview:
     """Takes the offers of one run's workers."""
 
-    def __init__(
-        self, runtime: Runtime, agent: AgentId, run: RunId, files: AgentFiles, inbox: EntityInbox
-    ) -> None:
-        """Keep what is accepted in the home of `files`; ask through `inbox`."""
-        self._runtime = runtime
-        self._agent = agent
-        self._run = run
-        self._home = files.home
-        self._inbox = inbox
+    def __init__(self, context: CoordinatorContext) -> None:
+        self._context = context
+        self._runtime = context.runtime
+        self._home = context.files.home
 
-    async def take(self, received: Received, offer: OfferInsight, worker: str, node: str) -> None:
+    async def handle(self, received: Received, offer: OfferInsight, worker: str, node: str) -> None:
         """Give an offer its effect; `worker` and `node` are the names of who offers it and why."""
         policy = self._runtime.config.memory.insights
         insight = Insight(
             text=offer.insight,
             worker=worker,
             node=node,
-            run=self._run,
+            run=self._context.run,
             offered_at=received.header.sent_at,
             mark=received.header.id.hex()[:MARK_CHARACTERS],
         )
@@ -56,12 +49,12 @@ class InsightReview:
                 self._runtime.done(received)
             case _:
                 assert_never(policy)
-        await self._tell(received, insight, policy)
+        await self._report(received, insight, policy)
 
     def _accept(self, received: Received, insight: Insight) -> None:
-        shelf = MemoryFiles.of_agent(self._home, self._runtime.config.memory)
+        memory = MemoryFiles.of_agent(self._home, self._runtime.config.memory)
         try:
-            store_insight(shelf, insight, self._home.path)
+            store_insight(memory, insight, self._home.path)
         except Refused as error:
             self._ask(received, insight, f" It could not be kept as it is: {error}.")
             return
@@ -73,28 +66,20 @@ class InsightReview:
             f"[Runtime]: If it will be of use after this run, write it down with memory_write, and "
             f"who found it.{more} Else leave it."
         )
-        self._inbox.put(
-            IncomingMessage(
-                id=received.header.id.hex(),
-                from_name=insight.worker,
-                content=content,
-                mode="steer",
-                done=lambda: self._runtime.done(received),
-            )
-        )
+        self._context.enqueue(received, insight.worker, content)
 
-    async def _tell(self, received: Received, insight: Insight, policy: str) -> None:
+    async def _report(self, received: Received, insight: Insight, policy: str) -> None:
         """Report the offer, once however often it is delivered."""
         data = {"worker": insight.worker, "node": insight.node, "insight": insight.text}
         event = Event(
             type="memory.insight",
-            agent_id=self._agent,
+            agent_id=self._context.agent,
             ts=insight.offered_at,
             entity=insight.worker,
-            run_id=self._run,
+            run_id=self._context.run,
             data=data
             | {"policy": policy}
             | ({"path": INSIGHTS_FILE} if policy == "accept" else {}),
         )
-        id = derived_message_id(self._runtime.address, f"insight.{received.header.id.hex()}")
+        id = self._context.message_id(f"insight.{received.header.id.hex()}")
         await self._runtime.send(RECORDER, ReportEvents(events=(event,)), id=id)

@@ -12,7 +12,7 @@ from agiraph.core.prompt_folder import lay_over
 
 
 async def serve(runtime: Runtime) -> None:
-    """Be the coordinator that the launch describes, in one run after the other.
+    """Run the coordinator that the launch describes, in one run after the other.
 
     Messages that wait to enter the conversation wait on through the change.
     """
@@ -23,7 +23,7 @@ async def serve(runtime: Runtime) -> None:
     while True:
         coordinator = CoordinatorActor(runtime, args, dict(os.environ), inbox)
         try:
-            await coordinator.live()
+            await coordinator.run()
         finally:
             coordinator.close()
 

@@ -9,14 +9,13 @@ written every effect of the old run has been carried out: its workers are let go
 from typing import NoReturn
 
 from actors.coordinator.board_service import BoardService
+from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.memory_maintenance import upkeep_turn
 from actors.coordinator.worker_requests import WorkerRequestHandler
-from actors.entity.args import CoordinatorArgs
-from actors.runtime.runtime import Runtime
-from agiraph.agent.conversation import Conversation
-from agiraph.agent.loop import INTERRUPTED_CALL, PauseSwitch
+from actors.entity.context import interrupted_calls
+from agiraph.agent.loop import INTERRUPTED_CALL
 from agiraph.agent.prompts import new_run_turn
-from agiraph.agent.records import CallFinished, InputReceived, RunBegan
+from agiraph.agent.records import InputReceived, RunBegan
 from agiraph.board import commands as c
 from agiraph.core.errors import IllegalTransition
 from agiraph.core.ids import RunId, new_run_id, short_derived_id
@@ -43,23 +42,17 @@ class RunTransition:
 
     def __init__(
         self,
-        runtime: Runtime,
-        args: CoordinatorArgs,
-        conversation: Conversation,
+        context: CoordinatorContext,
         board_service: BoardService,
-        counter: WorkerRequestHandler,
-        gate: PauseSwitch,
+        worker_requests: WorkerRequestHandler,
     ) -> None:
-        """Follow on the run of `args`."""
-        self._runtime = runtime
-        self._args = args
-        self._conversation = conversation
+        self._context = context
+        self._runtime = context.runtime
+        self._args = context.args
         self._board_service = board_service
-        self._worker_requests = counter
-        self._gate = gate
-        self._home = runtime.home.agent(args.agent.id)
+        self._worker_requests = worker_requests
 
-    async def take(self, received: Received, body: BeginRun) -> None:
+    async def handle(self, received: Received, body: BeginRun) -> None:
         """Refuse, or leave this run: raises NextRunRequested once nothing of it is left to do."""
         if body.run is not None and body.run == self._args.run:
             await self._answer(received, None)
@@ -80,21 +73,11 @@ class RunTransition:
 
     async def begin(self, next_run: NextRunRequested) -> None:
         """Write the new run down, with an answer for every call that the old one left open."""
-        body, header, now = next_run.body, next_run.received.header, self._runtime.clock.now()
+        body, header, now = next_run.body, next_run.received.header, self._context.now()
         self._runtime.take_up([header.id.hex()])
         run = body.run or RunId(f"{new_run_id(now)[:-6]}{short_derived_id(header.id.hex())}")
         agent = self._args.agent
         input_dir = body.input_dir or agent.input_dir
-        left_open = [
-            CallFinished(
-                call_id=opened.call.id,
-                name=opened.call.name,
-                content=INTERRUPTED_CALL,
-                is_error=True,
-                ts=now,
-            )
-            for opened in self._conversation.transcript.open_calls
-        ]
         began = RunBegan(
             content=new_run_turn(
                 body.goal, input_dir, cause=body.cause, has_plan=body.plan is not None
@@ -114,15 +97,16 @@ class RunTransition:
             message=header.id.hex(),
             ts=now,
         )
-        upkeep = upkeep_turn(self._runtime, self._home, agent.id, run)
+        upkeep = upkeep_turn(self._runtime, self._context.files.home, agent.id, run)
         told = (InputReceived(content=upkeep, from_name="runtime", ts=now),) if upkeep else ()
-        self._conversation.append(*left_open, began, *told)
+        left_open = interrupted_calls(self._context.transcript, INTERRUPTED_CALL, now)
+        self._context.conversation.append(*left_open, began, *told)
         await self._answer(next_run.received, None)
 
     def _why_not(self, body: BeginRun) -> str:
         """Return why a new run cannot begin now, '' if it can."""
         name, run = self._args.agent.name, self._args.run
-        if self._gate.is_shut:
+        if self._context.pause_switch.is_paused:
             return f"agent '{name}' is paused: resume it first"
         if self._board_service.board.is_running and not body.abandon:
             goal = " ".join(self._args.agent.goal.split())[:GOAL_SHOWN]

@@ -6,12 +6,12 @@ other actions cost no model call: a message is passed on, a node's work is put o
 What an action does carries the triggers that led to it, so that none of them wakes itself by it.
 """
 
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from actors.coordinator.board_service import BoardService
-from actors.entity.args import CoordinatorArgs
-from actors.entity.messenger import EntityContext
-from agiraph.agent.inbox import IncomingMessage
+from actors.coordinator.context import CoordinatorContext
+from actors.coordinator.cycles import Cycles
+from actors.coordinator.run_transition import RunTransition
 from agiraph.board import commands as c
 from agiraph.board.names import find_node
 from agiraph.core.errors import ModelFailure, Refused
@@ -22,7 +22,6 @@ from agiraph.core.ids import (
     HUMAN_NAME,
     TRIGGER_NAME,
     Address,
-    derived_message_id,
 )
 from agiraph.core.models import Event, WorkNode
 from agiraph.core.specs import NodeSpec, NodeTerms
@@ -35,50 +34,24 @@ EVERYONE = "*"
 CAUSE = "trigger."
 
 
-class TriggerHandlerContext(EntityContext, Protocol):
-    """The coordinator, as far as its triggers need to know it."""
-
-    args: CoordinatorArgs
-
-
-class SleepContext(Protocol):
-    """Whoever may sleep until a certain trigger fires."""
-
-    def wake(self, fired: TriggerFired) -> str | None:
-        """Return what to tell the mind if this is the firing that is slept for, else None.
-
-        Empty: there is nothing to do.
-        """
-        ...
-
-
-class RunTransitionContext(Protocol):
-    """Whoever can leave a run that has ended for the next one."""
-
-    async def leave(self, received: Received, body: BeginRun) -> NoReturn:
-        """Begin the run that `body` orders; `received` is done once it stands."""
-        ...
-
-
 class TriggerHandler:
-    """Takes in the firings that the clock sends."""
+    """Carries out the firings that the scheduler sends."""
 
     def __init__(
         self,
-        coordinator: TriggerHandlerContext,
+        context: CoordinatorContext,
         board_service: BoardService,
-        sleeper: SleepContext,
-        successor: RunTransitionContext,
+        cycles: Cycles,
+        run_transition: RunTransition,
     ) -> None:
-        """Act for `coordinator` on its board."""
-        self._coordinator = coordinator
-        self._runtime = coordinator.runtime
+        self._context = context
+        self._runtime = context.runtime
         self._board_service = board_service
-        self._sleeper = sleeper
-        self._successor = successor
+        self._cycles = cycles
+        self._run_transition = run_transition
         self._lineage: tuple[str, ...] = ()
 
-    async def take(self, received: Received, fired: TriggerFired) -> None:
+    async def handle(self, received: Received, fired: TriggerFired) -> None:
         """Do what a firing asks for."""
         match fired.action:
             case "send_message":
@@ -86,14 +59,14 @@ class TriggerHandler:
             case "run_node":
                 self._run_node(received, fired)
             case _:
-                told = self._sleeper.wake(fired)
-                if told == "":
+                turn = self._cycles.wake(fired)
+                if turn == "":
                     self._done(received, fired)
                     return
-                if told is None and self._may_begin_anew():
-                    await self._begin_anew(received, fired)
+                if turn is None and self._may_begin_run():
+                    await self._begin_run(received, fired)
                 task = str(fired.payload.get("task"))
-                self._wake(received, fired, told or shown(fired, task))
+                self._wake(received, fired, turn or shown(fired, task))
 
     def marked(self, events: list[Event]) -> list[Event]:
         """Return events with the triggers that they come from, if they come from some just now."""
@@ -104,14 +77,14 @@ class TriggerHandler:
 
     async def model_failed(self, failure: ModelFailure) -> str:
         """Have the trigger paused that the mind acts on; return what the human is to be told."""
-        trigger = self._coordinator.transcript.woken_by
+        trigger = self._context.transcript.woken_by
         if not trigger:
             return ""
-        body = TriggerFailed(agent=self._coordinator.agent, trigger_id=trigger, reason=str(failure))
-        place = f"trigger-failed.{self._coordinator.transcript.place}"
-        id = derived_message_id(self._runtime.address, place)
+        body = TriggerFailed(agent=self._context.agent, trigger_id=trigger, reason=str(failure))
+        place = f"trigger-failed.{self._context.transcript.place}"
+        id = self._context.message_id(place)
         await self._runtime.send(CLOCK, body, id=id)
-        agent = self._coordinator.agent
+        agent = self._context.agent
         return (
             f" The trigger {trigger}, which led to this, is paused; when it is mended: "
             f"agiraph triggers {agent} resume {trigger}"
@@ -120,40 +93,34 @@ class TriggerHandler:
     # --- actions ---------------------------------------------------------------------------------
 
     def _wake(self, received: Received, fired: TriggerFired, content: str) -> None:
-        self._coordinator.inbox.put(
-            IncomingMessage(
-                id=received.header.id.hex(),
-                from_name=TRIGGER_NAME,
-                content=content,
-                mode="steer",
-                done=lambda: self._runtime.done(received),
-                trigger=fired.trigger_id,
-                facts={"firing": fired.firing, "lineage": list(fired.lineage)},
-            )
+        self._context.enqueue(
+            received,
+            TRIGGER_NAME,
+            content,
+            trigger=fired.trigger_id,
+            facts={"firing": fired.firing, "lineage": list(fired.lineage)},
         )
 
-    def _may_begin_anew(self) -> bool:
+    def _may_begin_run(self) -> bool:
         """Whether the run has ended, and the agent is not held."""
-        return (
-            not self._board_service.board.is_running and not self._coordinator.transcript.is_paused
-        )
+        return not self._board_service.board.is_running and not self._context.transcript.is_paused
 
-    async def _begin_anew(self, received: Received, fired: TriggerFired) -> NoReturn:
+    async def _begin_run(self, received: Received, fired: TriggerFired) -> NoReturn:
         """Begin a run whose goal is the trigger's task, within the budget of the run before."""
         self._note(fired, "message.received", {"from": TRIGGER_NAME})
         body = BeginRun(
             goal=str(fired.payload.get("task")),
             mode="finite",
-            budget_usd=self._coordinator.args.budget_usd,
-            terms=self._coordinator.args.terms,
+            budget_usd=self._context.args.budget_usd,
+            terms=self._context.args.terms,
             cause=f"trigger '{fired.name}'" + (f": {fired.about}" if fired.about else ""),
             trigger=fired.trigger_id,
         )
-        await self._successor.leave(received, body)
+        await self._run_transition.leave(received, body)
 
     async def _send(self, received: Received, fired: TriggerFired) -> None:
         to, content = str(fired.payload.get("to")), str(fired.payload.get("content"))
-        receivers = await self._receivers(to)
+        receivers = self._receivers(to)
         if not receivers:
             lost = f"This was to be told to '{to}', whom nobody here is called: {content}"
             self._wake(received, fired, shown(fired, lost))
@@ -167,7 +134,7 @@ class TriggerHandler:
                 from_name=COORDINATOR_NAME,
                 to_name=name,
             )
-            id = derived_message_id(self._runtime.address, f"trigger.{fired.firing}", number)
+            id = self._context.message_id(f"trigger.{fired.firing}", number)
             try:
                 await self._runtime.send(address, text, id=id)
             except Nacked as error:
@@ -175,14 +142,14 @@ class TriggerHandler:
         self._note(fired, "message.sent", {"from": TRIGGER_NAME, "to": to, "content": content})
         self._done(received, fired)
 
-    async def _receivers(self, to: str) -> list[tuple[str, Address]]:
+    def _receivers(self, to: str) -> list[tuple[str, Address]]:
         """Return the names and addresses that `to` means, our own if it means us."""
         named = to.strip().lstrip("@")
         if named.lower() == HUMAN_NAME:
             return [(HUMAN_NAME, HUMAN)]
         if named.lower() == COORDINATOR_NAME:
             return [(COORDINATOR_NAME, Address(self._runtime.address))]
-        roster = await self._coordinator.roster()
+        roster = self._board_service.roster()
         if named == EVERYONE:
             return [(worker.name, roster[worker.id]) for worker in self._board_service.board.team]
         return [(named, roster[named])] if named in roster else []
@@ -225,7 +192,7 @@ class TriggerHandler:
     def _note(self, fired: TriggerFired, type: str, data: JsonObject) -> None:
         facts = {"trigger_id": fired.trigger_id, "name": fired.name, "firing": fired.firing}
         told = {**data, **facts, "lineage": list(fired.lineage)}
-        self._coordinator.report(type, told, f"{type}.{fired.firing}")
+        self._context.report(type, told, f"{type}.{fired.firing}")
 
 
 def shown(fired: TriggerFired, content: str) -> str:

@@ -1,13 +1,12 @@
-"""WorkerRequestHandler: where workers' requests and reports about nodes are taken in."""
+"""WorkerRequestHandler: handles workers' requests and their reports about nodes."""
 
 import asyncio
 
 from actors.coordinator.board_service import BoardService
+from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.insight_review import InsightReview
 from actors.coordinator.stages import hired_worker, launched_stage
 from actors.runtime.background_tasks import BackgroundTasks
-from actors.runtime.runtime import Runtime
-from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.board import commands as c
 from agiraph.board.names import find_node
 from agiraph.board.node_rules import WaitCycle
@@ -46,19 +45,14 @@ from transport.endpoint import Received
 
 
 class WorkerRequestHandler:
-    """Takes in what comes from workers and the supervisor; what it refuses, it answers with why."""
+    """Handles what workers and the supervisor send; a refusal is answered with its reason."""
 
     def __init__(
-        self,
-        runtime: Runtime,
-        board_service: BoardService,
-        inbox: EntityInbox,
-        insights: InsightReview,
+        self, context: CoordinatorContext, board_service: BoardService, insights: InsightReview
     ) -> None:
-        """Serve the board of `board_service`; suggestions go into the coordinator's `inbox`."""
-        self._runtime = runtime
+        self._context = context
+        self._runtime = context.runtime
         self._board_service = board_service
-        self._inbox = inbox
         self._insights = insights
         self.waits = BackgroundTasks()
         self._waiting: dict[bytes, tuple[Received, asyncio.Task[None]]] = {}
@@ -68,8 +62,8 @@ class WorkerRequestHandler:
         """Whether no request waits for its answer."""
         return self.waits.is_empty
 
-    async def take(self, received: Received) -> None:
-        """Take in one message."""
+    async def handle(self, received: Received) -> None:
+        """Handle one message."""
         match received.body:
             case ViewBoard() as view:
                 await self._view(received, view)
@@ -86,7 +80,7 @@ class WorkerRequestHandler:
                     task = self.waits.start(self._wait(received, wait))
                     self._waiting[received.header.id] = (received, task)
             case CancelWait() as leave:
-                self._leave(received, leave)
+                self._cancel_wait(received, leave)
             case NodeStartedMessage() as started:
                 await self._report(received, self._start(received, started))
             case PublishNode(commit=commit) as publish:
@@ -96,12 +90,12 @@ class WorkerRequestHandler:
                 else:
                     await publishing
             case OfferInsight() | NodeCheckpoint() | SuggestNode() as told:
-                await self._hear_of_node(received, told)
+                await self._on_node_report(received, told)
             case FailNodeMessage() as failed:
                 command = c.FailNode(failed.node_id, failed.attempt, failed.reason, failed.left)
                 await self._report(received, command, holder_of=failed.node_id)
             case ChildFailed() as lost:
-                await self._report(received, self._lose(lost))
+                await self._report(received, self._loss_of(lost))
             case _:
                 self._runtime.done(received)
 
@@ -144,9 +138,9 @@ class WorkerRequestHandler:
 
     async def _publish(self, received: Received, publish: PublishNode) -> None:
         async with self._runtime.handling(received):
-            await self._take_result(received, publish)
+            await self._complete(received, publish)
 
-    async def _take_result(self, received: Received, publish: PublishNode) -> None:
+    async def _complete(self, received: Received, publish: PublishNode) -> None:
         try:
             node = self._require_holder(received, publish.node_id)
             if publish.commit and not node.has_ended and node.attempt == publish.attempt:
@@ -196,7 +190,7 @@ class WorkerRequestHandler:
             self._board_service.execute(c.BlockNode(wait.waiter, ids))
         return ids
 
-    def _leave(self, received: Received, leave: CancelWait) -> None:
+    def _cancel_wait(self, received: Received, leave: CancelWait) -> None:
         """Forget a wait that its worker has given up; its node no longer stands still."""
         left = self._waiting.get(leave.wait)
         if left is not None and left[0].header.sender == received.header.sender:
@@ -237,7 +231,7 @@ class WorkerRequestHandler:
         node = find_node(self._board_service.board, started.node_id)
         return c.StartNode(node.id, self._sender(received), started.attempt)
 
-    def _lose(self, lost: ChildFailed) -> c.Command:
+    def _loss_of(self, lost: ChildFailed) -> c.Command:
         """Leave notes of the failure in the node that the worker held, and say where they are."""
         board = self._board_service.board
         worker = board.workers.get(WorkerId(lost.address.rpartition("/")[2]))
@@ -247,7 +241,7 @@ class WorkerRequestHandler:
         notes = self._board_service.note_failure(node, worker.name, lost)
         return c.LoseWorker(worker.id, f"{lost.cause} (see {notes})")
 
-    async def _hear_of_node(
+    async def _on_node_report(
         self, received: Received, told: OfferInsight | NodeCheckpoint | SuggestNode
     ) -> None:
         """Take in what a worker says of the node that it holds, or held last."""
@@ -260,13 +254,13 @@ class WorkerRequestHandler:
         match told:
             case OfferInsight():
                 who = self._sender_name(received)
-                await self._insights.take(received, told, who, node.name)
+                await self._insights.handle(received, told, who, node.name)
             case NodeCheckpoint(summary=summary):
-                self._tell(received, "node.checkpoint", node, {"summary": summary[:1000]})
-                self._pass_on(received, f"Checkpoint on node {node.name}: {summary}")
+                self._report_event(received, "node.checkpoint", node, {"summary": summary[:1000]})
+                self._enqueue(received, f"Checkpoint on node {node.name}: {summary}")
             case SuggestNode(suggestion=text):
-                self._tell(received, "node.suggested", node, {"suggestion": text[:1000]})
-                self._pass_on(received, f"Suggestion from node {node.name}: {text}")
+                self._report_event(received, "node.suggested", node, {"suggestion": text[:1000]})
+                self._enqueue(received, f"Suggestion from node {node.name}: {text}")
 
     async def _report(
         self, received: Received, command: c.Command, *, holder_of: str | None = None
@@ -280,32 +274,26 @@ class WorkerRequestHandler:
             self._runtime.log.info("report refused", sender=received.header.sender, why=str(error))
         self._runtime.done(received)
 
-    def _tell(self, received: Received, kind: str, node: WorkNode, data: JsonObject) -> None:
+    def _report_event(
+        self, received: Received, kind: str, node: WorkNode, data: JsonObject
+    ) -> None:
         """Report what a worker has told of its node: once, however often it arrives."""
         about = {"name": node.name, "worker": self._sender_name(received)}
         self._runtime.report(
             Event(
                 type=kind,
-                agent_id=self._board_service.agent_id,
-                ts=self._runtime.clock.now(),
+                agent_id=self._context.agent,
+                ts=self._context.now(),
                 entity=COORDINATOR_NAME,
-                run_id=self._board_service.run_id,
+                run_id=self._context.run,
                 node_id=node.id,
                 data=about | data,
                 key=f"{kind}:{received.header.id.hex()}",
             )
         )
 
-    def _pass_on(self, received: Received, content: str) -> None:
-        self._inbox.put(
-            IncomingMessage(
-                id=received.header.id.hex(),
-                from_name=self._sender_name(received),
-                content=content,
-                mode="steer",
-                done=lambda: self._runtime.done(received),
-            )
-        )
+    def _enqueue(self, received: Received, content: str) -> None:
+        self._context.enqueue(received, self._sender_name(received), content)
 
     # --- who speaks ------------------------------------------------------------------------------
 

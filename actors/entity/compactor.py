@@ -1,15 +1,15 @@
 """Compactor: keeps an entity's conversation within its model's window.
 
 What is to be done, `agiraph.agent.context_window` decides; what the new conversation holds,
-`compaction`. A crash at any point loses nothing: the telling to save things and the new
+`compaction`. A crash at any point loses nothing: the order to save things and the new
 conversation are each one record of the entity's journal, above which the old conversation stands
 for ever. The summary is asked for under an id that follows from the place in the conversation, so
 nobody pays for it twice; if it cannot be had, what needs no model to be known serves alone.
 """
 
-from typing import Protocol
+from collections.abc import Callable
 
-from actors.entity.messenger import EntityContext
+from actors.entity.context import EntityContext
 from actors.entity.model_client import BrokerModelClient
 from agiraph.agent import event_replay
 from agiraph.agent.compaction import SMALLEST_BUDGET, CompactionContext, shorten, tokens_of
@@ -37,34 +37,32 @@ BELOW_REFUSED = 0.85
 SAVING_TOOLS = ("memory_write", "write_file")
 
 
-class CompactorContext(EntityContext, Protocol):
-    """The entity whose conversation it is."""
-
-    def request(self) -> ModelRequest:
-        """Return what would be asked of the model now."""
-        ...
-
-    def belongings(self) -> CompactionContext:
-        """Return its task and its files, as a new conversation is to tell of them."""
-        ...
-
-
 class Compactor:
-    """Makes room in one entity's conversation."""
+    """Makes room in one entity's conversation.
+
+    `request` returns what would be asked of the model now, `compaction_context` the entity's task
+    and files as a new conversation is to tell of them.
+    """
 
     def __init__(
-        self, owner: CompactorContext, model_client: BrokerModelClient, toolbox: Toolbox
+        self,
+        context: EntityContext,
+        model_client: BrokerModelClient,
+        toolbox: Toolbox,
+        request: Callable[[], ModelRequest],
+        compaction_context: Callable[[], CompactionContext],
     ) -> None:
-        """Serve `owner`, whose summaries come from `model_client`."""
-        self._owner = owner
+        self._context = context
         self._model_client = model_client
-        self._models = owner.runtime.config.models
+        self._models = context.runtime.config.models
+        self._request = request
+        self._compaction_context = compaction_context
         self._saving = next((name for name in SAVING_TOOLS if name in toolbox.names), None)
         self._fixed: int | None = None
         self._is_worker = "publish" in toolbox.names
 
     def prompt_changed(self) -> None:
-        """Hear that system prompt or tools are others from now on."""
+        """Estimate system prompt and tools again: they are others from now on."""
         self._fixed = None
 
     def is_full(self) -> bool:
@@ -76,14 +74,14 @@ class Compactor:
         """Take the next step toward a shorter conversation, if one is due; whether it was."""
         fill = self._fill()
         if was_refused:
-            used = fill_of(self._owner.transcript, self._fixed_tokens(), 0)
+            used = fill_of(self._context.transcript, self._fixed_tokens(), 0)
             learned = _as_refused(fill, used, self._models.compact_at)
             await self._compact(learned, CompactNow("refused"))
             return True
         if fill is None:
             return False
         step = decide(
-            self._owner.transcript,
+            self._context.transcript,
             fill,
             share=self._models.compact_at,
             can_flush=self._saving is not None,
@@ -91,8 +89,8 @@ class Compactor:
         match step:
             case FlushMemory():
                 text = render("flush", tools=f"`{self._saving}`", is_worker=self._is_worker)
-                now = self._owner.runtime.clock.now()
-                self._owner.conversation.append(MemoryFlushStarted(content=text, ts=now))
+                now = self._context.now()
+                self._context.conversation.append(MemoryFlushStarted(content=text, ts=now))
                 return True
             case CompactNow():
                 await self._compact(fill, step)
@@ -101,21 +99,21 @@ class Compactor:
                 return False
 
     def _fill(self) -> WindowUsage | None:
-        window = window_of(self._owner.transcript, self._models.context_tokens)
+        window = window_of(self._context.transcript, self._models.context_tokens)
         if window is None:
             return None
-        return fill_of(self._owner.transcript, self._fixed_tokens(), window)
+        return fill_of(self._context.transcript, self._fixed_tokens(), window)
 
     def _fixed_tokens(self) -> int:
         """Return what system prompt and tools take, as estimated: they do not change."""
         if self._fixed is None:
-            request = self._owner.request()
+            request = self._request()
             self._fixed = estimate_fixed(request.system, request.tools)
         return self._fixed
 
     async def _compact(self, fill: WindowUsage, step: CompactNow) -> None:
-        transcript, request = self._owner.transcript, self._owner.request()
-        self._owner.show("busy", "compacting")
+        transcript, request = self._context.transcript, self._request()
+        self._context.show("busy", "compacting")
         scale = scale_of(transcript, self._fixed_tokens())
         budget = int(room_for_turns(fill, share=self._models.compact_at) / scale)
         if step.cause == "refused":
@@ -127,7 +125,7 @@ class Compactor:
             summary, usage = await self._summary(request)
         shortened = shorten(
             transcript,
-            self._owner.belongings(),
+            self._compaction_context(),
             intro=render("compacted"),
             summary=summary,
             budget=budget,
@@ -142,12 +140,12 @@ class Compactor:
             window=fill.window if step.cause == "refused" else None,
             scale=scale,
             usage=usage,
-            ts=self._owner.runtime.clock.now(),
+            ts=self._context.now(),
         )
         turns_before = len(transcript.turns)
-        self._owner.conversation.append(compacted)
+        self._context.conversation.append(compacted)
         more = {"window": fill.window, "turns_before": turns_before}
-        self._owner.report(*event_replay.compacted(compacted, transcript.place, more).told)
+        self._context.report(*event_replay.compacted(compacted, transcript.place, more).told)
 
     async def _summary(self, request: ModelRequest) -> tuple[str, Usage]:
         """Return the model's summary and what it cost; "" if it cannot be had."""
@@ -160,7 +158,7 @@ class Compactor:
         try:
             response = await self._model_client.think(asked, PartialAnswer(), about="summarize")
         except ModelFailure as failure:
-            self._owner.runtime.log.warning("no summary", kind=failure.kind, reason=str(failure))
+            self._context.runtime.log.warning("no summary", kind=failure.kind, reason=str(failure))
             return "", Usage()
         return (response.text or "").strip(), response.usage
 

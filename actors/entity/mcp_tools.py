@@ -40,42 +40,42 @@ class McpToolGrants:
     problems: tuple[str, ...] = ()
 
     @property
-    def told(self) -> str:
-        """Say which servers are away, '' if none is."""
+    def notice(self) -> str:
+        """What the model is told about servers that are away, '' if none is."""
         if not self.problems:
             return ""
         return "[Runtime]: Some tools are not there now: " + "; ".join(self.problems)
 
 
 async def grants_for(
-    runtime: Runtime, kept: Path, about: str, allowed: Sequence[str] | None, *called: str
+    runtime: Runtime, path: Path, about: str, allowed: Sequence[str] | None, *called: str
 ) -> McpToolGrants:
     """Return what who is `called` so (name, role) has for `about`; the same if asked again.
 
-    `allowed` is the list of tools it was created with. `kept` is its file.
+    `allowed` is the list of tools it was created with. `path` is the file that stores it.
     """
     servers = runtime.config.mcp.servers
     wanted = wanted_servers(servers, allowed, *called)
     if not wanted:
         return McpToolGrants()
-    if (known := _known(kept, about)) is not None:
+    if (known := _load(path, about)) is not None:
         return known
     catalogs = await catalogs_of(runtime, wanted)
     found = McpToolGrants(
         granted(servers, catalogs, allowed, *called), problems=_problems(catalogs)
     )
-    _keep(kept, about, found)
+    _store(path, about, found)
     return found
 
 
 async def grants_of_coordinator(
-    runtime: Runtime, kept: Path, about: str, allowed: Sequence[str] | None, name: str
+    runtime: Runtime, path: Path, about: str, allowed: Sequence[str] | None, name: str
 ) -> McpToolGrants:
     """Return what a coordinator has for `about`, and what it may give to workers."""
     servers = runtime.config.mcp.servers
     if not servers:
         return McpToolGrants()
-    if (known := _known(kept, about)) is not None:
+    if (known := _load(path, about)) is not None:
         return known
     catalogs = await catalogs_of(runtime, sorted(servers))
     lent = sorted(name for name in servers if servers[name].lend and name in catalogs)
@@ -84,13 +84,13 @@ async def grants_of_coordinator(
         tuple(tool for server in lent for tool in catalogs[server].tools),
         _problems(catalogs),
     )
-    _keep(kept, about, found)
+    _store(path, about, found)
     return found
 
 
 async def require_worker(runtime: Runtime, spec: WorkerSpec | RoleSpec) -> None:
     """Raise Refused for a tool that does not exist or a model that cannot be called."""
-    Toolbox.for_entity("worker", spec.tools)
+    Toolbox.for_worker(spec)
     await require_tools(runtime, spec.tools, spec.name, spec.role)
     await require_model(runtime, spec.model)
 
@@ -163,9 +163,9 @@ def _problems(catalogs: dict[str, ToolCatalog]) -> tuple[str, ...]:
     return tuple(catalog.problem for catalog in catalogs.values() if catalog.problem)
 
 
-def _known(kept: Path, about: str) -> McpToolGrants | None:
+def _load(path: Path, about: str) -> McpToolGrants | None:
     try:
-        said = json.loads(read_bytes(kept))
+        said = json.loads(read_bytes(path))
         if said["about"] != about:
             return None
         return McpToolGrants(_tools(said["tools"]), _tools(said["lendable"]))
@@ -177,10 +177,10 @@ def _tools(said: list[object]) -> tuple[ServedTool, ...]:
     return tuple(ServedTool.model_validate(tool) for tool in said)
 
 
-def _keep(kept: Path, about: str, mcp_tool_grants: McpToolGrants) -> None:
+def _store(path: Path, about: str, mcp_tool_grants: McpToolGrants) -> None:
     said = {
         "about": about,
         "tools": [tool.model_dump() for tool in mcp_tool_grants.tools],
         "lendable": [tool.model_dump() for tool in mcp_tool_grants.lendable],
     }
-    replace_file(kept, json.dumps(said, ensure_ascii=False) + "\n")
+    replace_file(path, json.dumps(said, ensure_ascii=False) + "\n")

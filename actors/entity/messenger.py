@@ -1,10 +1,10 @@
-"""Messenger: the part of a team that coordinator and workers share: messages and questions."""
+"""Messenger: the messages and questions that an entity sends."""
 
 import asyncio
-from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 
-from actors.entity.idle_parking import IdleParking
+from actors.entity.context import EntityContext
 from actors.entity.questions import (
     ASK_HUMAN,
     ArrivedAnswer,
@@ -13,13 +13,10 @@ from actors.entity.questions import (
     question_id,
     withdraw,
 )
-from actors.runtime.runtime import Runtime
 from agiraph.agent.answers import answer_in_words, asked_in_words, spoken_in_words
-from agiraph.agent.conversation import Conversation
-from agiraph.agent.inbox import EntityInbox, IncomingMessage
+from agiraph.agent.inbox import IncomingMessage
 from agiraph.agent.loop import CallEffects
 from agiraph.agent.replies import ReplyReference, key_of
-from agiraph.agent.transcript import Transcript
 from agiraph.core.channel_settings import check_channel
 from agiraph.core.errors import InvalidInput, Refused, unknown
 from agiraph.core.ids import (
@@ -27,94 +24,75 @@ from agiraph.core.ids import (
     HUMAN,
     HUMAN_NAME,
     Address,
-    AgentId,
     QuestionId,
     coordinator_address,
-    derived_message_id,
     message_id,
     slug,
 )
 from agiraph.core.models import DeliveryMode
-from agiraph.core.turns import JsonObject
 from agiraph.messages import AskQuestion, QuestionAnswered, TextMessage
 from agiraph.tools.ports import NewQuestion
 from transport.errors import Nacked
 
 SHOWN_CHARACTERS = 2000
-BORN_WITHIN_SECONDS = 3.0
-LOOK_AGAIN_SECONDS = 0.05
+KNOWN_WITHIN_SECONDS = 3.0
+TRY_AGAIN_SECONDS = 0.05
 NOTHING = ReplyReference()
 
-
-class EntityContext(Protocol):
-    """The entity that talks, as far as its tools need to know it."""
-
-    name: str
-    agent: AgentId
-    runtime: Runtime
-    inbox: EntityInbox
-    conversation: Conversation
-    patience: IdleParking
-
-    @property
-    def transcript(self) -> Transcript:
-        """Return what the entity has been through."""
-        ...
-
-    async def roster(self) -> dict[str, Address]:
-        """Return the addresses of the team's workers, under their names and their ids."""
-        ...
-
-    def report(self, event: str, data: JsonObject, key: str = "") -> None:
-        """Tell the world that something happened; told again with the same key it is one event."""
-        ...
-
-    def show(self, state: str, step: str) -> None:
-        """Show what is being done right now."""
-        ...
-
-    def standing_still(self) -> AbstractContextManager[None]:
-        """Stop the entity's deadline inside this block."""
-        ...
+Roster = Callable[[], Awaitable[dict[str, Address]]]
+"""Returns the addresses of the team's workers, by name and by id."""
 
 
 class Messenger:
-    """How one entity talks."""
+    """The messages and questions of one entity."""
 
-    def __init__(self, entity_context: EntityContext, answers: ArrivedAnswers) -> None:
-        """Talk for `entity_context`."""
-        self._entity = entity_context
-        self._runtime = entity_context.runtime
-        self._conversation = entity_context.conversation
-        self._inbox = entity_context.inbox
+    def __init__(self, context: EntityContext, answers: ArrivedAnswers, roster: Roster) -> None:
+        self._context = context
+        self._roster = roster
+        self._runtime = context.runtime
         self._answers = answers
         self._shown: list[IncomingMessage] = []
         self._asked: QuestionId | None = None
-        self.heard_answer: str | None = None
+        self.received_answer: str | None = None
 
     async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
         """Send text; return once the router holds it. Raises Refused for an unknown name."""
         if not content.strip():
             raise InvalidInput("content is empty: there is nothing to send")
         for number, (name, address) in enumerate(await self._recipients(to)):
-            link = self._entity.transcript.unanswered.get(key_of(name), NOTHING)
-            text = TextMessage(
-                content=content,
-                from_name=self._entity.name,
-                to_name=name,
-                mode=mode,
-                in_reply_to=link.message,
-                quoted=link.quoted,
-            )
-            message = derived_message_id(self._runtime.address, call_id, number)
-            try:
-                await self._deliver(address, text, message)
-            except Nacked as error:
-                raise Refused(f"{name} did not get it: {error}") from None
-            shown = content[:SHOWN_CHARACTERS]
-            data = {"from": self._entity.name, "to": name, "content": shown}
-            data |= {"in_reply_to": link.message} if link.message else {}
-            self._entity.report("message.sent", data, message.hex())
+            link = self._context.transcript.unanswered.get(key_of(name), NOTHING)
+            message = self._context.message_id(call_id, number)
+            await self._send_text(message, name, address, content, link, mode)
+
+    async def tell_human(self, content: str, link: ReplyReference = NOTHING) -> None:
+        """Send text to the human, once at this place of the conversation."""
+        message = self._context.message_id(f"say.{self._context.transcript.place}")
+        await self._send_text(message, HUMAN_NAME, HUMAN, content, link)
+
+    async def _send_text(
+        self,
+        message: bytes,
+        name: str,
+        address: Address,
+        content: str,
+        link: ReplyReference,
+        mode: DeliveryMode = "steer",
+    ) -> None:
+        text = TextMessage(
+            content=content,
+            from_name=self._context.name,
+            to_name=name,
+            mode=mode,
+            in_reply_to=link.message,
+            quoted=link.quoted,
+        )
+        try:
+            await self._deliver(address, text, message)
+        except Nacked as error:
+            raise Refused(f"{name} did not get it: {error}") from None
+        data = {"from": self._context.name, "to": name, "content": content[:SHOWN_CHARACTERS]}
+        data |= {"in_reply_to": link.message} if link.message else {}
+        self._context.report("message.sent", data, message.hex())
 
     async def _deliver(self, address: Address, text: TextMessage, message: bytes) -> None:
         """Send text to one of the team: one who has just been spawned may not be known yet."""
@@ -124,23 +102,18 @@ class Messenger:
                 await self._runtime.send(address, text, id=message)
                 return
             except Nacked as error:
-                if error.reason != "unknown_recipient" or waited >= BORN_WITHIN_SECONDS:
+                if error.reason != "unknown_recipient" or waited >= KNOWN_WITHIN_SECONDS:
                     raise
-            await asyncio.sleep(LOOK_AGAIN_SECONDS)
-            waited += LOOK_AGAIN_SECONDS
+            await asyncio.sleep(TRY_AGAIN_SECONDS)
+            waited += TRY_AGAIN_SECONDS
 
-    async def check_messages(self, call_id: str) -> list[str]:
-        """Return what has arrived; it counts as seen once this call's result is recorded."""
-        taken = list[IncomingMessage]()
-        for incoming in self._inbox.take(with_followups=False):
-            if self._conversation.transcript.has_seen(incoming.id):
-                incoming.done()
-                continue
-            taken.append(incoming)
-            self._conversation.when_recorded(incoming.done)
-            self._shown.append(incoming)
-            told = {"from": incoming.from_name, "id": incoming.id, **incoming.facts}
-            self._entity.report("message.received", told, incoming.id)
+    def check_messages(self) -> list[str]:
+        """Return what has arrived; it counts as seen once the next record stands."""
+        context = self._context
+        taken = context.inbox.take_into(context.conversation, with_followups=False)
+        self._shown.extend(taken)
+        for incoming in taken:
+            context.report(*incoming.event)
         return [incoming.shown for incoming in taken]
 
     async def ask_human(self, call_id: str, question: NewQuestion) -> str:
@@ -155,8 +128,8 @@ class Messenger:
         identity = question_id(self._runtime.address, call_id)
         body = AskQuestion(
             question_id=identity,
-            agent=self._entity.agent,
-            from_name=self._entity.name,
+            agent=self._context.agent,
+            from_name=self._context.name,
             question=question.question,
             channel=question.channel,
             options=question.options,
@@ -164,67 +137,70 @@ class Messenger:
             default=question.default,
             urgency=question.urgency,
         )
-        await ask(self._runtime, body, call_id)
-        self._asked = identity
-        if not question.waits:
-            return asked_in_words(identity)
-        asking = f"asks: {question.question[:80]}"
-        answered = await self._answer_or_word(identity, asking)
-        if answered is None:
+        shown = f"asks: {question.question[:80]}"
+        with self._context.waiting_for_human(shown) if question.waits else nullcontext():
+            await ask(self._runtime, body, call_id)
+            self._asked = identity
+            if not question.waits:
+                return asked_in_words(identity)
+            taken, _ = await self._context.first_of(
+                self._answers.take(identity), self._context.inbox.spoken.wait()
+            )
+        if taken.cancelled():
             return spoken_in_words(identity)
         self._asked = None
+        answered = self._record_answer(taken.result())
         return answer_in_words(answered, self._runtime.config.questions.unanswered)
 
     async def ask_with_others(self, body: AskQuestion, shown: str) -> QuestionAnswered:
-        """Put a question that others of the agent put, too; wait for what becomes of it.
+        """Ask what other entities of the agent ask, too; wait for what becomes of it.
 
-        It may be answered already, by a person or by what he has allowed for always.
+        A paused entity goes on only when it is resumed. It may be answered already, by a person
+        or by what was allowed for always.
         """
         digest = body.about.digest if body.about else ""
-        with self._answers.expecting(body.question_id, digest):
+        with (
+            self._answers.expecting(body.question_id, digest),
+            self._context.waiting_for_human(shown),
+        ):
             await self._runtime.send(HUMAN, body, id=message_id())
-            return await self.answer_to(body.question_id, shown, digest)
+            answered = await self._take_answer(body.question_id, digest)
+        await self._context.pause_switch.until_resumed()
+        return answered
 
     async def answer_to(
         self, question: QuestionId, shown: str, digest: str = ""
     ) -> QuestionAnswered:
-        """Wait for what becomes of a question; it counts as heard once the next record stands.
+        """Wait for what becomes of a question; it counts as received once the next record stands.
 
-        `digest` is that of the deed that it is asked for, if it is for one.
+        A paused entity goes on only when it is resumed.
+        `digest` is that of the action that it is asked for, if it is for one.
         """
-        with self._waiting(shown):
-            [taken] = await self._entity.patience.first_of(self._answers.take(question, digest))
-        return self._heard(taken.result())
+        with self._context.waiting_for_human(shown):
+            answered = await self._take_answer(question, digest)
+        await self._context.pause_switch.until_resumed()
+        return answered
 
-    async def _answer_or_word(self, question: QuestionId, shown: str) -> QuestionAnswered | None:
-        """Like `answer_to`, but None if the human writes something else first."""
-        with self._waiting(shown):
-            taken, _ = await self._entity.patience.first_of(
-                self._answers.take(question), self._inbox.spoken.wait()
-            )
-        return None if taken.cancelled() else self._heard(taken.result())
+    async def _take_answer(self, question: QuestionId, digest: str) -> QuestionAnswered:
+        [taken] = await self._context.first_of(self._answers.take(question, digest))
+        return self._record_answer(taken.result())
 
-    def _waiting(self, shown: str) -> AbstractContextManager[None]:
-        self._entity.show("waiting_for_human", shown)
-        return self._entity.standing_still()
-
-    def _heard(self, arrived: ArrivedAnswer) -> QuestionAnswered:
+    def _record_answer(self, arrived: ArrivedAnswer) -> QuestionAnswered:
         self._runtime.take_up([arrived.message])
-        self._conversation.when_recorded(arrived.done)
-        self.heard_answer = arrived.message
+        self._context.conversation.when_recorded(arrived.done)
+        self.received_answer = arrived.message
         return arrived.answered
 
     async def until_message(self) -> None:
         """Wait for a message; the deadline stands still if it is the human that is waited for."""
-        is_for_human = bool(self._entity.transcript.pending)
-        if is_for_human:
-            self._entity.show("waiting_for_human", "for an answer")
-        with self._entity.standing_still() if is_for_human else nullcontext():
-            await self._entity.patience.first_of(self._inbox.arrived.wait())
+        context = self._context
+        is_for_human = bool(context.transcript.pending)
+        with context.waiting_for_human("for an answer") if is_for_human else nullcontext():
+            await context.first_of(context.inbox.arrived.wait())
 
     async def withdraw_all(self, reason: str) -> None:
         """Withdraw every question of this entity that is still open: nobody needs its answer."""
-        address, transcript = self._runtime.address, self._entity.transcript
+        address, transcript = self._runtime.address, self._context.transcript
         asking = [o.key for o in transcript.open_calls if o.call.name == ASK_HUMAN]
         open_ids = [QuestionId(id) for id in transcript.pending]
         open_ids += [question_id(address, key) for key in asking]
@@ -233,25 +209,25 @@ class Messenger:
 
     def take_effects(self) -> CallEffects:
         """Return the messages that the last call has shown, and forget them."""
-        answer = () if self.heard_answer is None else (self.heard_answer,)
+        answer = () if self.received_answer is None else (self.received_answer,)
         effects = CallEffects(
             messages=(*answer, *(incoming.id for incoming in self._shown)),
             human=tuple(i.shown for i in self._shown if i.from_name == HUMAN_NAME),
             asked=self._asked,
         )
         self._shown.clear()
-        self._asked = self.heard_answer = None
+        self._asked = self.received_answer = None
         return effects
 
     async def _recipients(self, to: str) -> list[tuple[str, Address]]:
         wanted = to.strip().lstrip("@")
         if wanted.lower() == HUMAN_NAME:
             return [(HUMAN_NAME, HUMAN)]
-        coordinator = coordinator_address(self._entity.agent)
+        coordinator = coordinator_address(self._context.agent)
         is_coordinator = self._runtime.address == coordinator
         if wanted.lower() == COORDINATOR_NAME and not is_coordinator:
             return [(COORDINATOR_NAME, coordinator)]
-        roster = await self._entity.roster()
+        roster = await self._roster()
         mates = {name: a for name, a in roster.items() if a != self._runtime.address}
         if wanted == "*":
             everyone = {address: name for name, address in mates.items()}

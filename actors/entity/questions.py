@@ -60,10 +60,9 @@ class ArrivedAnswers:
     """Answers that have arrived, until the one who asked takes them."""
 
     def __init__(self) -> None:
-        """Make an empty store."""
         self._arrived: dict[QuestionId, ArrivedAnswer] = {}
         self._awaited: dict[QuestionId, str] = {}
-        self._left: set[QuestionId] = set()
+        self._abandoned: set[QuestionId] = set()
         self._changed = asyncio.Event()
 
     def put(self, arrived: ArrivedAnswer) -> None:
@@ -83,7 +82,7 @@ class ArrivedAnswers:
     def expecting(self, question: QuestionId, digest: str = "") -> Iterator[None]:
         """Take the answer to `question` for awaited from before it is put: it may come at once.
 
-        `digest` is that of the deed that it is asked for, if it is for one.
+        `digest` is that of the action that it is asked for, if it is for one.
         """
         self._awaited[question] = digest
         try:
@@ -91,17 +90,17 @@ class ArrivedAnswers:
         finally:
             self._awaited.pop(question, None)
 
-    def was_left(self, question: QuestionId) -> bool:
+    def was_abandoned(self, question: QuestionId) -> bool:
         """Whether somebody waited for the answer to `question` and no longer does."""
-        return question in self._left
+        return question in self._abandoned
 
     async def take(self, question: QuestionId, digest: str = "") -> ArrivedAnswer:
-        """Wait for the answer to `question` about the deed of this digest.
+        """Wait for the answer to `question` about the action of this digest.
 
-        One about another deed is passed over: it allows nothing.
+        One about another action is passed over: it allows nothing.
         """
         self._awaited[question] = digest
-        self._left.discard(question)
+        self._abandoned.discard(question)
         try:
             while True:
                 arrived = self._arrived.pop(question, None)
@@ -113,7 +112,7 @@ class ArrivedAnswers:
                 else:
                     arrived.done()
         except asyncio.CancelledError:
-            self._left.add(question)
+            self._abandoned.add(question)
             raise
         finally:
             self._awaited.pop(question, None)
@@ -122,7 +121,7 @@ class ArrivedAnswers:
 async def ask(runtime: Runtime, body: AskQuestion, key: str) -> None:
     """Put a question; put again under the same key after a crash, it is the same question.
 
-    Other words, or another deed, are another message: the router must not take it for known.
+    Other words, or another action, are another message: the router must not take it for known.
     """
     act = body.about.digest if body.about else ""
     asked = derived_id(body.question, *body.options, act)

@@ -1,11 +1,11 @@
-"""The wall, told: whoever gives commands hears whether a sandbox stands round them, and so do you.
+"""What models and people are told about the sandbox of commands.
 
-Looking takes some milliseconds where the spawner has not looked already, so a coordinator does it
-beside its first model call.
+The probe takes some milliseconds where the spawner has not made it already, so a coordinator makes
+it beside its first model call.
 """
 
 import asyncio
-from typing import Protocol
+from collections.abc import Callable
 
 from agiraph.core.config import SandboxConfig
 from agiraph.core.turns import JsonObject
@@ -25,12 +25,7 @@ BARE = (
 REFUSED = "Commands are refused here until there is a sandbox ({why}): do without them."
 
 
-class SandboxReporter(Protocol):
-    """Who reports to the recorder."""
-
-    def report(self, event: str, data: JsonObject, key: str = "") -> None:
-        """Tell the recorder; the same key is the same event."""
-        ...
+Report = Callable[[str, JsonObject, str], None]
 
 
 def guidance_of(toolbox: Toolbox, config: SandboxConfig, *called: str) -> str:
@@ -38,34 +33,34 @@ def guidance_of(toolbox: Toolbox, config: SandboxConfig, *called: str) -> str:
     guidance = toolbox.guidance()
     if BASH.name not in toolbox.names:
         return guidance
-    wall, has_network = find_sandbox(config), config.has_network(*called)
-    return f"{guidance}\n\n### Your sandbox\n\n{in_words(wall, has_network=has_network)}"
+    sandbox, has_network = find_sandbox(config), config.has_network(*called)
+    return f"{guidance}\n\n### Your sandbox\n\n{in_words(sandbox, has_network=has_network)}"
 
 
-def in_words(wall: Sandbox, *, has_network: bool) -> str:
-    """Return what a model is told of the wall round its commands."""
-    if wall.is_up:
+def in_words(sandbox: Sandbox, *, has_network: bool) -> str:
+    """Return what a model is told about the sandbox of its commands."""
+    if sandbox.is_up:
         return WALLED if has_network else WALLED + NO_NETWORK
-    return (REFUSED if wall.is_required else BARE).format(why=wall.why_missing)
+    return (REFUSED if sandbox.is_required else BARE).format(why=sandbox.why_missing)
 
 
-def effect_of(wall: Sandbox) -> str:
-    """Return what it means that no wall stands."""
-    if wall.is_required:
+def effect_of(sandbox: Sandbox) -> str:
+    """Return the effect of having no sandbox."""
+    if sandbox.is_required:
         return "commands are refused"
-    keeps_from_network = not wall.config.network or bool(wall.config.no_network_for)
+    keeps_from_network = not sandbox.config.network or bool(sandbox.config.no_network_for)
     return "commands run without" + (", and with the network" if keeps_from_network else "")
 
 
-async def tell_of_missing_wall(teller: SandboxReporter, config: SandboxConfig, run: str) -> None:
+async def report_missing_sandbox(report: Report, config: SandboxConfig, run: str) -> None:
     """Report, once a run, that commands run without the sandbox that they should have; stay."""
     if config.mode != "none":
-        wall = await asyncio.to_thread(find_sandbox, config)
-        if not wall.is_up:
+        sandbox = await asyncio.to_thread(find_sandbox, config)
+        if not sandbox.is_up:
             data = {
-                "why": wall.why_missing,
-                "advice": wall.advice,
-                "effect": effect_of(wall),
+                "why": sandbox.why_missing,
+                "advice": sandbox.advice,
+                "effect": effect_of(sandbox),
             }
-            teller.report("sandbox.missing", data, key=f"{run}:sandbox")
+            report("sandbox.missing", data, f"{run}:sandbox")
     await asyncio.get_running_loop().create_future()

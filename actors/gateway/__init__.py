@@ -1,31 +1,24 @@
 """The human gateway: the process in which a person is an entity among the others.
 
-It has two faces. On the bus it is the address `human`: texts to the person and questions arrive
-there, are journaled, and answers leave from there. Towards people it is the HTTP API (FastAPI on
-uvicorn, in the same loop): what the command line, the web and other programs talk to.
+It has two sides. On the bus it is the address `human`: texts to the person and questions arrive
+there, are journaled, and answers are sent from there. Towards people it is the HTTP API (FastAPI on
+uvicorn, in the same event loop), which the command line, the web and other programs call.
 
-    main.py            the process: opens the journals, runs bus and HTTP side by side
-    gateway.py         all parts of it in one record; what each endpoint is handed
-    line.py            what it asks of the bus, and how the bus's failures become HTTP statuses
-    desk.py            the bus loop: one handler per kind of message
-    database.py        messages, questions and dead letters as rows;  thread.py  the messages
-    questions.py       the questions and answers;  postman.py  carries answers out
-    speaking.py        texts, nudges and answers of the person;  telling.py  events to the recorder
-    agents.py          which agents there are, read from their files;  boards.py  their boards
-    starting.py        creating an agent;  acting.py  stop, pause, resume, archive
-    entities.py        the rows of `ps`;  statuses.py  what each entity said last
-    census.py          what other processes tell of all entities, asked once for all who wait
-    together.py        asking once for all who wait;  latest.py  what is made once for all
-    followers.py       following events.jsonl live
-    audience.py        those who follow at the log's end, shown each event together
-    channels/          webhooks, mails, desktop: what is told outside;  answer_page.py  answers
-    files.py           the confined file browser
-    access/            tokens, sessions, scopes, rates, the audit: who may do what
-    gate.py            asks them before every call;  exchange.py  bounds what then goes through
-    lane.py            the short way to an endpoint;  needs.py  its plan, from the signature
-    routes/, app.py    the endpoints, and FastAPI's way to them
-    server.py          uvicorn inside our loop;  patience.py  its deadlines on slow clients
-    http_connection.py one connection: parsed in C, its heads bounded
+    main.py            the process: opens the stores, runs bus and HTTP side by side
+    gateway.py         all parts of it in one record, which each endpoint is given
+    bus_client.py      requests on the bus, and their failures as HTTP statuses
+    bus_handlers.py    the bus loop: one handler per type of message
+    event_feed.py      following an agent's events;  event_reporter.py  events to the recorder
+    file_browser.py    the confined file browser;  served_files.py  a file as bytes or rendered
+    call_cause.py      what a call is known by when it is repeated;  problems.py  RFC 9457
 
-Reading about agents never disturbs them: it reads their files.
+    api/               the endpoints, one module a resource: route and logic together
+    auth/              tokens, sessions, scopes, rates, the audit: who may do what
+    http/              the application, its middleware, its OpenAPI document, its server
+    questions/         questions to the person, and how answers reach who asked
+    notifications/     webhooks, mails, desktop: what the person is told outside
+    state/             what is read from disk and the database
+
+A request passes AccessMiddleware (who calls, rates, audit), BodyLimitMiddleware and
+IdempotencyMiddleware, then FastAPI. Reading about agents never disturbs them: it reads their files.
 """

@@ -51,7 +51,7 @@ async def handle(gateway: Gateway, received: Received) -> None:
             await _take_letter(gateway, received, received.body)
         case EventAppended():
             gateway.tallies.events.update(received.body.counts)
-            gateway.bells.ring(received.body.event.agent_id)
+            gateway.bells.notify(received.body.event.agent_id)
             gateway.answer_delivery.on_event(received.body.event.agent_id)
         case EntityStatus():
             header = received.header

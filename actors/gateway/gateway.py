@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from actors.gateway.events.event_reporter import GatewayEventReporter
-from actors.gateway.events.followers import LogSignals
-from actors.gateway.lru_cache import LruCache
+from actors.gateway.event_feed import EventTexts, LogSignals
+from actors.gateway.event_reporter import GatewayEventReporter
 from actors.gateway.notifications.answer_links import AnswerLinks
 from actors.gateway.notifications.delivery_journal import DeliveryJournal
 from actors.gateway.notifications.dispatcher import NotificationDispatcher
@@ -21,13 +20,13 @@ from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.dead_letters import DeadLetterStore
 from actors.gateway.state.idempotency_store import IdempotencyStore
 from actors.gateway.state.message_history import MessageHistory
-from actors.gateway.state.process_overview import ProcessOverview
 from actors.recorder.event_log import EventLog
 from actors.runtime.runtime import Runtime
 from agiraph.core.clock import Clock
 from agiraph.core.config import Config
-from agiraph.core.models import Agent
-from agiraph.http.api import AgentView, EventPageView
+from agiraph.core.errors import AgiraphError
+from agiraph.core.ids import coordinator_address, worker_address
+from agiraph.core.models import Agent, Worker
 from agiraph.storage.home import Home
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -48,24 +47,54 @@ class Gateway:
     telling: GatewayEventReporter
     answer_delivery: AnswerDelivery
     boards: BoardReader
-    overview: ProcessOverview
     dead: DeadLetterStore
     dispatcher: NotificationDispatcher
     repeats: IdempotencyStore
     bells: LogSignals
     tallies: GatewayCounters
     statuses: EntityActivities = field(default_factory=EntityActivities)
-    summaries: LruCache[AgentView] = field(default_factory=LruCache)
-    event_pages: LruCache[EventPageView] = field(default_factory=LruCache)
+    event_texts: EventTexts = field(default_factory=EventTexts)
     cpu: dict[tuple[str, int], tuple[float, float, float]] = field(default_factory=dict)
 
     def events_of(self, agent: Agent) -> EventLog:
         """Return the reader of an agent's event log."""
         return self.agents.events_of(agent)
 
+    def worker_status(self, agent: Agent, worker: Worker) -> str:
+        """Return a worker's status: as on the board, or that it is paused or waits for the human.
+
+        While a worker has said nothing (the gateway has just started, or the worker has parked),
+        its open question and its agent's pause are what is known.
+        """
+        if worker.status == "stopped":
+            return worker.status
+        address = worker_address(agent.id, worker.id)
+        activity = self.statuses.of(address)
+        if activity is not None and activity.state != "parked":
+            is_shown = activity.state in ("paused", "waiting_for_human")
+            return activity.state if is_shown else worker.status
+        if address in self.questions.asking():
+            return "waiting_for_human"
+        return "paused" if agent.status == "paused" else worker.status
+
+    def waits_for_human(self, agent: Agent) -> bool:
+        """Whether everybody in an agent's team who could work waits for an answer of the human."""
+        if agent.status != "working" or not self.questions.open(agent.id):
+            return False
+        coordinator = self.statuses.of(coordinator_address(agent.id))
+        if coordinator is not None and coordinator.state not in ("waiting_for_nodes", "parked"):
+            return False
+        try:
+            board = self.boards.of(self.agents.run_of(agent))
+        except (AgiraphError, OSError):
+            return False  # a damaged board must not hide the agent
+        working = [worker for worker in board.workers.values() if worker.node is not None]
+        statuses = {self.worker_status(agent, worker) for worker in working}
+        return statuses == {"waiting_for_human"}
+
     def forget(self, agent: Agent) -> None:
         """Disconnect the followers of an agent that is archived."""
-        self.bells.say_gone(agent.id)
+        self.bells.archive(agent.id)
 
     def close(self) -> None:
         """Close the database and the journals."""
@@ -86,12 +115,8 @@ def open_gateway(
 
     `environ` holds the variables that its channels name.
     """
-    agents, boards, signals, counters = (
-        AgentDirectory(home),
-        BoardReader(),
-        LogSignals(),
-        GatewayCounters(),
-    )
+    agents, boards = AgentDirectory(home), BoardReader()
+    signals, counters = LogSignals(), GatewayCounters()
     reporter = GatewayEventReporter(bus, agents, clock)
     database = GatewayDatabase(home.human.book)
     questions, history = QuestionStore(database), MessageHistory(database)
@@ -108,7 +133,7 @@ def open_gateway(
         clock,
         log,
     )
-    history.when_added, signals.ear = dispatcher.on_message, dispatcher.on_event
+    history.when_added, signals.on_notify = dispatcher.on_message, dispatcher.on_event
     answers.absence = lambda: dispatcher.book.absence_at(clock.now())
     dispatcher.when_delivered = counters.delivered
     return Gateway(
@@ -123,7 +148,6 @@ def open_gateway(
         telling=reporter,
         answer_delivery=answers,
         boards=boards,
-        overview=ProcessOverview(bus),
         dead=DeadLetterStore(database),
         dispatcher=dispatcher,
         repeats=IdempotencyStore(home.human.repeats, clock.now()),

@@ -6,14 +6,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from actors.gateway.auth.audit_file import AuditFile
-from actors.gateway.auth.audit_log import AuditLog
+from actors.gateway.api.archive import remove_half_deleted
+from actors.gateway.auth.audit import AuditFile, AuditLog
 from actors.gateway.auth.credential_store import CredentialStore
 from actors.gateway.bus_handlers import attend
 from actors.gateway.gateway import Gateway, open_gateway
 from actors.gateway.http.app import build_app
 from actors.gateway.http.server import bind, server_of, tls_of, url_of
-from actors.gateway.resources.archive import sweep
 from actors.runtime.http_server import HttpServer
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
@@ -33,7 +32,7 @@ async def serve(runtime: Runtime) -> None:
     The address file is taken back at an orderly end; after a crash it stays, so that the next
     incarnation can listen on the same port.
     """
-    sweep(runtime.home)
+    remove_half_deleted(runtime.home)
     gateway = open_gateway(
         runtime, runtime.home, runtime.config, runtime.clock, runtime.log, os.environ
     )

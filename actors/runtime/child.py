@@ -5,6 +5,7 @@ Both launchers end here: `fork` in a grandchild of the spawner, `exec` in a fres
 
 import faulthandler
 import gc
+import importlib
 import os
 import signal
 import sys
@@ -15,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from actors.runtime.environment import KEY_HOLDERS, holds_secrets, naming_settings
-from actors.runtime.kinds import entry_named, resolve
+from actors.runtime.kinds import PREPARATIONS, entry_named, resolve
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.linux import adopt_orphans, die_with_parent, hide_environment
 from agiraph.storage.disk_space import is_full_disk
@@ -100,11 +101,11 @@ def leave(code: int) -> None:
 def exec_main(words: Sequence[str] = (), launch_fd: int = LAUNCH_FD) -> None:
     """Entry of a fresh interpreter: read the launch from an inherited pipe and live it.
 
-    `words`, if any, begin with the kind of actor that it will be: what that kind needs is imported
-    while its launch is on the way.
+    `words`, if any, are the kind of actor that it will be and hints for it: what that kind needs is
+    imported while its launch is on the way.
     """
     if words:
-        prepare(words[0])
+        prepare(words[0], words[1:])
     supervisor_pid, launch = read_launch(launch_fd)
     try:
         setup_child(launch, supervisor_pid, launch_fd)
@@ -127,11 +128,14 @@ def forked_main(launch: ActorLaunch, environ: Mapping[str, str], supervisor_pid:
         leave(code)
 
 
-def prepare(kind: str) -> None:
+def prepare(kind: str, hints: Sequence[str]) -> None:
     """Import what an actor of this kind needs; nothing else happens."""
     if kind in KEY_HOLDERS:
         hide_environment()
     resolve(entry_named(kind))
+    if kind in PREPARATIONS:
+        module, _, function = PREPARATIONS[kind].partition(":")
+        getattr(importlib.import_module(module), function)(*hints)
 
 
 def read_launch(fd: int) -> tuple[int, ActorLaunch]:

@@ -1,9 +1,9 @@
-"""The clock's process: the only writer of every agent's `triggers.json`.
+"""The scheduler's process: the only writer of every agent's `triggers.json`.
 
-time_source  what time it is, and waiting for a time or a bell
-shelf        the agents' books of triggers, on disk, and the event logs beside them
-desk         requests: make, list, pause, resume, cancel, fire
-delivery     a firing on its way: to its agent's coordinator, or as a callback
-callbacks    one configured command, bounded, known to have ended
-clock        the loop that puts them together
+scheduler         the loop: waits for the next due time or for events, and delivers what fired
+trigger_store     the triggers of each agent on disk, and the event logs beside them
+trigger_requests  requests: create, list, pause, resume, cancel, fire
+delivery          a firing goes to its agent's coordinator, or runs a callback
+
+What fires when is decided in `agiraph/triggers`, without a clock or a file.
 """

@@ -1,19 +1,27 @@
-"""A firing on its way: to its agent's coordinator, who does what it says, or as a callback."""
+"""A firing on its way: to its agent's coordinator, who acts on it, or as a callback."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
 
 from actors.runtime.runtime import Runtime
-from actors.scheduler.callbacks import folder_of, run_callback
+from agiraph.core.config import Config
 from agiraph.core.ids import CLOCK, RECORDER, AgentId, coordinator_address, derived_message_id
 from agiraph.core.models import Event
 from agiraph.core.turns import JsonObject
 from agiraph.messages import ReportEvents, TriggerFired
+from agiraph.storage.files import make_folder, status_of
+from agiraph.storage.home import Home
 from agiraph.triggers.records import Firing
 from transport.errors import Nacked
 
+KEPT_OUTPUT = 4000
+
 
 async def deliver(runtime: Runtime, agent: AgentId, firing: Firing, now: float) -> None:
-    """Bring a firing to its coordinator and tell that it fired, each once whatever dies.
+    """Send a firing to its coordinator and report it, each once, also after a crash.
 
-    Raises TransportError if the router does not take it now.
+    Raises TransportError if the router does not accept it now.
     """
     body = TriggerFired(
         agent=agent,
@@ -32,29 +40,24 @@ async def deliver(runtime: Runtime, agent: AgentId, firing: Firing, now: float) 
     except Nacked as error:
         if error.reason == "mailbox_full":
             raise
-        runtime.log.warning("nobody takes a firing", agent=agent, reason=str(error))
-    await _tell(runtime, agent, "trigger.fired", firing, now, {"about": firing.about})
+        runtime.log.warning("a firing has no receiver", agent=agent, reason=str(error))
+    await _report(runtime, agent, "trigger.fired", firing, now, {"about": firing.about})
 
 
 async def carry_out(runtime: Runtime, agent: AgentId, firing: Firing, now: float) -> None:
-    """Run a firing's callback and tell how it ended. Raises TransportError."""
-    await _tell(runtime, agent, "trigger.fired", firing, now, {"about": firing.about})
-    ended = await run_callback(runtime.home, runtime.config, agent, firing)
-    runtime.log.info("callback", agent=agent, trigger=firing.name, ended=ended.told)
-    data = {"callback": firing.action.payload.get("callback"), "ended": ended.told}
-    data |= {"is_error": not ended.is_well, "output": ended.output}
-    await _tell(runtime, agent, "trigger.callback", firing, now, data)
-    forget(runtime, firing)
-
-
-def forget(runtime: Runtime, firing: Firing) -> None:
-    """Remove what a callback left behind."""
+    """Run a firing's callback and report how it ended. Raises TransportError."""
     from agiraph.tools.command import forget_command
 
+    await _report(runtime, agent, "trigger.fired", firing, now, {"about": firing.about})
+    ended = await run_callback(runtime.home, runtime.config, agent, firing)
+    runtime.log.info("callback", agent=agent, trigger=firing.name, ended=ended.text)
+    data = {"callback": firing.action.payload.get("callback"), "ended": ended.text}
+    data |= {"is_error": not ended.is_well, "output": ended.output}
+    await _report(runtime, agent, "trigger.callback", firing, now, data)
     forget_command(folder_of(runtime.home, firing))
 
 
-async def _tell(
+async def _report(
     runtime: Runtime, agent: AgentId, type: str, firing: Firing, now: float, about: JsonObject
 ) -> None:
     data: JsonObject = {"trigger_id": firing.trigger_id, "name": firing.name, "firing": firing.id}
@@ -63,3 +66,72 @@ async def _tell(
     event = Event(type=type, agent_id=agent, ts=now, entity=CLOCK, data=data)
     id = derived_message_id(CLOCK, f"{type}.{firing.id}")
     await runtime.send(RECORDER, ReportEvents(events=(event,)), id=id)
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackResult:
+    """How a callback ended: in words, whether it succeeded, and the end of its output."""
+
+    text: str
+    is_well: bool
+    output: str = ""
+
+
+async def run_callback(
+    home: Home, config: Config, agent: AgentId, firing: Firing
+) -> CallbackResult:
+    """Run the callback of a firing, or return how the run that a crash interrupted has ended.
+
+    A callback is a command that the settings name, with limits and an environment of its own. It
+    runs at most once for each firing; its runner leaves the outcome in the firing's folder.
+    """
+    from agiraph.tools.command import CommandLimits, recover_command, run_command
+
+    name = str(firing.action.payload.get("callback", ""))
+    command = config.callbacks.get(name)
+    if command is None:
+        return CallbackResult(f"there is no callback '{name}' in the settings any more", False)
+    folder = folder_of(home, firing)
+    limits = CommandLimits(
+        seconds=config.triggers.callback_seconds,
+        output=KEPT_OUTPUT,
+        memory_mb=config.shell.memory_mb,
+        processes=config.shell.processes,
+    )
+    try:
+        if status_of(folder) is not None:
+            finished = await recover_command(folder)
+        else:
+            make_folder(folder.parent, 0o700)
+            finished = await run_command(
+                command,
+                folder=folder,
+                cwd=home.path,
+                environment=environment_of(config, home, agent, firing),
+                limits=limits,
+            )
+    except (OSError, ValueError) as error:
+        return CallbackResult(f"it could not be started: {error}", False)
+    if finished is None:
+        return CallbackResult("it was interrupted; its outcome is unknown", False)
+    if finished.exit_code is None:
+        return CallbackResult(f"its time of {limits.seconds:g} s ran out", False, finished.output)
+    return CallbackResult(
+        f"exit code {finished.exit_code}", finished.exit_code == 0, finished.output
+    )
+
+
+def environment_of(config: Config, home: Home, agent: AgentId, firing: Firing) -> dict[str, str]:
+    """Return the variables of a callback: those of a model's shell, and its trigger's."""
+    allowed = {name: os.environ[name] for name in config.shell.environment if name in os.environ}
+    return allowed | {
+        "AGIRAPH_HOME": str(home.path),
+        "AGIRAPH_AGENT": agent,
+        "AGIRAPH_TRIGGER": firing.trigger_id,
+        "AGIRAPH_TRIGGER_NAME": firing.name,
+    }
+
+
+def folder_of(home: Home, firing: Firing) -> Path:
+    """Return the folder of a firing's callback; it is removed once its end is reported."""
+    return home.system.path / "callbacks" / firing.id

@@ -1,21 +1,20 @@
-"""The process `clock`: keeps every agent's triggers by the machine's time."""
+"""The process `clock`: the scheduler, by the machine's time."""
 
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
-from actors.scheduler.scheduler import Scheduler
-from actors.scheduler.time_source import SystemTime, TimeSource
+from actors.scheduler.scheduler import Scheduler, SystemTime, TimeSource
 
 
 async def serve(runtime: Runtime, time: TimeSource | None = None) -> None:
-    """Keep time until cancelled."""
-    clock = Scheduler(runtime, time or SystemTime())
+    """Schedule until cancelled."""
+    scheduler = Scheduler(runtime, time or SystemTime())
     await runtime.ready()
     try:
-        await clock.run()
+        await scheduler.run()
     finally:
-        await clock.close()
+        await scheduler.close()
 
 
 def main(launch: ActorLaunch) -> int:
-    """Run the clock; return its exit code."""
+    """Run the scheduler; return its exit code."""
     return run_actor(launch, serve)

@@ -1,18 +1,17 @@
-"""The scheduler: waits for the next due time or for news, decides by the books, delivers what
-fired.
+"""The scheduler: waits for the next due time or for events, and delivers what fires.
 
-Whatever a book decides is on disk before it is delivered, and stands in the book's outbox until it
-is; the ids follow from trigger and occasion. So a clock that dies at any point fires each occasion
-once.
+A firing is on disk before it is delivered, and stays in the outbox of its trigger set until it is;
+its id follows from trigger and occasion. So each occasion fires once, wherever the process dies.
 """
 
 import asyncio
-import contextlib
+import time
+from contextlib import suppress
+from typing import Protocol
 
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from actors.runtime.runtime import Runtime
 from actors.scheduler.delivery import carry_out, deliver
-from actors.scheduler.time_source import TimeSource
 from actors.scheduler.trigger_requests import TriggerRequests
 from actors.scheduler.trigger_store import TriggerStore
 from agiraph.core.errors import Corrupt
@@ -25,101 +24,130 @@ from transport.envelope import Flag
 from transport.errors import TransportError
 
 RETRY_SECONDS = 5.0
-LOOK_AGAIN_SECONDS = 30.0
+RELOAD_SECONDS = 30.0
+LONGEST_SLEEP_SECONDS = 60.0
+
+
+class TimeSource(Protocol):
+    """The time, and waiting for it; tests pass one that they set by hand."""
+
+    def now(self) -> float:
+        """Return wall time in seconds since the epoch."""
+        ...
+
+    async def wait(self, until: float | None, news: asyncio.Event) -> None:
+        """Return at `until` (None: never) or when `news` is set, at the latest; or earlier."""
+        ...
+
+
+class SystemTime:
+    """The machine's own time. It looks again every minute: clocks are set, laptops sleep."""
+
+    def now(self) -> float:
+        """Return wall time in seconds since the epoch."""
+        return time.time()
+
+    async def wait(self, until: float | None, news: asyncio.Event) -> None:
+        """Wait for `news`, until `until`, or for a minute if there is something to wait for."""
+        seconds = None
+        if until is not None:
+            seconds = min(max(0.0, until - self.now()), LONGEST_SLEEP_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await news.wait()
 
 
 class Scheduler:
-    """One home's clock."""
+    """Schedules the triggers of the runtime's home."""
 
     def __init__(self, runtime: Runtime, time: TimeSource) -> None:
-        """Keep the triggers of the runtime's home by this time."""
         settings = runtime.config.triggers
         bounds = FiringLimits(late_seconds=settings.late_seconds, per_minute=settings.per_minute)
         self._runtime = runtime
         self._time = time
-        self._shelf = TriggerStore(runtime.home, bounds, runtime.log, runtime.report, time.now)
-        self._desk = TriggerRequests(self._shelf, runtime.config, runtime.report)
-        self._bell = asyncio.Event()
+        self._store = TriggerStore(runtime.home, bounds, runtime.log, runtime.report, time.now)
+        self._requests = TriggerRequests(self._store, runtime.config, runtime.report)
+        self._news = asyncio.Event()
         self._grown: set[AgentId] = set()
-        self._side = BackgroundTasks()
+        self._background = BackgroundTasks()
         self._under_way: set[str] = set()
         self._retry_at: float | None = None
-        self._look_at = 0.0
+        self._reload_at = 0.0
 
     async def run(self) -> None:
-        """Keep time for as long as the process lives."""
-        self._shelf.load()
-        await first_to_end(self._receive(), self._keep_time(), self._side.until_broken())
+        """Schedule for ever."""
+        self._store.load()
+        await first_to_end(self._receive(), self._fire_due(), self._background.until_broken())
 
     async def close(self) -> None:
-        """End what runs beside."""
-        await self._side.stop()
+        """Cancel the callbacks that run."""
+        await self._background.stop()
 
-    # --- what comes in ---------------------------------------------------------------------------
+    # --- messages -----------------------------------------------------------------------------
 
     async def _receive(self) -> None:
         while True:
-            await self._take(await self._runtime.receive())
+            await self._handle(await self._runtime.receive())
 
-    async def _take(self, received: Received) -> None:
+    async def _handle(self, received: Received) -> None:
         body = received.body
         if isinstance(body, EventsGrew):
-            self._grown.update(agent for agent in body.agents if agent in self._shelf.books)
-            self._bell.set()
+            self._grown.update(agent for agent in body.agents if agent in self._store.books)
+            self._news.set()
             return
-        reply = self._desk.answer(received, self._time.now())
+        reply = self._requests.answer(received, self._time.now())
         if reply is not None and received.header.flags & Flag.ASK:
             await self._reply(received, reply)
         elif isinstance(reply, RefusedReply):
             header = received.header
             self._runtime.log.warning("refused", sender=header.sender, reason=reply.reason)
         self._runtime.done(received)
-        self._bell.set()
+        self._news.set()
 
     async def _reply(self, received: Received, reply: Body) -> None:
         header = received.header
         try:
             await self._runtime.send(header.sender, reply, reply_to=header.id)
         except TransportError as error:
-            self._runtime.log.warning("no answer", to=header.sender, reason=str(error))
+            self._runtime.log.warning("a reply was not sent", to=header.sender, reason=str(error))
 
-    # --- time ------------------------------------------------------------------------------------
+    # --- firing ----------------------------------------------------------------------------------
 
-    async def _keep_time(self) -> None:
+    async def _fire_due(self) -> None:
         while True:
-            grown = self._grown if self._bell.is_set() else set(self._shelf.books)
+            grown = self._grown if self._news.is_set() else set(self._store.books)
             self._grown, self._retry_at = set(), None
-            self._bell.clear()
-            self._look_at_damaged()
-            for book in list(self._shelf.books.values()):
+            self._news.clear()
+            self._reload_damaged()
+            for book in list(self._store.books.values()):
                 try:
                     await self._settle(book, has_grown=book.agent in grown)
                 except Corrupt as error:  # the others' triggers go on
-                    self._runtime.log.warning("triggers stand still", reason=str(error))
-            await self._time.wait(self._next(), self._bell)
+                    self._runtime.log.warning("triggers cannot be used", reason=str(error))
+            await self._time.wait(self._next(), self._news)
 
-    def _look_at_damaged(self) -> None:
-        """Read again, at a pace, what was set aside."""
+    def _reload_damaged(self) -> None:
+        """Read again, now and then, the triggers that could not be read."""
         now = self._time.now()
-        if self._shelf.damaged and now >= self._look_at:
-            self._look_at = now + LOOK_AGAIN_SECONDS
-            self._shelf.load_again()
+        if self._store.damaged and now >= self._reload_at:
+            self._reload_at = now + RELOAD_SECONDS
+            self._store.load_again()
 
     def _next(self) -> float | None:
-        """Return when to look again: something is due, or was not delivered; None: when rung."""
-        look = self._look_at if self._shelf.damaged else None
-        due = [book.next_due for book in self._shelf.books.values()]
-        return min((at for at in (*due, self._retry_at, look) if at is not None), default=None)
+        """Return when something is due or tried again; None: only a message changes anything."""
+        reload = self._reload_at if self._store.damaged else None
+        due = [book.next_due for book in self._store.books.values()]
+        return min((at for at in (*due, self._retry_at, reload) if at is not None), default=None)
 
     async def _settle(self, book: TriggerSet, *, has_grown: bool) -> None:
-        """Let a book take in what happened, fire what is due, and deliver what has fired."""
+        """Apply what happened to a trigger set, fire what is due, and deliver what has fired."""
         now = self._time.now()
         is_due = book.next_due is not None and book.next_due <= now
         is_changed = False
         if is_due or (has_grown and book.is_listening):
-            is_changed = self._shelf.catch_up(book, now)
+            is_changed = self._store.catch_up(book, now)
         if book.tick(now) or is_changed:
-            self._shelf.save(book)
+            self._store.save(book)
         await self._deliver_all(book, now)
 
     async def _deliver_all(self, book: TriggerSet, now: float) -> None:
@@ -127,7 +155,7 @@ class Scheduler:
         for firing in waiting:
             if firing.action.type == "run_callback":
                 self._under_way.add(firing.id)
-                self._side.start(self._carry_out(book, firing, now))
+                self._background.start(self._carry_out(book, firing, now))
                 continue
             try:
                 await deliver(self._runtime, book.agent, firing, now)
@@ -136,7 +164,7 @@ class Scheduler:
                 self._retry_at = now + RETRY_SECONDS
                 return
             book.delivered(firing.id)
-            self._shelf.save(book)
+            self._store.save(book)
 
     async def _carry_out(self, book: TriggerSet, firing: Firing, now: float) -> None:
         while True:
@@ -144,9 +172,9 @@ class Scheduler:
                 await carry_out(self._runtime, book.agent, firing, now)
                 break
             except TransportError as error:
-                self._runtime.log.warning("a callback is told later", reason=str(error))
+                self._runtime.log.warning("a callback is reported later", reason=str(error))
                 await asyncio.sleep(RETRY_SECONDS)
         self._under_way.discard(firing.id)
         book.delivered(firing.id)
-        with contextlib.suppress(Corrupt):  # it is set aside, and that is told
-            self._shelf.save(book)
+        with suppress(Corrupt):  # the store has reported that it is damaged
+            self._store.save(book)

@@ -1,6 +1,6 @@
-"""Requests to the clock: make, list, pause, resume, cancel and fire triggers.
+"""Requests to the scheduler: create, list, pause, resume, cancel and fire triggers.
 
-Only an agent's own entities and the human may touch its triggers, a worker only those it made.
+Only an agent's own entities and the human may change its triggers, a worker only its own.
 """
 
 from collections.abc import Callable
@@ -21,34 +21,32 @@ from agiraph.messages import (
 )
 from agiraph.messages.authorization import is_name_of, is_worker, shown_name
 from agiraph.triggers.parsing import parse_trigger
-from agiraph.triggers.records import Trigger, trigger_id
+from agiraph.triggers.records import Trigger, trigger_id, trigger_view
 from agiraph.triggers.timetable import machine_zone
 from agiraph.triggers.trigger_set import TriggerSet
-from agiraph.triggers.view import trigger_view
 from transport.endpoint import Received
 from transport.envelope import Header
 
-TOLD = {"pause": "trigger.paused", "resume": "trigger.resumed", "cancel": "trigger.cancelled"}
+EVENTS = {"pause": "trigger.paused", "resume": "trigger.resumed", "cancel": "trigger.cancelled"}
 Report = Callable[[Event], None]
 
 
 class TriggerRequests:
-    """Carries out requests on the shelf. What it has done is on disk when it answers."""
+    """Carries out requests. Their effects are on disk when it replies."""
 
-    def __init__(self, shelf: TriggerStore, config: Config, report: Report) -> None:
-        """Serve; `report` tells the recorder."""
-        self._shelf = shelf
+    def __init__(self, store: TriggerStore, config: Config, report: Report) -> None:
+        self._store = store
         self._callbacks = tuple(config.callbacks)
         self._time_zone = config.triggers.time_zone or machine_zone()
-        self._report = report
+        self._send_event = report
 
     def answer(self, received: Received, now: float) -> Body | None:
-        """Do what a message asks and return the reply; None for what is no request."""
+        """Carry a request out and return the reply; None for other messages."""
         body = received.body
         if not isinstance(body, CreateTrigger | ChangeTrigger | ListTriggers | TriggerFailed):
             return None
         try:
-            book = self._shelf.book(body.agent)
+            book = self._store.book(body.agent)
             match body:
                 case CreateTrigger():
                     return self._create(book, body, received.header, now)
@@ -80,12 +78,12 @@ class TriggerRequests:
                 created_by=by,
             )
             if book.is_watching:
-                self._shelf.catch_up(book, now)
+                self._store.catch_up(book, now)
             else:
-                self._shelf.start_watching(book)
+                self._store.start_watching(book)
             trigger = book.add(id, new, now)
-            self._shelf.save(book)
-            self._tell(trigger, "trigger.created", now, by=by)
+            self._store.save(book)
+            self._report(trigger, "trigger.created", now, by=by)
         return TriggerState(trigger=trigger_view(book.triggers[id]))
 
     def _change(
@@ -93,25 +91,25 @@ class TriggerRequests:
     ) -> TriggerState:
         id = book.find(body.trigger_id).id
         if body.act == "resume" and not book.is_watching:
-            self._shelf.start_watching(book)
+            self._store.start_watching(book)
         trigger = book.act(id, body.act, now, cause=cause, reason=body.reason)
-        self._shelf.save(book)
-        if body.act in TOLD:
-            self._tell(trigger, TOLD[body.act], now, reason=body.reason)
+        self._store.save(book)
+        if body.act in EVENTS:
+            self._report(trigger, EVENTS[body.act], now, reason=body.reason)
         return TriggerState(trigger=trigger_view(trigger))
 
     def _pause(self, book: TriggerSet, body: TriggerFailed, cause: str, now: float) -> None:
         trigger = book.triggers.get(body.trigger_id)
         if trigger is not None and trigger.is_active:
             paused = book.act(trigger.id, "pause", now, cause=cause, reason=body.reason)
-            self._shelf.save(book)
-            self._tell(paused, "trigger.paused", now, reason=body.reason)
+            self._store.save(book)
+            self._report(paused, "trigger.paused", now, reason=body.reason)
 
-    def _tell(self, trigger: Trigger, kind: str, now: float, **about: str) -> None:
+    def _report(self, trigger: Trigger, kind: str, now: float, **about: str) -> None:
         data = {"trigger_id": trigger.id, "name": trigger.name, "type": trigger.schedule.type}
         data |= {key: value for key, value in about.items() if value}
         event = Event(type=kind, agent_id=trigger.agent_id, ts=now, entity="clock", data=data)
-        self._report(event)
+        self._send_event(event)
 
 
 def _check_maker(sender: str, trigger: Trigger) -> None:

@@ -1,5 +1,4 @@
-"""TriggerStore: the book of triggers of every agent that has any, on disk, and its event log beside
-it."""
+"""TriggerStore: the trigger sets of all agents on disk, and the event logs beside them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,10 +27,10 @@ class TriggerStore:
         report: Callable[[Event], None],
         now: Callable[[], float],
     ) -> None:
-        """Keep the books of `home`; `load` reads them. `report` tells the recorder."""
+        """Store the trigger sets of `home`; `load` reads them. `report` sends an event."""
         self._report = report
         self._now = now
-        self._told: dict[AgentId, str] = {}
+        self._reported: dict[AgentId, str] = {}
         self._home = home
         self._bounds = bounds
         self._log = log
@@ -40,16 +39,16 @@ class TriggerStore:
         self.damaged: dict[AgentId, Corrupt] = {}
 
     def load(self) -> None:
-        """Read every book; a damaged one hides itself alone."""
+        """Read every trigger set; a damaged one hides itself alone."""
         for name in AgentFolders(self._home.agents, self._log).names():
             self._load_one(AgentId(name))
 
     def load_again(self) -> None:
-        """Read those that were set aside: a person may have mended them."""
+        """Read the damaged ones again: a person may have repaired them."""
         for agent in list(self.damaged):
-            self._look_again(agent)
+            self._reload(agent)
 
-    def _look_again(self, agent: AgentId) -> None:
+    def _reload(self, agent: AgentId) -> None:
         del self.damaged[agent]
         self._load_one(agent)
 
@@ -62,25 +61,25 @@ class TriggerStore:
         except FileNotFoundError:
             return
         except (Corrupt, UnicodeDecodeError, OSError) as error:
-            self._set_aside(agent, error)
+            self._quarantine(agent, error)
 
-    def _set_aside(self, agent: AgentId, error: Exception) -> Corrupt:
-        """Keep an agent's triggers from firing, say why, and return what to raise."""
+    def _quarantine(self, agent: AgentId, error: Exception) -> Corrupt:
+        """Keep an agent's triggers from firing, report why, and return the error to raise."""
         if isinstance(error, OSError) and not is_about_place(error):
             raise error
-        told = Corrupt(f"the triggers of agent '{agent}' stand still: {error}")
+        damage = Corrupt(f"the triggers of agent '{agent}' cannot be used: {error}")
         self.forget(agent)
-        self.damaged[agent] = told
-        if self._told.get(agent) != str(error):
-            self._told[agent] = str(error)
-            self._log.error("an agent is set aside", agent=agent, reason=str(error))
+        self.damaged[agent] = damage
+        if self._reported.get(agent) != str(error):
+            self._reported[agent] = str(error)
+            self._log.error("an agent's triggers cannot be used", agent=agent, reason=str(error))
             self._report(_event(agent, str(error), self._now()))
-        return told
+        return damage
 
     def book(self, agent: AgentId) -> TriggerSet:
-        """Return an agent's book, an empty one if it has none; Corrupt, or InvalidInput."""
+        """Return an agent's trigger set, an empty one if it has none; Corrupt, InvalidInput."""
         if agent in self.damaged:
-            self._look_again(agent)
+            self._reload(agent)
         if agent in self.damaged:
             raise self.damaged[agent]
         if agent in self.books:
@@ -90,10 +89,7 @@ class TriggerStore:
         return TriggerSet(agent, self._bounds)
 
     def save(self, book: TriggerSet) -> None:
-        """Write a book down, unless its agent has been archived meanwhile; that one is let go.
-
-        Raises Corrupt if the agent had to be set aside.
-        """
+        """Write a trigger set to disk; forget that of an archived agent. Raises Corrupt."""
         home = self._folder(book.agent)
         if not is_folder(home.path):
             self.forget(book.agent)
@@ -102,34 +98,31 @@ class TriggerStore:
         try:
             replace_file(home.triggers, book.write())
         except OSError as error:
-            raise self._set_aside(book.agent, error) from error
+            raise self._quarantine(book.agent, error) from error
 
     def forget(self, agent: AgentId) -> None:
-        """Let go of an agent that is there no more."""
+        """Drop what is held of an agent that no longer exists."""
         self.books.pop(agent, None)
         self._logs.pop(agent, None)
 
     def catch_up(self, book: TriggerSet, now: float) -> bool:
-        """Let a book take in what was logged since it looked; return whether a trigger changed.
-
-        Raises Corrupt if the agent had to be set aside.
-        """
+        """Apply what was logged since the last time; return whether a trigger changed. Corrupt."""
         log, is_changed = self._log_of(book.agent), False
         try:
             if book.seen > log.last():
-                book.seen = log.last()  # the log was cut back to what a person decided
+                book.seen = log.last()  # a person cut the log back
             while events := log.page(book.seen, PAGE):
-                is_changed |= book.take(events, now)
+                is_changed |= book.apply(events, now)
         except (OSError, Corrupt) as error:
-            raise self._set_aside(book.agent, error) from error
+            raise self._quarantine(book.agent, error) from error
         return is_changed
 
     def start_watching(self, book: TriggerSet) -> None:
-        """Let a book that looked at nothing so far begin at the log's end; Corrupt."""
+        """Let a trigger set that read no events so far begin at the log's end; Corrupt."""
         try:
             book.seen = self._log_of(book.agent).last()
         except (OSError, Corrupt) as error:
-            raise self._set_aside(book.agent, error) from error
+            raise self._quarantine(book.agent, error) from error
 
     def _log_of(self, agent: AgentId) -> EventLog:
         if agent not in self._logs:

@@ -1,6 +1,6 @@
 """Spans over HTTP to a collector (OTLP, protobuf), by OpenTelemetry's own exporter.
 
-OpenTelemetry is an extra: it is imported by who makes an SpanExporter, and by nobody else.
+OpenTelemetry is an extra: only making a SpanExporter imports it.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ class SpanExporter:
         return self._exporter.export(readable) is SpanExportResult.SUCCESS
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
 
     def _readable(self, span: Span) -> "ReadableSpan":

@@ -22,7 +22,7 @@ def main(launch: ActorLaunch) -> int:
 
 
 async def serve(runtime: Runtime) -> None:
-    """Trace until cancelled, then send what is there still."""
+    """Trace until cancelled, then send what is left."""
     telemetry = runtime.config.telemetry
     try:
         exporter = SpanExporter(
@@ -38,14 +38,14 @@ async def serve(runtime: Runtime) -> None:
         exporter.send,
         runtime.log,
         with_content=telemetry.content,
-        since=psutil.Process(os.getppid()).create_time(),  # the supervisor's, and so the house's
+        since=psutil.Process(os.getppid()).create_time(),  # the supervisor's
     )
     await runtime.ready()
     try:
         await first_to_end(tracer.run(), _listen(runtime, tracer))
     except asyncio.CancelledError:
         async with asyncio.timeout(LAST_SECONDS):
-            await tracer.round()
+            await tracer.send_pending()
         raise
     finally:
         exporter.close()
@@ -55,5 +55,5 @@ async def _listen(runtime: Runtime, tracer: Tracer) -> None:
     while True:
         received = await runtime.receive()
         if isinstance(received.body, EventsGrew):
-            tracer.ring()
+            tracer.notify()
         runtime.done(received)

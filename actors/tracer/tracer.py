@@ -1,8 +1,8 @@
-"""The tracer: from each agent's log, from a cursor on, to spans that a collector has.
+"""The tracer: reads each agent's log from a cursor and sends the spans of it to a collector.
 
-A page of events is woven on a copy of what is under way; only when the collector has its spans does
-the copy stand, on disk too. So a collector that is away delays everything and loses nothing, and a
-tracer that is killed sends at most one page again: the same spans, by the same ids.
+A page of events is applied to a copy of the builder's state; the copy replaces the state, on disk
+too, once the collector has the spans. So a collector that is away delays spans and loses none, and
+a tracer that is killed sends at most one page again: the same spans, under the same ids.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from agiraph.core.models import Agent, Event
 from agiraph.storage.files import UnsafeFile, read_bytes, replace_file
 from agiraph.storage.home import Home
 from agiraph.storage.versions import FIELD, TooNew, kind_of, read_object
-from agiraph.tracing.span_builder import SpanBuilder, SpanBuilderState, past
+from agiraph.tracing.span_builder import SpanBuilder, SpanBuilderState, last_ended_before
 from agiraph.tracing.spans import Span
 
 PAGE = 500
 GATHER_SECONDS = 1.0
-LOOK_SECONDS = 30.0
+POLL_SECONDS = 30.0
 FIRST_WAIT_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 60.0
 
@@ -33,14 +33,14 @@ Send = Callable[[Sequence[Span]], bool]
 
 
 class Tracer:
-    """What was sent of each agent, and what is under way there."""
+    """Sends the spans of all agents; its state is how far each log was sent, and what is open."""
 
     def __init__(
         self, home: Home, send: Send, log: Any, *, with_content: bool, since: float
     ) -> None:
-        """Read the agents of `home`; `send` blocks and says whether the collector has the spans.
+        """Read the agents of `home`; `send` blocks and returns whether the collector has the spans.
 
-        The first tracer of a home leaves alone what was over before `since`. Raises Corrupt.
+        The first tracer of a home ignores what was over before `since`. Raises Corrupt.
         """
         self._home = home
         self._send = send
@@ -53,14 +53,16 @@ class Tracer:
         self._news = asyncio.Event()
         self._states = _load(self._file)
         if self._states is None:
-            cursors = {agent: past(self._events(agent), since) for agent in self._agents()}
+            cursors = {
+                agent: last_ended_before(self._events(agent), since) for agent in self._agents()
+            }
             self._states = {
                 agent: SpanBuilderState(cursor=cursor) for agent, cursor in cursors.items()
             }
             self._save()
 
-    def ring(self) -> None:
-        """Some log has grown."""
+    def notify(self) -> None:
+        """Look again: some log has grown."""
         self._news.set()
 
     async def run(self) -> None:
@@ -68,19 +70,19 @@ class Tracer:
         wait = FIRST_WAIT_SECONDS
         while True:
             self._news.clear()
-            if await self.round():
+            if await self.send_pending():
                 wait = FIRST_WAIT_SECONDS
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_SECONDS):
+                    async with asyncio.timeout(POLL_SECONDS):
                         await self._news.wait()
                 await asyncio.sleep(GATHER_SECONDS)
             else:
-                self._log.warning("the collector does not take spans", again_in_seconds=wait)
+                self._log.warning("the collector does not accept spans", again_in_seconds=wait)
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, LONGEST_WAIT_SECONDS)
 
-    async def round(self) -> bool:
-        """Send what all logs have by now; return whether the collector took it."""
+    async def send_pending(self) -> bool:
+        """Send what all logs hold by now; return whether the collector accepted it."""
         for agent in self._agents():
             while True:
                 sent = await self._page(agent)
@@ -91,7 +93,7 @@ class Tracer:
         return True
 
     async def _page(self, agent: str) -> bool | None:
-        """Weave and send one page of an agent's events; None if there is none."""
+        """Send the spans of one page of an agent's events; None if there is none."""
         assert self._states is not None
         state = self._states.get(agent) or SpanBuilderState()
         events = self._page_of(agent, state.cursor)
@@ -146,13 +148,15 @@ class Tracer:
 
 
 def _load(file: Path) -> dict[str, SpanBuilderState] | None:
-    """Return what was kept, None if nothing was; Corrupt."""
+    """Return the stored state, None if there is none; Corrupt."""
     try:
-        kept = read_object(file, read_bytes(file))
-        return {agent: SpanBuilderState(**state) for agent, state in kept.items() if agent != FIELD}
+        stored = read_object(file, read_bytes(file))
+        return {
+            agent: SpanBuilderState(**state) for agent, state in stored.items() if agent != FIELD
+        }
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, AttributeError) as error:
         raise Corrupt(
-            f"{file} is no state of a tracer ({error}); delete it to begin anew"
+            f"{file} is no state of a tracer ({error}); delete it to start again"
         ) from error

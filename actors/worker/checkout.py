@@ -4,42 +4,22 @@ It is made before the node's work begins and removed when the node is completed.
 failed stays until the run ends, when the coordinator saves what stands in it.
 """
 
-from typing import Protocol
-
-from actors.runtime.runtime import Runtime
-from actors.worker.node_limit import NodeLimitReached
+from actors.worker.context import NodeLimitReached, WorkerContext
 from agiraph.core.errors import Refused
-from agiraph.core.models import Assignment, WorkNode
-from agiraph.core.turns import JsonObject
-from agiraph.storage.home import NodeHome
+from agiraph.core.models import Assignment
 from agiraph.tools.worktrees.git import FOLDER, GitFailed
-from agiraph.tools.worktrees.worktree import Worktree, commit_message, told_of_conflict
-
-
-class CheckoutContext(Protocol):
-    """The worker, as far as its worktree needs to know it."""
-
-    runtime: Runtime
-    name: str
-
-    def node_home(self, node: WorkNode) -> NodeHome:
-        """Return the folder of truth of a node."""
-        ...
-
-    def report(self, event: str, data: JsonObject, key: str = "") -> None:
-        """Tell the recorder."""
-        ...
+from agiraph.tools.worktrees.worktree import Worktree, commit_message, conflict_message
 
 
 class Checkout:
     """The worktree of whichever node its worker holds."""
 
-    def __init__(self, worker: CheckoutContext, search: str) -> None:
-        """Serve `worker`; git is looked for in `search`."""
+    def __init__(self, worker: WorkerContext, search: str) -> None:
+        """Look for git in `search`, a value of PATH."""
         self._worker = worker
         self._search = search
 
-    def _of(self, assignment: Assignment) -> Worktree | None:
+    def _worktree(self, assignment: Assignment) -> Worktree | None:
         if assignment.worktree is None:
             return None
         scratch = self._worker.node_home(assignment.node).scratch
@@ -52,7 +32,7 @@ class Checkout:
 
     async def make(self, assignment: Assignment) -> None:
         """Make the worktree, unless it is there; NodeLimitReached if it cannot be made."""
-        tree = self._of(assignment)
+        tree = self._worktree(assignment)
         if tree is None:
             return
         try:
@@ -69,7 +49,7 @@ class Checkout:
 
         Return the commit, '' if there is nothing to merge. Raises Refused.
         """
-        tree = self._of(assignment)
+        tree = self._worktree(assignment)
         if tree is None:
             return ""
         message = commit_message(assignment.node, self._worker.name, summary)
@@ -90,20 +70,20 @@ class Checkout:
         If others have merged meanwhile what conflicts with its changes, that now stands in its
         worktree too, for it to be solved there.
         """
-        tree = self._of(assignment)
+        tree = self._worktree(assignment)
         if tree is None:
             return refusal
         try:
             if not await tree.has_conflict():
                 return refusal
-            await tree.fold_in()
+            await tree.apply_merge()
         except (GitFailed, OSError) as error:
             return Refused(f"{refusal} (and it could not be laid into {FOLDER}/: {error})")
-        return Refused(told_of_conflict(str(refusal)))
+        return Refused(conflict_message(str(refusal)))
 
     async def close(self, assignment: Assignment, status: str) -> None:
         """Remove the worktree of a completed node; what it was for has been merged."""
-        tree = self._of(assignment)
+        tree = self._worktree(assignment)
         if tree is None or status != "completed":
             return
         try:

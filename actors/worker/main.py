@@ -11,7 +11,7 @@ from agiraph.core.prompt_folder import lay_over
 
 
 async def serve(runtime: Runtime) -> None:
-    """Be the worker that the launch describes."""
+    """Run the worker that the launch describes."""
     check_own_prompts(runtime.home.prompts)
     lay_over(runtime.home.prompts)
     args = WorkerArgs.model_validate(runtime.launch.args)
@@ -20,10 +20,9 @@ async def serve(runtime: Runtime) -> None:
         environment["AGIRAPH_INPUT"] = args.input_dir
     worker = WorkerActor(runtime, args, environment)
     try:
-        await worker.live()
+        await worker.run()
     finally:
-        worker.conversation.close()
-        worker.files.close()
+        worker.context.close()
 
 
 def main(launch: ActorLaunch) -> int:

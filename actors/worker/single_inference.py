@@ -5,11 +5,9 @@ The answer is journaled before anything is done with it, so a process that dies 
 publishes it: no call is made twice, and the coordinator takes a node's completion once.
 """
 
-from typing import Protocol
-
+from actors.worker.context import NodeLimitReached, WorkerContext
 from actors.worker.evidence import answer_key
-from actors.worker.node_limit import NodeLimitReached
-from actors.worker.worker_tools import WorkerTools, WorkerToolsContext
+from actors.worker.worker_tools import WorkerTools
 from agiraph.agent.prompts import render
 from agiraph.agent.records import AnswerPublished
 from agiraph.agent.single_inference import ANSWER_FILE, CUT_OFF, NO_ANSWER, headline, shown_refs
@@ -17,29 +15,19 @@ from agiraph.core.errors import Refused
 from agiraph.core.models import Assignment
 from agiraph.core.turns import AssistantTurn
 from agiraph.storage.files import is_file, replace_file
-from agiraph.storage.home import RunHome
-
-
-class SingleInferenceContext(WorkerToolsContext, Protocol):
-    """The worker, as far as its one shot needs to know it."""
-
-    run_home: RunHome
 
 
 class SingleInference:
     """How one worker of the mode `single_inference` works."""
 
-    def __init__(
-        self, worker: SingleInferenceContext, worker_tools: WorkerTools, read_limit: int
-    ) -> None:
-        """Work for `worker`, through its bench; refs are shown up to `read_limit` characters."""
+    def __init__(self, worker: WorkerContext, worker_tools: WorkerTools) -> None:
         self._worker = worker
         self._tools = worker_tools
-        self._read_limit = read_limit
 
     def assignment_turn(self, assignment: Assignment) -> str:
         """Return the one turn that the model is given: the spec, and what the refs hold."""
-        refs = shown_refs(self._worker.run_home.path, assignment.node.refs, self._read_limit)
+        limit = self._worker.runtime.config.files.read_limit
+        refs = shown_refs(self._worker.run_home.path, assignment.node.refs, limit)
         return render(
             "single_assignment",
             node=assignment.node,
@@ -63,8 +51,7 @@ class SingleInference:
         refused."""
         answer = self._answer
         text = (answer.text or "").strip() if answer else ""
-        assignment = self._worker.transcript.assignment
-        assert assignment is not None
+        assignment = self._worker.assignment
         if not text:
             raise NodeLimitReached(NO_ANSWER)
         home = self._worker.node_home(assignment.node)
@@ -75,5 +62,5 @@ class SingleInference:
             await self._tools.publish(answer_key(assignment), headline(text), missing, "")
         except Refused as refused:
             raise NodeLimitReached(str(refused)) from None
-        now = self._worker.runtime.clock.now()
+        now = self._worker.now()
         self._worker.conversation.append(AnswerPublished(summary=headline(text), ts=now))

@@ -1,193 +1,148 @@
-"""WorkerActor: takes up a node, runs the loop until it is published or given up, waits for more.
+"""WorkerActor: takes a node, runs the loop until it is published or given up, waits for the next.
 
 What it knows of itself is the fold of its conversation, so a restarted process goes on with the
-node it holds. The end of a node is told to the coordinator before it is recorded as closed: a
-crash between the two tells it again, under the same message id.
+node it holds. The end of a node is reported to the coordinator before it is recorded as closed: a
+crash between the two reports it again, under the same message id.
 """
 
 import asyncio
-from contextlib import AbstractContextManager, nullcontext
 
-from actors.entity.args import WorkerArgs, billing
-from actors.entity.budget_approval import BudgetApproval
-from actors.entity.compactor import Compactor
-from actors.entity.crash_loop import answer_open_calls, fatal_step
-from actors.entity.deadline import NodeDeadline
-from actors.entity.event_replay import tell_again
-from actors.entity.idle_parking import IdleParking
-from actors.entity.message_dispatcher import MessageDispatcher
-from actors.entity.messenger import Messenger
-from actors.entity.model_client import BrokerModelClient
-from actors.entity.questions import ArrivedAnswers
-from actors.entity.remote_tools import RemoteToolProcesses
+from actors.entity.args import WorkerArgs
+from actors.entity.entity import Entity
+from actors.entity.mcp_tools import grants_for
 from actors.entity.sandbox_report import guidance_of
 from actors.runtime.ask_again import ask_until_answered
 from actors.runtime.background_tasks import first_to_end
 from actors.runtime.runtime import Runtime
-from actors.worker.approval_rules import worker_approval_gate
 from actors.worker.checkout import Checkout
-from actors.worker.compaction_context import worker_belongings
+from actors.worker.context import NodeDeadline, NodeLimitReached, WorkerContext
 from actors.worker.evidence import open_publishes
-from actors.worker.files import WorkerFiles
 from actors.worker.limits import WorkerLimits
-from actors.worker.mcp_tools import worker_grants
-from actors.worker.node_limit import NodeLimitReached
-from actors.worker.node_reports import tell_failed, tell_started
 from actors.worker.reflection import known_before, reflect
-from actors.worker.scope_cache import ScopeCache
 from actors.worker.single_inference import SingleInference
-from actors.worker.sub_nodes import hear_of_sub_node
 from actors.worker.worker_tools import WorkerTools
-from agiraph.agent.compaction import CompactionContext
-from agiraph.agent.context_window import answer_tokens
-from agiraph.agent.conversation import Conversation
-from agiraph.agent.inbox import EntityInbox
-from agiraph.agent.loop import AgentLoop, CallEffects, PauseSwitch
+from agiraph.agent.compaction import CompactionContext, SummarySection
+from agiraph.agent.listing import listing, read_texts
+from agiraph.agent.loop import CallEffects
 from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, single_system, worker_system
 from agiraph.agent.records import AssignmentTaken, InputReceived, NodeClosed, StateNoted
-from agiraph.agent.transcript import RUNTIME_NAME, Transcript
+from agiraph.agent.transcript import RUNTIME_NAME
 from agiraph.core.errors import ModelFailure
-from agiraph.core.ids import (
-    Address,
-    AgentId,
-    coordinator_address,
-    worker_address,
-)
-from agiraph.core.models import Assignment, Event, WorkNode
-from agiraph.core.money import Shortage
-from agiraph.core.turns import JsonObject, ModelRequest
-from agiraph.memory.skills import find_skills, listing
+from agiraph.core.ids import BOARD_NAME, Address, worker_address
+from agiraph.core.models import Assignment, WorkNode
+from agiraph.memory import skills
 from agiraph.messages import (
     AssignNodeMessage,
     BoardState,
     CancelNodeMessage,
+    FailNodeMessage,
+    NodeStartedMessage,
     ProxyBudgetLow,
     ProxyCallFailed,
     SubNodeEnded,
     ViewBoard,
 )
 from agiraph.storage.files import make_folder
-from agiraph.storage.home import NodeHome
-from agiraph.tools.command import forget_commands
+from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.ports import ToolContext
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.publishing import files_left
 from agiraph.tools.toolbox import Toolbox
 from transport.endpoint import Received
 
 SILENCES_ALLOWED = 1
+LEFT_NAMED = 100
 
 
 class WorkerActor:
     """One worker."""
 
     def __init__(self, runtime: Runtime, args: WorkerArgs, environment: dict[str, str]) -> None:
-        """Read the worker's files and put its parts together."""
         self.runtime = runtime
-        self.args = args
-        self.agent: AgentId = args.agent
-        self.name = args.worker.name
-        self.run_home = runtime.home.agent(args.agent).run(args.run)
-        self.files = WorkerFiles(self.run_home.worker(args.worker.id), args.worker)
-        self.reach = ScopeCache(runtime.home, args, runtime.config.sandbox)
-        self.conversation = Conversation(self.files.home.conversation)
-        self.inbox = EntityInbox()
-        self._environment = environment
-        self._answers = ArrivedAnswers()
-        self.gate = PauseSwitch()
+        self.context = context = WorkerContext(runtime, args, environment)
+        context.may_park = self._may_park
+        is_single = not context.is_external and args.worker.mode == "single_inference"
+        has_no_tools = context.is_external or is_single
+        toolbox = Toolbox(()) if has_no_tools else Toolbox.for_worker(args.worker)
+        self.entity = Entity(
+            context,
+            toolbox,
+            roster=self._roster,
+            who=self._acting,
+            compaction_context=self._compaction_context,
+        )
+        self.limits = WorkerLimits(context, self.entity.compactor)
+        self.checkout = Checkout(context, environment.get("PATH", ""))
+        self._tools = WorkerTools(context, self.entity, self.checkout)
+        self._single = SingleInference(context, self._tools) if is_single else None
+        self.entity.set_prompt(self._system_prompt(toolbox), toolbox)
         self._work_arrived = asyncio.Event()
         self._waiting: list[tuple[Received, AssignNodeMessage]] = []
-        self._cancelled: asyncio.Event = asyncio.Event()
+        self._cancelled = asyncio.Event()
         self._cancel_reason = ""
-        self._poison = ""
-        self.patience = IdleParking(runtime, self._may_park)
-        self._model_client = BrokerModelClient(runtime, self.transcript)
-        self._messenger = Messenger(self, self._answers)
-        self.checkout = Checkout(self, environment.get("PATH", ""))
-        self._tools = WorkerTools(self, self._messenger)
-        self._one_shot: SingleInference | None = None
-        self._is_outside = args.worker.type == "autonomous"
-        self._toolbox = Toolbox.for_entity(
-            "worker", args.worker.tools, can_lead=args.worker.can_lead
-        )
-        if self._is_outside:
-            self._toolbox = Toolbox(())
-        elif args.worker.mode == "single_inference":
-            self._one_shot = SingleInference(self, self._tools, runtime.config.files.read_limit)
-            self._toolbox = Toolbox(())
-        self.approval_gate = worker_approval_gate(self, self._messenger, self.gate).of
-        self.budget_approval = BudgetApproval(
-            self, self._messenger, self.gate, nullcontext, args.terms
-        )
-        self._model_client.budget_approval = self.budget_approval
-        self.shortage: Shortage | None = None
-        self.low: Shortage | None = None
-        self.unpublished: tuple[str, ...] = ()
-        self._compactor = Compactor(self, self._model_client, self._toolbox)
-        self.limits = WorkerLimits(self, self._compactor)
-        self._skills = find_skills(runtime.home.path, args.input_dir)
-        self._system = self._system_prompt()
-        if self.transcript.is_paused:
-            self.gate.shut()
+        self._stuck = ""
 
-    @property
-    def transcript(self) -> Transcript:
-        """What the worker has been through."""
-        return self.conversation.transcript
-
-    def _system_prompt(self) -> str:
-        worker, name, today = self.args.worker, self.args.agent_name, self.args.today
+    def _system_prompt(self, toolbox: Toolbox) -> str:
+        args, worker = self.context.args, self.context.args.worker
         identity = f"{worker.identity}\n\n{worker.memory}"
-        if self._one_shot:
-            return single_system(worker, agent_name=name, identity=identity, today=today)
+        if self._single:
+            return single_system(
+                worker, agent_name=args.agent_name, identity=identity, today=args.today
+            )
+        sandbox = self.runtime.config.sandbox
         return worker_system(
             worker,
-            agent_name=name,
+            agent_name=args.agent_name,
             identity=identity,
-            skills=listing(self._skills),
-            guidance=guidance_of(
-                self._toolbox, self.runtime.config.sandbox, worker.name, worker.role
-            ),
-            today=today,
-            has_input=self.args.input_dir is not None,
+            skills=skills.listing(self.context.skills),
+            guidance=guidance_of(toolbox, sandbox, worker.name, worker.role),
+            today=args.today,
+            has_input=args.input_dir is not None,
         )
 
-    # --- the life of a worker --------------------------------------------------------------------
+    # --- its life --------------------------------------------------------------------------------
 
-    async def live(self) -> None:
+    async def run(self) -> None:
         """Work until the process is stopped."""
-        poison = fatal_step(self.runtime, self.transcript)
-        self._poison = poison if self.transcript.assignment is not None else ""
+        context = self.context
+        stuck = context.stuck_step()
+        self._stuck = stuck if context.transcript.assignment is not None else ""
         self.runtime.quarantine.on_set_aside = self._fail_unopened
-        message_dispatcher = MessageDispatcher(
-            self, self.gate, self._model_client, self._answers, self._take
-        )
-        self._forget_closed_calls(but=open_publishes(self.transcript))
-        tell_again(self.runtime, self.conversation, self._event)
+        context.forget_closed_calls(but=open_publishes(context.transcript))
+        context.replay_events()
         await self.runtime.ready()
-        await first_to_end(message_dispatcher.run(), self._work())
+        await first_to_end(self.entity.receive_messages(self._handle), self._work())
 
     async def _work(self) -> None:
         while True:
-            if self.transcript.assignment is None:
-                await self._take_up()
-            await self._work_on(self.assignment)
+            if self.context.transcript.assignment is None:
+                await self._take_node()
+            await self._work_on(self.context.assignment)
 
-    async def _take(self, received: Received) -> None:
+    def _may_park(self) -> bool:
+        """Whether everything that came in is recorded."""
+        is_cancelled = self._cancelled.is_set()
+        return self.context.inbox.is_empty and not self._waiting and not is_cancelled
+
+    # --- messages --------------------------------------------------------------------------------
+
+    async def _handle(self, received: Received) -> None:
+        context = self.context
         match received.body:
             case AssignNodeMessage() as assign:
                 self._waiting.append((received, assign))
                 self._work_arrived.set()
             case CancelNodeMessage() as cancel:
-                self._take_cancel(received, cancel)
+                self._on_cancel(received, cancel)
             case SubNodeEnded() as ended:
-                hear_of_sub_node(self, received, ended)
+                self._on_sub_node_ended(received, ended)
             case ProxyCallFailed(shortage=shortage):
                 # A bound of the node is reached for good, whatever another call lacks.
-                if self.shortage is None or self.shortage.budget.scope != "node":
-                    self.shortage = shortage
+                if context.shortage is None or context.shortage.budget.scope != "node":
+                    context.shortage = shortage
                 self.runtime.done(received)
             case ProxyBudgetLow(shortage=low):
-                self.low = low
+                context.low = low
                 self.runtime.done(received)
             case _:
                 self.runtime.done(received)
@@ -195,312 +150,242 @@ class WorkerActor:
     async def _fail_unopened(self, received: Received, reason: str) -> None:
         """Give up a node whose very assignment ends this process."""
         if isinstance(received.body, AssignNodeMessage):
-            await self._tell_failed(received.body.assignment, reason)
+            await self._report_failed(received.body.assignment, reason)
 
-    def _take_cancel(self, received: Received, cancel: CancelNodeMessage) -> None:
-        holds_it = (
-            self.transcript.assignment is not None and self.assignment.node.id == cancel.node_id
-        )
-        self._waiting = [(r, a) for r, a in self._waiting if a.assignment.node.id != cancel.node_id]
-        if holds_it:
+    def _on_cancel(self, received: Received, cancel: CancelNodeMessage) -> None:
+        context, node = self.context, cancel.node_id
+        self._waiting = [(r, a) for r, a in self._waiting if a.assignment.node.id != node]
+        if context.transcript.assignment is not None and context.assignment.node.id == node:
             self._cancel_reason = cancel.reason
-            self.conversation.when_recorded(lambda: self.runtime.done(received))
+            context.conversation.when_recorded(lambda: self.runtime.done(received))
             self._cancelled.set()
             return
-        message, now = received.header.id.hex(), self.runtime.clock.now()
-        self.conversation.append(StateNoted(what="dropped", message=message, ts=now))
+        message = received.header.id.hex()
+        dropped = StateNoted(what="dropped", message=message, ts=context.now())
+        context.conversation.append(dropped)
         self.runtime.done(received)
 
-    async def _take_up(self) -> None:
+    def _on_sub_node_ended(self, received: Received, ended: SubNodeEnded) -> None:
+        """Let the news of an ended sub-node wait for the next yield point; drop it if the node
+        that it is for is not held any more."""
+        assignment = self.context.transcript.assignment
+        if assignment is None or assignment.node.id != ended.holder:
+            self.runtime.done(received)
+            return
+        verb = "failed" if ended.status == "failed" else "was cancelled"
+        content = (
+            f"your sub-node '{ended.name}' {verb}: {ended.reason or 'no reason was given'}. "
+            "Decide: create it anew with a better task, go on without it and say so when you "
+            "publish, or, if your own spec cannot be met without it, publish what you have and "
+            "name what is missing."
+        )
+        self.context.enqueue(received, BOARD_NAME, content)
+
+    # --- a node, from its assignment to its end --------------------------------------------------
+
+    async def _take_node(self) -> None:
         """Wait for a node and record that it is ours."""
-        self.show("idle", "")
+        context = self.context
+        context.show("idle", "")
         while not self._waiting:
             self._work_arrived.clear()
-            await self.patience.first_of(self._work_arrived.wait())
+            await context.first_of(self._work_arrived.wait())
         received, assign = self._waiting.pop(0)
-        self.runtime.take_up([received.header.id.hex()])
+        message, now = received.header.id.hex(), context.now()
+        self.runtime.take_up([message])
         self._cancelled.clear()
-        self.conversation.when_recorded(lambda: self.runtime.done(received))
-        now = self.runtime.clock.now()
+        context.conversation.when_recorded(lambda: self.runtime.done(received))
+        shown = self._single.assignment_turn if self._single else assignment_turn
         assigned = AssignmentTaken(
-            content=self._shown(assign.assignment),
+            content=shown(assign.assignment),
             run=assign.run,
             assignment=assign.assignment,
-            message=received.header.id.hex(),
-            outside=self._is_outside,
+            message=message,
+            outside=context.is_external,
             ts=now,
         )
-        known = known_before(self.files.home, self.runtime.config.memory.worker_limit)
-        reminder = (
-            (InputReceived(content=known, from_name="runtime", ts=now),)
-            if known and not self._one_shot and not self._is_outside
-            else ()
-        )
-        self.conversation.append(assigned, *reminder)
-        self.files.note_start(assign.assignment.node, now)
-
-    def _shown(self, assignment: Assignment) -> str:
-        """Return an assignment as the model is given it."""
-        if self._one_shot:
-            return self._one_shot.assignment_turn(assignment)
-        return assignment_turn(assignment)
+        known = known_before(context.files.home, self.runtime.config.memory.worker_limit)
+        if known and not self._single and not context.is_external:
+            reminder = InputReceived(content=known, from_name=RUNTIME_NAME, ts=now)
+            context.conversation.append(assigned, reminder)
+        else:
+            context.conversation.append(assigned)
+        context.files.note_start(assign.assignment.node, now)
 
     async def _work_on(self, assignment: Assignment) -> None:
         """Run the loop on one node to its end, whichever it is."""
-        make_folder(self.node_home(assignment.node).scratch)
-        await tell_started(self.runtime, self.agent, assignment)
+        context, seconds = self.context, assignment.contract.node_timeout_seconds
+        make_folder(context.node_home(assignment.node).scratch)
+        await self._report_started(assignment)
         status, reason = "completed", ""
         try:
-            self.limits.deadline = deadline = self._deadline_of(assignment)
-            async with deadline.timer:
-                self._refuse_poison()
+            context.deadline = NodeDeadline.of_node(context.conversation, seconds, context.now())
+            async with context.deadline.timer:
+                self._refuse_stuck_step()
                 await self.checkout.make(assignment)
-                await first_to_end(self._do(), self._cancelled.wait())
+                await first_to_end(self._run_loop(), self._cancelled.wait())
         except TimeoutError:
-            status = "failed"
-            reason = f"the node's time of {assignment.contract.node_timeout_seconds:g} s is over"
+            status, reason = "failed", f"the node's time of {seconds:g} s is over"
         except ModelFailure as failure:
             status, reason = "failed", f"the model cannot be asked ({failure.kind}): {failure}"
-        except NodeLimitReached as giving_up:
-            status, reason = "failed", str(giving_up)
+        except NodeLimitReached as limit:
+            status, reason = "failed", str(limit)
         finally:
-            self.limits.deadline = None
-        if self._cancelled.is_set() and not self.transcript.is_published:
+            context.deadline = None
+        if self._cancelled.is_set() and not context.transcript.is_published:
             status, reason = "cancelled", self._cancel_reason
-        await self._close(assignment, status, reason)
+        await self._close_node(assignment, status, reason)
 
-    def _deadline_of(self, assignment: Assignment) -> NodeDeadline:
-        seconds, now = assignment.contract.node_timeout_seconds, self.runtime.clock.now()
-        return NodeDeadline.of_node(self.conversation, seconds, now)
+    def _refuse_stuck_step(self) -> None:
+        stuck, self._stuck = self._stuck, ""
+        if stuck:
+            raise NodeLimitReached(stuck)
 
-    async def _close(self, assignment: Assignment, status: str, reason: str) -> None:
-        await self._messenger.withdraw_all(f"its node has {status}")
-        now = self.runtime.clock.now()
-        answer_open_calls(self.conversation, f"The node has {status} meanwhile.", now)
-        self._forget_closed_calls()
+    async def _run_loop(self) -> None:
+        if self.context.is_external:
+            from actors.worker.external.runner import ExternalAgentRunner  # few workers need it
+
+            await ExternalAgentRunner(self.context, self.entity, self._tools, self.limits).run()
+            return
+        if self.runtime.config.mcp.servers and not self._single:
+            await self._grant_mcp_tools()
+        await self.entity.loop(self).run()
+
+    async def _grant_mcp_tools(self) -> None:
+        """Have the tools of servers that there are for this node; the same after a restart."""
+        context, worker = self.context, self.context.args.worker
+        about = f"{context.assignment.node.id}.{context.assignment.attempt}"
+        called = (worker.name, worker.role or "")
+        path = context.files.home.mcp_tool_grants
+        grants = await grants_for(self.runtime, path, about, worker.tools, *called)
+        toolbox = Toolbox.for_worker(worker).with_served(grants.tools)
+        self.entity.set_prompt(self._system_prompt(toolbox), toolbox)
+        if grants.notice:
+            context.add_notice(grants.notice)
+
+    async def _close_node(self, assignment: Assignment, status: str, reason: str) -> None:
+        context = self.context
+        await self.entity.messenger.withdraw_all(f"its node has {status}")
+        context.answer_open_calls(f"The node has {status} meanwhile.")
+        context.forget_closed_calls()
         if status == "failed":
-            await self._tell_failed(assignment, reason)
+            await self._report_failed(assignment, reason)
         if status == "completed":
             await self._remember(assignment.node)
         await self.checkout.close(assignment, status)
-        closed = {
-            "node_id": assignment.node.id,
-            "status": status,
-            "reason": reason,
-            "ts": self.runtime.clock.now(),
-        }
-        self.conversation.append(NodeClosed.model_validate(closed))
+        about = {"node_id": assignment.node.id, "status": status, "reason": reason}
+        context.conversation.append(NodeClosed.model_validate(about | {"ts": context.now()}))
 
     async def _remember(self, node: WorkNode) -> None:
         """Write down what was done on a node, and what was learned."""
-        if self.files.has_completed(node):
+        context, memory = self.context, self.runtime.config.memory
+        if context.files.has_completed(node):
             return
-        learned = self.transcript.learned.strip()
-        has_mind = not (self._one_shot or self._is_outside)
-        if not learned and has_mind and self.runtime.config.memory.reflection == "turn":
-            self.show("busy", "reflecting")
-            learned = await reflect(self._model_client, self.request())
-        self.files.note_completion(node, self.transcript.summary or "", learned)
+        learned = context.transcript.learned.strip()
+        can_reflect = not (self._single or context.is_external)
+        if not learned and can_reflect and memory.reflection == "turn":
+            context.show("busy", "reflecting")
+            learned = await reflect(self.entity.model_client, self.entity.request())
+        context.files.note_completion(node, context.transcript.summary or "", learned)
 
-    def _refuse_poison(self) -> None:
-        poison, self._poison = self._poison, ""
-        if poison:
-            raise NodeLimitReached(poison)
+    async def _report_started(self, assignment: Assignment) -> None:
+        node, attempt = assignment.node.id, assignment.attempt
+        body = NodeStartedMessage(node_id=node, attempt=attempt)
+        await self.context.send_to_coordinator(f"start.{node}.{attempt}", body)
 
-    async def _tell_failed(self, assignment: Assignment, reason: str) -> None:
-        home = self.node_home(assignment.node)
-        left = files_left(home, (*self.checkout.left_out(assignment), *self.unpublished))
-        await tell_failed(self.runtime, self.agent, assignment, reason, left)
+    async def _report_failed(self, assignment: Assignment, reason: str) -> None:
+        """Report that a node will not be done, why, and which files stand in its folder."""
+        node, attempt = assignment.node.id, assignment.attempt
+        no_results = (*self.checkout.left_out(assignment), *self.context.unpublished)
+        left = files_left(self.context.node_home(assignment.node), no_results)[:LEFT_NAMED]
+        body = FailNodeMessage(node_id=node, attempt=attempt, reason=reason, left=left)
+        await self.context.send_to_coordinator(f"fail.{node}.{attempt}", body)
 
-    def _forget_closed_calls(self, but: frozenset[str] = frozenset()) -> None:
-        """Let nothing run or lie about of a call that has its result, whoever gave it."""
-        open_calls = {opened.key for opened in self.transcript.open_calls}
-        forget_commands(self.files.home.calls, but=open_calls | but)
-
-    async def _do(self) -> None:
-        """Do the node's work to its end, in the way of this worker."""
-        if self._is_outside:
-            from actors.worker.external.runner import ExternalAgentRunner  # few workers need it
-
-            await ExternalAgentRunner(self, self._messenger, self._tools).run()
-        else:
-            await self._equip()
-            await self._loop().run()
-
-    async def _equip(self) -> None:
-        """Take up the tools that there are for this node, those of servers among them."""
-        if not self.runtime.config.mcp.servers or self._one_shot:
-            return
-        about = (self.args.worker, self.files, self.assignment)
-        mcp_tool_grants = await worker_grants(self.runtime, *about)
-        own = Toolbox.for_entity(
-            "worker", self.args.worker.tools, can_lead=self.args.worker.can_lead
-        )
-        self._toolbox = own.with_served(mcp_tool_grants.tools)
-        self._compactor.prompt_changed()
-        self._system = self._system_prompt()
-        if mcp_tool_grants.told:
-            self._tell(mcp_tool_grants.told)
-
-    def _loop(self) -> AgentLoop:
-        return AgentLoop(
-            self,
-            self.conversation,
-            self.inbox,
-            self.gate,
-            self._model_client,
-            self._toolbox,
-            self.runtime.clock,
-        )
-
-    # --- what the loop asks ----------------------------------------------------------------------
+    # --- its role in the loop --------------------------------------------------------------------
 
     def is_over(self) -> bool:
         """Whether the node is published and nothing of that answer is left to do."""
-        return self.transcript.is_published and not self.transcript.open_calls
+        transcript = self.context.transcript
+        return transcript.is_published and not transcript.open_calls
 
     def is_between_works(self) -> bool:
         """Whether the last node is done and the next one not begun."""
-        return self.transcript.model_turns == 0
+        return self.context.transcript.model_turns == 0
 
-    def request(self) -> ModelRequest:
-        """Return the next question to the model."""
-        models, node = self.runtime.config.models, self.assignment.node
-        return ModelRequest(
-            model=self.args.worker.model or self.args.model,
-            system=self._system,
-            turns=tuple(self.transcript.turns),
-            tools=self._toolbox.schemas(),
-            max_tokens=answer_tokens(
-                self.transcript,
-                override=models.context_tokens,
-                share=models.compact_at,
-                most=models.max_tokens,
-            ),
-            temperature=models.temperature,
-            entity=self.runtime.address,
-            node_id=node.id,
-            attempt=self.assignment.attempt,
-            **billing(self.args.run, self.args.terms, node.trigger),
-        )
-
-    def context(self, key: str) -> ToolContext:
+    def tool_context(self, key: str) -> ToolContext:
         """Return what a tool is handed."""
-        return ToolContext(
-            kind="worker",
-            call_id=key,
-            scope=self.reach.of(self.assignment.node),
-            config=self.runtime.config,
-            team=self._tools,
-            environment=self._environment | {"AGIRAPH_RUN": str(self.run_home.path)},
-            calls=self.files.home.calls,
-            elsewhere=RemoteToolProcesses(self.runtime),
-            report=self.report,
-            skills=self._skills,
-        )
+        return self._tools.tool_context(key)
 
     def notices(self) -> list[InputReceived]:
-        """Return nothing: a worker is told what it must know by message."""
+        """Return nothing: what a worker must know comes as a message."""
         return []
 
     def take_effects(self) -> CallEffects:
         """Return what the last call has shown."""
-        return self._messenger.take_effects()
+        return self.entity.messenger.take_effects()
 
     async def on_rest(self) -> None:
         """Remind a silent model once; give the node up if it stays silent."""
-        if self._one_shot:
-            await self._one_shot.publish()
-            return
-        if self.transcript.pending:
-            await self._messenger.until_message()
-            return
-        if self.transcript.silences > SILENCES_ALLOWED:
+        if self._single:
+            await self._single.publish()
+        elif self.context.transcript.pending:
+            await self.entity.messenger.until_message()
+        elif self.context.transcript.silences > SILENCES_ALLOWED:
             raise NodeLimitReached("the model answered without a tool call, also after a reminder")
-        self._tell(WORKER_REMINDER)
-
-    def belongings(self) -> CompactionContext:
-        """Return the worker's assignment and files, for a conversation that begins anew."""
-        assignment = self.assignment
-        return worker_belongings(assignment, self.files.home, self.node_home(assignment.node))
+        else:
+            self.context.add_notice(WORKER_REMINDER)
 
     async def make_room(self, *, was_refused: bool) -> bool:
         """Keep the conversation within the model's window, as often as the contract allows."""
-        if self._one_shot or (not was_refused and self.limits.is_context_used_up()):
+        if self._single or (not was_refused and self.limits.is_context_used_up()):
             return False
-        return await self._compactor.make_room(was_refused=was_refused)
+        return await self.entity.compactor.make_room(was_refused=was_refused)
 
     async def on_step_limit(self) -> bool:
-        """Warn the model of a loop and before its last turn; give the node up after that."""
-        if self._one_shot:
-            return await self._may_answer(self._one_shot)
-        self.limits.look()
-        return True
+        """Warn the model of a loop and before its last turn; give the node up after that.
 
-    async def _may_answer(self, one_shot: SingleInference) -> bool:
-        """Whether the one answer is still to be given; else it is published."""
-        if one_shot.has_answered:
-            await one_shot.publish()
-        return not self.transcript.is_published
+        Of a single inference publish the one answer as soon as it is there.
+        """
+        if self._single is None:
+            self.limits.check()
+            return True
+        if self._single.has_answered:
+            await self._single.publish()
+        return not self.context.transcript.is_published
 
-    def report(self, event: str, data: JsonObject, key: str = "") -> None:
-        """Tell the recorder, and the node's own log."""
-        record, assignment = self._event(event, data, key), self.transcript.assignment
-        self.runtime.report(record)
-        if assignment:
-            self.files.log(self.node_home(assignment.node), record)
+    # --- what its parts ask for ------------------------------------------------------------------
 
-    def _event(self, event: str, data: JsonObject, key: str) -> Event:
-        assignment = self.transcript.assignment
-        return Event(
-            type=event,
-            agent_id=self.agent,
-            ts=self.runtime.clock.now(),
-            entity=self.name,
-            run_id=self.args.run,
-            node_id=assignment.node.id if assignment else None,
-            data=data,
-            key=f"{self.runtime.address}:{event}:{key}" if key else "",
+    def _compaction_context(self) -> CompactionContext:
+        """Return the node's assignment, and the worker's files in summary."""
+        assignment, home = self.context.assignment, self.context.files.home
+        node = self.context.node_home(assignment.node)
+        own = read_texts((home.identity, home.memory, home.notebook))
+        files = [listing(node.scratch, "scratch/"), listing(node.published, "published/")]
+        shown = "\n".join(filter(None, files)) or "(none yet)"
+        return CompactionContext(
+            task=assignment_turn(assignment),
+            files=(
+                SummarySection("Your identity, memory and notebook", own),
+                SummarySection("The files of your node", shown),
+            ),
         )
 
-    def show(self, state: str, step: str) -> None:
-        """Show what is being done right now."""
-        assignment = self.transcript.assignment
-        self.runtime.status(state, step, assignment.node.id if assignment else None)
+    def _acting(self) -> ActingEntity:
+        """Return who acts, and which folders are its own, for the rules of approvals."""
+        context = self.context
+        is_sandboxed = find_sandbox(self.runtime.config.sandbox).is_up
+        assignment, input_dir = context.transcript.assignment, context.input_dir
+        folders = [str(context.files.home.path)]
+        folders += [input_dir] if input_dir else []
+        folders += [str(context.node_home(assignment.node).path)] if assignment else []
+        role = context.args.worker.role
+        return ActingEntity(context.name, role, tuple(folders), is_sandboxed)
 
-    # --- what the talk asks ----------------------------------------------------------------------
-
-    async def roster(self) -> dict[str, Address]:
+    async def _roster(self) -> dict[str, Address]:
         """Return the addresses of the team's workers by name and by id."""
-        coordinator = coordinator_address(self.agent)
-        received = await ask_until_answered(self.runtime, coordinator, ViewBoard())
+        agent = self.context.agent
+        received = await ask_until_answered(self.runtime, self.context.coordinator, ViewBoard())
         assert isinstance(received.body, BoardState)
         rows = [row for row in received.body.state["workers"] if row["status"] != "stopped"]
-        by_id = {row["id"]: worker_address(self.agent, row["id"]) for row in rows}
+        by_id = {row["id"]: worker_address(agent, row["id"]) for row in rows}
         return by_id | {row["name"]: by_id[row["id"]] for row in rows}
-
-    def standing_still(self) -> AbstractContextManager[None]:
-        """Stop the node's clock inside this block."""
-        deadline = self.limits.deadline
-        return deadline.standing_still() if deadline else nullcontext()
-
-    # --- small things ----------------------------------------------------------------------------
-
-    def _may_park(self) -> bool:
-        """Whether everything that came in is recorded."""
-        return self.inbox.is_empty and not self._waiting and not self._cancelled.is_set()
-
-    @property
-    def assignment(self) -> Assignment:
-        """Return the node that it holds."""
-        assignment = self.transcript.assignment
-        assert assignment is not None
-        return assignment
-
-    def node_home(self, node: WorkNode) -> NodeHome:
-        """Return the folder of truth of a node."""
-        return self.run_home.node(node.folder)
-
-    def _tell(self, text: str) -> None:
-        now = self.runtime.clock.now()
-        self.conversation.append(InputReceived(content=text, from_name=RUNTIME_NAME, ts=now))

@@ -1,22 +1,22 @@
 """WorkerTools: what a worker's tools do, by asking its coordinator."""
 
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from actors.entity.args import WorkerArgs
+from actors.entity.entity import Entity
+from actors.entity.entity_tools import EntityTools
 from actors.entity.mcp_tools import require_worker
-from actors.entity.messenger import EntityContext, Messenger
 from actors.entity.model_client import require_model
-from actors.entity.trigger_client import TriggerClient
 from actors.runtime.ask_again import ask_until_answered
 from actors.worker.checkout import Checkout
+from actors.worker.context import WorkerContext
 from actors.worker.evidence import pass_checks, seal
 from agiraph.agent.activity import waiting_for
 from agiraph.board.shared_context.context import as_text
 from agiraph.core.errors import Refused
-from agiraph.core.ids import NodeId, coordinator_address, derived_id, derived_message_id
-from agiraph.core.models import Assignment, DeliveryMode, WorkNode
+from agiraph.core.ids import NodeId, derived_id
+from agiraph.core.models import Assignment
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import JsonObject
 from agiraph.messages import (
@@ -40,48 +40,23 @@ from agiraph.messages import (
     TeamChanged,
     ViewBoard,
 )
-from agiraph.storage.home import NodeHome
-from agiraph.tools.ports import NewQuestion, ToolContext, WaitOutcome
+from agiraph.tools.ports import ToolContext, WaitOutcome
 from agiraph.tools.scopes.publishing import publish_files
 
 
-class WorkerToolsContext(EntityContext, Protocol):
-    """The worker, as far as its tools need to know it."""
-
-    checkout: Checkout
-    args: WorkerArgs
-
-    def node_home(self, node: WorkNode) -> NodeHome:
-        """Return the folder of truth of a node."""
-        ...
-
-    def context(self, key: str) -> ToolContext:
-        """Return what a tool is handed."""
-        ...
-
-
-class WorkerTools(TriggerClient):
+class WorkerTools(EntityTools):
     """The team as one worker's tools see it."""
 
-    def __init__(self, worker: WorkerToolsContext, messenger: Messenger) -> None:
-        """Work for `worker`, talking through `messenger`."""
-        super().__init__(worker)
+    def __init__(self, worker: WorkerContext, entity: Entity, checkout: Checkout) -> None:
+        super().__init__(worker, entity.messenger)
+        self._entity = entity
         self._worker = worker
-        self._messenger = messenger
+        self._checkout = checkout
         self._runtime = worker.runtime
-        self._coordinator = coordinator_address(worker.agent)
 
-    async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
-        """Send text to a team mate, `coordinator`, `human` or `*`."""
-        await self._messenger.send_message(call_id, to, content, mode)
-
-    async def check_messages(self, call_id: str) -> list[str]:
-        """Return the messages that have arrived."""
-        return await self._messenger.check_messages(call_id)
-
-    async def ask_human(self, call_id: str, question: NewQuestion) -> str:
-        """Ask the human and wait."""
-        return await self._messenger.ask_human(call_id, question)
+    def tool_context(self, key: str) -> ToolContext:
+        """Return what a tool is handed when it runs as step `key`."""
+        return self._entity.tool_context(key, "worker", self._worker.scope, self)
 
     async def create_node(
         self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
@@ -137,29 +112,31 @@ class WorkerTools(TriggerClient):
         key = f"{call_id}.wait"
         arrived = self._worker.inbox.arrived
         with self._worker.standing_still():
-            asking, _ = await self._worker.patience.first_of(
+            asking, _ = await self._worker.first_of(
                 self._ask(key, AwaitNodes(nodes=nodes, waiter=waiter)), arrived.wait()
             )
         if not asking.cancelled():
             ended = asking.result()
             assert isinstance(ended, NodesEnded)
             if not ended.nodes:
-                await self._messenger.until_message()
+                await self.messenger.until_message()
             return WaitOutcome(ended.nodes, interrupted_by_message=not ended.nodes)
-        wait = derived_message_id(self._runtime.address, key)
-        await self._send(f"{call_id}.leave", CancelWait(waiter=waiter, wait=wait))
+        wait = self._worker.message_id(key)
+        await self._worker.send_to_coordinator(
+            f"{call_id}.leave", CancelWait(waiter=waiter, wait=wait)
+        )
         return await self._interrupted(waiter, nodes)
 
     async def _interrupted(self, waiter: NodeId, nodes: tuple[str, ...]) -> WaitOutcome:
         """Return how what was waited for stands, now that a message came first."""
         body = ViewBoard(nodes=nodes, waiter=waiter)
-        received = await ask_until_answered(self._runtime, self._coordinator, body)
+        received = await ask_until_answered(self._runtime, self._worker.coordinator, body)
         assert isinstance(received.body, BoardState)
         return WaitOutcome(tuple(received.body.state["nodes"]), interrupted_by_message=True)
 
     async def view_board(self) -> JsonObject:
         """Return the board as the coordinator shows it."""
-        received = await ask_until_answered(self._runtime, self._coordinator, ViewBoard())
+        received = await ask_until_answered(self._runtime, self._worker.coordinator, ViewBoard())
         assert isinstance(received.body, BoardState)
         return received.body.state
 
@@ -172,7 +149,7 @@ class WorkerTools(TriggerClient):
         return await self._shown(ListContext())
 
     async def _shown(self, body: BaseModel) -> str:
-        received = await ask_until_answered(self._runtime, self._coordinator, body)
+        received = await ask_until_answered(self._runtime, self._worker.coordinator, body)
         assert isinstance(received.body, ContextShown)
         return received.body.text
 
@@ -199,10 +176,10 @@ class WorkerTools(TriggerClient):
         """
         if not summary.strip():
             raise Refused("summary is empty: say what you produced")
-        assignment, now = self._assignment, self._runtime.clock.now()
-        home, checkout = self._worker.node_home(assignment.node), self._worker.checkout
+        assignment, now = self._assignment, self._worker.now()
+        home, checkout = self._worker.node_home(assignment.node), self._checkout
         left = (*checkout.left_out(assignment), *leaving)
-        results = await pass_checks(self._worker.context(call_id), assignment, home, now, left)
+        results = await pass_checks(self.tool_context(call_id), assignment, home, now, left)
         commit = await checkout.commit(assignment, summary)
         files = publish_files(home, but=left)
         evidence = await seal(results, assignment, home, now)
@@ -228,12 +205,12 @@ class WorkerTools(TriggerClient):
         """Offer an insight: the same one of the same attempt once, however often it publishes."""
         body = OfferInsight(node_id=assignment.node.id, insight=insight)
         about = derived_id(assignment.node.id, str(assignment.attempt), insight)
-        await self._send(f"insight.{about}", body)
+        await self._worker.send_to_coordinator(f"insight.{about}", body)
 
     async def checkpoint(self, call_id: str, summary: str) -> None:
         """Report a milestone."""
         body = NodeCheckpoint(node_id=self._assignment.node.id, summary=summary)
-        await self._send(call_id, body)
+        await self._worker.send_to_coordinator(call_id, body)
 
     async def suggest_next(self, call_id: str, suggestion: str) -> None:
         """Suggest a follow-up."""
@@ -242,7 +219,7 @@ class WorkerTools(TriggerClient):
             worker_name=self._worker.name,
             suggestion=suggestion,
         )
-        await self._send(call_id, body)
+        await self._worker.send_to_coordinator(call_id, body)
 
     @property
     def _assignment(self) -> Assignment:
@@ -251,13 +228,11 @@ class WorkerTools(TriggerClient):
             raise Refused("you hold no node now")
         return assignment
 
-    async def _send(self, call_id: str, body: BaseModel) -> None:
-        message = derived_message_id(self._runtime.address, call_id)
-        await self._runtime.send(self._coordinator, body, id=message)
-
     async def _ask(self, call_id: str, body: BaseModel) -> BaseModel:
         """Ask the coordinator durably; the reply is done with when this call is recorded."""
-        message = derived_message_id(self._runtime.address, call_id)
-        received = await ask_until_answered(self._runtime, self._coordinator, body, id=message)
+        message = self._worker.message_id(call_id)
+        received = await ask_until_answered(
+            self._runtime, self._worker.coordinator, body, id=message
+        )
         self._worker.conversation.when_recorded(lambda: self._runtime.done(received))
         return received.body

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from agiraph.agent.conversation import Conversation
+from agiraph.agent.records import InputReceived
 from agiraph.agent.replies import header
 from agiraph.core.ids import BOARD_NAME, HUMAN_NAME
 from agiraph.core.models import DeliveryMode
@@ -29,6 +31,22 @@ class IncomingMessage:
     answers: str = ""
     facts: JsonObject = field(default_factory=dict)
 
+    def record(self, now: float) -> InputReceived:
+        """Return the record with which it enters a conversation."""
+        return InputReceived(
+            content=self.shown,
+            from_name=self.from_name,
+            ts=now,
+            message=self.id,
+            trigger=self.trigger or None,
+            answers=self.answers or None,
+        )
+
+    @property
+    def event(self) -> tuple[str, JsonObject, str]:
+        """The event that it was received: its type, its data and its key."""
+        return "message.received", {"from": self.from_name, "id": self.id, **self.facts}, self.id
+
     @property
     def shown(self) -> str:
         """The message as the model is shown it: who said what; the board speaks for itself."""
@@ -47,7 +65,6 @@ class EntityInbox:
     """
 
     def __init__(self) -> None:
-        """Make an empty inbox; call from within a running event loop's process."""
         self._waiting: list[IncomingMessage] = []
         self.arrived = asyncio.Event()
         self.spoken = asyncio.Event()
@@ -59,9 +76,9 @@ class EntityInbox:
         if any(waiting.id == incoming.id for waiting in self._waiting):
             return
         self._waiting.append(incoming)
-        self._ring(incoming)
+        self._wake(incoming)
 
-    def _ring(self, incoming: IncomingMessage) -> None:
+    def _wake(self, incoming: IncomingMessage) -> None:
         if incoming.mode != "followup":
             self.arrived.set()
             if incoming.from_name == HUMAN_NAME:
@@ -78,7 +95,23 @@ class EntityInbox:
         self.spoken.clear()
         self.urgent.clear()
         for left in self._waiting:
-            self._ring(left)
+            self._wake(left)
+        return taken
+
+    def take_into(
+        self, conversation: Conversation, *, with_followups: bool
+    ) -> list[IncomingMessage]:
+        """Return what may enter `conversation` now; each is done once the next record stands.
+
+        What it has seen already is done at once and left out.
+        """
+        taken = list[IncomingMessage]()
+        for incoming in self.take(with_followups=with_followups):
+            if conversation.transcript.has_seen(incoming.id):
+                incoming.done()
+                continue
+            conversation.when_recorded(incoming.done)
+            taken.append(incoming)
         return taken
 
     @property

@@ -9,7 +9,7 @@ what is in flight, keeps the partial text, and enters at the next yield point, w
 """
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -20,7 +20,6 @@ from agiraph.agent.fallback_notice import stand_in_notice
 from agiraph.agent.inbox import EntityInbox
 from agiraph.agent.records import CallFinished, CallStarted, InputReceived, ModelAnswered
 from agiraph.agent.transcript import OpenCall, Transcript, unique_calls
-from agiraph.core.clock import Clock
 from agiraph.core.errors import ModelFailure
 from agiraph.core.ids import NodeId
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall, ToolTurn
@@ -81,16 +80,16 @@ class Permission:
     message: str | None = None
 
 
-class ApprovalRequest(Protocol):
-    """An action that may have to wait for the human's word."""
+@dataclass(frozen=True, slots=True)
+class PendingApproval:
+    """An action that may have to wait for the human's answer.
 
-    async def answer(self) -> Permission:
-        """Return whether it may be done, however long that takes to be known."""
-        ...
+    `answer` returns whether it may be done, however long that takes to be known; `withdraw` takes
+    the question back when a message came first.
+    """
 
-    async def withdrawn(self) -> Permission:
-        """Ask no longer: a message came first."""
-        ...
+    answer: Callable[[], Awaitable[Permission]]
+    withdraw: Callable[[], Awaitable[Permission]]
 
 
 def next_step(transcript: Transcript) -> AskModel | HandleCall | EndTurn:
@@ -111,7 +110,6 @@ class PartialAnswer:
     """What has streamed in of an answer so far."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self._pieces: list[str] = []
 
     def add(self, piece: str) -> None:
@@ -128,19 +126,33 @@ class PartialAnswer:
         return "".join(self._pieces)
 
 
-class ModelClient(Protocol):
-    """Whoever answers: the broker in a process, a fake in a test."""
+class PauseSwitch:
+    """Whether the entity may go on past its next yield point."""
 
-    async def think(self, request: ModelRequest, partial: PartialAnswer) -> ModelResponse:
-        """Answer a request, whatever it takes, filling `partial` as text streams in.
+    def __init__(self) -> None:
+        self._running = asyncio.Event()
+        self._running.set()
 
-        Raises ModelFailure when that is hopeless.
-        """
-        ...
+    def pause(self) -> None:
+        """Hold the entity at its next yield point."""
+        self._running.clear()
+
+    def resume(self) -> None:
+        """Let the entity go on."""
+        self._running.set()
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the entity is held."""
+        return not self._running.is_set()
+
+    async def until_resumed(self) -> None:
+        """Wait until the entity may go on."""
+        await self._running.wait()
 
 
-class Entity(Protocol):
-    """What the loop asks of the one whose mind it runs: a worker or a coordinator."""
+class Role(Protocol):
+    """What a coordinator and a worker do differently in the loop."""
 
     def is_over(self) -> bool:
         """Whether the loop should return."""
@@ -150,23 +162,15 @@ class Entity(Protocol):
         """Whether messages that wait for the current work to be done may enter now."""
         ...
 
-    def request(self) -> ModelRequest:
-        """Return what to ask the model now."""
-        ...
-
-    def context(self, key: str) -> ToolContext:
+    def tool_context(self, key: str) -> ToolContext:
         """Return what a tool is handed when it runs as step `key`."""
-        ...
-
-    def approval_gate(self, opened: OpenCall | None) -> "ApprovalRequest | None":
-        """Return what to ask before a call, or (None) before a model call; None: nothing."""
         ...
 
     def notices(self) -> list[InputReceived]:
         """Return what the runtime has to tell that is not in the conversation yet."""
         ...
 
-    def take_effects(self) -> "CallEffects":
+    def take_effects(self) -> CallEffects:
         """Return what the tool that just ran has told the model besides its result."""
         ...
 
@@ -183,73 +187,63 @@ class Entity(Protocol):
         ...
 
     async def on_step_limit(self) -> bool:
-        """Look at the bounds before a model call; return False if the loop must not think."""
+        """Check the bounds before a model call; return False if the loop must not think."""
+        ...
+
+
+class LoopEntity(Protocol):
+    """The parts of an entity that its loop works with: processes have them, tests fake them."""
+
+    conversation: Conversation
+    inbox: EntityInbox
+    pause_switch: PauseSwitch
+    toolbox: Toolbox
+
+    def now(self) -> float:
+        """Return the time in seconds since the epoch."""
+        ...
+
+    def request(self) -> ModelRequest:
+        """Return what to ask the model now."""
+        ...
+
+    async def think(self, request: ModelRequest, partial: PartialAnswer) -> ModelResponse:
+        """Answer a request, whatever it takes, filling `partial` as text streams in.
+
+        Raises ModelFailure when that is hopeless.
+        """
+        ...
+
+    def approval_for(self, opened: OpenCall | None) -> PendingApproval | None:
+        """Return what to ask before a call, or (None) before a model call; None: nothing."""
         ...
 
     def report(self, event: str, data: JsonObject, key: str = "") -> None:
-        """Tell the world that something happened; told again with the same key it is one event."""
+        """Report an event; reported again with the same key it is one event."""
         ...
 
     def show(self, state: str, step: str) -> None:
-        """Show what is being done right now."""
+        """Show people what is being done right now."""
         ...
-
-
-class PauseSwitch:
-    """Open while the entity may go on, shut while it is paused."""
-
-    def __init__(self) -> None:
-        """Make an open gate."""
-        self._open = asyncio.Event()
-        self._open.set()
-
-    def shut(self) -> None:
-        """Hold the entity at its next yield point."""
-        self._open.clear()
-
-    def open(self) -> None:
-        """Let the entity go on."""
-        self._open.set()
-
-    @property
-    def is_shut(self) -> bool:
-        """Whether the entity is held."""
-        return not self._open.is_set()
-
-    async def passed(self) -> None:
-        """Wait until the gate is open."""
-        await self._open.wait()
 
 
 class AgentLoop:
     """One entity's loop over one conversation."""
 
-    def __init__(
-        self,
-        entity: Entity,
-        conversation: Conversation,
-        inbox: EntityInbox,
-        gate: PauseSwitch,
-        mind: ModelClient,
-        toolbox: Toolbox,
-        clock: Clock,
-    ) -> None:
-        """Put the parts together; `run` starts it."""
+    def __init__(self, role: Role, entity: LoopEntity) -> None:
+        self._role = role
         self._entity = entity
-        self._conversation = conversation
-        self._transcript = conversation.transcript
-        self._inbox = inbox
-        self._gate = gate
-        self._mind = mind
-        self._toolbox = toolbox
-        self._clock = clock
+        self._conversation = entity.conversation
+        self._transcript = entity.conversation.transcript
+        self._inbox = entity.inbox
+        self._pause_switch = entity.pause_switch
         self._begun = ""
 
     async def run(self) -> None:
         """Go on until the entity says that it is over."""
-        while not self._entity.is_over():
+        while not self._role.is_over():
             await self._yield_point()
-            if self._entity.is_over():
+            if self._role.is_over():
                 return
             if await self._made_room():
                 continue
@@ -259,33 +253,21 @@ class AgentLoop:
                 case AskModel():
                     await self._think()
                 case EndTurn():
-                    await self._entity.on_rest()
+                    await self._role.on_rest()
 
     async def _yield_point(self) -> None:
-        """Be reachable: stand still if paused, then let in what has arrived."""
-        if self._gate.is_shut:
+        """Be reachable: stand still if paused, then let in what has arrived, in one append."""
+        if self._pause_switch.is_paused:
             self._entity.show("paused", "")
-            await self._gate.passed()
-        heard: dict[str, InputReceived] = {}
-        told: dict[str, JsonObject] = {}
-        for incoming in self._inbox.take(with_followups=self._entity.is_between_works()):
-            if self._transcript.has_seen(incoming.id):
-                incoming.done()
-                continue
-            self._conversation.when_recorded(incoming.done)
-            heard[incoming.id] = InputReceived(
-                content=incoming.shown,
-                from_name=incoming.from_name,
-                ts=self._clock.now(),
-                message=incoming.id,
-                trigger=incoming.trigger or None,
-                answers=incoming.answers or None,
-            )
-            facts = {"from": incoming.from_name, "id": incoming.id, **incoming.facts}
-            told[incoming.id] = facts
-        self._hear(*heard.values(), *self._notices())
-        for message, facts in told.items():
-            self._entity.report("message.received", facts, message)
+            await self._pause_switch.until_resumed()
+        with_followups = self._role.is_between_works()
+        taken = self._inbox.take_into(self._conversation, with_followups=with_followups)
+        now = self._entity.now()
+        records = [*(incoming.record(now) for incoming in taken), *self._notices()]
+        if records:
+            self._conversation.append(*records)
+        for incoming in taken:
+            self._entity.report(*incoming.event)
 
     def _notices(self) -> list[InputReceived]:
         """Return what the runtime has to tell, but in the middle of a call nothing: it comes after.
@@ -293,26 +275,21 @@ class AgentLoop:
         A `wait` that the next incarnation takes up again is not ended by what it waits for in part.
         """
         is_in_call = any(opened.was_started for opened in self._transcript.open_calls)
-        return [] if is_in_call else self._entity.notices()
-
-    def _hear(self, *heard: InputReceived) -> None:
-        """Take all that came in one append: they wait for the disk once."""
-        if heard:
-            self._conversation.append(*heard)
+        return [] if is_in_call else self._role.notices()
 
     async def _made_room(self) -> bool:
         """Between two steps: make the conversation shorter if it is time; whether it changed."""
         if self._transcript.open_calls:
             return False
-        made = await self._unless_interrupted(self._entity.make_room(was_refused=False))
+        made = await self._unless_interrupted(self._role.make_room(was_refused=False))
         return made is not False  # if it was interrupted, what interrupted it comes first
 
     # --- think -----------------------------------------------------------------------------------
 
     async def _think(self) -> None:
-        if not await self._entity.on_step_limit():
+        if not await self._role.on_step_limit():
             return
-        if (asking := self._entity.approval_gate(None)) is not None:
+        if (asking := self._entity.approval_for(None)) is not None:
             cleared = await self._unless_interrupted(asking.answer())
             if cleared is None:
                 return
@@ -320,13 +297,13 @@ class AgentLoop:
                 raise ModelFailure(NOT_APPROVED, cleared.refusal)
         request = self._entity.request()
         self._entity.show("busy", f"thinking ({request.model})")
-        asked_at, partial = self._clock.now(), PartialAnswer()
+        asked_at, partial = self._entity.now(), PartialAnswer()
         try:
-            response = await self._unless_interrupted(self._mind.think(request, partial))
+            response = await self._unless_interrupted(self._entity.think(request, partial))
         except ModelFailure as failure:
             if failure.kind != TOO_LONG:
                 raise
-            await self._unless_interrupted(self._entity.make_room(was_refused=True))
+            await self._unless_interrupted(self._role.make_room(was_refused=True))
             return
         if response is None:
             self._record_partial(partial.text, request.model)
@@ -341,7 +318,7 @@ class AgentLoop:
             usage=response.usage,
             provider_data=response.provider_data,
             asked_at=asked_at,
-            ts=self._clock.now(),
+            ts=self._entity.now(),
         )
         told = stand_in_notice(self._transcript, response, said)
         place = self._conversation.place(len(told) + 1)
@@ -355,7 +332,7 @@ class AgentLoop:
     def _record_partial(self, text: str, model: str) -> None:
         if text:
             self._conversation.append(
-                ModelAnswered(text=text, model=model, interrupted=True, ts=self._clock.now())
+                ModelAnswered(text=text, model=model, interrupted=True, ts=self._entity.now())
             )
 
     # --- act -------------------------------------------------------------------------------------
@@ -378,42 +355,44 @@ class AgentLoop:
         self._begun = following.key
 
     def _may_begin(self, following: OpenCall) -> bool:
-        is_free = not (self._gate.is_shut or self._inbox.arrived.is_set() or following.was_started)
-        return is_free and self._entity.approval_gate(following) is None
+        is_free = not (
+            self._pause_switch.is_paused or self._inbox.arrived.is_set() or following.was_started
+        )
+        return is_free and self._entity.approval_for(following) is None
 
     def _start_of(self, call: ToolCall, allowed_by: str | None = None) -> CallStarted:
-        now = self._clock.now()
+        now = self._entity.now()
         return CallStarted(call_id=call.id, name=call.name, message=allowed_by, ts=now)
 
     async def _act(self, opened: OpenCall) -> None:
         cleared = Permission()
-        if not opened.was_started and (asking := self._entity.approval_gate(opened)) is not None:
+        if not opened.was_started and (asking := self._entity.approval_for(opened)) is not None:
             word = await self._unless_interrupted(asking.answer())
-            cleared = word or await asking.withdrawn()
+            cleared = word or await asking.withdraw()
         if cleared.refusal:
             self._finish(opened, _turn(opened, cleared.refusal, is_error=True))
             return
-        call, context = opened.call, self._entity.context(opened.key)
+        call, context = opened.call, self._role.tool_context(opened.key)
         begun, self._begun = self._begun, ""
-        if opened.key == begun or may_run(opened, self._toolbox):
+        if opened.key == begun or may_run(opened, self._entity.toolbox):
             if not opened.was_started:
                 self._conversation.append(self._start_of(call, cleared.message))
-            self._tell(called(call, opened.key, self._clock.now()))
-            work = self._toolbox.run(call, context)
+            self._tell(called(call, opened.key, self._entity.now()))
+            work = self._entity.toolbox.run(call, context)
         else:
             work = self._recover(opened, context)
         self._entity.show("busy", step_of(call))
         result = await self._unless_interrupted(work)
         self._finish(opened, result or _turn(opened, INTERRUPTED_CALL, is_error=True))
-        self._toolbox.forget(call, context)
+        self._entity.toolbox.forget(call, context)
 
     async def _recover(self, opened: OpenCall, context: ToolContext) -> ToolTurn:
         """Return the result that a call of a dead incarnation left, or say that nobody knows."""
-        left = await self._toolbox.recover(opened.call, context)
+        left = await self._entity.toolbox.recover(opened.call, context)
         return left or _turn(opened, UNKNOWN_OUTCOME, is_error=True)
 
     def _finish(self, opened: OpenCall, result: ToolTurn) -> None:
-        effects = self._entity.take_effects()
+        effects = self._role.take_effects()
         finished = CallFinished(
             call_id=opened.call.id,
             name=opened.call.name,
@@ -423,7 +402,7 @@ class AgentLoop:
             messages=effects.messages,
             human=effects.human,
             asked=effects.asked,
-            ts=self._clock.now(),
+            ts=self._entity.now(),
         )
         others = [other for other in self._transcript.open_calls if other is not opened]
         self._record(finished, others[0] if others else None)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from agiraph.core.config import configs_folder
 from agiraph.core.errors import unknown
 from agiraph.llm.base import Provider, ProviderError
+from agiraph.llm.providers.sdk import sdk_service
+from agiraph.llm.providers.service import HttpService, ServiceProvider, http_client
 from agiraph.llm.registry import UNKNOWN_WINDOW, ProviderPreset, why_unusable
 from agiraph.llm.wire.anthropic import AnthropicFormat
 from agiraph.llm.wire.chat import ChatFormat
@@ -13,6 +15,14 @@ from agiraph.llm.wire.format import WireFormat
 from agiraph.llm.wire.google import GoogleFormat
 from agiraph.llm.wire.responses import ResponsesFormat
 
+HTTP_CLIENT = "httpx2"
+# What is imported to call a service: it takes most of the time before a first call.
+MODULES: Mapping[str, str] = {
+    "anthropic": "anthropic",
+    "openai": "openai",
+    "responses": "openai",
+    "google": HTTP_CLIENT,
+}
 FORMATS: Mapping[str, WireFormat] = {
     wire.api: wire for wire in (AnthropicFormat(), ChatFormat(), ResponsesFormat(), GoogleFormat())
 }
@@ -30,7 +40,7 @@ def connect(
 
     Its wire format may be another for `model` than for the service's other models. Raises
     InvalidInput for an unknown name, ProviderError (bad_key, bad_request) for what is missing.
-    Imports an HTTP client, which takes 0.1 s the first time: call it in a thread.
+    May import an SDK, which takes a second the first time: call it in a thread.
     """
     if name not in presets:
         raise unknown("provider", name, list(presets))
@@ -57,11 +67,22 @@ def connect(
 
         return ReplayProvider()
     url, key = place_of(name, preset, environ)
-    from agiraph.llm.providers.service import HttpService, ServiceProvider, http_client
+    return ServiceProvider(_service(name, FORMATS[api], url, key, preset, timeout_seconds), preset)
 
-    client = http_client(url, timeout_seconds)
-    service = HttpService(name, FORMATS[api], url, key or "", client, preset.headers)
-    return ServiceProvider(service, preset)
+
+def _service(
+    name: str,
+    wire: WireFormat,
+    url: str,
+    key: str | None,
+    preset: ProviderPreset,
+    timeout_seconds: float,
+) -> HttpService:
+    """Return a connected service: through the SDK of its format's maker, or over plain HTTP."""
+    if MODULES[wire.api] != HTTP_CLIENT:
+        return sdk_service(name, wire, url, key, preset.headers, timeout_seconds)
+    client, headers = http_client(url, timeout_seconds), preset.headers
+    return HttpService(name=name, wire=wire, url=url, key=key or "", client=client, headers=headers)
 
 
 def place_of(
@@ -76,3 +97,18 @@ def place_of(
         names = " or ".join(preset.key_names) or "its key_env"
         raise ProviderError("bad_key", f"no key for {name}: set {names}")
     return url, key
+
+
+def first_of_each(presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]) -> list[str]:
+    """Return, for each SDK that a service with a key needs, the first such service."""
+    first: dict[str, str] = {}
+    for name, preset in presets.items():
+        module = module_of(preset)
+        if module is not None and preset.key(environ) is not None:
+            first.setdefault(module, name)
+    return [first[module] for module in sorted(first)]
+
+
+def module_of(preset: ProviderPreset, model: str = "") -> str | None:
+    """Return the module that calls of a model import, None if they need none."""
+    return MODULES.get(preset.of(model or preset.default_model or "").api)

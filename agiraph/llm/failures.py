@@ -77,21 +77,24 @@ class ServiceError(Exception):
 
 
 def explain(error: Exception, provider: str, model: str, url: str, key: str) -> ProviderError:
-    """Return the ProviderError for an exception of a call; an unknown one is `internal`."""
-    # By name: httpx is imported only by what calls a service.
+    """Return the ProviderError for an exception of a call; an unknown one is `internal`.
+
+    Exceptions of the SDKs are known by their names and attributes, which ServiceError shares:
+    neither SDK is imported here.
+    """
     names = {base.__name__ for base in type(error).__mro__}
-    if "TimeoutException" in names:
+    if names & {"APITimeoutError", "TimeoutException"}:
         return ProviderError("timed_out", f"{provider} did not answer in time")
-    if "TransportError" in names:
-        detail = clean(str(error) or type(error).__name__, key)
+    if names & {"APIConnectionError", "TransportError"}:
+        cause = error.__cause__ or error
+        detail = clean(str(cause) or type(cause).__name__, key)
         return ProviderError("unreachable", f"cannot reach {provider} at {url}: {detail}")
-    if not isinstance(error, ServiceError):
-        text = clean(str(error), key)
-        return ProviderError("internal", f"{provider}/{model}: {text}")
-    text = clean(str(error), key)
-    kind = _kind(error.status_code, error.body, text)
-    wait = retry_after(error.headers, time.time())
-    wait = _wait_in_body(error.body) if wait is None else wait
+    body = _inner(getattr(error, "body", None))
+    text = clean(str(body.get("message") or error), key)
+    kind = _kind(getattr(error, "status_code", None), body, text)
+    headers = getattr(getattr(error, "response", error), "headers", {})
+    wait = retry_after(headers, time.time())
+    wait = _wait_in_body(body) if wait is None else wait
     return ProviderError(kind, f"{provider}/{model}: {text}", retry_after=wait)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agiraph.core.errors import InvalidInput, Refused, unknown
+from agiraph.core.specs import RoleSpec, WorkerSpec
 from agiraph.core.turns import ToolCall, ToolSchema, ToolTurn
 from agiraph.mcp.catalog import ServedTool
 from agiraph.mcp.grants import own_and_served
@@ -49,6 +50,11 @@ class Toolbox:
             if name not in names:
                 raise unknown("tool", name, names)
         return cls([tool for tool in tools if tool.is_essential or tool.name in allowed])
+
+    @classmethod
+    def for_worker(cls, spec: WorkerSpec | RoleSpec) -> "Toolbox":
+        """Return the tools of a worker as it is asked for; InvalidInput for an unknown name."""
+        return cls.for_entity("worker", spec.tools, can_lead=spec.can_lead)
 
     def without(self, *names: str) -> "Toolbox":
         """Return the same tools except these."""

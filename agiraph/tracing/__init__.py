@@ -1,8 +1,8 @@
-"""Tracing: spans of what a team did, made from the log of its events alone.
+"""Tracing: spans of what a team did, made from its event log alone; pure.
 
-    spans.py    a span, its ids and the names of its attributes (OpenTelemetry's, for GenAI)
-    weaving.py  the state machine: events in, finished spans out (pure)
+    spans.py         a span, its ids and the names of its attributes (OpenTelemetry's, for GenAI)
+    span_builder.py  the state machine: events in, finished spans out
 
-Entities know nothing of it and import nothing for it. Every id follows from what a span is about
-(a run, a node, a step's place in a conversation): whoever makes it again makes the same span.
+Entities know nothing of it and import nothing for it. Every id follows from what a span is about (a
+run, a node, a step in a conversation), so a span that is made twice has the same id.
 """

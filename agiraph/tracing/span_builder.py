@@ -1,4 +1,4 @@
-"""The weaver: an agent's events, in their order, become finished spans. Pure.
+"""SpanBuilder: an agent's events, in their order, become finished spans. Pure.
 
     run (invoke_agent)
     ├── turn of the coordinator
@@ -6,14 +6,14 @@
     │   └── execute_tool            each tool call that it asked for
     └── node (invoke_agent)         a worker's work, under its parent's node if it has one
         ├── turn of the worker ...
-        └── start (invoke_agent)    of the outside agent that works for it, from launch to end
+        └── start (invoke_agent)    of the external agent that works for it, from launch to end
             └── execute_tool        each of its own tool calls
 
-A turn begins when its model is asked and ends with its last tool call. What is under way stands in
-the weaver's state, which is plain data and is kept beside the cursor into the log.
+A turn begins when its model is asked and ends with its last tool call. What has begun and not ended
+is in the builder's state, which is plain data and is stored beside the cursor into the log.
 
-Every span's parent is sent: whatever is open when its run ends is ended with it, and what is told
-of a run whose beginning was not seen has no span.
+Every span's parent is sent: what is open when its run ends is ended with it, and events of a run
+whose start was not seen make no span.
 """
 
 from collections.abc import Iterable
@@ -27,13 +27,13 @@ from agiraph.tracing.spans import Span, Value, span_id, trace_id
 JsonObject = dict[str, Any]
 
 MOST_OPEN = 2000
-"""Things of one kind that may be under way; the oldest are given up beyond that."""
+"""How many things of one kind may be open; beyond that the oldest are dropped."""
 
 RUNS_KNOWN = 100
-"""How many runs that are over are known still: the last reports of a run come after its end."""
+"""How many runs that are over are remembered: the last events of a run come after its end."""
 
 OUTSIDE = "outside."
-"""Begins the step of a tool call of an outside agent: `outside.{its start}.{the call}`."""
+"""Begins the step of a tool call of an external agent: `outside.{its start}.{the call}`."""
 
 CUT_OFF = "it was never finished"
 ENDS = {
@@ -47,7 +47,7 @@ ENDS = {
 RUN_ENDS = ("agent.completed", "agent.failed", "agent.stopped")
 
 
-def past(events: Iterable[Event], since: float) -> int:
+def last_ended_before(events: Iterable[Event], since: float) -> int:
     """Return the seq of the last event of the runs that were over before `since`, 0 if none was."""
     ends = (event.seq for event in events if event.type in RUN_ENDS and event.ts < since)
     return max(ends, default=0)
@@ -55,13 +55,12 @@ def past(events: Iterable[Event], since: float) -> int:
 
 @dataclass(slots=True)
 class SpanBuilderState:
-    """What is under way in one agent, as plain data; `cursor` is the last event that was taken in.
+    """What is open in one agent, as plain data; `cursor` is the last event that was applied.
 
     `runs`, `nodes`: by id; `turns`: by address; `calls`: by address and step; `heard`: when each
-    address last did something. `starts`: the last start of an outside agent, by its worker's
-    address, also when it is over; `over`: the last runs that are, and when each of them ended;
-    `sent`: when each of the last nodes did whose span was sent; `asked`: the step of each address's
-    last turn.
+    address last did something. `starts`: the last start of an external agent, by its worker's
+    address, also when it is over; `over`: when each of the last runs ended; `sent`: when each of
+    the last nodes ended whose span was sent; `asked`: the step of each address's last turn.
     """
 
     cursor: int = 0
@@ -82,30 +81,30 @@ class SpanBuilderState:
 
 
 class SpanBuilder:
-    """Weaves the events of one agent."""
+    """Builds the spans of one agent."""
 
     def __init__(self, agent: str, state: SpanBuilderState, *, with_content: bool = False) -> None:
-        """Go on from `state`, which is changed; `with_content` shows what tools were given."""
+        """Continue from `state`, which is changed; `with_content` adds arguments and results."""
         self._agent = agent
         self.state = state
         self._with_content = with_content
         self._spans: list[Span] = []
 
     def build_spans(self, event: Event) -> list[Span]:
-        """Take an event in; return the spans that it finishes."""
+        """Apply an event; return the spans that it finishes."""
         self._spans = []
         self.state.cursor = event.seq
         if event.type == "agent.started":
             self._begin_run(event)
         if event.run_id in self.state.runs or event.run_id in self.state.over:
-            self._take(event)
+            self._apply(event)
             self._bound()
         return self._spans
 
-    def _take(self, event: Event) -> None:
+    def _apply(self, event: Event) -> None:
         address, step = _place(event)
         if step and event.node_id not in self.state.sent:
-            self._begin_node(event)  # its worker may be heard before its coordinator
+            self._begin_node(event)  # its worker's events may come before its coordinator's
         match event.type:
             case "agent.completed" | "agent.failed" | "agent.stopped":
                 self._end_run(event)
@@ -142,7 +141,7 @@ class SpanBuilder:
             self._close_run(event.run_id, event.ts, _problem(event))
 
     def _close_run(self, id: str, end: float, problem: str) -> None:
-        """End a run, and whatever is open in it: nobody is sure to tell of that any more."""
+        """End a run and all that is open in it: no further event of it is sure to come."""
         state = self.state
         run = state.runs.pop(id)
         state.over[id] = end
@@ -263,10 +262,10 @@ class SpanBuilder:
             turn["about"],
         )
 
-    # --- starts of outside agents ----------------------------------------------------------------
+    # --- starts of external agents --------------------------------------------------------------
 
     def _begin_start(self, event: Event, address: str, at: str) -> None:
-        """Begin the start that its worker knows as `at`, unless it has begun."""
+        """Open the start that its worker calls `at`, unless it is open."""
         known = self.state.starts.get(address)
         if known is None or known["at"] != at:
             self._close_start(address, event.ts, CUT_OFF)
@@ -289,7 +288,7 @@ class SpanBuilder:
     def _close_start(
         self, address: str, end: float, problem: str, usage: dict[str, Value] | None = None
     ) -> None:
-        """End a start that is not over, and the tool calls that it has left open."""
+        """End a start that is not over, and its open tool calls."""
         known = self.state.starts.get(address)
         if known is None or known.get("is_over"):
             return
@@ -310,7 +309,7 @@ class SpanBuilder:
             **(usage or {}),
         }
         self._finish(
-            f"{s.INVOKE_AGENT} {known['name'] or 'outside agent'}",
+            f"{s.INVOKE_AGENT} {known['name'] or 'external agent'}",
             run,
             span_id("start", address, at),
             self._work_span(run, node),
@@ -387,7 +386,7 @@ class SpanBuilder:
             return span_id("turn", address, at)
         return self._work_span(call["run"], call["about"].get("agiraph.node.id"))
 
-    # --- what all have in common -----------------------------------------------------------------
+    # --- common parts ----------------------------------------------------------------------------
 
     def _about(self, event: Event) -> dict[str, Value]:
         about: dict[str, Value] = {
@@ -459,15 +458,15 @@ def _place(event: Event) -> tuple[str, str]:
 
 
 def _start_of(step: str) -> str:
-    """Return which start of an outside agent a tool call of its own belongs to."""
+    """Return which start of an external agent a tool call of its own belongs to."""
     return step.removeprefix(OUTSIDE).partition(".")[0]
 
 
 def _is_call(event: Event) -> bool:
     """Whether a model's answer is that to a call of ours.
 
-    What an outside agent says is told as an answer, too, but nobody knows when its model was asked
-    for it, nor what that took.
+    What an external agent says is reported as an answer, too, without the time at which its model
+    was asked and without its usage.
     """
     return bool(event.data.get("asked_at")) or s.has_usage(event.data)
 

@@ -45,7 +45,7 @@ Value = str | int | float | bool
 class Span:
     """One finished span; ids in hexadecimal, times in epoch seconds.
 
-    `is_call`: it is one to another service, the model's. `problem` tells why it failed, if it did.
+    `is_call`: it is a call of another service, the model's. `problem` says why it failed.
     """
 
     name: str
@@ -76,12 +76,12 @@ def _digest(size: int, *parts: str) -> str:
 
 def as_json(arguments: JsonObject) -> str:
     """Return arguments as JSON of at most about `CONTENT_LIMIT` characters: long texts cut."""
-    told = json.dumps(arguments, ensure_ascii=False, default=str)
-    if len(told) > CONTENT_LIMIT:
-        told = json.dumps(_shortened(arguments), ensure_ascii=False, default=str)
-    if len(told) > CONTENT_LIMIT:
-        told = json.dumps({"cut": told[:CONTENT_LIMIT]}, ensure_ascii=False)
-    return told
+    text = json.dumps(arguments, ensure_ascii=False, default=str)
+    if len(text) > CONTENT_LIMIT:
+        text = json.dumps(_shortened(arguments), ensure_ascii=False, default=str)
+    if len(text) > CONTENT_LIMIT:
+        text = json.dumps({"cut": text[:CONTENT_LIMIT]}, ensure_ascii=False)
+    return text
 
 
 def _shortened(value: Any) -> Any:
@@ -97,12 +97,12 @@ def _shortened(value: Any) -> Any:
 
 
 def has_usage(data: JsonObject) -> bool:
-    """Whether it is known what was used: an agent that tells nothing has not used nothing."""
+    """Whether an event says what was used: an agent that does not say has not used nothing."""
     return any(data.get(key) for key in ("input_tokens", "output_tokens", "cost_usd"))
 
 
 def usage_of(data: JsonObject) -> dict[str, Value]:
-    """Return what an event tells of tokens and money as attributes."""
+    """Return the tokens and money of an event as attributes."""
     usage = {
         INPUT_TOKENS: data.get("input_tokens"),
         OUTPUT_TOKENS: data.get("output_tokens"),

@@ -1,10 +1,11 @@
-"""Causality: which events a firing has led to, told from the event log alone. A trigger never wakes
-itself: it takes no notice of what its own firing, or a firing that came of it, has caused.
+"""Causality: which events a firing has led to, known from the event log alone.
 
-What a coordinator does between hearing of a firing and coming to rest is that firing's doing; so
+A trigger never wakes itself: it ignores what its own firing, or a firing caused by it, has led to.
+
+What a coordinator does between reading a firing and becoming idle is caused by that firing; so
 is every node that it creates meanwhile, and all that happens to such a node and to its sub-nodes,
-whoever works on it. When the coordinator waits or rests, whatever ends that wait is what it acts
-on next: the node that ended (with its lineage), or a message from outside (with none).
+whoever works on it. When the coordinator waits or is idle, what ends that wait is what it acts on
+next: the node that ended (with its lineage), or a message from outside (with none).
 
 The lineage of an event are the ids of the triggers that led to it. The fold is pure, its state is
 kept with the triggers, and the events come in the log's order.
@@ -29,8 +30,8 @@ class Causality(Record):
     """What is known so far.
 
     `acting`: what the coordinator acts on now. `woke`: what has ended since it last took a
-    stimulus. `last`: what it acted on before it came to rest; what it still does then, and what
-    the human hears of it, comes of that. `nodes`: of whom a node came.
+    stimulus. `last`: what it acted on before it became idle; what it still does then, and its
+    messages to the human, are caused by that. `nodes`: the lineage of each node.
     """
 
     acting: Lineage = ()
@@ -42,10 +43,10 @@ class Causality(Record):
 
 
 def follow(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
-    """Take one event; return the trail after it and the event's lineage."""
-    told = _told(event)
-    if told and event.type not in ("node.created", "message.received"):
-        return trail, told
+    """Apply one event; return the causality after it and the event's lineage."""
+    stated = _stated(event)
+    if stated and event.type not in ("node.created", "message.received"):
+        return trail, stated
     if event.type.startswith("worker."):
         return trail, _joined(trail.acting, trail.last_node)
     if event.node_id is not None:
@@ -72,7 +73,7 @@ def _follow_node(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
     known = trail.nodes.get(str(event.node_id), ())
     if event.type == "node.created":
         parent = trail.nodes.get(str(event.data.get("parent_node")), ())
-        known = _told(event) or _joined(trail.acting, parent)
+        known = _stated(event) or _joined(trail.acting, parent)
         if known:
             trail = _changed(trail, nodes=_kept({**trail.nodes, str(event.node_id): known}))
     if event.type in ENDS:
@@ -83,9 +84,9 @@ def _follow_node(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
 def _follow_coordinator(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
     match event.type:
         case "message.received":
-            return _hear(trail, event)
+            return _on_message(trail, event)
         case "model.answered":
-            return _answer(trail, event)
+            return _on_answer(trail, event)
         case "tool.result" if event.data.get("tool") == WAITS:
             return _changed(trail, acting=trail.woke, woke=()), trail.acting
         case "tool.result" if event.data.get("tool") == RESTS and not event.data.get("is_error"):
@@ -94,9 +95,9 @@ def _follow_coordinator(trail: Causality, event: Event) -> tuple[Causality, Line
             return trail, trail.last if trail.is_resting else trail.acting
 
 
-def _hear(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
-    """A firing joins what is acted on; a message from outside makes a resting mind act afresh."""
-    firing = _told(event)
+def _on_message(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
+    """A firing joins what is acted on; an idle coordinator acts on another message alone."""
+    firing = _stated(event)
     if firing:
         acting = _joined(() if trail.is_resting else trail.acting, firing)
         return _changed(trail, acting=acting, is_resting=False), acting
@@ -104,16 +105,16 @@ def _hear(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
     return _changed(trail, acting=acting, is_resting=False), ()
 
 
-def _answer(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
-    """An answer out of rest is one to the nodes that ended; one without calls leads to rest."""
+def _on_answer(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
+    """An idle coordinator answers to the nodes that ended; without calls it becomes idle again."""
     acting = trail.woke if trail.is_resting else trail.acting
     if event.data.get("calls"):
         return _changed(trail, acting=acting, woke=(), is_resting=False), acting
     return _changed(trail, acting=(), woke=(), last=acting, is_resting=True), acting
 
 
-def _told(event: Event) -> Lineage:
-    """Return the lineage that an event itself tells of."""
+def _stated(event: Event) -> Lineage:
+    """Return the lineage that an event itself states."""
     lineage = event.data.get("lineage")
     return tuple(map(str, lineage)) if isinstance(lineage, list | tuple) else ()
 

@@ -1,6 +1,6 @@
 """A trigger, its six kinds of schedule, its action, and one firing of it.
 
-Times are seconds since the epoch. Nothing here checks anything: `parsing` has done so.
+Times are seconds since the epoch. Nothing is validated here: `parsing` does that.
 """
 
 from typing import Annotated, Literal
@@ -17,6 +17,11 @@ MissedPolicy = Literal["once", "skip", "all"]
 ActionType = Literal["wake_agent", "run_node", "send_message", "run_callback"]
 TriggerAct = Literal["pause", "resume", "cancel", "fire"]
 
+SHOWN = (
+    *("id", "name", "status", "reason", "missed", "next_due", "last_due", "last_fired_at"),
+    *("fired", "skipped", "created_at", "created_by"),
+)
+"""The fields of a trigger that tools, the API and people see as they are."""
 ENDED: frozenset[TriggerStatus] = frozenset({"done", "cancelled"})
 
 
@@ -96,26 +101,21 @@ class TriggerSpec(Record):
     created_by: str = ""
 
 
-class Trigger(Record):
-    """One trigger and how it stands.
+class Trigger(TriggerSpec):
+    """One trigger and its state.
 
     `anchor` is where its due times are counted from: its creation, or its last resumption.
     `skipped` counts what did not fire: quiet heartbeats, missed times, events over the rate.
-    `waiting` is the firing that its agent has not heard yet. `news` (a heartbeat's) tells that
-    something happened since the last beat; `idle_since` (of `on_idle`) is when something last
-    happened. `news_from` (of both) are the triggers that it came from.
+    `waiting` is the firing that its agent has not read yet. `news` (of `heartbeat`): something
+    happened since the last beat; `idle_since` (of `on_idle`) is when something last happened.
+    `news_from` (of both) are the triggers that caused it.
     """
 
     id: str
     agent_id: AgentId
-    name: str
-    schedule: Schedule
-    action: TriggerAction
-    missed: MissedPolicy = "once"
     status: TriggerStatus = "active"
     reason: str = ""
     created_at: float
-    created_by: str = ""
     anchor: float
     next_due: float | None = None
     last_due: float | None = None
@@ -144,8 +144,8 @@ class Firing(Record):
     """One firing: what is to be done because of a trigger, once.
 
     `id` follows from the trigger and the occasion, so the same occasion fires once whatever dies.
-    `missed` counts the due times that this one stands for besides its own. `lineage` are the
-    triggers that led to it, itself included. `about` tells in words what set it off.
+    `missed` counts further due times that it stands for. `lineage` are the triggers that led to it,
+    its own included. `about` says in words what set it off.
     """
 
     id: str
@@ -156,3 +156,17 @@ class Firing(Record):
     missed: int = 0
     lineage: tuple[str, ...] = ()
     about: str = ""
+
+
+def trigger_view(trigger: Trigger) -> JsonObject:
+    """Return {"id", "name", "type", "config", "action", "status", "next_due", ...}."""
+    schedule = trigger.schedule.model_dump(mode="json")
+    facts = trigger.model_dump(mode="json")
+    return {
+        "id": trigger.id,
+        "agent": trigger.agent_id,
+        "type": schedule.pop("type"),
+        "config": schedule,
+        "action": facts["action"],
+        **{key: facts[key] for key in SHOWN},
+    }

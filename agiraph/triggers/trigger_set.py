@@ -1,22 +1,25 @@
 """TriggerSet: all triggers of one agent. Events and `now` go in, firings come out; pure.
 
 A firing stands in `outbox` from the moment it is decided until it is delivered, and its id follows
-from the trigger and the occasion. So whoever keeps the book writes it down, delivers what is in
-the outbox, and after a crash delivers it again: the receiver knows the id.
+from the trigger and the occasion. So the owner stores the set, delivers what is in the outbox, and
+delivers it again after a crash: the receiver knows the id.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from agiraph.core.errors import Corrupt, IllegalTransition, unknown
 from agiraph.core.ids import AgentId, derived_message_id
 from agiraph.core.models import Event
 from agiraph.core.record import Record
+from agiraph.core.turns import JsonObject
 from agiraph.storage.versions import read_object
 from agiraph.triggers.causality import Causality, Lineage, follow, is_activity
 from agiraph.triggers.due import first_due, judge, next_due
-from agiraph.triggers.matching import fits, told
+from agiraph.triggers.parsing import OWN_EVENTS
 from agiraph.triggers.records import (
     DelaySchedule,
     EventSchedule,
@@ -29,7 +32,7 @@ from agiraph.triggers.records import (
     TriggerSpec,
 )
 
-HEARD = ("message.received", "trigger.done")
+READ = ("message.received", "trigger.done")
 ENDED_KEPT = 20
 WAITING_SECONDS = 900.0
 RATE_SECONDS = 60.0
@@ -46,7 +49,7 @@ class FiringLimits:
 
 
 class TriggerFile(Record):
-    """A book as it stands on disk."""
+    """The triggers of an agent as `triggers.json` holds them."""
 
     version: int = 1
     seen: int = 0
@@ -57,7 +60,7 @@ class TriggerFile(Record):
 
 @dataclass(slots=True)
 class TriggerSet:
-    """The triggers of one agent. `seen` is the seq of the last event that was taken in."""
+    """The triggers of one agent. `seen` is the seq of the last event that was applied."""
 
     agent: AgentId
     bounds: FiringLimits
@@ -72,31 +75,31 @@ class TriggerSet:
     def read(
         cls, agent: AgentId, text: str, bounds: FiringLimits, path: Path = Path("triggers.json")
     ) -> "TriggerSet":
-        """Return the book that `write` made; an older home's empty list is an empty book.
+        """Return the set that `write` wrote; an older home's empty list is an empty set.
 
         Raises Corrupt, which names `path` if a newer version wrote it.
         """
         if text.strip() in ("", "[]"):
             return cls(agent, bounds)
         try:
-            page = TriggerFile.model_validate(read_object(path, text))
+            file = TriggerFile.model_validate(read_object(path, text))
         except ValueError as error:
             raise Corrupt(f"the triggers of agent '{agent}' cannot be read: {error}") from None
-        triggers = {trigger.id: trigger for trigger in page.triggers}
-        outbox = {firing.id: firing for firing in page.outbox}
-        return cls(agent, bounds, page.seen, page.trail, triggers, outbox)
+        triggers = {trigger.id: trigger for trigger in file.triggers}
+        outbox = {firing.id: firing for firing in file.outbox}
+        return cls(agent, bounds, file.seen, file.trail, triggers, outbox)
 
     def write(self) -> str:
-        """Return the book as JSON text."""
-        page = TriggerFile(
+        """Return the set as JSON text."""
+        file = TriggerFile(
             seen=self.seen,
             trail=self.trail,
             triggers=tuple(self.triggers.values()),
             outbox=tuple(self.outbox.values()),
         )
-        return page.model_dump_json(indent=2) + "\n"
+        return file.model_dump_json(indent=2) + "\n"
 
-    # --- what is asked of it ---------------------------------------------------------------------
+    # --- requests ---------------------------------------------------------------------
 
     @property
     def is_watching(self) -> bool:
@@ -118,30 +121,26 @@ class TriggerSet:
         return min((t.next_due for t in self._active() if t.next_due is not None), default=None)
 
     def find(self, named: str) -> Trigger:
-        """Return a trigger by id or by name (of those that go on first); InvalidInput."""
+        """Return a trigger by id or by name (of those that have not ended); InvalidInput."""
         if named in self.triggers:
             return self.triggers[named]
-        going_on = [t for t in self.triggers.values() if t.name == named and not t.has_ended]
-        if len(going_on) == 1:
-            return going_on[0]
+        active = [t for t in self.triggers.values() if t.name == named and not t.has_ended]
+        if len(active) == 1:
+            return active[0]
         raise unknown("trigger", named, [f"{t.id} ({t.name})" for t in self.triggers.values()])
 
     def add(self, id: str, new: TriggerSpec, now: float) -> Trigger:
-        """Add a trigger; asked for again under the same id it is the same trigger.
+        """Add a trigger; a repeated request under the same id returns the trigger there is.
 
-        What stands in the agent's log must have been taken in before: it sets off nothing new.
+        The events logged so far must have been applied before: they must not fire a new trigger.
         """
         if id in self.triggers:
             return self.triggers[id]
         trigger = Trigger(
+            **dict(new),
             id=id,
             agent_id=self.agent,
-            name=new.name,
-            schedule=new.schedule,
-            action=new.action,
-            missed=new.missed,
             created_at=now,
-            created_by=new.created_by,
             anchor=now,
             idle_since=now,
             next_due=first_due(new.schedule, now),
@@ -176,26 +175,26 @@ class TriggerSet:
         return trigger
 
     def delivered(self, firing: str) -> None:
-        """Note that a firing has reached the router: it need not be delivered again."""
+        """Remove a firing from the outbox: the router has it."""
         self.outbox.pop(firing, None)
 
     # --- events ----------------------------------------------------------------------------------
 
-    def take(self, events: Iterable[Event], now: float) -> bool:
-        """Take events in, in order; return whether a trigger changed. What was seen is skipped."""
+    def apply(self, events: Iterable[Event], now: float) -> bool:
+        """Apply events in order; return whether a trigger changed. Known events are skipped."""
         before = dict(self.triggers)
         for event in events:
             if event.seq > self.seen:
                 self.seen = event.seq
                 self.trail, lineage = follow(self.trail, event)
-                self._take_one(event, lineage, now)
+                self._apply_one(event, lineage, now)
         return self.triggers != before
 
-    def _take_one(self, event: Event, lineage: Lineage, now: float) -> None:
-        heard = event.data.get("firing") if event.type in HEARD else None
+    def _apply_one(self, event: Event, lineage: Lineage, now: float) -> None:
+        read = event.data.get("firing") if event.type in READ else None
         counts = is_activity(event)
         for trigger in list(self._active()):
-            if heard and trigger.waiting == heard:
+            if read and trigger.waiting == read:
                 trigger = self.triggers[trigger.id] = _with(trigger, waiting="")
             if trigger.id in lineage:
                 continue
@@ -220,7 +219,7 @@ class TriggerSet:
         if is_late or len(recent) >= self.bounds.per_minute:
             return _with(trigger, skipped=trigger.skipped + 1, recent=recent)
         trigger = _with(trigger, recent=(*recent, now))
-        return self._fire(trigger, f"event.{event.seq}", event.ts, now, lineage, told(event))
+        return self._fire(trigger, f"event.{event.seq}", event.ts, now, lineage, event_text(event))
 
     # --- time ------------------------------------------------------------------------------------
 
@@ -266,7 +265,7 @@ class TriggerSet:
         return trigger
 
     def _still_waits(self, trigger: Trigger, now: float) -> bool:
-        """Whether the agent has not heard the last firing yet: it is stopped, paused or busy."""
+        """Whether the agent has not read the last firing yet: it is stopped, paused or busy."""
         return bool(trigger.waiting) and now - trigger.waiting_since < WAITING_SECONDS
 
     # --- firing ----------------------------------------------------------------------------------
@@ -295,20 +294,20 @@ class TriggerSet:
             lineage=tuple(dict.fromkeys((*lineage, trigger.id))),
             about=about,
         )
-        is_heard = trigger.action.type != "run_callback"
+        is_read = trigger.action.type != "run_callback"
         return _with(
             trigger,
             fired=trigger.fired + 1,
             last_due=trigger.last_due if is_extra else due,
             last_fired_at=now,
-            waiting=id if is_heard else "",
+            waiting=id if is_read else "",
             waiting_since=now,
             news=False,
             news_from=(),
         )
 
     def _resumed(self, trigger: Trigger, now: float) -> Trigger:
-        """Let a paused trigger go on from now; what it did not do meanwhile was not missed."""
+        """Return a paused trigger active from now on; due times in between were not missed."""
         if trigger.is_active:
             return trigger
         changes = {"status": "active", "reason": "", "waiting": ""}
@@ -329,3 +328,43 @@ class TriggerSet:
 
 def _with(trigger: Trigger, **changes: object) -> Trigger:
     return trigger.model_copy(update=changes)
+
+
+def fits(schedule: EventSchedule, event: Event) -> bool:
+    """Whether an event has the type and the facts that a trigger waits for."""
+    if event.type.startswith(OWN_EVENTS) or not fnmatchcase(event.type, schedule.event_pattern):
+        return False
+    facts = facts_of(event)
+    return all(_is(wanted, facts.get(key)) for key, wanted in schedule.filter.items())
+
+
+def facts_of(event: Event) -> dict[str, tuple[Any, ...]]:
+    """Return what a filter may name, each with the values that it may have.
+
+    A node goes by its id or its name, an entity by its name, and who received a message is `to`.
+    """
+    facts: dict[str, tuple[Any, ...]] = {key: (value,) for key, value in event.data.items()}
+    entity = event.entity.rpartition("/")[2]
+    facts["entity"] = (event.entity, entity)
+    facts["node_id"] = (event.node_id, event.data.get("name"))
+    facts["run_id"] = (event.run_id,)
+    facts.setdefault("to", (entity,))
+    return facts
+
+
+def _is(wanted: Any, values: tuple[Any, ...] | None) -> bool:
+    """Whether one of the values is the wanted one, or one of the wanted ones if it is a list."""
+    accepted = wanted if isinstance(wanted, list | tuple) else (wanted,)
+    shown = {_shown(value) for value in values or () if value is not None}
+    return any(_shown(one) in shown for one in accepted)
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def event_text(event: Event) -> str:
+    """Return an event as one line, for the agent that it wakes."""
+    facts: JsonObject = {"entity": event.entity, **event.data}
+    shown = ", ".join(f"{key}: {str(value)[:200]}" for key, value in facts.items() if value)
+    return f"{event.type} ({shown})"

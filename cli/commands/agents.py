@@ -8,7 +8,8 @@ import click
 from agiraph.core.errors import unknown
 from agiraph.core.models import AgentStatus, Mode
 from agiraph.http.api import RunView
-from cli.listing import Column, clock_time, print_listing, print_record, to_rows
+from cli.formats import format_time
+from cli.listing import Column, print_listing, print_record, to_rows
 from cli.options import connect, examples, home_option, json_option, run_option
 
 if TYPE_CHECKING:
@@ -21,15 +22,15 @@ COLUMNS = (
     Column("NODES", "node_count", align="right", spare=2),
     Column("WORKERS", "worker_count", align="right", spare=2),
     Column("MODEL", "model", spare=3),
-    Column("CREATED", "created_at", clock_time, spare=1),
+    Column("CREATED", "created_at", format_time, spare=1),
     Column("GOAL", "goal", wide=True),
 )
 
 RUNS = (
     Column("RUN", "id"),
     Column("STATUS", "status"),
-    Column("STARTED", "started_at", clock_time, spare=1),
-    Column("ENDED", "ended_at", clock_time, spare=2),
+    Column("STARTED", "started_at", format_time, spare=1),
+    Column("ENDED", "ended_at", format_time, spare=2),
     Column("MODEL", "model", spare=3),
     Column("GOAL", "goal", wide=True),
 )

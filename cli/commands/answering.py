@@ -7,7 +7,8 @@ import click
 
 from agiraph.core.ids import abbreviated, ids_meant
 from agiraph.http.api import QuestionView
-from cli.listing import Column, JsonObject, clock_time, print_json, print_listing, to_rows
+from cli.formats import format_time
+from cli.listing import Column, JsonObject, print_json, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option, text_argument
 
 CHANNEL = "cli"
@@ -16,8 +17,8 @@ COLUMNS = (
     Column("ID", "id", abbreviated),
     Column("AGENT", "agent", spare=3),
     Column("FROM", "from"),
-    Column("ASKED", "asked_at", clock_time, spare=2),
-    Column("UNTIL", "deadline_at", lambda at: clock_time(at) if at else "", spare=1),
+    Column("ASKED", "asked_at", format_time, spare=2),
+    Column("UNTIL", "deadline_at", lambda at: format_time(at) if at else "", spare=1),
     Column("STATUS", "status"),
     Column("QUESTION", "shown", wide=True),
     Column("ANSWER", "answer"),

@@ -8,7 +8,8 @@ from agiraph.core.ids import abbreviated
 from agiraph.tools.approvals.policy import ApprovalRule
 from agiraph.tools.approvals.policy_file import policy_file, read_policy
 from agiraph.tools.table import tool_names
-from cli.listing import Column, JsonObject, clock_time, print_json, print_listing, to_rows
+from cli.formats import format_time
+from cli.listing import Column, JsonObject, print_json, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option
 
 COLUMNS = (
@@ -17,7 +18,7 @@ COLUMNS = (
     Column("TOOL", "tool"),
     Column("PATTERN", "pattern", wide=True),
     Column("BY", "by", spare=1),
-    Column("SINCE", "at", clock_time, spare=2),
+    Column("SINCE", "at", format_time, spare=2),
 )
 RULES = (
     Column("NO", "number", align="right"),

@@ -5,7 +5,8 @@ from typing import Any
 
 import click
 
-from cli.listing import Column, entity_name, print_listing, print_record, to_rows
+from cli.formats import entity_name
+from cli.listing import Column, print_listing, print_record, to_rows
 from cli.options import connect, examples, home_option, json_option, run_option
 
 

@@ -8,8 +8,9 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.money import Period, Unit, parse_limit
-from cli.console.budgets import limits_of, told_budget, whose_is
-from cli.listing import Column, JsonObject, money, print_json, print_listing, to_rows
+from cli.console.plain_text import format_budget, limits_of, owner_of
+from cli.formats import format_money
+from cli.listing import Column, JsonObject, print_json, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ COLUMNS = (
 )
 AMOUNTS = ("limit", "spent", "left")
 _IN: dict[Unit, str] = {"usd": "dollars", "tokens": "tokens"}
-_SHOW: dict[Unit, Callable[[float], str]] = {"usd": money, "tokens": lambda some: f"{some:,.0f}"}
+_SHOW: dict[Unit, Callable[[float], str]] = {
+    "usd": format_money,
+    "tokens": lambda some: f"{some:,.0f}",
+}
 FIELDS = "scope, agent, key, name, period, usd, tokens, spent_usd, left_usd, is_own and more"
 
 
@@ -107,7 +111,7 @@ def budget(
         if as_json:
             print_json(to_rows(found)[0])
         else:
-            click.echo(told_budget(found[0]))
+            click.echo(format_budget(found[0]))
         return
     kept = [one for one in found if _is_wanted(one, trigger, per_day=per_day)]
     if as_json:
@@ -131,7 +135,7 @@ def _nothing(agent: str | None) -> str:
 def _rows(one: "BudgetView") -> list[JsonObject]:
     """Return a row for each limit of a budget, one for a budget without any."""
     common = {
-        "whose": whose_is(one),
+        "whose": owner_of(one),
         "per": "day" if one.period == "day" else "all",
         "set_by": ("the run" if one.scope == "run" else "you") if one.is_own else "settings",
     }
@@ -139,4 +143,6 @@ def _rows(one: "BudgetView") -> list[JsonObject]:
         common | {"unit": _IN[unit]} | dict(zip(AMOUNTS, map(_SHOW[unit], amounts), strict=True))
         for unit, *amounts in limits_of(one)
     ]
-    return rows or [common | {"unit": _IN["usd"], "limit": "none", "spent": money(one.spent_usd)}]
+    return rows or [
+        common | {"unit": _IN["usd"], "limit": "none", "spent": format_money(one.spent_usd)}
+    ]

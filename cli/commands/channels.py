@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from agiraph.core.errors import InvalidInput
-from cli.listing import Column, clock_time, print_json, print_listing, to_rows
+from cli.formats import format_time
+from cli.listing import Column, print_json, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option
 
 
@@ -21,7 +22,7 @@ COLUMNS = (
     Column("OUT", "delivered", align="right"),
     Column("WAIT", "waiting", align="right"),
     Column("DEAD", "dead", align="right"),
-    Column("LAST", "last_at", clock_time, spare=2),
+    Column("LAST", "last_at", format_time, spare=2),
     Column("WHERE", "where", wide=True),
     Column("ERROR", "last_error", spare=1),
 )
@@ -170,6 +171,6 @@ def _set(home: Path, wanted: Any, as_json: bool) -> None:
     if said.status == "available":
         click.echo("you are here")
         return
-    until = f"until {clock_time(said.until)}" if said.until else "until you say `agiraph back`"
+    until = f"until {format_time(said.until)}" if said.until else "until you say `agiraph back`"
     where = f"; what is urgent goes to {said.channel}" if said.channel else ""
     click.echo(f"you are away {until}{where}")

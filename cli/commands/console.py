@@ -58,7 +58,7 @@ def console(
 
         show_console(lambda: door(home), chosen, entity)
         return
-    from cli.console.main import converse
+    from cli.console.session import converse
 
     if sys.stdin.isatty():
         click.echo("/help says what can be typed, /quit leaves", err=True)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from cli.listing import Column, clock_time, print_json, print_listing, to_rows
+from cli.formats import format_time
+from cli.listing import Column, print_json, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option
 
 COLUMNS = (
@@ -12,7 +13,7 @@ COLUMNS = (
     Column("TO", "to"),
     Column("FROM", "from", spare=2),
     Column("TYPE", "type"),
-    Column("SINCE", "at", clock_time, spare=1),
+    Column("SINCE", "at", format_time, spare=1),
     Column("CAUSE", "cause", wide=True),
 )
 

@@ -11,7 +11,8 @@ import click
 from agiraph.core.event_types import types_meant
 from agiraph.core.models import Event
 from cli.console.event_text import EventNarrator
-from cli.listing import clock_time, print_json
+from cli.formats import format_time
+from cli.listing import print_json
 from cli.options import connect, examples, home_option
 
 if TYPE_CHECKING:
@@ -115,5 +116,5 @@ def _as_line(event: Event) -> str:
 
 
 def _as_text(narrator: EventNarrator, event: Event) -> str:
-    line = narrator.tell(event)
-    return f"{event.seq:>5}  {clock_time(event.ts)}  {event.type:<18}  {line.who}: {line.text}"
+    line = narrator.describe(event)
+    return f"{event.seq:>5}  {format_time(event.ts)}  {event.type:<18}  {line.who}: {line.text}"

@@ -9,17 +9,18 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.http.api import FileContentView, FolderView
-from cli.console.sanitize import printable
-from cli.listing import Column, clock_time, print_json, print_listing, size, to_rows
+from cli.formats import format_size, format_time
+from cli.listing import Column, print_json, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option, run_option
+from cli.sanitize import printable
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
 
 COLUMNS = (
     Column("KIND", "kind"),
-    Column("SIZE", "size", size, align="right"),
-    Column("CHANGED", "modified_at", clock_time),
+    Column("SIZE", "size", format_size, align="right"),
+    Column("CHANGED", "modified_at", format_time),
     Column("PATH", "path", wide=True),
 )
 
@@ -98,6 +99,6 @@ def _print_file(client: "Client", agent: str, first: FileContentView, run: str |
         text = printable(data.decode())
     except UnicodeDecodeError:
         raise InvalidInput(
-            f"{first.path} is not text ({size(first.size)}); send it into a file with >"
+            f"{first.path} is not text ({format_size(first.size)}); send it into a file with >"
         ) from None
     click.echo(text, nl=not text.endswith("\n"))

@@ -5,14 +5,15 @@ from pathlib import Path
 import click
 
 from agiraph.http.api.access import SCOPES, Scope
-from cli.listing import Column, clock_time, print_json, print_listing, to_rows
+from cli.formats import format_time
+from cli.listing import Column, print_json, print_listing, to_rows
 from cli.options import Duration, connect, examples, home_option, json_option
 
 COLUMNS = (
     Column("ID", "id"),
     Column("SCOPE", "scope"),
-    Column("SINCE", "created_at", clock_time, spare=1),
-    Column("UNTIL", "expires_at", clock_time),
+    Column("SINCE", "created_at", format_time, spare=1),
+    Column("UNTIL", "expires_at", format_time),
     Column("BY", "created_by", spare=2),
     Column("BROWSER", "browser", wide=True),
 )
@@ -52,7 +53,7 @@ def login(
         return
     if not is_open:
         click.echo(url)
-    click.echo(f"it opens once, until {clock_time(made.expires_at)}, and may {scope}", err=True)
+    click.echo(f"it opens once, until {format_time(made.expires_at)}, and may {scope}", err=True)
 
 
 def _open(url: str) -> bool:

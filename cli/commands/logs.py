@@ -11,8 +11,8 @@ from agiraph.core.errors import InvalidInput
 from agiraph.logs.logbook import LEVELS, JsonObject, LogQuery, LogTail, logs_of, past
 from agiraph.storage.files import is_folder
 from agiraph.storage.home import Home
-from cli.console.sanitize import one_line, printable
 from cli.options import examples, home_option
+from cli.sanitize import one_line, printable
 
 LOOK_SECONDS = 0.2
 LINES = 200

@@ -18,7 +18,8 @@ from agiraph.http.api import GatewayAway, NotReachable
 from agiraph.http.client.discovery import read_door
 from agiraph.storage.files import make_folder
 from agiraph.storage.home import Home
-from cli.listing import Column, clock_time, print_listing, to_rows
+from cli.formats import format_time
+from cli.listing import Column, print_listing, to_rows
 from cli.options import cli_context, connect, examples, home_option, json_option
 
 TOKEN_VARIABLE = "AGIRAPH_TOKEN"
@@ -146,7 +147,7 @@ COLUMNS = (
     Column("TOOLS", "tool_count", align="right"),
     Column("GRANTED TO", "granted"),
     Column("LENT", "lent", spare=1),
-    Column("SEEN", "found_at", show=clock_time, spare=2),
+    Column("SEEN", "found_at", show=format_time, spare=2),
     Column("TOOLS OR PROBLEM", "told", wide=True),
 )
 

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import click
 
-from cli.console.sanitize import printable
-from cli.listing import Column, clock_time, print_json, print_listing, size, to_rows
+from cli.formats import format_size, format_time
+from cli.listing import Column, print_json, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option
+from cli.sanitize import printable
 
 FILES = (
-    Column("SIZE", "size", size, align="right"),
-    Column("CHANGED", "modified_at", clock_time),
+    Column("SIZE", "size", format_size, align="right"),
+    Column("CHANGED", "modified_at", format_time),
     Column("PATH", "path", wide=True),
 )
 

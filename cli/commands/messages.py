@@ -4,12 +4,13 @@ from pathlib import Path
 
 import click
 
-from cli.listing import Column, clock_time, print_listing, to_rows
+from cli.formats import format_time
+from cli.listing import Column, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option, run_option
 
 COLUMNS = (
     Column("NO", "seq", align="right"),
-    Column("TIME", "ts", clock_time),
+    Column("TIME", "ts", format_time),
     Column("FROM", "from"),
     Column("TO", "to"),
     Column("MESSAGE", "content", wide=True),

@@ -1,4 +1,4 @@
-"""`agiraph outside`: which outside agents can be workers here, and how to install the others."""
+"""`agiraph outside`: which external agents can be workers here, and how to install the others."""
 
 import os
 import subprocess
@@ -34,14 +34,14 @@ COLUMNS = (
 @home_option
 @json_option("a JSON array: name, about, installed, version, program, install, rules, problem, ...")
 def outside(home: Path, as_json: bool) -> None:
-    """List the outside agents that a worker can be, and whether they are installed and can work.
+    """List the external agents that a worker can be, and whether they are installed and can work.
 
-    Any other command line can be one too. The PATH looked at is that of this shell; a supervisor
-    goes by the one that it was started with. RULES, how approvals.yaml holds it: `asked`, it asks
-    before each action and the rules answer; `denied`, its own configuration denies; `sandbox`, it
-    asks nobody, only the sandbox holds it (so it is of any command line). ACCOUNT: `door`, the
-    agent is served by Agiraph and holds no key; `own`, it uses your own login, and can read your
-    keys and settings.
+    Any other command line can be one too. Programs are looked up on the PATH of this shell; a
+    supervisor uses the PATH that it was started with. RULES, how approvals.yaml applies: `asked`,
+    the agent asks before each action and the rules answer; `denied`, its own configuration denies;
+    `sandbox`, it does not ask, only the sandbox confines it (so it is with any command line).
+    ACCOUNT: `door`, it calls models through Agiraph's LLM proxy and holds no key; `own`, it uses
+    your own login, and can read your keys and settings.
     """
     from agiraph.core.config import load_config
     from agiraph.external.preflight import why_not_confined
@@ -70,7 +70,7 @@ def outside(home: Path, as_json: bool) -> None:
         rows = list(pool.map(row, known_agents(home, os.environ)))
     if not as_json:
         rows = [one | {"where": one["problem"] or one["program"] or one["install"]} for one in rows]
-    print_listing(rows, COLUMNS, as_json=as_json, empty="no outside agent is known")
+    print_listing(rows, COLUMNS, as_json=as_json, empty="no external agent is known")
 
 
 def _version(program: str, arguments: tuple[str, ...]) -> str | None:

@@ -5,21 +5,22 @@ from pathlib import Path
 import click
 
 from agiraph.storage.disk_space import has_room
-from cli.listing import Column, count, money, percent, print_listing, size, state_word, to_rows
+from cli.formats import format_count, format_money, format_percent, format_size, state_label
+from cli.listing import Column, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option
 
 WAITING = "whoever has something to write waits until there is room"
 COLUMNS = (
     Column("ADDRESS", "address"),
     Column("KIND", "kind", spare=5),
-    Column("STATE", "state", state_word),
+    Column("STATE", "state", state_label),
     Column("PID", "pid", align="right"),
     Column("INC", "incarnation", align="right", spare=2),
-    Column("CPU", "cpu", percent, align="right", spare=4),
-    Column("MEMORY", "memory_bytes", size, align="right", spare=3),
-    Column("MAIL", "mailbox", count, align="right", spare=1),
-    Column("TOKENS", "tokens", count, align="right"),
-    Column("COST", "cost_usd", money, align="right"),
+    Column("CPU", "cpu", format_percent, align="right", spare=4),
+    Column("MEMORY", "memory_bytes", format_size, align="right", spare=3),
+    Column("MAIL", "mailbox", format_count, align="right", spare=1),
+    Column("TOKENS", "tokens", format_count, align="right"),
+    Column("COST", "cost_usd", format_money, align="right"),
     Column("DOING", "doing", wide=True),
 )
 

@@ -8,19 +8,20 @@ from pydantic import ValidationError
 
 from agiraph.http.api import CreateTokenRequest, NewTokenView
 from agiraph.http.api.access import HOME_TOKEN, SCOPES, Scope
-from cli.listing import Column, clock_time, print_json, print_listing, to_rows
+from cli.formats import format_time
+from cli.listing import Column, print_json, print_listing, to_rows
 from cli.options import Duration, PositiveNumber, connect, examples, home_option, json_option
 
 
 def _or_never(value: Any) -> str:
-    return clock_time(value) if value is not None else "never"
+    return format_time(value) if value is not None else "never"
 
 
 COLUMNS = (
     Column("NAME", "name"),
     Column("SCOPE", "scope"),
     Column("STATUS", "status"),
-    Column("CREATED", "created_at", clock_time, spare=2),
+    Column("CREATED", "created_at", format_time, spare=2),
     Column("BY", "created_by", spare=3),
     Column("EXPIRES", "expires_at", _or_never),
     Column("USED", "last_used_at", _or_never, spare=1),
@@ -134,7 +135,7 @@ def _show(made: NewTokenView, as_json: bool) -> None:
         print_json(to_rows([made])[0])
         return
     click.echo(made.token)
-    until = f" until {clock_time(made.expires_at)}" if made.expires_at is not None else ""
+    until = f" until {format_time(made.expires_at)}" if made.expires_at is not None else ""
     click.echo(
         f"this is the only time that it is shown; '{made.name}' may {made.scope}{until}", err=True
     )

@@ -7,7 +7,8 @@ import click
 
 from cli.commands.console import is_screen
 from cli.console.top_rows import SORTS, ordered, top_rows
-from cli.listing import Column, count, money, percent, print_listing, size, state_word, to_rows
+from cli.formats import format_count, format_money, format_percent, format_size, state_label
+from cli.listing import Column, print_listing, to_rows
 from cli.options import cli_context, examples, home_option, json_option
 
 
@@ -23,13 +24,13 @@ def _age(value: object) -> str:
 
 COLUMNS = (
     Column("ENTITY", "label"),
-    Column("STATE", "state", state_word),
-    Column("CPU", "cpu", percent, align="right"),
-    Column("MEMORY", "memory", size, align="right", spare=2),
-    Column("MAIL", "mail", count, align="right", spare=1),
+    Column("STATE", "state", state_label),
+    Column("CPU", "cpu", format_percent, align="right"),
+    Column("MEMORY", "memory", format_size, align="right", spare=2),
+    Column("MAIL", "mail", format_count, align="right", spare=1),
     Column("AGE", "age", _age, align="right"),
-    Column("TOKENS", "tokens", count, align="right"),
-    Column("COST", "cost", money, align="right"),
+    Column("TOKENS", "tokens", format_count, align="right"),
+    Column("COST", "cost", format_money, align="right"),
     Column("DOING", "doing", wide=True),
 )
 
@@ -53,7 +54,7 @@ COLUMNS = (
 def top(
     agent: str | None, sort: str, every_seconds: float, once: bool, home: Path, as_json: bool
 ) -> None:
-    """Watch every entity: state, cpu, memory, mail, age of its step, tokens, money.
+    """Watch every entity: state, cpu, memory, mail, age of its step, tokens, format_money.
 
     The arrows left and right change the sorting; Enter opens the console on an entity; p pauses,
     r resumes, i interrupts, s stops, k kills, q quits. With AGENT only its coordinator and workers.

@@ -8,7 +8,8 @@ import click
 
 from agiraph.http.api import CreateTriggerRequest, JsonObject
 from agiraph.triggers.records import MissedPolicy, TriggerType
-from cli.listing import Column, as_is, print_listing, print_record, to_rows
+from cli.formats import as_is
+from cli.listing import Column, print_listing, print_record, to_rows
 from cli.options import Duration, connect, examples, home_option, json_option
 
 FIELDS = "id, name, type, config, action, status, next_due, last_fired_at, fired, skipped ..."

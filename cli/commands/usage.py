@@ -8,18 +8,19 @@ import click
 from agiraph.core.money import BudgetState, Unit, shown, whose
 from agiraph.core.turns import UsageBy
 from agiraph.http.api import UsageView
-from cli.listing import Column, JsonObject, count, money, print_json, print_listing, to_rows
+from cli.formats import format_count, format_money
+from cli.listing import Column, JsonObject, print_json, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option, run_option
 
 COLUMNS = (
     Column("RUN", "run", spare=2),
     Column("NAME", "name", wide=True),
-    Column("CALLS", "calls", count, align="right"),
-    Column("INPUT", "input_tokens", count, align="right"),
-    Column("CACHED", "cache_read_tokens", count, align="right", spare=3),
-    Column("STORED", "cache_write_tokens", count, align="right", spare=4),
-    Column("OUTPUT", "output_tokens", count, align="right"),
-    Column("COST", "cost_usd", money, align="right"),
+    Column("CALLS", "calls", format_count, align="right"),
+    Column("INPUT", "input_tokens", format_count, align="right"),
+    Column("CACHED", "cache_read_tokens", format_count, align="right", spare=3),
+    Column("STORED", "cache_write_tokens", format_count, align="right", spare=4),
+    Column("OUTPUT", "output_tokens", format_count, align="right"),
+    Column("COST", "cost_usd", format_money, align="right"),
 )
 
 BUDGETS = (
@@ -27,7 +28,7 @@ BUDGETS = (
     Column("LIMIT", "limit", align="right"),
     Column("SPENT", "spent", align="right"),
     Column("LEFT", "left", align="right"),
-    Column("RAISED", "raises", count, align="right", spare=1),
+    Column("RAISED", "raises", format_count, align="right", spare=1),
 )
 
 ALL_RUNS = "*"
@@ -64,7 +65,7 @@ def usage(
     as_json: bool,
     budgets: bool,
 ) -> None:
-    """Tell what model calls took in tokens and money, and what is left of the budgets.
+    """Tell what model calls took in tokens and format_money, and what is left of the budgets.
 
     With AGENT (an id or a name): its current run. Without: everything in this home. INPUT counts
     all tokens that went in; CACHED of them were read from a provider's cache, STORED put into it.

@@ -1,13 +1,20 @@
-"""The API's desk: its blocking client used from asyncio, by one thread, through a restart of it."""
+"""The blocking client of the API, used from asyncio: one thread asks, another follows events."""
 
 import asyncio
+import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from agiraph.http.api import NotReachable
+from agiraph.core.errors import AgiraphError
+from agiraph.core.models import Event
+from agiraph.http.api import ApiError, NotReachable
 from agiraph.http.client import Client
 from agiraph.http.event_follower import EventFollower
+
+MOST: Final = 2000
+POLL_SECONDS: Final = 0.25
 
 T = TypeVar("T")
 
@@ -40,6 +47,72 @@ class ClientThread:
             return question(client)
 
     def close(self) -> None:
-        """Let the client and the thread go."""
+        """Close the client and end the thread."""
         self._thread.shutdown(wait=True)
         self._client.close()
+
+
+class EventFeed:
+    """An agent's events, followed by a thread of their own with `follow(after)`.
+
+    It holds at most MOST: when the reader is behind, the thread waits, and what comes meanwhile
+    waits in the log. The follower goes on from its cursor through every restart, so that no event
+    is missed and none comes twice. `came` is set when there is something to `take`.
+    """
+
+    def __init__(self, follow: Callable[[int], EventFollower], after: int) -> None:
+        """Follow from the event after `after` on, once started; make it in the event loop."""
+        self.came = asyncio.Event()
+        self.refusal: ApiError | None = None
+        self._follow = follow
+        self._seq = after
+        self._events: deque[Event] = deque()
+        self._changed = threading.Condition()
+        self._is_over = False
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=self._run, name="events", daemon=True)
+
+    def start(self) -> None:
+        """Begin to follow."""
+        self._thread.start()
+
+    def take(self, most: int = MOST) -> tuple[Event, ...]:
+        """Return up to `most` events that have come since; returns at once."""
+        self.came.clear()
+        with self._changed:
+            taken = tuple(self._events.popleft() for _ in range(min(most, len(self._events))))
+            self._changed.notify_all()
+        return taken
+
+    def close(self) -> None:
+        """Stop following; returns within a second."""
+        with self._changed:
+            self._is_over = True
+            self._changed.notify_all()
+        if self._thread.is_alive():
+            self._thread.join(timeout=4 * POLL_SECONDS)
+
+    def _run(self) -> None:
+        while not self._is_over:
+            try:
+                with self._follow(self._seq) as follower:
+                    self._read(follower)
+            except ApiError as error:
+                self.refusal = error
+                return
+            except AgiraphError:
+                with self._changed:  # the gateway is away; the reader's next question reports it
+                    self._changed.wait(POLL_SECONDS)
+
+    def _read(self, follower: EventFollower) -> None:
+        while not self._is_over:
+            event = follower.next(POLL_SECONDS)
+            if event is None:
+                continue
+            with self._changed:
+                while len(self._events) >= MOST and not self._is_over:
+                    self._changed.wait(POLL_SECONDS)
+                self._events.append(event)
+                self._seq = event.seq
+            if not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(self.came.set)

@@ -1,31 +1,42 @@
-"""What a person typed, read as an act: say something, answer, steer, look, leave. Pure."""
+"""What a person types, read as a command: send a text, answer, steer, show, quit. Pure."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, NamedTuple
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import DeliveryMode
 from agiraph.core.money import Period, parse_limit
 
-HELP = """\
-text                  to the coordinator; the answer, if exactly one question is open
-@name text            to one worker
-@* text               to the coordinator and all workers
-/answer ID text       answer a question
-/questions            list the open questions
-/interrupt @name text say it now: what it is doing is cancelled (without @name: the coordinator)
-/pause [name]         let it stand still (without a name: the whole team)
-/resume [name]        let it go on
-/stop [name]          stop it in an orderly way
-/budget [$5 a day]    show what may be spent, or set it ($5, 2m tokens, none; a day)
-/board                show the work board
-/files [path]         show a folder or a file of the run
-/tree                 show the entities by parent
-/help                 this
-/quit                 leave (the team goes on)"""
+EVERYONE: Final = "*"
+SteerAct = Literal["pause", "resume", "stop"]
+Shown = Literal["board", "files", "tree", "questions", "help"]
 
-Order = Literal["pause", "resume", "stop"]
+
+class HelpRow(NamedTuple):
+    """One line of help."""
+
+    typed: str
+    effect: str
+
+
+HELP: Final = (
+    HelpRow("text", "send to the entity you look at, at first the coordinator"),
+    HelpRow("@name text", "send to one worker"),
+    HelpRow("@* text", "send to the coordinator and all workers"),
+    HelpRow("/answer ID text", "answer a question"),
+    HelpRow("/questions", "list the open questions"),
+    HelpRow("/interrupt [@name] text", "send now: the step in progress is cancelled"),
+    HelpRow("/pause [name]", "pause an entity; without a name, the whole team"),
+    HelpRow("/resume [name]", "resume it"),
+    HelpRow("/stop [name]", "stop it in an orderly way"),
+    HelpRow("/budget [$5 [a day]]", "show the budget, or set it: $5, 2m tokens, none"),
+    HelpRow("/board", "show the work board"),
+    HelpRow("/files [path]", "show a folder or a file of the run"),
+    HelpRow("/tree", "show the entities by parent"),
+    HelpRow("/help", "show this help"),
+    HelpRow("/quit", "leave the console; the team goes on"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +60,7 @@ class AnswerCommand:
 class SteerCommand:
     """Pause, resume or stop one entity; '' is the whole team."""
 
-    act: Order
+    act: SteerAct
     name: str
 
 
@@ -68,63 +79,32 @@ class BudgetCommand:
 
 
 @dataclass(frozen=True, slots=True)
-class ShowBoardCommand:
-    """Show the work board."""
+class ShowCommand:
+    """Show one part of the agent; `path` is a folder or file of the run, '' its own folder."""
 
-
-@dataclass(frozen=True, slots=True)
-class ShowFilesCommand:
-    """Show a folder or a file of the run; '' is the run's own folder."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShowTreeCommand:
-    """Show the entities by parent."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShowQuestionsCommand:
-    """List the open questions."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShowHelpCommand:
-    """Say what can be typed."""
+    what: Shown
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class QuitCommand:
-    """Leave."""
+    """Leave the console."""
 
 
-Act = (
-    SayCommand
-    | AnswerCommand
-    | SteerCommand
-    | BudgetCommand
-    | ShowBoardCommand
-    | ShowFilesCommand
-    | ShowTreeCommand
-    | ShowQuestionsCommand
-    | ShowHelpCommand
-    | QuitCommand
-)
+Command = SayCommand | AnswerCommand | SteerCommand | BudgetCommand | ShowCommand | QuitCommand
 
-COMMANDS = (
-    "answer", "board", "budget", "files", "help", "interrupt", "pause", "questions", "quit",
-    "resume", "stop", "tree",
-)  # fmt: skip
-ORDERS: tuple[Order, ...] = ("pause", "resume", "stop")
-TAKE_NAMES = (*ORDERS, "interrupt")
+COMMANDS: Final = tuple(sorted(row.typed[1:].split()[0] for row in HELP if row.typed[0] == "/"))
+TAKE_NAMES: Final = ("pause", "resume", "stop", "interrupt")
 
 
-def read_line(line: str, open_questions: tuple[str, ...], to: str = COORDINATOR_NAME) -> Act | None:
+def read_line(
+    line: str, open_questions: tuple[str, ...], to: str = COORDINATOR_NAME
+) -> Command | None:
     """Return what a typed line asks for, None for an empty one; a plain line goes to `to`.
 
-    Raises InvalidInput for an unknown command or one that lacks its text. A line that begins with
-    two slashes is text that begins with one.
+    A plain line answers the open question if there is exactly one. A line that begins with two
+    slashes is text that begins with one. Raises InvalidInput for an unknown command or one that
+    lacks its text.
     """
     line = line.strip()
     if not line:
@@ -144,21 +124,21 @@ def read_line(line: str, open_questions: tuple[str, ...], to: str = COORDINATOR_
 
 
 def completions(line: str, names: tuple[str, ...]) -> list[str]:
-    """Return the lines that `line` may become: commands, and names where a name is meant."""
+    """Return the lines that `line` can be completed to: commands, and names where one is meant."""
     head, space, rest = line.rpartition(" ")
     command = head.strip().removeprefix("/")
     if not space and line.startswith("/"):
         return [f"/{name} " for name in COMMANDS if name.startswith(line[1:].lower())]
     if not space and line.startswith("@"):
-        return [f"@{name} " for name in (*names, "*") if _fits(name, line[1:])]
+        return [f"@{name} " for name in (*names, EVERYONE) if _begins(name, line[1:])]
     if head.startswith("/") and " " not in head and command in TAKE_NAMES:
         sign = "@" if command == "interrupt" else ""
         wanted = rest.removeprefix("@")
-        return [f"{head} {sign}{name} " for name in names if _fits(name, wanted)]
+        return [f"{head} {sign}{name} " for name in names if _begins(name, wanted)]
     return []
 
 
-def _fits(name: str, beginning: str) -> bool:
+def _begins(name: str, beginning: str) -> bool:
     return name.casefold().startswith(beginning.casefold())
 
 
@@ -167,7 +147,7 @@ def _split(text: str) -> tuple[str, str]:
     return head, rest.strip()
 
 
-def _command(name: str, rest: str, to: str) -> Act:
+def _command(name: str, rest: str, to: str) -> Command:
     match name:
         case "answer":
             question, text = _split(rest)
@@ -175,21 +155,13 @@ def _command(name: str, rest: str, to: str) -> Act:
                 raise InvalidInput("write /answer ID text")
             return AnswerCommand(question, text)
         case "interrupt":
-            return _interruption(rest, to)
+            return _interrupt(rest, to)
         case "pause" | "resume" | "stop":
             return SteerCommand(name, "" if rest in ("*", "@*") else rest.removeprefix("@"))
-        case "board":
-            return ShowBoardCommand()
         case "budget":
             return _budget(rest)
-        case "files":
-            return ShowFilesCommand(rest)
-        case "tree":
-            return ShowTreeCommand()
-        case "questions":
-            return ShowQuestionsCommand()
-        case "help":
-            return ShowHelpCommand()
+        case "board" | "files" | "tree" | "questions" | "help":
+            return ShowCommand(name, rest if name == "files" else "")
         case "quit":
             return QuitCommand()
         case _:
@@ -209,14 +181,12 @@ def _budget(text: str) -> BudgetCommand:
     if "$" in amount or "dollar" in amount or amount.endswith("usd"):
         return BudgetCommand(usd=parse_limit(amount, "usd"), period=period)
     if "token" not in amount:
-        raise InvalidInput(
-            "write /budget $5, /budget 2m tokens or /budget none, and `a day` or not"
-        )
+        raise InvalidInput("write /budget $5, /budget 2m tokens or /budget none; add `a day`")
     tokens = parse_limit(amount, "tokens")
     return BudgetCommand(tokens="none" if tokens == "none" else int(tokens), period=period)
 
 
-def _interruption(rest: str, to: str) -> SayCommand:
+def _interrupt(rest: str, to: str) -> SayCommand:
     text = rest
     if rest.startswith("@"):
         to, text = _split(rest[1:])

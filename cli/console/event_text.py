@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agiraph.core.models import Event
-from cli.console.sanitize import one_line
+from cli.sanitize import one_line, short_name
 
 Tone = Literal["plain", "quiet", "good", "bad", "voice", "ask"]
 Data = dict[str, Any]
@@ -53,7 +53,7 @@ class EventNarrator:
         if key and name:
             self.names[key] = name
 
-    def tell(self, event: Event) -> EventLine:
+    def describe(self, event: Event) -> EventLine:
         """Return the line of an event."""
         data = event.data
         if event.type.startswith("worker."):
@@ -64,9 +64,9 @@ class EventNarrator:
         text, tone = teller(self, event) if teller else (_values(event), "quiet")
         return EventLine(self.who(event), one_line(text, TEXT_LIMIT), tone)
 
-    def tell_if_major(self, event: Event) -> EventLine | None:
+    def describe_if_major(self, event: Event) -> EventLine | None:
         """Return the line of an event that a person who watches a run wants to see, else None."""
-        line = self.tell(event)
+        line = self.describe(event)
         is_minor = event.type in MINOR
         if event.type == "tool.result":
             is_minor = not is_failed_tool(event)
@@ -95,13 +95,6 @@ class EventNarrator:
         """Return the name of the worker that an event speaks of, or ''."""
         found = text_of(event.data, "worker_name", "worker", "assigned_worker", "worker_id")
         return self.name(found) if found else ""
-
-
-def short_name(entity: str) -> str:
-    """Return `alice` for `alice-3fa9c1`: the six hexadecimal characters are for machines."""
-    head, dash, tail = entity.rpartition("-")
-    is_number = len(tail) == 6 and all(c in "0123456789abcdef" for c in tail)
-    return head if dash and head and is_number else entity
 
 
 def text_of(data: Data, *keys: str) -> str:

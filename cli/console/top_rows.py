@@ -1,4 +1,4 @@
-"""The rows of `agiraph top`: what is sorted by what, and how each thing is told. Pure."""
+"""The rows of `agiraph top`, and how they are sorted. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,8 +6,7 @@ from typing import Final
 
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.http.api import EntityView
-from cli.console.event_text import short_name
-from cli.console.sanitize import one_line
+from cli.sanitize import one_line, short_name
 
 SORTS: Final = ("entity", "state", "cpu", "memory", "mail", "age", "tokens", "cost")
 """What the rows may be sorted by, in the order of the columns."""
@@ -15,7 +14,7 @@ SORTS: Final = ("entity", "state", "cpu", "memory", "mail", "age", "tokens", "co
 RISING: Final = frozenset({"entity", "state"})
 """Sorted from small to large; all else from large to small."""
 
-STATE_WORDS: Final = {
+STATE_LABELS: Final = {
     "waiting_for_human": "asks you",
     "waiting_for_nodes": "waits",
     "backing_off": "backing off",
@@ -44,9 +43,9 @@ class TopRow:
         return self.kind in ("coordinator", "worker")
 
     @property
-    def state_word(self) -> str:
+    def state_label(self) -> str:
         """Return its state in one or two short words."""
-        return STATE_WORDS.get(self.state, self.state)
+        return STATE_LABELS.get(self.state, self.state)
 
 
 def top_rows(rows: Iterable[EntityView], now: float, agent: str | None = None) -> list[TopRow]:
@@ -71,32 +70,11 @@ def next_sort(by: str, step: int) -> str:
     return SORTS[(SORTS.index(by) + step) % len(SORTS)]
 
 
-def widths(columns: int) -> dict[str, int]:
-    """Return how wide each column is on a screen of this width, its gap included."""
-    found = {"entity": 17, "state": 12, "cpu": 5, "memory": 6, "mail": 6, "age": 5, "tokens": 8,
-             "cost": 7}  # fmt: skip
-    if columns >= 110:
-        found["entity"] = 30
-    found["doing"] = max(8, columns - sum(found.values()))
-    return found
-
-
 def totals(rows: Sequence[TopRow]) -> tuple[int, float, int, int, float | None]:
     """Return how many there are, and their cpu, memory, tokens and money together."""
     costs = [row.cost for row in rows if row.cost is not None]
     memory, tokens = sum(row.memory for row in rows), sum(row.tokens for row in rows)
     return len(rows), sum(row.cpu for row in rows), memory, tokens, sum(costs) if costs else None
-
-
-def size_told(amount: float) -> str:
-    """Return bytes in at most six characters; nothing for none."""
-    if amount <= 0:
-        return ""
-    for unit in ("B", "K", "M"):
-        if amount < 1000:
-            return f"{amount:.0f}{unit}"
-        amount /= 1000
-    return f"{amount:.1f}G"
 
 
 def _top_row(row: EntityView, names: dict[str, str], now: float) -> TopRow:
@@ -133,7 +111,7 @@ def _label(row: EntityView, names: dict[str, str]) -> str:
 def _key(row: TopRow, by: str) -> float | str:
     match by:
         case "state":
-            return row.state_word
+            return row.state_label
         case "cpu":
             return row.cpu
         case "memory":

@@ -1,7 +1,6 @@
 """The machine: Python, what Agiraph imports, the bus, SQLite, loopback, processes, room on disk."""
 
 import importlib.metadata
-import importlib.util
 import os
 import platform
 import re
@@ -21,49 +20,18 @@ from cli.doctor_checks.check import DoctorCheck, DoctorContext, listed, other_ho
 OLDEST_PYTHON: Final = (3, 11)
 LOW_DISK: Final = 1_000_000_000
 FULL_DISK: Final = 50_000_000
-PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "pyzmq": "zmq",
-        "msgpack": "msgpack",
-        "anthropic": "anthropic",
-        "openai": "openai",
-        "httpx": "httpx",
-        "httpx2": "httpx2",
-        "h11": "h11",
-        "httptools": "httptools",
-        "pydantic": "pydantic",
-        "click": "click",
-        "pyyaml": "yaml",
-        "jinja2": "jinja2",
-        "fastapi": "fastapi",
-        "uvicorn": "uvicorn",
-        "websockets": "websockets",
-        "rich": "rich",
-        "textual": "textual",
-        "psutil": "psutil",
-        "setproctitle": "setproctitle",
-        "beautifulsoup4": "bs4",
-        "markdownify": "markdownify",
-        "markdown-it-py": "markdown_it",
-        "protego": "protego",
-        "cronsim": "cronsim",
-        "prometheus-client": "prometheus_client",
-        "tzdata": "tzdata",
-    }
-)
-"""What is required, and what of each is imported."""
-
-EXTRA: Final = re.compile(r"^\s*([A-Za-z0-9._-]+).*;.*\bextra\s*==\s*['\"]([\w-]+)['\"]")
+REQUIREMENT: Final = re.compile(r"^\s*([A-Za-z0-9._-]+)")
+EXTRA: Final = re.compile(r";.*\bextra\s*==\s*['\"]([\w-]+)['\"]")
 PROGRAMS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "git": "worktrees of nodes",
-        "node": "outside agents and tool servers from npm",
+        "node": "external agents and tool servers from npm",
         "npm": "installing these",
     }
 )
 
 
-def check_python(_patient: DoctorContext) -> DoctorCheck:
+def check_python(_context: DoctorContext) -> DoctorCheck:
     """Python is new enough."""
     found = f"Python {platform.python_version()} at {sys.executable}"
     if sys.version_info >= OLDEST_PYTHON:
@@ -71,34 +39,40 @@ def check_python(_patient: DoctorContext) -> DoctorCheck:
     return DoctorCheck("python", "fail", found, "install Python 3.11 or newer and Agiraph in it")
 
 
-def check_packages(_patient: DoctorContext) -> DoctorCheck:
-    """Everything that Agiraph imports is there."""
-    missing = [name for name, what in PACKAGES.items() if importlib.util.find_spec(what) is None]
+def check_packages(_context: DoctorContext) -> DoctorCheck:
+    """Every package that Agiraph requires is installed."""
+    required = packages_by_extra(_requirements()).get("", [])
+    missing = [name for name in required if not _is_installed(name)]
     if not missing:
-        return DoctorCheck("packages", "ok", f"all {len(PACKAGES)} are installed")
+        return DoctorCheck("packages", "ok", f"all {len(required)} are installed")
     advice = "install Agiraph again: pip install --force-reinstall agiraph"
     return DoctorCheck("packages", "fail", f"missing: {', '.join(missing)}", advice)
 
 
-def check_extras(_patient: DoctorContext) -> DoctorCheck:
-    """Which extras are installed; none is needed."""
-    try:
-        required = importlib.metadata.requires("agiraph") or []
-    except importlib.metadata.PackageNotFoundError:
-        return DoctorCheck("extras", "ok", "cannot be told: Agiraph runs from a folder of sources")
-    found = extras_in(required)
-    missing = [name for name in sorted(found) if not found[name]]
-    installed = ", ".join(name for name in sorted(found) if found[name]) or "none"
-    more = f"; more: pip install 'agiraph[{','.join(missing)}]'" if missing else ""
+def check_extras(_context: DoctorContext) -> DoctorCheck:
+    """Which extras are installed; none is required."""
+    by_extra = packages_by_extra(_requirements())
+    extras = {name: all(map(_is_installed, by_extra[name])) for name in sorted(by_extra) if name}
+    installed = ", ".join(name for name in extras if extras[name]) or "none"
+    missing = ",".join(name for name in extras if not extras[name])
+    more = f"; more: pip install 'agiraph[{missing}]'" if missing else ""
     return DoctorCheck("extras", "ok", f"installed: {installed}{more}")
 
 
-def extras_in(required: list[str]) -> dict[str, bool]:
-    """Return each extra that these requirements name, and whether all of it is installed."""
-    named = [match.groups() for line in required if (match := EXTRA.match(line))]
-    found = {extra: True for _, extra in named}
-    for package, extra in named:
-        found[extra] = found[extra] and _is_installed(package)
+def _requirements() -> list[str]:
+    try:
+        return importlib.metadata.requires("agiraph") or []
+    except importlib.metadata.PackageNotFoundError:
+        return []  # Agiraph runs from a folder of sources
+
+
+def packages_by_extra(requirements: list[str]) -> dict[str, list[str]]:
+    """Return the packages that each extra requires; those that are always required under ''."""
+    found: dict[str, list[str]] = {}
+    for line in requirements:
+        package, extra = REQUIREMENT.match(line), EXTRA.search(line)
+        if package is not None:
+            found.setdefault(extra[1] if extra else "", []).append(package[1])
     return found
 
 
@@ -110,7 +84,7 @@ def _is_installed(package: str) -> bool:
     return True
 
 
-def check_bus(_patient: DoctorContext) -> DoctorCheck:
+def check_bus(_context: DoctorContext) -> DoctorCheck:
     """ZeroMQ is there, with what the router needs."""
     try:
         import zmq

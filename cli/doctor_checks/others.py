@@ -1,4 +1,4 @@
-"""What runs beside Agiraph's own processes: the sandbox, outside agents, servers of tools."""
+"""What runs beside Agiraph's own processes: the sandbox, external agents, servers of tools."""
 
 import importlib.util
 from collections.abc import Sequence
@@ -35,35 +35,33 @@ def _mending(wall: Sandbox) -> str:
 
 
 def check_agents(context: DoctorContext) -> DoctorCheck:
-    """Which outside agents can be given work; none is needed."""
+    """Which external agents can be given work; none is needed."""
     from agiraph.external.preflight import rules_not_enforced, why_not_confined
     from agiraph.external.preset import known_agents
 
     try:
         agents = known_agents(context.home.path, context.environ)
     except InvalidInput as error:
-        return DoctorCheck("outside agents", "fail", str(error), "mend the line of agents.yaml")
+        return DoctorCheck("external agents", "fail", str(error), "mend the line of agents.yaml")
     there = [agent for agent in agents if agent.program]
     missing = ", ".join(agent.name for agent in agents if not agent.program)
     detail = f"installed: {_names(there) or 'none'}"
-    detail += f"; not installed: {missing} (`agiraph outside` tells how)" if missing else ""
+    detail += f"; not installed: {missing} (`agiraph outside` says how)" if missing else ""
     if own := [agent for agent in there if agent.preset.account == "own"]:
         detail += f"; with your own login, keys and settings: {_names(own)}"
     advice: list[str] = []
     policy = _policy_of(context)
     if free := [agent for agent in there if rules_not_enforced(agent, policy)]:
-        detail += f"; your approvals.yaml does not hold: {_names(free)}"
-        advice.append(
-            "where the rules must hold, let agents work that ask (docs/outside.md, Rules)"
-        )
+        detail += f"; your approvals.yaml does not apply to: {_names(free)}"
+        advice.append("where the rules must apply, use agents that ask (docs/outside.md, Rules)")
     wall = find_sandbox(context.settings().sandbox)
     problems = {agent.name: why_not_confined(agent, wall, context.environ) for agent in there}
     if told := [f"{name} cannot work here: {why}" for name, why in problems.items() if why]:
         detail = "; ".join([detail, *told])
         advice.append(_mending(wall))
     if advice:
-        return DoctorCheck("outside agents", "warn", detail, "; ".join(advice))
-    return DoctorCheck("outside agents", "ok", detail)
+        return DoctorCheck("external agents", "warn", detail, "; ".join(advice))
+    return DoctorCheck("external agents", "ok", detail)
 
 
 def _names(agents: "Sequence[ExternalAgent]") -> str:

@@ -37,7 +37,7 @@ def check_search(context: DoctorContext) -> DoctorCheck:
     return DoctorCheck("web search", "warn", f"{name} cannot be asked: {reason}", advice(name))
 
 
-def check_pages(_patient: DoctorContext) -> DoctorCheck:
+def check_pages(_context: DoctorContext) -> DoctorCheck:
     """Pages of the web are read with the best extractor."""
     if importlib.util.find_spec("trafilatura") is not None:
         return DoctorCheck("web pages", "ok", "trafilatura finds a page's main text")

@@ -1,4 +1,4 @@
-"""The matrix of real outside agents: each plays the same two nodes, judged from disk and events.
+"""The matrix of real external agents: each plays the same two nodes, judged by disk and events.
 
     python -m tests.clients --help          (make clients ARGS=...)
 

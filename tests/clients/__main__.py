@@ -1,4 +1,4 @@
-"""`python -m tests.clients`: play real outside agents, print how each did, exit 1 if worse."""
+"""`python -m tests.clients`: play real external agents, print how each did, exit 1 if worse."""
 
 import argparse
 import json
@@ -14,8 +14,8 @@ from pathlib import Path
 import psutil
 
 from tests.clients import table
-from tests.clients.catalog import CASES, CLIENTS, Client, Row, plan
-from tests.clients.judge import Cell, Observed, is_worse, judged, told
+from tests.clients.catalog import CASES, CLIENTS, Client, Newest, Row, plan
+from tests.clients.judge import Cell, Observed, as_json, is_worse, judged
 from tests.clients.play import ClientPlace, placed, play
 from tests.fakes.real_agents import CannotInstall, newest
 
@@ -30,8 +30,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if wanted.list:
         _list(clients)
         return 0
-    ask = _no_newest if wanted.known else (lambda one: newest(one.kind, one.package))
-    rows, until = plan(clients, ask), time.monotonic() + wanted.all_seconds
+    rows, until = plan(clients, _newest(wanted.known)), time.monotonic() + wanted.all_seconds
     results: list[table.Result] = []
     for row in rows:
         results.append(_play_row(row, wanted, until))
@@ -79,8 +78,10 @@ def _names(text: str) -> list[str]:
     return names
 
 
-def _no_newest(release: object) -> tuple[str, int]:
-    return release.version, 0  # type: ignore[attr-defined]
+def _newest(only_known: bool) -> Newest:
+    if only_known:
+        return lambda known: (known.version, 0)
+    return lambda known: newest(known.kind, known.package)
 
 
 def _list(clients: Sequence[Client]) -> None:
@@ -92,7 +93,7 @@ def _list(clients: Sequence[Client]) -> None:
 
 
 def _play_row(row: Row, wanted: argparse.Namespace, until: float) -> table.Result:
-    """Play one release; one that cannot be installed becomes a row that says so."""
+    """Play one release; one that cannot be installed is a row with that problem."""
     title = f"{row.client.name} {row.release.version}"
     if row.problem:
         print(f"{title}: {row.problem}", flush=True)
@@ -117,7 +118,7 @@ def _play_row(row: Row, wanted: argparse.Namespace, until: float) -> table.Resul
 
 @contextmanager
 def _folder(row: Row, keep: Path | None) -> Iterator[Path]:
-    """Keep a folder for as long as the block runs, or for good in `keep`."""
+    """Yield a folder, which is removed after the block unless it is in `keep`."""
     if keep is not None:
         folder = (keep / f"{row.client.name}-{row.release.version}").resolve()
         folder.mkdir(parents=True)
@@ -144,9 +145,9 @@ def _play_case(place: ClientPlace, row: Row, case: str, seconds: float) -> dict[
 
 
 def _keep(results: Sequence[table.Result], file: Path | None) -> None:
-    """Write down what has been judged so far."""
+    """Write what has been judged so far."""
     if file is not None:
-        rows = [told(row, cells) for row, cells in results]
+        rows = [as_json(row, cells) for row, cells in results]
         file.write_text(json.dumps({"date": _today(), "rows": rows}, indent=2) + "\n", "utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Client: the outside agents of the matrix, the releases to try, what each is declared to do."""
+"""Client: the external agents of the matrix, the releases to play, and what each is to do."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ FULL: Mapping[str, str] = dict.fromkeys(CELLS, "yes")
 
 @dataclass(frozen=True)
 class Client:
-    """One outside agent.
+    """One external agent.
 
     `known`: the release that was tried last. `model` is that of its worker, at the fake service.
     `lacks` says where it is declared to do less than FULL, by cell. `speech`: how the model behind

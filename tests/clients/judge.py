@@ -23,9 +23,9 @@ class Observed:
     """What one run left on disk, in its events and with the broker.
 
     `status`: how it ended ('' if it did not within its time), `problem` why. `files`: those of the
-    node, by name. `leaked`: where the provider's key or a key of the person was seen; None: nobody
-    looked. `heard_refusal`: the reason of the rule that denies reached the model. `fact`, `answer`:
-    what the other node published, what the human said. `tokens`: what the broker metered.
+    node, by name. `leaked`: where the provider's key or a key of the person was seen.
+    `heard_refusal`: the reason of the rule that denies reached the model. `fact`, `answer`: what
+    the other node published, what the human said. `tokens`: what the broker metered.
     `completions`: how often the node was completed.
     """
 
@@ -105,7 +105,7 @@ def _denied(seen: Observed, why: str) -> Cell:
         return Cell("refused")
     if "after.txt" in seen.files:
         return Cell("sandbox", "it does not ask" if is_there else "it heard no reason")
-    return Cell("no", f"it came to nothing afterwards: {why}")
+    return Cell("no", f"nothing was done afterwards: {why}")
 
 
 def _kills(seen: Observed) -> dict[str, Cell]:
@@ -129,7 +129,7 @@ def _kills(seen: Observed) -> dict[str, Cell]:
     return cells
 
 
-def told(row: Row, cells: Mapping[str, Cell]) -> dict[str, object]:
+def as_json(row: Row, cells: Mapping[str, Cell]) -> dict[str, object]:
     """Return a row as JSON."""
     return {
         "agent": row.client.name,

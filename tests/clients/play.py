@@ -1,10 +1,10 @@
 """Play: one agent at its two nodes, on a supervisor of its own, and what was seen of it.
 
-    work    its shell, its file tools, a ref, a look around for keys, a question, a denied action
+    work    its shell, its file tools, a ref, a search for keys, a question, a denied action
     kills   four slow steps; in each, kill -9 of the agent, its worker, the broker, the supervisor
 
 The agent is found on the PATH as its maker's installer leaves it, in the HOME of a person who has
-keys lying about; what it may see of them is judged.
+keys in files; whether it can see them is judged.
 """
 
 import json
@@ -59,13 +59,13 @@ class Secrets:
 
 
 class ClientPlace(Place):
-    """A place where a person with keys has installed one outside agent."""
+    """A place where a person with keys has installed one external agent."""
 
     def __init__(self, folder: Path, release: Release, kept: Secrets) -> None:
         """Start a supervisor on a new home in `folder`. Raises CannotInstall."""
         self.person, self.kept = folder / "person", kept
         self._path = _installed_for(self.person, release)
-        self.reason = f"nobody needs it {secrets.token_hex(4)}"
+        self.reason = f"not needed {secrets.token_hex(4)}"
         home = folder / "home"
         home.mkdir()
         rule = {"name": "denied", "tool": ["bash", "write_file"], "action": "deny"}
@@ -140,7 +140,7 @@ class _Case:
         self._agent = ""
 
     def play(self) -> Observed:
-        """Start the run, do what is to be done meanwhile, and look at what is left."""
+        """Play the run, with what is to be done meanwhile; return what is left of it."""
         self._place.plays(
             coordinator=self._coordinator(),
             ada=[
@@ -163,20 +163,20 @@ class _Case:
         return seen
 
     def _coordinator(self) -> Brain:
-        """Return a lead who has ada find a fact, then the outside agent do its node."""
-        outsider = call(
+        """Return a coordinator that has ada write a fact, then the external agent do its node."""
+        external = call(
             "spawn_worker", name=NAME, type="autonomous", agent_command=self._client.preset
         )
 
         def brain(seen: SeenRequest) -> Reply:
             steps = [
-                calls(call("spawn_worker", name="ada"), outsider),
+                calls(call("spawn_worker", name="ada"), external),
                 call("create_work_node", name="facts", task="Write facts.md", worker="ada"),
                 call("wait", nodes=["facts"]),
                 call(
                     "create_work_node",
                     name="play",
-                    task="Do what you are told, step by step.",
+                    task="Do as the model behind you says, step by step.",
                     worker=NAME,
                     refs={"facts": "facts"},
                 ),
@@ -190,13 +190,13 @@ class _Case:
         return brain
 
     def _behind(self) -> Brain:
-        """Return the model behind the outside agent."""
+        """Return the model behind the external agent."""
         return script.plays(self.steps)
 
     def _meanwhile(self) -> None:
         """Do what is to be done while it runs. Raises TooLate."""
 
-    # --- what is looked at -----------------------------------------------------------------------
+    # --- what is seen of it -----------------------------------------------------------------------
 
     @property
     def _folder(self) -> Path:
@@ -219,7 +219,7 @@ class _Case:
         return self._status() in OVER
 
     def _await(self, found: Callable[[], object], what: str, *, may_be_over: bool = False) -> None:
-        """Wait until `found` is true. Raises TooLate with the reason if that can be told."""
+        """Wait until `found` is true. Raises TooLate with the reason."""
         while not found():
             if not may_be_over and self._is_over():
                 raise TooLate(f"the run {self._status()} before {what}: {self._why()}")
@@ -228,12 +228,12 @@ class _Case:
             time.sleep(LOOK_SECONDS)
 
     def _why(self) -> str:
-        """Return what went wrong last, as the events tell it."""
+        """Return what went wrong last, by the events."""
         failed = [one.get("reason", "") for one in self._events("node.failed")]
         ended = [one.get("problem", "") for one in self._events("outside.ended")]
         asked = self._place.server.problems
         found = [*failed[-1:], *filter(None, ended[-1:]), *asked[-1:]]
-        return " ".join(found[0].split())[:300] if found else "nothing is told of it"
+        return " ".join(found[0].split())[:300] if found else "no event says why"
 
     def _files(self) -> dict[str, str]:
         """Return the texts of the node's files, as published or as they stand."""
@@ -258,7 +258,7 @@ class _Case:
         )
 
     def _completions(self) -> int:
-        """Return how often the board wrote down that the node is completed."""
+        """Return how often the board recorded that the node is completed."""
         journal = next(self._folder.glob("runs/*/journal.jsonl"), None)
         records = whole_lines(journal) if journal else []
         done = [one["node_id"] for one in records if one["type"] == "node.completed"]
@@ -321,7 +321,7 @@ class _Work(_Case):
         )
 
     def _leaks(self, asked: Sequence[SeenRequest]) -> Iterator[str]:
-        """Yield where a key stands that the agent was not to see."""
+        """Yield where a key is that the agent must not see."""
         node = self._node()
         folders = [*([node] if node else []), *self._folder.glob(f"runs/*/workers/{NAME}-*")]
         files = [path for folder in folders for path in folder.rglob("*")]
@@ -330,7 +330,7 @@ class _Work(_Case):
                 if path.is_file() and not path.is_symlink() and key.encode() in path.read_bytes():
                     yield f"the {whose}'s key in {path.name}"
             if any(key.encode() in one.raw for one in asked):
-                yield f"the {whose}'s key in what the model was told"
+                yield f"the {whose}'s key in a request to the model"
 
 
 def _look(place: ClientPlace) -> str:
@@ -424,7 +424,7 @@ def _is_zombie(process: psutil.Process) -> bool:
 
 
 def _agent_below(worker: psutil.Process) -> psutil.Process:
-    """Return the outside agent's own process: the first below its worker, warden and sandbox."""
+    """Return the agent's own process: the first below its worker, process guard and sandbox."""
     for process in sorted(worker.children(recursive=True), key=psutil.Process.create_time):
         with suppress(psutil.Error):
             if process.name() != "bwrap" and process_guard.START not in process.cmdline():

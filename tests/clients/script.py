@@ -17,7 +17,7 @@ from tests.fakes.replies import Brain, Reply, SeenRequest, call, say
 JsonObject = dict[str, Any]
 NOT_YET = "NOT-YET"
 MOST_TRIES = 40
-SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"  # so mini-SWE-agent wants to be told of the end
+SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"  # how mini-SWE-agent is to end
 LOOKS = " ".join(map(str, range(40)))  # eight seconds; some agents refuse "$(seq 40)"
 SHELLS = ("Bash", "exec_command", "run_shell_command", "bash", "shell", "shell_command")
 WRITERS = ("Write", "write_file", "write", "create", "create_file")
@@ -89,17 +89,17 @@ def _tools(tools: Sequence[JsonObject]) -> Iterator[tuple[str, JsonObject]]:
         if "functionDeclarations" in tool:
             yield from _tools(tool["functionDeclarations"])
             continue
-        told: JsonObject = tool.get("function") or tool
+        declared: JsonObject = tool.get("function") or tool
         schema: JsonObject = next(
             (
-                told[key]
+                declared[key]
                 for key in ("input_schema", "parameters", "parametersJsonSchema")
-                if isinstance(told.get(key), dict)
+                if isinstance(declared.get(key), dict)
             ),
             {},
         )
-        if isinstance(told.get("name"), str):
-            yield told["name"], _lower(schema)
+        if isinstance(declared.get("name"), str):
+            yield declared["name"], _lower(schema)
 
 
 def _lower(schema: JsonObject) -> JsonObject:
@@ -121,23 +121,23 @@ def _lower(schema: JsonObject) -> JsonObject:
 class Step:
     """One thing to do: `act` says the call, `mark` stands in its arguments.
 
-    With `told`, it is over once a result contains that.
+    With `until`, it is over once a result contains that.
     """
 
     mark: str
     act: Callable[[Toolbox, SeenRequest, str], Reply]
-    told: str = ""
+    until: str = ""
 
     def is_over(self, seen: SeenRequest) -> bool:
         """Whether the conversation shows that it has been done."""
         results = {turn.call_id: turn.content for turn in seen.turns if isinstance(turn, ToolTurn)}
-        if self.told and any(self.told in content for content in results.values()):
+        if self.until and any(self.until in content for content in results.values()):
             return True
         tries = tries_of(self.mark, seen)
         if len(tries) >= MOST_TRIES:
             return True
-        told = [results[one] for one in tries if one in results]
-        return not self.told and any(NOT_YET not in one for one in told)
+        given = [results[one] for one in tries if one in results]
+        return not self.until and any(NOT_YET not in one for one in given)
 
 
 def tries_of(mark: str, seen: SeenRequest) -> list[str]:
@@ -170,10 +170,10 @@ def folder_in(seen: SeenRequest) -> str:
     return found[1] if found else ""
 
 
-def shell(name: str, command: str, told: str = "") -> Step:
+def shell(name: str, command: str, until: str = "") -> Step:
     """Return a step that runs a command, which starts with the step's mark."""
     mark = f"step-{name}"
-    return Step(mark, lambda box, seen, folder: box.shell(f": {mark}; {command}"), told)
+    return Step(mark, lambda box, seen, folder: box.shell(f": {mark}; {command}"), until)
 
 
 def where() -> Step:
@@ -205,7 +205,7 @@ def read_ref(ref: str, published: str) -> Step:
         by_tool = None if tries_of(published, seen) else box.read(path)
         return by_tool or box.shell(f"cat {path}")
 
-    return Step(published, act, told="FACT-")
+    return Step(published, act, until="FACT-")
 
 
 def copy(name: str, path: str) -> Step:
@@ -237,4 +237,4 @@ def held(number: int) -> Step:
     """Return a slow step: it appends its line once the file `go-NUMBER` stands in its folder."""
     then = f"echo D''ID-{number} >> steps.txt; echo D''ID-{number}"
     slow = f"echo begun >> begun-{number}; {wait_for(f'test -e go-{number}', then)}"
-    return shell(f"held-{number}", slow, told=f"DID-{number}")
+    return shell(f"held-{number}", slow, until=f"DID-{number}")

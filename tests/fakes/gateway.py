@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from actors.gateway.main import serve
 from actors.scheduler.trigger_requests import TriggerRequests
 from actors.scheduler.trigger_store import TriggerStore
-from agiraph.board.commands import CreateNode, SpawnWorker, StartRun
+from agiraph.board.commands import AssignNode, CreateNode, SpawnWorker, StartRun
 from agiraph.board.store import BoardStore
 from agiraph.core.ids import CLOCK, HUMAN, SUPERVISOR, AgentId, QuestionId, RunId
 from agiraph.core.models import BUDGET, Agent, Event, ProposedAction
@@ -195,6 +195,14 @@ class World:
         for worker in workers:
             self.add_child(f"{AGENT}/{worker}", "worker")
         return [str(worker) for worker in workers]
+
+    def assign(self, worker: str) -> None:
+        """Give the node of the board to a worker."""
+        store = BoardStore(self.home.agent(AGENT).run(RUN).journal)
+        try:
+            store.execute(AssignNode(node="tables", worker=worker), 4.0)
+        finally:
+            store.close()
 
     def log_events(self, *types: str, agent: str = AGENT, **data: Any) -> None:
         """Append events to the log, as the recorder would."""

@@ -75,6 +75,7 @@ class FakeLine:
         self.reported: list[Event] = []
         self.finished: list[bytes] = []
         self.is_ready = asyncio.Event()
+        self.is_announced = False
         self._ids: set[bytes] = set()
         self._incoming: asyncio.Queue[Received] = asyncio.Queue()
         self._changed = asyncio.Event()
@@ -90,6 +91,9 @@ class FakeLine:
     def put(self, received: Received) -> None:
         """Let a message arrive."""
         self._incoming.put_nowait(received)
+
+    def status(self, *args: Any, **more: Any) -> None:
+        """Show nothing."""
 
     async def ready(self) -> None:
         """The actor takes messages."""

@@ -45,7 +45,7 @@ def make_server(folder: Path) -> MCPServer:
 
     @server.tool(annotations=READ_ONLY)
     async def count(ctx: Context, until: str = "") -> str:
-        """Count this call, tell progress, and wait until the file `until` is there."""
+        """Count this call, report progress, and wait until the file `until` is there."""
         calls = _count(folder / "count", "called")
         await ctx.report_progress(calls, 10, "counting")
         await _until(folder, until)

@@ -90,12 +90,12 @@ def newest(kind: Kind, package: str) -> tuple[str, int]:
     """Return the newest version of a package, and the Node that it needs. Raises CannotInstall."""
     if kind == "npm":
         words = ["view", package, "version", "engines", "--json"]
-        told = json.loads(_done([*_npm(), *words], ASK_SECONDS))
-        if isinstance(told, str):  # so it is told of a package that names no engines
-            return told, 0
-        return told["version"], major_of((told.get("engines") or {}).get("node", ""))
-    told = _done([*_pip(), "index", "versions", package], ASK_SECONDS)
-    return told.partition("(")[2].partition(")")[0], 0
+        answer = json.loads(_done([*_npm(), *words], ASK_SECONDS))
+        if isinstance(answer, str):  # the form for a package that names no engines
+            return answer, 0
+        return answer["version"], major_of((answer.get("engines") or {}).get("node", ""))
+    answer = _done([*_pip(), "index", "versions", package], ASK_SECONDS)
+    return answer.partition("(")[2].partition(")")[0], 0
 
 
 def major_of(engines: str) -> int:

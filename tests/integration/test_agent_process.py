@@ -1,4 +1,4 @@
-"""An outside agent's process and its warden: how it ended is known, and nothing of it is left."""
+"""An external agent's process and its guard: its exit code is known, and nothing of it is left."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ BODY = """
 import os, subprocess, sys, time
 tail = subprocess.Popen(["tail", "-f", "/dev/null"], start_new_session=True, stdout=-3)
 print(os.getpid(), tail.pid, flush=True)
-print("a word of complaint", file=sys.stderr, flush=True)
+print("out of paper", file=sys.stderr, flush=True)
 {}
 """
 WAITS = "time.sleep(600)"
@@ -50,7 +50,7 @@ def run(folder: Path, last: str, use: Use) -> list[psutil.Process]:
     return asyncio.run(main())
 
 
-def warden_of(agent: psutil.Process) -> psutil.Process:
+def guard_of(agent: psutil.Process) -> psutil.Process:
     parent = agent.parent()
     assert parent is not None
     return parent
@@ -61,31 +61,31 @@ def gone(everyone: list[psutil.Process]) -> None:
 
 
 @pytest.mark.parametrize(("last", "code"), [("sys.exit(3)", 3), ("os.abort()", -signal.SIGABRT)])
-def test_how_it_ended_is_known_and_what_it_left_behind_is_gone(
+def test_its_exit_code_is_known_and_what_it_started_is_killed(
     tmp_path: Path, last: str, code: int
 ) -> None:
     async def use(process: ExternalAgentProcess, everyone: list[psutil.Process]) -> None:
         process.write(b".")
         assert await process.ended() == code
-        assert process.stderr.strip() == "a word of complaint"
+        assert process.stderr.strip() == "out of paper"
         gone(everyone)
 
     run(tmp_path, f"os.read(0, 1); {last}", use)
 
 
-def test_a_stop_ends_all_of_it_also_what_stands_still(tmp_path: Path) -> None:
+def test_a_stop_ends_all_of_it_also_what_is_paused(tmp_path: Path) -> None:
     async def use(process: ExternalAgentProcess, everyone: list[psutil.Process]) -> None:
         process.pause()
         assert process.is_paused
-        until(lambda: {o.status() for o in everyone} == {psutil.STATUS_STOPPED}, "all stand")
+        until(lambda: {o.status() for o in everyone} == {psutil.STATUS_STOPPED}, "all are paused")
 
     gone(run(tmp_path, WAITS, use))
 
 
-def test_without_its_warden_it_does_not_live(tmp_path: Path) -> None:
+def test_it_dies_with_its_guard(tmp_path: Path) -> None:
     async def use(process: ExternalAgentProcess, everyone: list[psutil.Process]) -> None:
         [agent, tail] = everyone
-        warden_of(agent).kill()
+        guard_of(agent).kill()
         assert await process.ended() == -signal.SIGKILL
         gone([agent])
         assert is_alive(tail)
@@ -95,10 +95,10 @@ def test_without_its_warden_it_does_not_live(tmp_path: Path) -> None:
 
 def test_the_next_incarnation_waits_until_it_is_gone(tmp_path: Path) -> None:
     async def use(process: ExternalAgentProcess, everyone: list[psutil.Process]) -> None:
-        warden = warden_of(everyone[0])
-        warden.suspend()  # and so does not see that its worker is dead
+        guard = guard_of(everyone[0])
+        guard.suspend()  # and so does not see that its worker is dead
         forget(tmp_path / ".warden")
-        gone([*everyone, warden])
+        gone([*everyone, guard])
         await until_gone(tmp_path / ".warden")
         assert not (tmp_path / ".warden").exists()
 

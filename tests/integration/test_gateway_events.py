@@ -7,10 +7,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from starlette.websockets import WebSocket
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from actors.gateway.events import followers
+from actors.gateway import event_feed
+from actors.gateway.api import events
 from agiraph.core.models import Event
 from agiraph.http.api import ApiError
 from agiraph.http.client import Client, NotReachable, read_door
@@ -197,7 +199,7 @@ def test_stopping_tells_open_followers_and_does_not_wait_for_idle_ones(tmp_path:
         with pytest.raises(ConnectionClosed) as closed:
             connection.recv(timeout=5)
         assert closed.value.rcvd is not None
-        assert closed.value.rcvd.code == followers.GOING_AWAY
+        assert closed.value.rcvd.code == event_feed.GOING_AWAY
     stack.close()
     idle.close()
 
@@ -205,24 +207,24 @@ def test_stopping_tells_open_followers_and_does_not_wait_for_idle_ones(tmp_path:
 def test_a_follower_that_takes_nothing_is_let_go_with_its_cursor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(followers, "STALL_SECONDS", 0.2)
-    monkeypatch.setattr(followers, "FAREWELL_SECONDS", 30.0)
-    parting, part = threading.Event(), followers._part
+    monkeypatch.setattr(events, "STALL_SECONDS", 0.2)
+    monkeypatch.setattr(events, "CLOSE_SECONDS", 30.0)
+    closing, close = threading.Event(), events._close
 
-    async def watched(socket: followers.FollowerSocket, code: int, reason: str) -> None:
-        parting.set()
-        await part(socket, code, reason)
+    async def watched(socket: WebSocket, code: int, reason: str) -> None:
+        closing.set()
+        await close(socket, code, reason)
 
-    monkeypatch.setattr(followers, "_part", watched)
+    monkeypatch.setattr(events, "_close", watched)
     with gateway_world(tmp_path) as world:
         world.add_agent()
         world.log_events(*["big"] * 400, text="x" * 100_000)
         with raw(world) as connection:
-            assert parting.wait(20)
+            assert closing.wait(20)
             seqs = read_to_the_end(connection)
             last = seqs[-1]
             assert seqs == list(range(1, last + 1))
-            assert connection.close_code == followers.TRY_AGAIN
+            assert connection.close_code == events.TRY_AGAIN
             assert connection.close_reason == f"too slow: come back with after={last}"
         with world.client() as client, client.follow_events(AGENT, after=last) as follower:
             assert take(follower, 1) == [last + 1]

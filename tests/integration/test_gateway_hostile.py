@@ -13,7 +13,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from actors.gateway.auth.scopes import WEBSOCKET, RouteRules, routes_of
+from actors.gateway.auth.scopes import WEBSOCKET, rules_of
 from actors.gateway.http.app import ROUTERS
 from actors.runtime.http_server import SPARE_CONNECTIONS
 from agiraph.http.api import CreateTokenRequest
@@ -312,7 +312,7 @@ ESCAPES = (
 FILE_ROUTES = sorted(
     {
         rule.template
-        for rule in RouteRules(routes_of(ROUTERS)).rules
+        for rule in rules_of(ROUTERS)
         if rule.method not in (WEBSOCKET, "POST") and rule.template.endswith("{path:path}")
     }
 )

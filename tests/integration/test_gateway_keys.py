@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from actors.gateway.auth.scopes import WEBSOCKET, RouteRules, is_open, routes_of
+from actors.gateway.auth.scopes import WEBSOCKET, rules_of
 from actors.gateway.http.access_middleware import SECRET_NAMES
 from actors.gateway.http.app import ROUTERS
 from agiraph.http.api import ApiError, CreateTokenRequest
@@ -26,9 +26,7 @@ from tests.fakes.gateway import AGENT, World, gateway_world
 from tests.fakes.line import arrived
 
 HTTP = httpx.Client(trust_env=False, verify=False)
-RULES = [
-    rule for rule in RouteRules(routes_of(ROUTERS)).rules if not is_open(rule.method, rule.template)
-]
+RULES = [rule for rule in rules_of(ROUTERS) if rule.scope is not None]
 
 
 @pytest.fixture(scope="module")

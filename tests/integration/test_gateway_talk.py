@@ -5,6 +5,7 @@ from pathlib import Path
 from agiraph.http.client import LATEST, Client
 from agiraph.messages import (
     ChildFailed,
+    EntityStatus,
     QuestionAnswered,
     TextMessage,
 )
@@ -191,3 +192,55 @@ def test_what_an_entity_heard_said_and_ran_is_paged_both_ways(world: World, clie
     assert client.transcript(AGENT, "Ada").entries == ()
     error = refused(client.transcript, AGENT, "Bob")
     assert (error.status, "Ada" in error.detail) == (404, True)
+
+
+def test_a_text_may_be_called_content_and_has_one_name_at_a_time(
+    world: World, client: Client
+) -> None:
+    world.add_agent()
+    assert client._http.post("/agents/survey/send", json={"content": "hello"}).status_code == 200
+    assert [body.content for body in world.line.sent_to(COORDINATOR)] == ["hello"]
+    both = client._http.post("/agents/survey/send", json={"content": "a", "message": "b"})
+    assert (both.status_code, client.conversation("survey").next) == (422, 1)
+
+
+def test_messages_are_unread_until_the_person_has_read_them(world: World, client: Client) -> None:
+    world.add_agent()
+    [alice] = world.add_team("Alice")
+    for text in ("one", "two"):
+        world.arrive(arrived(TextMessage(content=text, from_name="Alice"), f"{AGENT}/{alice}"))
+    world.arrive(arrived(TextMessage(content="hi", from_name="coordinator"), COORDINATOR))
+    client.send("survey", "hello")
+    [box] = client.inbox()
+    assert (box.unread, box.by_entity) == (3, {"Alice": 2, "coordinator": 1})
+    assert (client.agent("survey").unread, client.workers("survey")[0].unread) == (3, 2)
+    read = client.mark_read("survey", 1)
+    assert (read.read_to, read.by_entity) == (1, {"Alice": 1, "coordinator": 1})
+    assert client.mark_read("survey").unread == 0
+    assert client.inbox()[0].read_to == 4
+
+
+def test_a_team_that_only_waits_for_the_person_says_so(world: World, client: Client) -> None:
+    world.add_agent()
+    [alice] = world.add_team("Alice")
+    world.assign(alice)
+
+    def shown() -> tuple[str, str]:
+        return client.agent("survey").status, client.workers("survey")[0].status
+
+    def says(address: str, state: str) -> None:
+        world.arrive(arrived(EntityStatus(state=state), address))
+
+    assert shown() == ("working", "busy")
+    ask(world, sender=f"{AGENT}/{alice}")
+    assert shown() == ("waiting_for_human", "waiting_for_human"), "a gateway just started"
+    says(f"{AGENT}/{alice}", "busy")
+    assert shown() == ("working", "busy"), "it did not wait for the answer"
+    says(f"{AGENT}/{alice}", "waiting_for_human")
+    says(COORDINATOR, "busy")
+    assert shown() == ("working", "waiting_for_human")
+    says(COORDINATOR, "waiting_for_nodes")
+    assert shown() == ("waiting_for_human", "waiting_for_human")
+    assert [one.name for one in client.agents(status=["waiting_for_human"])] == ["survey"]
+    says(f"{AGENT}/{alice}", "paused")
+    assert shown() == ("working", "paused")

@@ -144,7 +144,7 @@ def test_a_service_that_speaks_something_else(server: FakeModelServer, api: str)
 
 
 def test_local_services_need_no_key(server: FakeModelServer) -> None:
-    server.key = ""
+    server.key = "none"
 
     async def once() -> str | None:
         environ = {"OLLAMA_BASE_URL": f"{server.url}/v1"}

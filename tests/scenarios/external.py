@@ -1,12 +1,14 @@
-"""Coordinators of scenarios that have an outside agent do a node; programs that play one."""
+"""Coordinators of scenarios that have an external agent do a node; programs that play one."""
 
+import re
 import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call
 
-Look = Callable[[SeenRequest], Reply | None]
+Reaction = Callable[[SeenRequest], Reply | None]
+FOLDER = re.compile(r"working directory: (.*)|\*\*Workspace Directories:\*\*\s*- (.*)")
 
 
 def program(folder: Path, text: str, name: str = "agent") -> str:
@@ -17,11 +19,17 @@ def program(folder: Path, text: str, name: str = "agent") -> str:
     return str(path)
 
 
-def led(name: str, command: str, *between: Look, checks: Sequence[str] = ()) -> Brain:
-    """Return a coordinator that has an outside agent do one node, with these checks.
+def working_folder(seen: SeenRequest) -> str:
+    """Return the folder in which Claude Code or Gemini CLI says that it works."""
+    found = FOLDER.search(f"{seen.system}\n{seen.said}")
+    return (found[1] or found[2]).strip() if found else ""
 
-    `between` are asked, once each and in order, before it waits on: those that look for something
-    that has not been said yet return None.
+
+def led(name: str, command: str, *between: Reaction, checks: Sequence[str] = ()) -> Brain:
+    """Return a coordinator that has an external agent do one node, with these checks.
+
+    `between` are asked in order before it waits on; each returns None once it has reacted, or if
+    there is nothing to react to.
     """
 
     def brain(seen: SeenRequest) -> Reply:
@@ -41,11 +49,11 @@ def led(name: str, command: str, *between: Look, checks: Sequence[str] = ()) -> 
     return brain
 
 
-def once_told(words: str, reply: Reply) -> Look:
-    """Return what answers those words of a message, once."""
+def once_told(words: str, reply: Reply) -> Reaction:
+    """Return what reacts to these words of a message, once."""
 
-    def look(seen: SeenRequest) -> Reply | None:
+    def react(seen: SeenRequest) -> Reply | None:
         tool = reply.calls[0].name
         return reply if words in seen.said and not seen.results(tool) else None
 
-    return look
+    return react

@@ -37,14 +37,14 @@ def scripted(place: Place, tmp_path: Path) -> Callable[..., str]:
     return command
 
 
-def told_by(outcome: Outcome) -> list[str]:
-    """Return what the outside agent has said, in order."""
+def texts_of(outcome: Outcome) -> list[str]:
+    """Return what the agent has written, in order."""
     [worker] = (outcome.run / "workers").iterdir()
     records = whole_lines(worker / "conversation.jsonl")
     return [record["text"] for record in records if record["kind"] == "said"]
 
 
-def test_it_tells_asks_is_interrupted_and_goes_on_in_one_session(
+def test_it_writes_asks_is_interrupted_and_goes_on_in_one_session(
     place: Place, scripted: Callable[..., str]
 ) -> None:
     holding = {"local": "_outbox.md", "content": "@coordinator: I hold\n\n"}
@@ -71,7 +71,7 @@ def test_it_tells_asks_is_interrupted_and_goes_on_in_one_session(
         "made.txt": "made through the worker\n",
         "_result.md": "Made made.txt.\n",
     }
-    said = told_by(outcome)
+    said = texts_of(outcome)
     assert said[:2] == ["I look.", "Plan:\n- [ ] look\n- [ ] write"]
     assert any("{'content': 'made through the worker\\n'}" in text for text in said)
     assert any("is outside of" in text for text in said)
@@ -84,7 +84,7 @@ def test_it_tells_asks_is_interrupted_and_goes_on_in_one_session(
     assert (ended["data"]["cost_usd"], ended["data"]["input_tokens"]) == (0.25, 20)
 
 
-def test_one_that_dies_takes_its_session_up_again_and_is_told_nothing_twice(
+def test_a_killed_agent_is_resumed_and_nothing_is_reported_twice(
     place: Place, scripted: Callable[..., str]
 ) -> None:
     command = scripted(
@@ -100,7 +100,7 @@ def test_one_that_dies_takes_its_session_up_again_and_is_told_nothing_twice(
     assert outcome.published("bea-tool")["_result.md"] == "Done after all.\n"
     sessions = [e["data"]["session"] for e in outcome.events("outside.started")]
     assert sessions == ["", "s1"]
-    assert "REPLAYED" not in "".join(told_by(outcome))
+    assert "REPLAYED" not in "".join(texts_of(outcome))
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def denying(place: Place) -> Iterator[None]:
 
 
 def spawned(outcome: Outcome) -> JsonObject:
-    """Return what `spawn_worker` has told the coordinator."""
+    """Return what `spawn_worker` has returned to the coordinator."""
     [told] = [
         record["content"]
         for record in outcome.conversation()
@@ -190,7 +190,7 @@ def test_one_that_loses_its_conversation_says_so_and_begins_anew_with_its_task(
     assert completed["data"]["summary"] == summary
     heard = [e["data"]["content"] for e in outcome.events("message.sent")]
     [lost] = [text for text in heard if "was lost when it was started again" in text]
-    assert any(lost[:60] in str(r) for r in outcome.conversation()), "the coordinator hears it"
+    assert any(lost[:60] in str(r) for r in outcome.conversation()), "the coordinator is told"
     [home] = (outcome.run / "workers").glob("dot-*/outside")
     prompts = [path.read_text() for path in home.glob("prompt-0-*.txt")]
     [again] = [text for text in prompts if text.startswith(LOST)]

@@ -150,7 +150,7 @@ def test_top_watches_pauses_kills_and_opens(place: Place, terminal: Terminals) -
     shown = screen.await_screen("topped/eve", "waits for", "TOKENS")
     assert all(len(line) <= 80 for line in shown.splitlines())
     screen.keys("Down", "k")
-    screen.await_screen("Kill topped/eve")
+    screen.await_screen("Kill the process of topped/eve")
     screen.keys("y")
     screen.await_screen("topped/eve:")
     screen.keys("Enter")

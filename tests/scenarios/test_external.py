@@ -1,4 +1,4 @@
-"""Outside agents as workers: their files, their messages, their end, and what is left of them."""
+"""External agents as workers: their files, their messages, their end, and what is left of them."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ AGENT = """\
 #!/usr/bin/env python3
 import json, os, sys, time
 task = sys.stdin.read()
-assert task == open("_task.md").read(), "the task is told twice alike"
+assert task == open("_task.md").read(), "the task is on stdin and in its file"
 about = json.load(open("_context.json"))
 print("I begin", about["node"]["name"], flush=True)
 open("tool.py", "w").write("print(6 * 7)\\n")
@@ -156,9 +156,9 @@ def test_an_agent_is_paused_and_stopped_with_all_it_has_started(
     assert len(everyone) >= 2
     worker = f"{started['agent']}/{rough_place.worker(rough_place.agent('halted'), 'dan').name}"
     rough_place.command("pause", worker)
-    until(lambda: {one.status() for one in everyone} == {psutil.STATUS_STOPPED}, "all stand still")
+    until(lambda: {one.status() for one in everyone} == {psutil.STATUS_STOPPED}, "all are paused")
     rough_place.command("resume", worker)
-    until(lambda: psutil.STATUS_STOPPED not in {o.status() for o in everyone}, "all go on")
+    until(lambda: psutil.STATUS_STOPPED not in {o.status() for o in everyone}, "all are resumed")
     rough_place.command("stop", started["agent"])
     until(lambda: not any(map(is_alive, everyone)), "all are gone")
 
@@ -185,7 +185,7 @@ def test_a_question_to_the_human_is_answered_into_the_inbox(place: Place, tmp_pa
     folder = folder_of(place, "curious", "eli-tool")
     result = folder / "published/_result.md"
     until(result.exists, "the result is published")
-    assert result.read_text() == "It is blue.\n", "its last word stands for a result"
+    assert result.read_text() == "It is blue.\n", "its last message takes the place of a result"
     until(lambda: place.json("show", "curious")["status"] == "completed", "the run is over")
     place.command("stop", started["agent"])
 
@@ -205,7 +205,7 @@ elif starts == 1:
     assert "wrote no _result.md, and no last message" in told
     print("It is done.")
 else:
-    assert "$ python3 tool.py | grep -x 42" in told, "it hears which check failed"
+    assert "$ python3 tool.py | grep -x 42" in told, "it is told which check failed"
     assert open("_checkpoint.md").read() == "tool.py is written", "its notes are still there"
     assert not os.path.exists("_result.md"), "what was refused is no result"
     open("tool.py", "w").write("print(42)")
@@ -385,8 +385,8 @@ for number in range(20):
 def caller(rough_place: Place, tmp_path: Path) -> Iterator[str]:
     """The name of an agent that makes model calls until it is refused, and then hangs.
 
-    It hears nothing in the middle of its turn; `lasting` is the same with a conversation that can
-    be taken up.
+    It takes no prompt in the middle of its turn; `lasting` is the same with a session that can be
+    resumed.
     """
     agent: JsonObject = {"driver": "plain", "command": [program(tmp_path, CALLER)]}
     environment = {"DOOR": "{door}/openai/v1/chat/completions", "TOKEN": "{token}"}

@@ -11,7 +11,7 @@ from actors.runtime.processes import is_alive
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.fakes.real_agents import CLAUDE, CODEX, program_of
 from tests.integration.house import until
-from tests.scenarios.external import led, once_told
+from tests.scenarios.external import led, once_told, working_folder
 from tests.scenarios.house import JsonObject, Outcome, words_of
 from tests.scenarios.place import Place
 
@@ -42,18 +42,12 @@ def place(place: Place) -> Iterator[Place]:
 def claude_writes(seen: SeenRequest) -> Reply:
     """Play the model behind Claude Code: a tool, a trial of it, the result."""
     steps = [
-        call("Write", file_path=f"{folder_in(seen)}/csv2json.py", content=TOOL),
+        call("Write", file_path=f"{working_folder(seen)}/csv2json.py", content=TOOL),
         call("Bash", command="printf 'a,b\\n1,2\\n' > t.csv && python3 csv2json.py t.csv"),
-        call("Write", file_path=f"{folder_in(seen)}/_result.md", content="csv2json.py works."),
+        call("Write", file_path=f"{working_folder(seen)}/_result.md", content="csv2json.py works."),
         say("It is done."),
     ]
     return steps[min(seen.step, len(steps) - 1)]
-
-
-def folder_in(seen: SeenRequest) -> str:
-    """Return the folder that an outside agent says it works in."""
-    text = f"{seen.system}\n{seen.said}"
-    return text.partition("working directory: ")[2].partition("\n")[0].strip()
 
 
 def claudes_of(place: Place) -> list[psutil.Process]:
@@ -95,22 +89,24 @@ def test_claude_code_writes_a_tool_that_works(place: Place) -> None:
     assert next(tokens for key, tokens in spent.items() if "/forge-" in key) > 0
 
 
-def test_a_team_of_four_kinds_outlives_the_death_of_claude_code(place: Place) -> None:
+def test_a_team_of_four_kinds_survives_a_kill_of_claude_code(place: Place) -> None:
     gate = threading.Event()
 
     def claude(seen: SeenRequest) -> Reply:
         if "Write two.md" not in seen.said:
-            raise LookupError("who is this?")
+            raise LookupError("another node")
         if seen.step == 0:
             return call("Bash", command="echo two > two.md")
         if seen.step == 1 and not gate.is_set():
             return Reply(text="I wait.", gate=gate)
         if seen.step < 3 and "You were interrupted" not in seen.said:
-            return say("Nobody hears this.")
+            return say("This is not read.")
         done = any("_result.md" in str(turn) for turn in seen.turns[-2:] if turn.role == "tool")
         if done:
             return say("It is done.")
-        return call("Write", file_path=f"{folder_in(seen)}/_result.md", content="two.md is there.")
+        return call(
+            "Write", file_path=f"{working_folder(seen)}/_result.md", content="two.md is there."
+        )
 
     def member(name: str) -> list[Reply]:
         return [call("write_file", path=f"{name}.md", content=name), call("publish", summary=name)]
@@ -147,7 +143,7 @@ def test_a_team_of_four_kinds_outlives_the_death_of_claude_code(place: Place) ->
         place.server.wait_for(lambda seen: "Write two.md" in seen.said and seen.step == 1)
         [agent] = claudes_of(place)
         agent.kill()
-        until(lambda: not is_alive(agent), "it is dead")
+        until(lambda: not is_alive(agent), "it has ended")
         gate.set()
 
     outcome = place.lead("Make four files", meanwhile=meanwhile)
@@ -159,10 +155,10 @@ def test_a_team_of_four_kinds_outlives_the_death_of_claude_code(place: Place) ->
     assert problems[0].startswith("killed by SIGKILL")
     sessions = [event["data"]["session"] for event in outcome.events("outside.started")]
     assert sessions[0] == ""
-    assert sessions[1] != "", "its conversation is taken up again"
+    assert sessions[1] != "", "its session is resumed"
 
 
-def test_claude_code_asks_for_leave_is_interrupted_and_hears_its_human(place: Place) -> None:
+def test_claude_code_requests_permission_is_interrupted_and_reads_its_human(place: Place) -> None:
     held = threading.Event()
 
     def claude(seen: SeenRequest) -> Reply:
@@ -171,13 +167,13 @@ def test_claude_code_asks_for_leave_is_interrupted_and_hears_its_human(place: Pl
         if "in German" not in seen.said:
             return Reply(text="I write in English.", gate=held)
         if not seen.results("Write"):
-            path = f"{folder_in(seen)}/_result.md"
+            path = f"{working_folder(seen)}/_result.md"
             return call("Write", file_path=path, content="Fertig.")
         return say("Fertig.")
 
     place.plays(coordinator=led("lea", "claude-code"), **{"*": claude})
     started = place.json("run", "Notes", "--name", "asked", "--model", FAKE, "--detach")
-    [question] = until(lambda: place.json("questions", "asked"), "leave is asked for")
+    [question] = until(lambda: place.json("questions", "asked"), "permission is requested")
     assert "date > marked.txt" in question["question"]
     place.json("respond", question["id"], "1")
     place.server.wait_for(lambda seen: "Write tool.py" in seen.said and seen.step == 1)
@@ -192,7 +188,7 @@ def test_claude_code_asks_for_leave_is_interrupted_and_hears_its_human(place: Pl
     published = outcome.published("lea-tool")
     assert published["_result.md"] == "Fertig."
     assert "marked.txt" in published
-    assert len(outcome.events("outside.started")) == 1, "one process heard it all"
+    assert len(outcome.events("outside.started")) == 1, "one process read it all"
     place.command("stop", started["agent"])
 
 
@@ -258,7 +254,7 @@ def test_a_worker_has_its_parts_built_by_claude_code(place: Place) -> None:
     assert len(outcome.completions()) == 4
 
 
-def test_codex_does_a_node_and_is_told_what_came_too_late(place: Place) -> None:
+def test_codex_does_a_node_and_gets_what_came_too_late(place: Place) -> None:
     def run(command: str) -> Reply:
         return call("exec_command", cmd=command)
 

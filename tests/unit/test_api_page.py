@@ -5,26 +5,12 @@ Run as a program this prints the table as it should stand there.
 
 import re
 from pathlib import Path
-from typing import Any
 
-from fastapi import FastAPI
-
-from actors.gateway.auth.scopes import needed
-from actors.gateway.http.app import ROUTERS
-from actors.gateway.http.document import family_of, operation_id, with_words
+from actors.gateway.http.app import GatewayApi
 from tests.unit.http.client.test_coverage import FOR_OTHERS, described, routes, verbs
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 BEGIN, END = "<!-- endpoints -->\n", "<!-- /endpoints -->\n"
-
-JsonObject = dict[str, Any]
-
-
-def document() -> JsonObject:
-    app = FastAPI(generate_unique_id_function=operation_id)
-    for router in ROUTERS:
-        app.include_router(router, tags=[family_of(router)])
-    return with_words(app.openapi())
 
 
 def table() -> str:
@@ -32,7 +18,7 @@ def table() -> str:
     calls = [(name, described(verb)) for name, verb in verbs().items()]
     known = routes()
     lines = ["| call | scope | what it does | `Client` |", "| --- | --- | --- | --- |"]
-    for path, operations in document()["paths"].items():
+    for path, operations in GatewayApi().openapi()["paths"].items():
         for method, about in operations.items():
             route = known[method.upper(), path]
             names = [
@@ -42,7 +28,7 @@ def table() -> str:
             ]
             other = FOR_OTHERS.get((method.upper(), path), "")
             told = ", ".join(sorted(names)) or other
-            scope = needed(method.upper(), route.path)
+            scope = about["x-scope"]
             lines.append(f"| `{method.upper()} {path}` | {scope} | {about['summary']} | {told} |")
     return "\n".join(lines) + "\n"
 

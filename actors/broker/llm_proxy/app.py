@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from actors.broker.llm_proxy.call import ProxyRequest
 from actors.broker.llm_proxy.grant_table import ProxyGrant
 from actors.broker.llm_proxy.proxy import HOST, LlmProxy
-from actors.runtime.http_server import ConnectionLimits, HttpServer, listen
+from actors.runtime.http_server import IS_EXTRA, ConnectionLimits, HttpServer, listen
 from agiraph.core.config import DoorConfig
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.turns import JsonObject
@@ -58,7 +58,9 @@ def start_server(proxy: LlmProxy, config: DoorConfig, port: int) -> tuple[HttpSe
         listener = listen(HOST, dict.fromkeys((port, 0)), config.stall_seconds)
     except OSError as error:
         raise Refused(f"the LLM proxy cannot listen on {HOST} ({error.strerror})") from error
-    limits = ConnectionLimits(config.connections, HEAD_BYTES, HEAD_SECONDS, IDLE_SECONDS)
+    limits = ConnectionLimits(
+        config.connections, HEAD_BYTES, HEAD_SECONDS, IDLE_SECONDS, drain_seconds=0
+    )
     bound = int(listener.getsockname()[1])
     server = HttpServer(proxy_app(proxy, config, bound), listener, limits, ws="none")
     server.start()
@@ -123,6 +125,8 @@ class _Guard:
 
     def _refusal(self, request: Request, grant: ProxyGrant | None) -> WireError | None:
         wire = format_of(request.url.path)
+        if request.scope.get("state", {}).get(IS_EXTRA):
+            return wire.error("overloaded", "too many connections are open (door.connections)")
         if request.headers.get("host", "").lower() not in self._hosts:
             return wire.refusal(403, "the LLM proxy is called by its loopback address only")
         if "origin" in request.headers:

@@ -8,11 +8,12 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.requests import HTTPConnection
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from actors.gateway.api.dependencies import Calling, Caused, Door
+from actors.gateway.api.dependencies import CallerDep, CauseDep, GatewayDep
 from actors.gateway.auth.credential_store import CredentialStore
 from actors.gateway.auth.credentials import ApiToken, BrowserSession
-from actors.gateway.auth.headers import cookies, is_from_elsewhere
 from actors.gateway.auth.page import HEADERS, inside_page, login_page
+from actors.gateway.auth.request_headers import cookies, is_from_elsewhere
+from actors.gateway.auth.scopes import CONTROL, READ
 from agiraph.http.api import (
     ApiError,
     CreateLoginRequest,
@@ -25,7 +26,7 @@ from agiraph.http.api import (
     WhoAmIView,
 )
 
-router = APIRouter()
+router = APIRouter(tags=["access"])
 
 SEE_OTHER = 303
 LONGEST_BROWSER = 200
@@ -37,11 +38,11 @@ async def _keys(connection: HTTPConnection) -> CredentialStore:
     return keys
 
 
-KeyRing = Annotated[CredentialStore, Depends(_keys)]
+KeysDep = Annotated[CredentialStore, Depends(_keys)]
 
 
-@router.get("/whoami")
-async def whoami(caller: Calling) -> WhoAmIView:
+@router.get("/whoami", dependencies=[READ])
+async def whoami(caller: CallerDep) -> WhoAmIView:
     """Say by which key this call came, and what it may do."""
     return WhoAmIView(
         name=caller.name,
@@ -51,42 +52,42 @@ async def whoami(caller: Calling) -> WhoAmIView:
     )
 
 
-@router.get("/tokens")
-async def tokens(keys: KeyRing) -> list[TokenView]:
+@router.get("/tokens", dependencies=[CONTROL])
+async def tokens(keys: KeysDep) -> list[TokenView]:
     """List the tokens, those that ended within thirty days too; never a secret."""
     return [TokenView(**_facts(token, keys)) for token in keys.tokens()]
 
 
-@router.post("/tokens", status_code=201)
+@router.post("/tokens", dependencies=[CONTROL], status_code=201)
 async def add(
-    body: CreateTokenRequest, caller: Calling, keys: KeyRing, cause: Caused
+    body: CreateTokenRequest, caller: CallerDep, keys: KeysDep, cause: CauseDep
 ) -> NewTokenView:
     """Make a named token. Its secret is in this answer and nowhere else."""
     token, secret = keys.add(body, caller.name, cause.id)
     return NewTokenView(**_facts(token, keys), token=secret)
 
 
-@router.post("/tokens/{name}/rotate")
+@router.post("/tokens/{name}/rotate", dependencies=[CONTROL])
 async def rotate(
-    name: str, keys: KeyRing, cause: Caused, body: RotateTokenRequest = AT_ONCE
+    name: str, keys: KeysDep, cause: CauseDep, body: RotateTokenRequest = AT_ONCE
 ) -> NewTokenView:
     """Give a token another secret, at once; the home's own is written to its file."""
     token, secret = keys.rotate(name, body.grace_seconds, cause.id)
     return NewTokenView(**_facts(token, keys), token=secret)
 
 
-@router.delete("/tokens/{name}")
-async def revoke(name: str, keys: KeyRing) -> TokenView:
+@router.delete("/tokens/{name}", dependencies=[CONTROL])
+async def revoke(name: str, keys: KeysDep) -> TokenView:
     """End a token at once, and the login links and sessions that were made by it."""
     return TokenView(**_facts(keys.revoke(name), keys))
 
 
-@router.post("/logins", status_code=201)
+@router.post("/logins", dependencies=[CONTROL], status_code=201)
 async def begin_login(
-    body: CreateLoginRequest, caller: Calling, keys: KeyRing, door: Door
+    body: CreateLoginRequest, caller: CallerDep, keys: KeysDep, gateway: GatewayDep
 ) -> LoginView:
     """Make a link by which one browser can log in, once."""
-    http = door.config.http
+    http = gateway.config.http
     lasts = body.session_seconds or http.session_seconds
     login, code = keys.begin_login(body.scope, caller.name, http.login_seconds, lasts)
     return LoginView(
@@ -98,7 +99,7 @@ async def begin_login(
 
 
 @router.get("/login", include_in_schema=False)
-async def show_login(request: Request, keys: KeyRing) -> HTMLResponse:
+async def show_login(request: Request, keys: KeysDep) -> HTMLResponse:
     """Show the page that takes a one-time code, or that this browser is logged in already."""
     for secret in cookies(request.scope["headers"], keys.cookie):
         try:
@@ -109,7 +110,7 @@ async def show_login(request: Request, keys: KeyRing) -> HTMLResponse:
 
 
 @router.post("/login", include_in_schema=False)
-async def log_in(request: Request, keys: KeyRing) -> Response:
+async def log_in(request: Request, keys: KeysDep) -> Response:
     """Take a one-time code, as a form or as JSON `{"code"}`, and answer with a session's cookie."""
     if is_from_elsewhere(request.scope["headers"]):
         raise ApiError(403, "a page of another origin may not log this browser in")
@@ -139,8 +140,8 @@ async def log_in(request: Request, keys: KeyRing) -> Response:
     return answer
 
 
-@router.post("/logout")
-async def log_out(caller: Calling, keys: KeyRing) -> Response:
+@router.post("/logout", dependencies=[READ])
+async def log_out(caller: CallerDep, keys: KeysDep) -> Response:
     """End the session by which this call came."""
     if caller.session is None:
         raise ApiError(409, f"the token '{caller.name}' is no session: revoke or rotate it")
@@ -150,14 +151,14 @@ async def log_out(caller: Calling, keys: KeyRing) -> Response:
     return answer
 
 
-@router.get("/sessions")
-async def sessions(keys: KeyRing) -> list[SessionView]:
+@router.get("/sessions", dependencies=[CONTROL])
+async def sessions(keys: KeysDep) -> list[SessionView]:
     """List the browsers that are logged in."""
     return [_session(session, keys) for session in keys.sessions()]
 
 
-@router.delete("/sessions/{session}")
-async def end_session(session: str, keys: KeyRing) -> SessionView:
+@router.delete("/sessions/{session}", dependencies=[CONTROL])
+async def end_session(session: str, keys: KeysDep) -> SessionView:
     """Log a browser out, at once."""
     return _session(keys.end_session(session), keys)
 

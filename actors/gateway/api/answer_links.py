@@ -9,64 +9,64 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from actors.gateway.api.dependencies import Door
+from actors.gateway.api.dependencies import GatewayDep
+from actors.gateway.api.questions import answer
 from actors.gateway.gateway import Gateway
 from actors.gateway.questions.answer_page import POLICY, page, question_page, thanks_page
-from actors.gateway.resources.messages import answer
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import Question
 from agiraph.http.api import ApiError
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(tags=["answer_links"], include_in_schema=False)
 HEADERS = {"content-security-policy": POLICY, "x-robots-tag": "noindex"}
 LONGEST = 20_000
 VIA = "link"
 
 
 @router.get("/answer/{token}")
-async def look(token: str, door: Door) -> HTMLResponse:
+async def look(token: str, gateway: GatewayDep) -> HTMLResponse:
     """Show the question and a form."""
     try:
-        question = _question(door, token)
+        question = _question(gateway, token)
     except ApiError as error:
         return _refusal(error)
-    return _html(question_page(question, _agent(door, question)))
+    return _html(question_page(question, _agent(gateway, question)))
 
 
 @router.post("/answer/{token}")
-async def take(token: str, request: Request, door: Door) -> HTMLResponse:
+async def take(token: str, request: Request, gateway: GatewayDep) -> HTMLResponse:
     """Answer the question; 409 tells who answered it before."""
     try:
-        question = _question(door, token)
+        question = _question(gateway, token)
     except ApiError as error:
         return _refusal(error)
     given = parse_qs((await request.body()).decode("utf-8", "replace"))
     text = next((given[name][0].strip() for name in ("option", "answer") if name in given), "")
-    name = _agent(door, question)
+    name = _agent(gateway, question)
     if not text or len(text) > LONGEST:
         problem = "There was no answer in it." if not text else f"At most {LONGEST} characters."
         return _html(question_page(question, name, problem), 422)
     try:
-        answered = answer(door, question.id, text, via=VIA)
+        answered = answer(gateway, question.id, text, via=VIA)
     except ApiError as error:
         second = "Your answer came second and was not taken."
-        return _html(question_page(_question(door, token), name, second), error.status)
+        return _html(question_page(_question(gateway, token), name, second), error.status)
     return _html(thanks_page(answered, name))
 
 
-def _question(door: Gateway, token: str) -> Question:
+def _question(gateway: Gateway, token: str) -> Question:
     try:
-        id = door.dispatcher.links.question_of(token, door.clock.now())
+        id = gateway.dispatcher.links.question_of(token, gateway.clock.now())
     except InvalidInput as error:
         raise ApiError(404, str(error)) from None
-    question = door.questions.get(id)
+    question = gateway.questions.get(id)
     if question is None:
         raise ApiError(404, "there is no such question any more")
     return question
 
 
-def _agent(door: Gateway, question: Question) -> str:
-    agent = door.agents.get(question.agent)
+def _agent(gateway: Gateway, question: Question) -> str:
+    agent = gateway.agents.get(question.agent)
     return agent.name if agent else str(question.agent)
 
 

@@ -5,7 +5,8 @@ from typing import Literal
 
 from fastapi import APIRouter
 
-from actors.gateway.api.dependencies import Door
+from actors.gateway.api.dependencies import GatewayDep
+from actors.gateway.auth.scopes import CONTROL, READ, TALK
 from actors.gateway.gateway import Gateway
 from actors.gateway.notifications.channel import DeliveryFailed
 from actors.gateway.notifications.dispatcher import NotificationDispatcher, named
@@ -22,71 +23,71 @@ from agiraph.http.api import (
 from agiraph.notifications.delivery_queue import ChannelStats, Delivery
 from agiraph.notifications.notice import Notice, cut
 
-router = APIRouter()
+router = APIRouter(tags=["channels"])
 TEXT_LIMIT = 200
 
 
-@router.get("/channels")
-async def channels(door: Door) -> list[ChannelView]:
+@router.get("/channels", dependencies=[READ])
+async def channels(gateway: GatewayDep) -> list[ChannelView]:
     """List the ways by which the person is told things."""
-    dispatcher = door.dispatcher
+    dispatcher = gateway.dispatcher
     always = [
         ChannelView(name="console", kind="console", where="agiraph console"),
         ChannelView(
-            name="web", kind="web", where=dispatcher.links.base, listeners=door.bells.listeners
+            name="web", kind="web", where=dispatcher.links.base, listeners=gateway.bells.followers
         ),
     ]
     return [*always, *(_view(dispatcher, name, one) for name, one in dispatcher.settings.items())]
 
 
-@router.post("/channels/{channel}/test")
-async def test(channel: str, door: Door) -> ChannelTestView:
+@router.post("/channels/{channel}/test", dependencies=[CONTROL])
+async def test(channel: str, gateway: GatewayDep) -> ChannelTestView:
     """Send a test message by one channel, now and once; the answer tells how it went."""
-    dispatcher = door.dispatcher
+    dispatcher = gateway.dispatcher
     if channel not in dispatcher.settings:
         raise ApiError(404, f"unknown channel '{channel}' (known: {named(dispatcher.settings)})")
     id = f"dlv_test{secrets.token_hex(8)}"
     try:
-        await dispatcher.test(channel, _test_notice(door), id)
+        await dispatcher.test(channel, _test_notice(gateway), id)
     except DeliveryFailed as failure:
         return ChannelTestView(channel=channel, delivery=id, delivered=False, error=str(failure))
     return ChannelTestView(channel=channel, delivery=id, delivered=True)
 
 
-@router.get("/deliveries")
+@router.get("/deliveries", dependencies=[READ])
 async def deliveries(
-    door: Door, status: Literal["waiting", "dead"] | None = None
+    gateway: GatewayDep, status: Literal["waiting", "dead"] | None = None
 ) -> list[DeliveryView]:
     """List what has yet to go out, and what was given up, oldest first."""
-    kept = door.dispatcher.book.deliveries.values()
+    kept = gateway.dispatcher.book.deliveries.values()
     return [_delivery_view(one) for one in kept if status in (None, one.status)]
 
 
-@router.post("/deliveries/{delivery}/retry")
-async def retry(delivery: str, door: Door) -> DeliveryView:
+@router.post("/deliveries/{delivery}/retry", dependencies=[CONTROL])
+async def retry(delivery: str, gateway: GatewayDep) -> DeliveryView:
     """Have a delivery that was given up tried again, from the first attempt on."""
-    book = door.dispatcher.book
+    book = gateway.dispatcher.book
     known = book.deliveries.get(delivery)
     if known is None or known.status != "dead":
         ids = ", ".join(one.id for one in book.dead()) or "none"
         raise ApiError(404, f"no delivery '{delivery}' was given up (known: {ids})")
-    door.dispatcher.write({"type": "again", "id": delivery})
+    gateway.dispatcher.write({"type": "again", "id": delivery})
     return _delivery_view(book.deliveries[delivery])
 
 
-@router.get("/me")
-async def me(door: Door) -> PresenceView:
+@router.get("/me", dependencies=[READ])
+async def me(gateway: GatewayDep) -> PresenceView:
     """Tell whether the person is here."""
-    return presence(door.dispatcher, door.clock.now())
+    return presence(gateway.dispatcher, gateway.clock.now())
 
 
-@router.put("/me")
-async def change_me(body: SetPresenceRequest, door: Door) -> PresenceView:
+@router.put("/me", dependencies=[TALK])
+async def change_me(body: SetPresenceRequest, gateway: GatewayDep) -> PresenceView:
     """Say that the person leaves, or that he is back."""
-    return set_presence(door.dispatcher, body, door.clock.now())
+    return set_presence(gateway.dispatcher, body, gateway.clock.now())
 
 
-def _test_notice(door: Gateway) -> Notice:
+def _test_notice(gateway: Gateway) -> Notice:
     return Notice(
         id="test",
         kind="messages",
@@ -94,7 +95,7 @@ def _test_notice(door: Gateway) -> Notice:
         agent_name="Agiraph",
         sender="the gateway",
         text="This is a test of this channel. Nobody waits for an answer.",
-        ts=door.clock.now(),
+        ts=gateway.clock.now(),
     )
 
 

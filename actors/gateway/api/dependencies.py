@@ -5,7 +5,8 @@ from typing import Annotated
 from fastapi import Depends, Query
 from fastapi.requests import HTTPConnection
 
-from actors.gateway.auth.principals import Principal
+from actors.gateway.auth.credentials import Principal
+from actors.gateway.auth.scopes import get_caller
 from actors.gateway.call_cause import SCOPE_KEY, CallCause, new_cause
 from actors.gateway.gateway import Gateway
 from agiraph.core.models import Agent
@@ -15,47 +16,41 @@ MOST_PER_PAGE = 1000
 LAST_CURSOR = 2**53
 
 
-async def the_gateway(connection: HTTPConnection) -> Gateway:
+async def get_gateway(connection: HTTPConnection) -> Gateway:
     """Return the gateway, the same for every call."""
     gateway: Gateway = connection.app.state.gateway
     return gateway
 
 
-Door = Annotated[Gateway, Depends(the_gateway)]
+GatewayDep = Annotated[Gateway, Depends(get_gateway)]
 
 
-async def _cause(connection: HTTPConnection, door: Door) -> CallCause:
+async def _cause(connection: HTTPConnection, gateway: GatewayDep) -> CallCause:
     """Return what this call is known by; a key that comes again brings the same cause."""
     known: CallCause | None = connection.scope.get(SCOPE_KEY)
-    return known if known is not None else new_cause(door.clock.now())
+    return known if known is not None else new_cause(gateway.clock.now())
 
 
-Caused = Annotated[CallCause, Depends(_cause)]
+CauseDep = Annotated[CallCause, Depends(_cause)]
 
 
-async def _calling(connection: HTTPConnection) -> Principal:
-    """Return who calls; the gate has put it there."""
-    caller: Principal = connection.state.caller
-    return caller
+CallerDep = Annotated[Principal, Depends(get_caller)]
 
 
-Calling = Annotated[Principal, Depends(_calling)]
-
-
-async def _agent(agent: str, door: Door) -> Agent:
+async def _agent(agent: str, gateway: GatewayDep) -> Agent:
     """Return the agent that the path names by id or name; 404 lists the known."""
-    return door.agents.find(agent)
+    return gateway.agents.find(agent)
 
 
-Named = Annotated[Agent, Depends(_agent)]
+AgentDep = Annotated[Agent, Depends(_agent)]
 
 
-async def _run(agent: Named, door: Door, run: str | None = None) -> RunHome | None:
+async def _run(agent: AgentDep, gateway: GatewayDep, run: str | None = None) -> RunHome | None:
     """Return the folder of the run that the query names, by default of the current one."""
-    return door.agents.run_of(agent, run)
+    return gateway.agents.run_of(agent, run)
 
 
-RunNamed = Annotated[RunHome | None, Depends(_run)]
+RunDep = Annotated[RunHome | None, Depends(_run)]
 After = Annotated[int, Query(ge=0, le=LAST_CURSOR)]
 At = Annotated[
     int | None, Query(ge=0, le=LAST_CURSOR, description="The `seq` of an earlier board.")

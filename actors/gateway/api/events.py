@@ -1,30 +1,44 @@
 """Endpoints: an agent's events, by pages and live."""
 
 import asyncio
+import json
 import re
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Response, WebSocket, WebSocketDisconnect
+from fastapi.responses import StreamingResponse
 
-from actors.gateway.api.dependencies import LAST_CURSOR, After, Door, Limit, Named
-from actors.gateway.events.followers import follow
-from actors.gateway.events.streams import MEDIA_TYPE, EventStream
+from actors.gateway.api.dependencies import LAST_CURSOR, After, AgentDep, GatewayDep, Limit
+from actors.gateway.auth.scopes import READ
+from actors.gateway.event_feed import EventTexts, Goodbye, follow
 from actors.gateway.gateway import Gateway
-from actors.recorder.event_log import LATEST, EventLog
 from agiraph.board.names import find_node
 from agiraph.core.errors import InvalidInput
 from agiraph.core.event_filter import EventFilter
 from agiraph.core.event_types import types_meant
-from agiraph.core.models import Agent
+from agiraph.core.models import Agent, Event
 from agiraph.http.api import ApiError, EventPageView
 
-router = APIRouter()
+MEDIA_TYPE = "text/event-stream"
+STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+RETRY_MILLISECONDS = 500
+BEAT_SECONDS = 15.0
+STALL_SECONDS = 20.0
+CLOSE_SECONDS = 2.0
+TRY_AGAIN = 1013
+
+Feed = AsyncIterator[list[Event] | Goodbye]
+
+router = APIRouter(tags=["events"])
 NODE_ID = re.compile(r"[0-9a-f]{6}")
 
 
 async def _wanted(
-    agent: Named,
-    door: Door,
+    agent: AgentDep,
+    gateway: GatewayDep,
     type: Annotated[list[str] | None, Query()] = None,
     entity: str | None = None,
     node: str | None = None,
@@ -32,17 +46,17 @@ async def _wanted(
     """Return what the query asks for; 422 lists the types and nodes that are possible."""
     try:
         types = types_meant(type or ())
-        found = None if node is None else _node_named(door, agent, node)
+        found = None if node is None else _node_named(gateway, agent, node)
     except InvalidInput as error:
         raise ApiError(422, str(error)) from None
     return EventFilter(types, entity, found)
 
 
-def _node_named(door: Gateway, agent: Agent, named: str) -> str:
+def _node_named(gateway: Gateway, agent: Agent, named: str) -> str:
     """Return a node's id by its name in the current run; an id of any run serves as it is."""
     if NODE_ID.fullmatch(named):
         return named
-    return find_node(door.boards.of(door.agents.run_of(agent)), named).id
+    return find_node(gateway.boards.of(gateway.agents.run_of(agent)), named).id
 
 
 Wanted = Annotated[EventFilter, Depends(_wanted)]
@@ -65,10 +79,15 @@ STREAMED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("/agents/{agent}/events", response_model=EventPageView, responses=STREAMED)
+@router.get(
+    "/agents/{agent}/events",
+    dependencies=[READ],
+    response_model=EventPageView,
+    responses=STREAMED,
+)
 async def page(
-    agent: Named,
-    door: Door,
+    agent: AgentDep,
+    gateway: GatewayDep,
     wanted: Wanted,
     after: After = 0,
     limit: Limit = 1000,
@@ -82,55 +101,21 @@ async def page(
     (or `Last-Event-ID`) on, then each as it comes; the same path as a WebSocket does it too.
     """
     if MEDIA_TYPE in accept:
-        return _stream(door, agent, wanted, after if last_event_id is None else last_event_id)
-    return _page(door, agent, wanted, after, limit)
+        feed = _feed(gateway, agent, wanted, after if last_event_id is None else last_event_id)
+        lines = _stream_lines(feed, gateway.event_texts)
+        return StreamingResponse(lines, media_type=MEDIA_TYPE, headers=STREAM_HEADERS)
+    events, seen = gateway.events_of(agent).pick(after, limit, wanted)
+    return EventPageView(events=tuple(events), next=seen)
 
 
-def _page(
-    door: Gateway, agent: Agent, wanted: EventFilter, after: int, limit: int
-) -> EventPageView:
-    log = door.events_of(agent)
-    of = (log, min(log.last(), after + limit) if wanted.takes_all else log.last(), log.begun)
-
-    def pick() -> EventPageView:
-        events, seen = log.pick(after, limit, wanted)
-        return EventPageView(events=tuple(events), next=seen)
-
-    if limit > LATEST:
-        return pick()
-    return door.event_pages.get((agent.id, wanted, after, limit), of, pick)
-
-
-def _stream(door: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Response:
-    log = _readable(door, agent, after)
-    return EventStream(lambda socket: follow(socket, log, door.bells, agent.id, after, wanted))
-
-
-def _readable(door: Gateway, agent: Agent, after: int) -> EventLog:
-    """Return a log that can be followed from a cursor on.
-
-    ApiError 503 if too many follow, Corrupt if the log cannot be read there: who is let in and then
-    lost would come again at once.
-    """
-    _check_room(door)
-    log = door.events_of(agent)
-    log.page(after, 1)
-    return log
-
-
-def _check_room(door: Gateway) -> None:
-    if door.bells.listeners >= door.config.http.followers:
-        raise ApiError(503, f"{door.bells.listeners} follow already, no more can (http.followers)")
-
-
-@router.websocket("/agents/{agent}/events")
+@router.websocket("/agents/{agent}/events", dependencies=[READ])
 async def live(
-    socket: WebSocket, agent: Named, door: Door, wanted: Wanted, after: After = 0
+    socket: WebSocket, agent: AgentDep, gateway: GatewayDep, wanted: Wanted, after: After = 0
 ) -> None:
     """Send what is wanted of the log from a cursor on, then every event as it comes."""
-    log = _readable(door, agent, after)
+    feed = _feed(gateway, agent, wanted, after)
     await socket.accept()
-    sending = asyncio.ensure_future(follow(socket, log, door.bells, agent.id, after, wanted))
+    sending = asyncio.ensure_future(_send_feed(socket, feed, gateway.event_texts, after))
     leaving = asyncio.ensure_future(_until_gone(socket))
     try:
         await asyncio.wait([sending, leaving], return_when=asyncio.FIRST_COMPLETED)
@@ -143,7 +128,62 @@ async def live(
             raise error
 
 
+def _feed(gateway: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Feed:
+    """Return an agent's feed from a cursor on.
+
+    ApiError 503 if too many follow, Corrupt if the log cannot be read there: a follower that was
+    accepted and then dropped would return at once.
+    """
+    count = gateway.bells.followers
+    if count >= gateway.config.http.followers:
+        raise ApiError(503, f"{count} follow already, no more can (http.followers)")
+    log = gateway.events_of(agent)
+    log.page(after, 1)
+    return follow(log, gateway.bells, agent.id, after, wanted)
+
+
+async def _send_feed(socket: WebSocket, feed: Feed, texts: EventTexts, cursor: int) -> None:
+    """Send each event as one text; a follower that takes nothing is closed with its cursor."""
+    async for item in feed:
+        if isinstance(item, Goodbye):
+            await _close(socket, item.code, item.reason)
+            return
+        for event in item:
+            try:
+                async with asyncio.timeout(STALL_SECONDS):
+                    await socket.send_text(texts.text_of(event))
+            except TimeoutError:
+                await _close(socket, TRY_AGAIN, f"too slow: come back with after={cursor}")
+                return
+            cursor = event.seq
+
+
+async def _close(socket: WebSocket, code: int, reason: str) -> None:
+    """Close with a reason, without waiting long for a client that does not read."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await socket.close(code, reason)
+
+
 async def _until_gone(socket: WebSocket) -> None:
-    """Return when the other side has left; what it says is of no interest."""
+    """Return when the client has left; what it sends is ignored."""
     while (await socket.receive())["type"] != "websocket.disconnect":
         pass
+
+
+async def _stream_lines(feed: Feed, texts: EventTexts) -> AsyncIterator[str]:
+    """Yield a feed as server-sent events; a comment now and then finds dead connections out."""
+    yield f"retry: {RETRY_MILLISECONDS}\n\n"
+    now = asyncio.get_running_loop().time
+    sent_at = now()
+    async for item in feed:
+        if isinstance(item, Goodbye):
+            yield f"event: end\ndata: {json.dumps(asdict(item))}\n\n"
+            return
+        for event in item:
+            yield f"id: {event.seq}\nevent: {event.type}\ndata: {texts.text_of(event)}\n\n"
+        is_silent = now() - sent_at >= BEAT_SECONDS
+        if is_silent and not item:
+            yield ":\n\n"
+        if is_silent or item:
+            sent_at = now()

@@ -2,98 +2,53 @@
 
 import os
 
-from fastapi import APIRouter, Response
-from fastapi.responses import PlainTextResponse
+from fastapi import APIRouter
 
-from actors.gateway.api.dependencies import Door
-from actors.gateway.bus_client import ask_for
-from actors.gateway.resources.entities import entity_rows
-from actors.gateway.resources.lifecycle import act_on
-from actors.gateway.resources.metrics import exposition
-from actors.gateway.resources.spending import usage_view
-from actors.gateway.resources.tool_servers import server_views
+from actors.gateway.api.dependencies import CauseDep, GatewayDep
+from actors.gateway.auth.scopes import CONTROL, READ
+from actors.gateway.bus_client import as_api_error, ask_for
 from agiraph import __version__
 from agiraph.core.ids import BROKER, SUPERVISOR
-from agiraph.core.turns import UsageBy
 from agiraph.http.api import (
     ConsoleTicketView,
-    EntityAct,
-    EntityView,
+    DeadLetterView,
     HealthView,
     ModelsView,
-    SteeredView,
-    ToolServerView,
-    UsageView,
 )
-from agiraph.messages import AttachConsole, AttachTicket, ListModels, ModelCatalog
+from agiraph.messages import AttachConsole, AttachTicket, ListModels, ModelCatalog, RetryLetter
+from transport.errors import TransportError
 
 ANSWER_SECONDS = 10.0
 
 router = APIRouter()
 
 
-@router.get("/health")
-async def health(door: Door) -> HealthView:
+@router.get("/health", dependencies=[READ], tags=["system"])
+async def health(gateway: GatewayDep) -> HealthView:
     """Say who answers here."""
     return HealthView(
         version=__version__,
-        home=str(door.home.path),
+        home=str(gateway.home.path),
         pid=os.getpid(),
-        agents=len(door.agents.all()),
-        open_questions=len(door.questions.open()),
+        agents=len(gateway.agents.all()),
+        open_questions=len(gateway.questions.open()),
     )
 
 
-@router.get("/entities")
-async def entities(door: Door) -> tuple[EntityView, ...]:
-    """List every process."""
-    return await entity_rows(door)
-
-
-@router.post("/entities/{entity:path}/{act}")
-async def act(entity: str, act: EntityAct, door: Door) -> SteeredView:
-    """Stop, kill, restart, pause or resume one entity or a whole agent."""
-    return await act_on(door, entity, act)
-
-
-@router.get("/metrics", response_class=PlainTextResponse)
-async def metrics(door: Door) -> Response:
-    """Return the numbers of this home in the text format of Prometheus."""
-    text, kind = await exposition(door)
-    return Response(text, media_type=kind)
-
-
-@router.get("/models")
-async def models(door: Door) -> ModelsView:
+@router.get("/models", dependencies=[READ], tags=["system"])
+async def models(gateway: GatewayDep) -> ModelsView:
     """List the providers and which of them are usable."""
     catalog = await ask_for(
-        door.line, BROKER, ListModels(), ModelCatalog, within_seconds=ANSWER_SECONDS
+        gateway.line, BROKER, ListModels(), ModelCatalog, within_seconds=ANSWER_SECONDS
     )
     return ModelsView(providers=catalog.providers, default=catalog.default)
 
 
-@router.get("/servers")
-async def servers(door: Door, afresh: bool = False) -> list[ToolServerView]:
-    """List the servers of tools, by name, with what each offers; `afresh` asks them now."""
-    return await server_views(door, afresh=afresh)
-
-
-@router.get("/usage")
-async def usage(
-    door: Door, agent: str | None = None, run: str | None = None, by: UsageBy = "entity"
-) -> UsageView:
-    """Tell what was spent: by one agent's current run, by another one of it, by all (`run=*`).
-
-    Without an agent: by everything in this home. The rows are of an entity, node, model or day.
-    """
-    return await usage_view(door, agent, run, by)
-
-
-@router.post("/consoles", status_code=201)
-async def attach(door: Door) -> ConsoleTicketView:
+@router.post("/consoles", dependencies=[CONTROL], tags=["system"], status_code=201)
+async def attach(gateway: GatewayDep) -> ConsoleTicketView:
     """Hand out what a console needs to join the bus."""
     ticket = await ask_for(
-        door.line, SUPERVISOR, AttachConsole(), AttachTicket, within_seconds=ANSWER_SECONDS
+        gateway.line, SUPERVISOR, AttachConsole(), AttachTicket, within_seconds=ANSWER_SECONDS
     )
     return ConsoleTicketView(
         address=ticket.address,
@@ -101,3 +56,23 @@ async def attach(door: Door) -> ConsoleTicketView:
         ticket=ticket.ticket.hex(),
         router_url=ticket.router_url,
     )
+
+
+@router.get("/dead", dependencies=[READ], tags=["dead"])
+async def dead(gateway: GatewayDep) -> list[DeadLetterView]:
+    """List the messages that ended their receiver again and again, oldest first."""
+    return gateway.dead.views()
+
+
+@router.post("/dead/{letter}/retry", dependencies=[CONTROL], tags=["dead"])
+async def retry(letter: str, gateway: GatewayDep, cause: CauseDep) -> DeadLetterView:
+    """Send a message back to its receiver; 404 lists the known."""
+    if (before := gateway.dead.sent_by(cause.id)) is not None:
+        return before
+    found = gateway.dead.find(letter)
+    id = cause.message(f"retry of {letter}")
+    try:
+        await gateway.line.send(found.to, RetryLetter(letter=found), id=id)
+    except TransportError as error:
+        raise as_api_error(error, found.to) from error
+    return gateway.dead.sent_back(letter, cause.id)

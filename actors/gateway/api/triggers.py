@@ -5,7 +5,8 @@ from typing import Literal
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from actors.gateway.api.dependencies import Caused, Door, Named
+from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
+from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.bus_client import TOO_LATE, ask_for
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
@@ -21,7 +22,7 @@ from agiraph.messages import (
 )
 from agiraph.triggers.records import TriggerAct, trigger_id
 
-router = APIRouter()
+router = APIRouter(tags=["triggers"])
 
 ANSWER_SECONDS = 10.0
 AGAIN_SECONDS = 2.0
@@ -29,15 +30,15 @@ UNPROCESSABLE = 422
 CONFLICT = 409
 
 
-@router.get("/agents/{agent}/triggers")
-async def triggers(agent: Named, door: Door) -> list[TriggerView]:
+@router.get("/agents/{agent}/triggers", dependencies=[READ])
+async def triggers(agent: AgentDep, gateway: GatewayDep) -> list[TriggerView]:
     """List the triggers, oldest first; of those that have ended the last ones."""
-    return await _table(door, agent)
+    return await _table(gateway, agent)
 
 
-@router.post("/agents/{agent}/triggers", status_code=201)
+@router.post("/agents/{agent}/triggers", dependencies=[CONTROL], status_code=201)
 async def create(
-    agent: Named, body: CreateTriggerRequest, door: Door, cause: Caused
+    agent: AgentDep, body: CreateTriggerRequest, gateway: GatewayDep, cause: CauseDep
 ) -> TriggerView:
     """Make a trigger."""
     wanted = CreateTrigger(
@@ -49,38 +50,46 @@ async def create(
         created_by=HUMAN_NAME,
     )
     id = cause.message("trigger")
-    return await _ask(door, agent, wanted, UNPROCESSABLE, cause, id, trigger_id(id))
+    return await _ask(gateway, agent, wanted, UNPROCESSABLE, cause, id, trigger_id(id))
 
 
-@router.delete("/agents/{agent}/triggers/{trigger}")
-async def cancel(agent: Named, trigger: str, door: Door, cause: Caused) -> TriggerView:
+@router.delete("/agents/{agent}/triggers/{trigger}", dependencies=[CONTROL])
+async def cancel(
+    agent: AgentDep, trigger: str, gateway: GatewayDep, cause: CauseDep
+) -> TriggerView:
     """Cancel a trigger."""
-    return await _change(door, agent, trigger, "cancel", cause)
+    return await _change(gateway, agent, trigger, "cancel", cause)
 
 
-@router.post("/agents/{agent}/triggers/{trigger}/{act}")
+@router.post("/agents/{agent}/triggers/{trigger}/{act}", dependencies=[CONTROL])
 async def act_on(
-    agent: Named, trigger: str, act: Literal["pause", "resume", "fire"], door: Door, cause: Caused
+    agent: AgentDep,
+    trigger: str,
+    act: Literal["pause", "resume", "fire"],
+    gateway: GatewayDep,
+    cause: CauseDep,
 ) -> TriggerView:
     """Pause, resume or fire a trigger now."""
-    return await _change(door, agent, trigger, act, cause)
+    return await _change(gateway, agent, trigger, act, cause)
 
 
 async def _change(
-    door: Gateway, agent: Agent, trigger: str, act: TriggerAct, cause: CallCause
+    gateway: Gateway, agent: Agent, trigger: str, act: TriggerAct, cause: CallCause
 ) -> TriggerView:
     order = ChangeTrigger(agent=agent.id, trigger_id=trigger, act=act)
-    return await _ask(door, agent, order, CONFLICT, cause, cause.message(act), trigger)
+    return await _ask(gateway, agent, order, CONFLICT, cause, cause.message(act), trigger)
 
 
-async def _table(door: Gateway, agent: Agent) -> list[TriggerView]:
+async def _table(gateway: Gateway, agent: Agent) -> list[TriggerView]:
     question = ListTriggers(agent=agent.id)
-    table = await ask_for(door.line, CLOCK, question, TriggerTable, within_seconds=ANSWER_SECONDS)
+    table = await ask_for(
+        gateway.line, CLOCK, question, TriggerTable, within_seconds=ANSWER_SECONDS
+    )
     return [TriggerView.model_validate(row) for row in table.triggers]
 
 
 async def _ask(
-    door: Gateway,
+    gateway: Gateway,
     agent: Agent,
     body: BaseModel,
     refused: int,
@@ -96,12 +105,12 @@ async def _ask(
     within = AGAIN_SECONDS if cause.is_again else ANSWER_SECONDS
     try:
         state = await ask_for(
-            door.line, CLOCK, body, TriggerState, within_seconds=within, refused=refused, id=id
+            gateway.line, CLOCK, body, TriggerState, within_seconds=within, refused=refused, id=id
         )
     except ApiError as error:
         if not cause.is_again or error.status != TOO_LATE:
             raise
-        found = [t for t in await _table(door, agent) if named in (t.id, t.name)]
+        found = [t for t in await _table(gateway, agent) if named in (t.id, t.name)]
         if not found:
             raise
         return found[-1]

@@ -7,9 +7,10 @@ named token and session (fails closed); the home's own token, a file of its own,
 
 import asyncio
 import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
 from actors.gateway.auth.credentials import (
@@ -17,17 +18,19 @@ from actors.gateway.auth.credentials import (
     BrowserSession,
     Credentials,
     LoginLink,
+    Principal,
     caller_of,
 )
-from actors.gateway.auth.home_token import TOKEN_MARK, load_token, renew_token
-from actors.gateway.auth.principals import Principal
-from actors.gateway.auth.private import read_private, write_private
+from actors.gateway.private_files import read_private, write_private
 from agiraph.core.clock import Clock
 from agiraph.http.api import ApiError
 from agiraph.http.api.access import HOME_TOKEN, CreateTokenRequest, Scope
 from agiraph.storage.files import move, status_of
 from agiraph.storage.home import Home
 from agiraph.storage.versions import read_object
+
+TOKEN_BYTES = 32
+TOKEN_MARK = "agt_"
 
 LOGIN_MARK: Final = "agl_"
 SESSION_MARK: Final = "ags_"
@@ -43,6 +46,13 @@ NEEDED: Final = "this needs a token of the home: Authorization: Bearer TOKEN"
 def digest_of(secret: str) -> str:
     """Return what is kept of a secret."""
     return sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+class CredentialsEnded(Exception):
+    """The token or session by which a call came opens nothing any more."""
+
+    def __init__(self) -> None:
+        super().__init__("the key that opened this has ended")
 
 
 class CredentialStore:
@@ -97,9 +107,20 @@ class CredentialStore:
         """Return when a key was last shown to this process, by `Principal.key`."""
         return self._used.get(caller)
 
-    def while_valid(self, caller: Principal) -> "WhileValid":
-        """Do something only as long as the caller's key opens; TimeoutError when it ends."""
-        return WhileValid(self._live, caller, self._end_of(caller))
+    @asynccontextmanager
+    async def while_valid(self, caller: Principal) -> AsyncIterator[None]:
+        """Cut the block off when the caller's token or session ends; raise CredentialsEnded."""
+        deadline = asyncio.timeout_at(self._end_of(caller))
+        self._live[deadline] = caller
+        try:
+            async with deadline:
+                yield
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            raise CredentialsEnded from None
+        finally:
+            del self._live[deadline]
 
     # --- tokens ---
 
@@ -235,35 +256,6 @@ class CredentialStore:
         return None if found.expires_at is None else loop_now + found.expires_at - now
 
 
-class WhileValid:
-    """A context that ends when a key does; it is the one of `asyncio.timeout_at`, and known."""
-
-    __slots__ = ("_caller", "_deadline", "_live")
-
-    def __init__(
-        self, live: dict[asyncio.Timeout, Principal], caller: Principal, end: float | None
-    ) -> None:
-        """Stand in `live` while entered."""
-        self._live = live
-        self._caller = caller
-        self._deadline = asyncio.timeout_at(end)
-
-    async def __aenter__(self) -> asyncio.Timeout:
-        """Begin; return the deadline."""
-        self._live[self._deadline] = self._caller
-        return await self._deadline.__aenter__()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End."""
-        del self._live[self._deadline]
-        await self._deadline.__aexit__(kind, error, trace)
-
-
 def _read(path: Path, clock: Clock, log: Any) -> Credentials:
     """Return the keys that are kept; TooNew, OSError."""
     data = read_private(path)
@@ -278,3 +270,18 @@ def _read(path: Path, clock: Clock, log: Any) -> Credentials:
             "every named token and session is void", moved=str(aside), reason=str(error)[:200]
         )
         return Credentials()
+
+
+def load_token(path: Path) -> str:
+    """Return the home's token, made on the first call; its file is for this user alone."""
+    token = (read_private(path) or b"").decode("ascii", "replace").strip()
+    if len(token) >= TOKEN_BYTES and token.isascii():
+        return token
+    return renew_token(path)
+
+
+def renew_token(path: Path) -> str:
+    """Write a new token in the old one's place and return it."""
+    token = TOKEN_MARK + secrets.token_urlsafe(TOKEN_BYTES)
+    write_private(path, token + "\n")
+    return token

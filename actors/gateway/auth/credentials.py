@@ -4,13 +4,42 @@ Pure: `now` is passed in, secrets come in as digests. What has ended stays for K
 its holder hears why it opens nothing any more, and goes then.
 """
 
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from actors.gateway.auth.principals import Principal
 from agiraph.core.clock import iso
 from agiraph.core.record import Record
 from agiraph.http.api import ApiError
-from agiraph.http.api.access import HOME_TOKEN, Scope
+from agiraph.http.api.access import HOME_TOKEN, SCOPES, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """One who was let in. `name` is the token's; `session` the id of a browser's session.
+
+    A session bears the name of the token by which its link was made.
+    """
+
+    name: str
+    scope: Scope
+    session: str | None = None
+    expires_at: float | None = None
+    calls_per_second: float | None = None
+    digest: str = field(default="", repr=False)
+
+    @property
+    def key(self) -> str:
+        """What this caller is counted under."""
+        return f"session {self.session}" if self.session else f"token {self.name}"
+
+    def may(self, needed: Scope) -> bool:
+        """Whether this caller's scope covers the needed one."""
+        return SCOPES.index(self.scope) >= SCOPES.index(needed)
+
+
+STRANGER: Final = Principal("", "read")
+"""Who has shown no key, where none is needed."""
+
 
 KEEP_SECONDS: Final = 30 * 86400.0
 MOST_TOKENS: Final = 200

@@ -9,7 +9,7 @@ from hashlib import sha256
 from html import escape
 from typing import Final
 
-from actors.gateway.auth.principals import Principal
+from actors.gateway.auth.credentials import Principal
 from agiraph.core.clock import iso
 
 STYLE: Final = (

@@ -7,7 +7,7 @@ heard of for a while is forgotten, so that strangers with ever new addresses fil
 from collections import Counter
 from dataclasses import dataclass
 
-from actors.gateway.auth.principals import Principal
+from actors.gateway.auth.credentials import Principal
 
 MOST_BUCKETS = 4096
 
@@ -32,7 +32,6 @@ class RateLimiter:
     """The buckets of all who call."""
 
     def __init__(self) -> None:
-        """Begin with nobody."""
         self._buckets: dict[str, TokenBucket] = {}
 
     def wait_of(self, key: str, now: float, rate: float, burst: float) -> float:
@@ -49,7 +48,6 @@ class OpenCalls:
     """The calls that are being served, by the key that made them."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._count: Counter[str] = Counter()
 
     def of(self, caller: Principal) -> int:

@@ -1,36 +1,24 @@
-"""Which scope each route needs: one table, so that all of it can be seen at once.
+"""Which scope each route needs: declared at the route, checked before its endpoint is called.
 
-What stands in no line follows from its method: GET needs `read`, everything else `control`.
+@router.get("/agents", dependencies=[READ])
 """
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final
+from typing import Annotated, Final
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends, Security
+from fastapi.params import Security as SecurityParameter
+from fastapi.requests import HTTPConnection
 from fastapi.routing import APIRoute, APIWebSocketRoute
-from starlette.routing import BaseRoute, Route
+from fastapi.security import SecurityScopes
 
-from agiraph.http.api.access import Scope
+from actors.gateway.auth.credentials import Principal
+from agiraph.http.api import ApiError
+from agiraph.http.api.access import SCOPES, Scope
 
 WEBSOCKET: Final = "WEBSOCKET"
 READS: Final = ("GET", "HEAD", WEBSOCKET)
-
-NEEDED: Final[dict[tuple[str, str], Scope]] = {
-    ("POST", "/agents/{agent}/send"): "talk",
-    ("POST", "/agents/{agent}/nudge"): "talk",
-    ("POST", "/agents/{agent}/respond"): "talk",
-    ("POST", "/questions/{question_id}/respond"): "talk",
-    ("POST", "/agents/{agent}/memory/search"): "read",
-    ("PUT", "/me"): "talk",
-    ("POST", "/logout"): "read",
-    ("GET", "/tokens"): "control",
-    ("GET", "/sessions"): "control",
-}
-
-MOST_PATHS: Final = 1024
 
 OPEN: Final = frozenset({("GET", "/login"), ("POST", "/login")})
 """Routes of which no token is asked: they show or take a one-time code."""
@@ -39,28 +27,31 @@ OPEN_PREFIXES: Final = ("/answer/",)
 """Below these no token is asked for: the path itself carries what proves the right to one thing."""
 
 
-@dataclass(frozen=True, slots=True)
-class RouteRule:
-    """A route and the scope that it needs."""
-
-    method: str
-    template: str
-    pattern: re.Pattern[str]
-    scope: Scope
-    route: BaseRoute
+async def get_caller(connection: HTTPConnection) -> Principal:
+    """Return who calls, as the access middleware found out."""
+    caller: Principal = connection.state.caller
+    return caller
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedRoute:
-    """The rule of a call, and the values that its path has for the template's names."""
+async def _check_scope(
+    caller: Annotated[Principal, Depends(get_caller)], security: SecurityScopes
+) -> None:
+    """Raise ApiError 403 unless the caller has the scopes that the route declares."""
+    for scope in security.scopes:
+        if not caller.may(_scope_named(scope)):
+            raise ApiError(
+                403,
+                f"this needs the scope '{scope}'; the token '{caller.name}' has '{caller.scope}'",
+            )
 
-    rule: RouteRule
-    values: Mapping[str, str]
+
+def _scope_named(name: str) -> Scope:
+    return next(scope for scope in SCOPES if scope == name)
 
 
-def needed(method: str, template: str) -> Scope:
-    """Return the scope that a route needs."""
-    return NEEDED.get((method, template), "read" if method in READS else "control")
+READ: Final = Security(_check_scope, scopes=["read"])
+TALK: Final = Security(_check_scope, scopes=["talk"])
+CONTROL: Final = Security(_check_scope, scopes=["control"])
 
 
 def is_open(method: str, path: str) -> bool:
@@ -68,56 +59,49 @@ def is_open(method: str, path: str) -> bool:
     return (method, path) in OPEN or (method != WEBSOCKET and path.startswith(OPEN_PREFIXES))
 
 
-class RouteRules:
-    """The scopes of an application's routes, found by method and path."""
+@dataclass(frozen=True, slots=True)
+class RouteRule:
+    """One method of a route, and the scope that it declares; None where no token is asked for."""
 
-    def __init__(self, routes: Iterable[BaseRoute]) -> None:
-        """Learn the routes, in the order in which the application tries them.
-
-        Raises TypeError for a route whose handler cannot be told from outside: a mounted
-        application would be let in under the scope of none.
-        """
-        self.rules: Sequence[RouteRule] = [rule for route in routes for rule in _rules_of(route)]
-        self._by_method: dict[str, list[RouteRule]] = {}
-        for rule in self.rules:
-            self._by_method.setdefault(rule.method, []).append(rule)
-        self.find = lru_cache(MOST_PATHS)(self._find)
-
-    def _find(self, method: str, path: str) -> MatchedRoute | None:
-        """Return the rule of the route that would take this call, None if none would.
-
-        The latest answers are remembered: most calls are about the same few things.
-        """
-        for rule in self._by_method.get(method, ()):
-            match = rule.pattern.match(path)
-            if match:
-                return MatchedRoute(rule, match.groupdict())
-        return None
-
-    def methods_at(self, path: str) -> list[str]:
-        """Return the methods that any route takes at this path, in a steady order."""
-        return sorted(
-            {
-                rule.method
-                for rule in self.rules
-                if rule.method != WEBSOCKET and rule.pattern.match(path)
-            }
-        )
+    method: str
+    template: str
+    scope: Scope | None
 
 
-def _rules_of(route: BaseRoute) -> list[RouteRule]:
-    if isinstance(route, APIWebSocketRoute):
-        methods = [WEBSOCKET]
-    elif isinstance(route, APIRoute | Route):
-        methods = sorted(route.methods or ())
-    else:
-        raise TypeError(f"no scope can be told for {route!r}")
+def rules_of(routers: Iterable[APIRouter]) -> list[RouteRule]:
+    """Return the rules of all routes, in order; raise TypeError if one declares no scope."""
     return [
-        RouteRule(method, route.path, route.path_regex, needed(method, route.path), route)
-        for method in methods
+        RouteRule(method, route.path, _scope_of(route, method))
+        for route in _routes_of(routers)
+        for method in _methods_of(route)
     ]
 
 
-def routes_of(routers: Iterable[APIRouter]) -> list[BaseRoute]:
-    """Return the routes of these families, in order."""
-    return [route for router in routers for route in router.routes]
+def methods_at(routers: Iterable[APIRouter], path: str) -> list[str]:
+    """Return the methods that any route takes at this path, sorted."""
+    found = (route for route in _routes_of(routers) if isinstance(route, APIRoute))
+    return sorted(
+        {m for route in found if route.path_regex.match(path) for m in route.methods or ()}
+    )
+
+
+def _routes_of(routers: Iterable[APIRouter]) -> Iterator[APIRoute | APIWebSocketRoute]:
+    for router in routers:
+        for route in router.routes:
+            if not isinstance(route, APIRoute | APIWebSocketRoute):
+                raise TypeError(f"{route!r} cannot declare a scope")
+            yield route
+
+
+def _methods_of(route: APIRoute | APIWebSocketRoute) -> list[str]:
+    return [WEBSOCKET] if isinstance(route, APIWebSocketRoute) else sorted(route.methods or ())
+
+
+def _scope_of(route: APIRoute | APIWebSocketRoute, method: str) -> Scope | None:
+    if is_open(method, route.path):
+        return None
+    for declared in route.dependencies:
+        if isinstance(declared, SecurityParameter) and declared.dependency is _check_scope:
+            (scope,) = declared.scopes or ()
+            return _scope_named(scope)
+    raise TypeError(f"{method} {route.path} declares no scope")

@@ -1,4 +1,4 @@
-"""The HTTP API as one ASGI application: the families of endpoints behind the gate."""
+"""The HTTP API as one ASGI application: FastAPI behind the middleware."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -7,36 +7,38 @@ from fastapi import APIRouter, FastAPI, Request, WebSocket
 from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from actors.gateway.api import (
     access,
     agents,
     answer_links,
-    approvals,
     archive,
+    board,
     budgets,
     channels,
-    conversation,
-    dead,
+    entities,
     events,
     files,
+    lifecycle,
     memory,
+    messages,
+    metrics,
+    questions,
+    runs,
     system,
+    tool_servers,
     triggers,
-    work,
+    usage,
 )
-from actors.gateway.api.dependencies import the_gateway
-from actors.gateway.auth.audit_log import AuditLog
+from actors.gateway.auth.audit import AuditLog
 from actors.gateway.auth.credential_store import CredentialStore
-from actors.gateway.auth.document import with_access
-from actors.gateway.auth.scopes import RouteRules, routes_of
-from actors.gateway.auth.trusted_hosts import TrustedHosts
+from actors.gateway.auth.request_headers import TrustedHosts
+from actors.gateway.auth.scopes import RouteRule, methods_at, rules_of
 from actors.gateway.gateway import Gateway
-from actors.gateway.http.access_middleware import AccessChecks, AccessMiddleware
-from actors.gateway.http.document import DESCRIPTION, family_of, operation_id, with_words
-from actors.gateway.http.exchange import App
-from actors.gateway.http.fast_path import FastPath
+from actors.gateway.http.access_middleware import AccessMiddleware
+from actors.gateway.http.body_limits import BodyLimitMiddleware
+from actors.gateway.http.document import DESCRIPTION, complete_document, operation_id
 from actors.gateway.http.idempotency import IdempotencyMiddleware
 from actors.gateway.problems import no_room, problem_response
 from agiraph import __version__
@@ -48,15 +50,20 @@ METHOD_NOT_ALLOWED = 405
 
 ROUTERS: tuple[APIRouter, ...] = (
     agents.router,
+    runs.router,
+    lifecycle.router,
     archive.router,
-    conversation.router,
-    work.router,
+    messages.router,
+    questions.router,
+    board.router,
     files.router,
     memory.router,
     events.router,
     system.router,
-    approvals.router,
-    dead.router,
+    entities.router,
+    metrics.router,
+    tool_servers.router,
+    usage.router,
     triggers.router,
     budgets.router,
     access.router,
@@ -66,55 +73,51 @@ ROUTERS: tuple[APIRouter, ...] = (
 
 
 class GatewayApi(FastAPI):
-    """The endpoints; the document that describes them tells of access too."""
+    """The endpoints of ROUTERS, and the document that describes them.
 
-    rules: RouteRules
+    Raises TypeError if a route declares no scope.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            title="Agiraph",
+            version=__version__,
+            description=DESCRIPTION,
+            generate_unique_id_function=operation_id,
+            docs_url=None,
+            redoc_url=None,
+            exception_handlers=HANDLERS,
+        )
+        self.rules: list[RouteRule] = rules_of(ROUTERS)
+        for router in ROUTERS:
+            self.include_router(router)
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
         if self.openapi_schema is None:
-            document = with_words(super().openapi())
-            self.openapi_schema = with_access(document, self.rules.rules)
+            self.openapi_schema = complete_document(super().openapi(), self.rules)
         return self.openapi_schema
 
 
-def build_app(gateway: Gateway, keys: CredentialStore, ledger: AuditLog) -> App:
-    """Return the application behind its gate."""
-    app = GatewayApi(
-        title="Agiraph",
-        version=__version__,
-        description=DESCRIPTION,
-        generate_unique_id_function=operation_id,
-        docs_url=None,
-        redoc_url=None,
-        exception_handlers=HANDLERS,
-    )
+def build_app(gateway: Gateway, keys: CredentialStore, audit: AuditLog) -> ASGIApp:
+    """Return the application behind its middleware."""
+    app = GatewayApi()
     app.state.gateway = gateway
     app.state.keys = keys
-    for router in ROUTERS:
-        app.include_router(router, tags=[family_of(router)])
     http = gateway.config.http
-    own = [route for route in app.routes if isinstance(route, Route)]  # the OpenAPI document
-    app.rules = RouteRules([*own, *routes_of(ROUTERS)])
-    guards = AccessChecks(
-        keys=keys,
-        names=TrustedHosts(
-            http.host, *http.names, *_public_name(gateway), is_tls=bool(http.tls_cert)
-        ),
-        rules=app.rules,
-        ledger=ledger,
-        http=http,
-        clock=gateway.clock,
-    )
-    lane = FastPath(app, app.rules, HANDLERS, known={the_gateway: gateway})
-    once = IdempotencyMiddleware(lane, gateway.repeats, gateway.clock)
-    return AccessMiddleware(once, guards)
+    hosts = TrustedHosts(http.host, *http.names, *_public_name(gateway), is_tls=bool(http.tls_cert))
+    once = IdempotencyMiddleware(app, gateway.repeats, gateway.clock)
+    limited = BodyLimitMiddleware(once, http.body_bytes, http.body_seconds)
+    return AccessMiddleware(limited, keys, hosts, audit, http, gateway.clock)
 
 
 def _public_name(gateway: Gateway) -> tuple[str, ...]:
-    """Return the name by which answer links call us, if it is another than our own."""
+    """Return the name in the URL of answer links, which may differ from our own."""
     name = urlsplit(gateway.config.gateway.public_url).hostname
     return (name,) if name else ()
+
+
+# --- errors as answers ---
 
 
 async def _refuse(connection: Any, error: Exception) -> Response | None:
@@ -127,24 +130,23 @@ async def _refuse_for_room(connection: Any, error: Exception) -> Response | None
     return await _answer(connection, no_room(connection.app.state.gateway.home.path))
 
 
-async def _explain(connection: Any, error: Exception) -> Response | None:
+async def _refuse_invalid(connection: Any, error: Exception) -> Response | None:
     assert isinstance(error, RequestValidationError | WebSocketRequestValidationError)
-    wrong = [{"field": _place(part), "detail": part["msg"]} for part in error.errors()]
+    wrong = [{"field": _field_of(part), "detail": part["msg"]} for part in error.errors()]
     detail = "; ".join(f"{part['field']}: {part['detail']}" for part in wrong)
     return await _answer(connection, ApiError(422, detail), errors=wrong)
 
 
-async def _say(connection: Any, error: Exception) -> Response | None:
+async def _refuse_as_framework(connection: Any, error: Exception) -> Response | None:
     assert isinstance(error, HTTPException)
     headers = dict(error.headers or {})
-    if error.status_code == METHOD_NOT_ALLOWED:  # the framework tells those of one route
-        headers = {"Allow": ", ".join(connection.app.rules.methods_at(connection.url.path))}
-    refusal = ApiError(error.status_code, _said(connection, error, headers.get("Allow", "")))
+    if error.status_code == METHOD_NOT_ALLOWED:  # Starlette names those of one route only
+        headers = {"Allow": ", ".join(methods_at(ROUTERS, connection.url.path))}
+    refusal = ApiError(error.status_code, _detail_of(connection, error, headers.get("Allow", "")))
     return await _answer(connection, refusal, headers)
 
 
-def _said(connection: Any, error: HTTPException, allowed: str) -> str:
-    """Return what the framework refuses with, in words that name what was asked for."""
+def _detail_of(connection: Any, error: HTTPException, allowed: str) -> str:
     path = connection.url.path
     match error.status_code:
         case 404:
@@ -169,8 +171,8 @@ async def _answer(
     return response
 
 
-async def _admit_fault(connection: Any, error: Exception) -> Response | None:
-    """Answer a fault of ours; it is raised on, and logged with its traceback."""
+async def _answer_fault(connection: Any, error: Exception) -> Response | None:
+    """Answer an unexpected error; it is raised on, and logged with its traceback."""
     fault = ApiError(500, "a fault in the gateway; its log has the traceback")
     return await _answer(connection, fault)
 
@@ -178,10 +180,10 @@ async def _admit_fault(connection: Any, error: Exception) -> Response | None:
 HANDLERS: dict[Any, Any] = {
     AgiraphError: _refuse,
     DiskFull: _refuse_for_room,
-    RequestValidationError: _explain,
-    WebSocketRequestValidationError: _explain,
-    HTTPException: _say,
-    Exception: _admit_fault,
+    RequestValidationError: _refuse_invalid,
+    WebSocketRequestValidationError: _refuse_invalid,
+    HTTPException: _refuse_as_framework,
+    Exception: _answer_fault,
 }
 
 
@@ -197,7 +199,7 @@ def _status_of(error: AgiraphError) -> int:
             return 500
 
 
-def _place(part: Any) -> str:
+def _field_of(part: Any) -> str:
     """Return which field is wrong; its value is never repeated."""
     place = ".".join(str(name) for name in part["loc"] if name not in ("body", "query", "path"))
     return place or "body"

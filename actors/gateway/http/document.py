@@ -4,11 +4,12 @@ Summaries from the docstrings, every refusal as a `ProblemView`, `Idempotency-Ke
 something, and an example of each record (`actors.gateway.http.examples`).
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
-from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
+from actors.gateway.auth.scopes import RouteRule
 from actors.gateway.http.examples import EXAMPLES
 from actors.gateway.problems import MEDIA_TYPE
 from agiraph.http.api import ProblemView
@@ -28,6 +29,23 @@ one JSON text, first the log from the cursor on, then what comes. It closes with
 gateway restarts, 1013 for a reader that is too slow, 1000 when the agent was archived; come back
 with the `seq` of the last event that was seen.
 """
+
+SCOPE_FIELD: Final = "x-scope"
+
+SCHEMES: Final = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A token of the home (`agiraph tokens`), or the home's own.",
+    },
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "agiraph_SESSION",
+        "description": "A browser that came in by a link (`agiraph login`); the name ends in "
+        "eight characters of the home's. What changes something needs our own Origin too.",
+    },
+}
 
 CHANGES: Final = ("post", "put", "patch", "delete")
 
@@ -57,28 +75,32 @@ TAKEN: Final = {
 }
 
 
-def family_of(router: APIRouter) -> str:
-    """Return what a family of endpoints is called: the name of the file that holds it."""
-    for route in router.routes:
-        if isinstance(route, APIRoute):
-            return route.endpoint.__module__.rpartition(".")[2]
-    return "other"
-
-
 def operation_id(route: APIRoute) -> str:
     """Return the name of one endpoint, for those who generate clients."""
-    family = route.endpoint.__module__.rpartition(".")[2]
-    return f"{family}_{route.name}{'_at' if '{path' in route.path_format else ''}"
+    return f"{route.tags[0]}_{route.name}{'_at' if '{path' in route.path_format else ''}"
 
 
-def with_words(document: JsonObject) -> JsonObject:
-    """Return the document with what FastAPI does not say."""
+def complete_document(document: JsonObject, rules: Iterable[RouteRule]) -> JsonObject:
+    """Return FastAPI's document with what it does not say, the scope of every call among it."""
+    scopes = {(rule.template.replace(":path}", "}"), rule.method): rule.scope for rule in rules}
     paths = {
-        path: {method: _operation(path, method, about) for method, about in operations.items()}
+        path: {
+            method: _operation(path, method, about) | _access(scopes.get((path, method.upper())))
+            for method, about in operations.items()
+        }
         for path, operations in document["paths"].items()
     }
     parts = document.get("components", {})
-    return document | {"paths": paths, "components": parts | {"schemas": _schemas(parts)}}
+    schemes = parts.get("securitySchemes", {}) | SCHEMES
+    return document | {
+        "paths": paths,
+        "components": parts | {"schemas": _schemas(parts), "securitySchemes": schemes},
+        "security": [{"token": []}, {"session": []}],
+    }
+
+
+def _access(scope: str | None) -> JsonObject:
+    return {"security": []} if scope is None else {SCOPE_FIELD: scope}
 
 
 def _operation(path: str, method: str, about: JsonObject) -> JsonObject:

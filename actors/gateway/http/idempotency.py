@@ -11,17 +11,19 @@ from hashlib import sha256
 from weakref import WeakValueDictionary
 
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from actors.gateway.auth.headers import header
+from actors.gateway.auth.request_headers import header
 from actors.gateway.call_cause import SCOPE_KEY, cause_of_key
-from actors.gateway.http.exchange import WHOLE, App, Message, Receive, Scope, Send
 from actors.gateway.problems import (
     INSUFFICIENT_STORAGE,
     MEDIA_TYPE,
     problem_bytes,
     problem_response,
 )
-from actors.gateway.state.idempotency_store import IdempotencyStore, StoredAnswer
+from actors.gateway.state.idempotency_store import IdempotencyStore
 from agiraph.core.clock import Clock
 from agiraph.http.api import ApiError
 from agiraph.storage.disk_space import DiskFull
@@ -42,14 +44,13 @@ CUT_OFF = (
     "the disk is full (no space left on device), and this may be half done:"
     " made again with the same Idempotency-Key it is finished"
 )
-AGAIN = (b"idempotency-replayed", b"true")
+REPLAYED = {"idempotency-replayed": "true"}
 
 
 class IdempotencyMiddleware:
     """Stands before the endpoints."""
 
-    def __init__(self, app: App, repeats: IdempotencyStore, clock: Clock) -> None:
-        """Stand before `app`, with the keys that came so far."""
+    def __init__(self, app: ASGIApp, repeats: IdempotencyStore, clock: Clock) -> None:
         self._app = app
         self._repeats = repeats
         self._clock = clock
@@ -57,34 +58,28 @@ class IdempotencyMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one call."""
-        is_change = scope["type"] == "http" and scope["method"] not in SAFE_METHODS
-        if not is_change or all(name != NAME for name, _ in scope["headers"]):
+        is_keyed = any(name == NAME for name, _ in scope["headers"])
+        if not (is_keyed and _may_change(scope)):
             await self._app(scope, receive, send)
             return
         key = header(scope["headers"], NAME)
         try:
             _check(key)
-            scope.pop(WHOLE, None)  # an answer that is kept comes by ASGI's own messages
-            body = await _whole_body(receive)
-            if body is None:
-                return
+            body = await Request(scope, receive).body()
             turn = self._turns.setdefault(key, asyncio.Lock())
             async with turn:
                 is_again = key in self._repeats
                 kept = self._repeats.begin(key, _print(scope, body), self._clock.now())
                 if kept.body is not None:
-                    await _give_again(kept, kept.body, send)
+                    replay = Response(kept.body, kept.status, REPLAYED, kept.media_type)
+                    await replay(scope, receive, send)
                     return
                 scope[SCOPE_KEY] = cause_of_key(key, kept.at, is_again=is_again)
                 await self._carry_out(key, scope, body, receive, send)
-        except DiskFull:
-            refusal = ApiError(INSUFFICIENT_STORAGE, NOT_BEGUN)
-            await problem_response(refusal, scope["path"])(scope, receive, send)
-        except ApiError as refusal:
-            await problem_response(refusal, scope["path"])(scope, receive, send)
-        except HTTPException as refusal:
-            told = ApiError(refusal.status_code, refusal.detail)
-            await problem_response(told, scope["path"])(scope, receive, send)
+        except ClientDisconnect:
+            return
+        except (DiskFull, ApiError, HTTPException) as error:
+            await problem_response(_refusal(error), scope["path"])(scope, receive, send)
 
     async def _carry_out(
         self,
@@ -151,16 +146,17 @@ def _check(key: str) -> None:
         raise ApiError(422, f"an Idempotency-Key is {KEYS}")
 
 
-async def _whole_body(receive: Receive) -> bytes | None:
-    """Return the body; None if the caller has gone."""
-    parts = []
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        parts.append(message.get("body", b""))
-        if not message.get("more_body", False):
-            return b"".join(parts)
+def _may_change(scope: Scope) -> bool:
+    """Whether a call may change something; a token that only reads leaves no keys in the store."""
+    caller = scope.get("state", {}).get("caller")
+    is_change = scope["type"] == "http" and scope["method"] not in SAFE_METHODS
+    return is_change and (caller is None or caller.may("talk"))
+
+
+def _refusal(error: DiskFull | ApiError | HTTPException) -> ApiError:
+    if isinstance(error, HTTPException):
+        return ApiError(error.status_code, error.detail)
+    return ApiError(INSUFFICIENT_STORAGE, NOT_BEGUN) if isinstance(error, DiskFull) else error
 
 
 def _print(scope: Scope, body: bytes) -> str:
@@ -170,14 +166,3 @@ def _print(scope: Scope, body: bytes) -> str:
     who = caller.key.encode() if caller is not None else b""
     parts = (who, scope["method"].encode(), path, scope.get("query_string", b""), body)
     return sha256(b"\0".join(sha256(part).digest() for part in parts)).hexdigest()
-
-
-async def _give_again(kept: StoredAnswer, body: str, send: Send) -> None:
-    data = body.encode()
-    headers = [
-        (b"content-type", kept.media_type.encode("latin-1")),
-        (b"content-length", str(len(data)).encode()),
-        AGAIN,
-    ]
-    await send({"type": "http.response.start", "status": kept.status, "headers": headers})
-    await send({"type": "http.response.body", "body": data})

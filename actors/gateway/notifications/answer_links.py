@@ -3,7 +3,7 @@
 import secrets
 from pathlib import Path
 
-from actors.gateway.auth.private import read_private, write_private
+from actors.gateway.private_files import read_private, write_private
 from agiraph.notifications.notice import Notice
 from agiraph.notifications.signing import KEY_BYTES, answer_token, read_answer_token
 

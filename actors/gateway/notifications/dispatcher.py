@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from actors.gateway.events.event_reporter import GatewayEventReporter
+from actors.gateway.event_reporter import GatewayEventReporter
 from actors.gateway.notifications.answer_links import AnswerLinks
 from actors.gateway.notifications.channel import DeliveryFailed, Notification, deliver_by
 from actors.gateway.notifications.delivery_journal import DeliveryJournal

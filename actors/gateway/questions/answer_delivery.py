@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from actors.gateway.events.event_reporter import GatewayEventReporter
+from actors.gateway.event_reporter import GatewayEventReporter
 from actors.gateway.questions.outcomes import outcome_event, write_outcome
 from actors.gateway.questions.question_records import QuestionRecord
 from actors.gateway.questions.questions import QuestionStore

@@ -192,6 +192,10 @@ class QuestionStore:
         waiting = [case.question for case in self.live() if case.question.status == "open"]
         return [question for question in waiting if agent in (None, question.agent)]
 
+    def asking(self) -> set[str]:
+        """Return the addresses of all who have an open question."""
+        return {record.asker for record in self.live() if record.question.status == "open"}
+
     def asker_of(self, id: str) -> str:
         """Return the address of the one who asked a question first; ApiError 404."""
         return self._case(id).asker

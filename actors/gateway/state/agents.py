@@ -149,7 +149,9 @@ class AgentDirectory:
         return agent
 
 
-def agent_summary(agent: Agent, status: str, open_questions: int, last_event: int = 0) -> AgentView:
-    """Return an agent as listings show it; `status` is what its processes say it is."""
-    facts = dict(agent) | {"status": status, "open_questions": open_questions}
-    return AgentView.model_validate(facts | {"last_event": last_event})
+def agent_summary(agent: Agent, status: str, **counted: int) -> AgentView:
+    """Return an agent as listings show it; `status` is what its processes say it is.
+
+    `counted` are `open_questions`, `unread` and `last_event`, 0 where they are not given.
+    """
+    return AgentView.model_validate(dict(agent) | {"status": status} | counted)

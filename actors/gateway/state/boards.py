@@ -125,13 +125,17 @@ def node_detail(board: Board, node: WorkNode) -> NodeDetailView:
     return NodeDetailView.model_validate(facts | more)
 
 
-def worker_view(board: Board, agent: AgentId, worker: Worker, step: str) -> WorkerView:
-    """Return one worker; `step` is what it said it does right now."""
+def worker_view(
+    board: Board, agent: AgentId, worker: Worker, status: str, step: str, unread: int
+) -> WorkerView:
+    """Return one worker; `step` is what it last reported that it does."""
     shown = {
         "node": board.nodes[worker.node].name if worker.node else None,
         "node_id": worker.node,
         "address": worker_address(agent, worker.id),
+        "status": status,
         "step": step,
+        "unread": unread,
     }
     return WorkerView.model_validate({**dict(worker), **shown})
 

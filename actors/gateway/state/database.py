@@ -52,6 +52,8 @@ CREATE INDEX IF NOT EXISTS messages_with ON messages (agent, other, seq);
 CREATE INDEX IF NOT EXISTS texts_with ON messages (agent, other, seq)
     WHERE kind IN ('text', 'nudge');
 
+CREATE TABLE IF NOT EXISTS read_cursors (agent TEXT PRIMARY KEY, seq INTEGER NOT NULL);
+
 CREATE TABLE IF NOT EXISTS questions (
     number INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -77,7 +79,7 @@ CREATE TABLE IF NOT EXISTS sent_letters (cause TEXT PRIMARY KEY, "view" TEXT NOT
 
 
 class GatewayDatabase:
-    """The open database."""
+    """The open database; used by one thread at a time."""
 
     def __init__(self, path: Path) -> None:
         """Open or create it; Corrupt, TooNew, OSError."""

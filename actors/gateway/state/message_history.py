@@ -1,4 +1,4 @@
-"""Everything that was said to and by the person, over all agents."""
+"""MessageHistory: all messages to and from the person, over all agents, and what he has read."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,12 +13,13 @@ from agiraph.storage.journal import JsonObject
 
 EVERYONE = "*"
 JOURNAL: Final = "inbox.jsonl"
+READ_CURSORS: Final = "read_cursors"
 FIELDS: Final = ("id", "agent", "from", "to", "content", "ts", "kind", "question_id", "in_reply_to")
 COLUMNS: Final = ", ".join(["seq", *(f'"{field}"' for field in FIELDS)])
 READ_AT_ONCE: Final = 500
 SHOWN_TEXTS: Final = 3
 LOOKED_THROUGH: Final = 200
-"""Messages among which the latest texts are looked for, to name them to who named a wrong one."""
+"""Messages that are searched for the latest texts, which the error for a wrong id lists."""
 
 LAST: Final = 2**63 - 1
 
@@ -26,19 +27,21 @@ LAST: Final = 2**63 - 1
 class MessageHistory:
     """The messages in the order of arrival, numbered from 1 by their `seq`.
 
-    An id that stands in it is never written again, so a redelivered message has its effect once.
+    An id is never written twice, so a redelivered message takes effect once.
     """
 
     def __init__(self, database: GatewayDatabase) -> None:
-        """Read from `database`, once the journal of an older version is in it; Corrupt, OSError."""
+        """Read from `database`; an older version's journal is imported first. Corrupt, OSError."""
         self.database = database
         self.when_added: Callable[[], None] = lambda: None
         database.take_in(JOURNAL, _statements)
+        if not database.rows("SELECT 1 FROM imported WHERE name = ?", READ_CURSORS):
+            database.write(*_all_read())
         [(last,)] = database.rows("SELECT max(seq) FROM messages")
         self._count: int = last or 0
 
     def __contains__(self, id: str) -> bool:
-        """Whether a message with this id has been written down."""
+        """Whether there is a message with this id."""
         return bool(self.database.rows("SELECT 1 FROM messages WHERE id = ? LIMIT 1", id))
 
     def add(
@@ -54,7 +57,7 @@ class MessageHistory:
         question_id: str | None = None,
         in_reply_to: str | None = None,
     ) -> bool:
-        """Write a message down and wait until it is on disk; return False if it stood there."""
+        """Write a message to disk; return False if its id was there already."""
         if id in self:
             return False
         message = ConversationMessageView.model_validate(
@@ -105,6 +108,28 @@ class MessageHistory:
         texts = "agent = ? AND other = ? AND kind IN ('text', 'nudge') ORDER BY seq DESC LIMIT 1"
         last = self._read(texts, agent, key_of(name))
         return last[0] if last and last[0].sender != HUMAN_NAME else None
+
+    def read_to(self, agent: str) -> int:
+        """Return the number of the last message of an agent that the person has read, 0 if none."""
+        found = self.database.rows("SELECT seq FROM read_cursors WHERE agent = ?", agent)
+        return int(found[0][0]) if found else 0
+
+    def mark_read(self, agent: str, seq: int | None = None) -> None:
+        """Record that the person has read an agent's messages up to `seq`, by default all."""
+        seq = self._count if seq is None else min(seq, self._count)
+        self.database.write(("INSERT OR REPLACE INTO read_cursors VALUES (?, ?)", (agent, seq)))
+
+    def unread(self, agent: str) -> dict[str, int]:
+        """Return how many messages to the person nobody has read yet, by who sent them."""
+        return dict(
+            self.database.rows(
+                'SELECT "from", count(*) FROM messages'
+                ' WHERE agent = ? AND seq > ? AND "to" = ? GROUP BY "from" ORDER BY "from"',
+                agent,
+                self.read_to(agent),
+                HUMAN_NAME,
+            )
+        )
 
     def page(
         self,
@@ -168,6 +193,12 @@ def _statement(message: ConversationMessageView) -> Statement:
     marks = ", ".join("?" * (len(FIELDS) + 2))
     sql = f"INSERT INTO messages ({COLUMNS}, other) VALUES ({marks})"
     return sql, (message.seq, *(shown[field] for field in FIELDS), other)
+
+
+def _all_read() -> Iterator[Statement]:
+    """Yield what counts the messages of an older version as read: it did not know of reading."""
+    yield "INSERT INTO read_cursors SELECT agent, max(seq) FROM messages GROUP BY agent", ()
+    yield "INSERT INTO imported VALUES (?)", (READ_CURSORS,)
 
 
 def _statements(path: Path, records: list[JsonObject]) -> Iterator[Statement]:

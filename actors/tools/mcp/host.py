@@ -1,17 +1,15 @@
 """ToolHost: answers the calls of one server's tools, one task a call.
 
-A call is identified by its sender and the id of its message. Sent again while it runs, it goes on;
-sent again after its end, it is answered with the stored result. A call that may be repeated is
-cancelled when its sender dies: the sender's next incarnation sends it again. Any other call goes on
-without its sender, and its result is stored for whoever asks for it (`FetchResult`).
+A call that may be repeated is cancelled when its sender dies: the sender's next incarnation sends
+it again. Any other call goes on without its sender, and its result is stored (`FetchResult`).
 """
 
 import asyncio
 import os
 import secrets
-from dataclasses import dataclass, field
 
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
+from actors.runtime.calls_in_flight import CallInFlight, CallsInFlight
 from actors.runtime.idle_service import take_until_idle
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
@@ -32,14 +30,8 @@ from agiraph.messages import (
     ToolResult,
     ToolsListed,
 )
-from agiraph.messages.body import Body
 from transport.endpoint import Received
-from transport.errors import TransportError
 
-Key = tuple[str, bytes]
-"""A call: its sender, and the id of its message. Only the sender is answered, or can cancel it."""
-
-STORED_RESULTS = 64
 MARK_BYTES = 4
 PROGRESS_LIMIT = 200
 UNKNOWN = (
@@ -67,15 +59,6 @@ async def serve(runtime: Runtime) -> None:
         await connection.close()
 
 
-@dataclass(slots=True)
-class McpCallInFlight:
-    """One call: the messages that await its result, the newest last, and its task."""
-
-    requests: list[Received]
-    is_repeatable: bool
-    task: "asyncio.Task[None]" = field(init=False)
-
-
 class ToolHost:
     """The shell round one server."""
 
@@ -87,14 +70,13 @@ class ToolHost:
         self._settings = settings
         self._connection = connection
         self._config = runtime.config.mcp
-        self._in_flight: dict[Key, McpCallInFlight] = {}
-        self._results: dict[Key, ToolResult] = {}
         self._slots = asyncio.Semaphore(self._config.concurrent_calls)
         self._tasks = BackgroundTasks()
+        self._in_flight = CallsInFlight(runtime, self._tasks)
 
     async def serve(self) -> None:
         """Answer calls until there have been none for a while."""
-        self._runtime.endpoint.on_down = self._peer_down
+        self._runtime.endpoint.on_down = self._in_flight.peer_down
         await self._runtime.ready()
         changes = self._connection.follow_changes()
         try:
@@ -112,9 +94,9 @@ class ToolHost:
             case CallTool():
                 self._call(received, received.body)
             case CancelTool(call=call):
-                self._cancel(received, call)
+                self._in_flight.cancel(received.header.sender, call)
             case FetchResult(call=call):
-                self._fetch(received, call)
+                self._in_flight.fetch(received, call, NoSuchCall())
             case ListTools(afresh=afresh):
                 self._tasks.start(self._list(received, refresh=afresh))
             case other:
@@ -125,70 +107,30 @@ class ToolHost:
 
     async def _list(self, received: Received, *, refresh: bool) -> None:
         catalog = await self._connection.current_catalog(refresh=refresh)
-        await self._reply(received, ToolsListed(catalog=catalog))
+        await self._in_flight.reply(received, ToolsListed(catalog=catalog))
 
     def _call(self, received: Received, body: CallTool) -> None:
-        key = (received.header.sender, received.header.id)
-        running = self._in_flight.get(key)
-        if running is not None and not (running.task.done() or running.task.cancelling()):
-            running.requests = [received]
-            return
-        if (stored := self._results.get(key)) is not None:
-            self._tasks.start(self._reply(received, stored))
-            return
-        tool = self._connection.catalog.tool(body.tool)
-        call = McpCallInFlight([received], is_repeatable=tool is not None and tool.is_repeatable)
-        self._in_flight[key] = call
-        call.task = self._tasks.start(self._run(key, call, body))
-        call.task.add_done_callback(lambda task: self._forget(key, call))
+        id, tool = received.header.id, self._connection.catalog.tool(body.tool)
 
-    def _fetch(self, received: Received, id: bytes) -> None:
-        key = (received.header.sender, id)
-        running = self._in_flight.get(key)
-        if running is not None and not running.task.cancelling():
-            running.requests.append(received)
-            return
-        self._tasks.start(self._reply(received, self._results.get(key) or NoSuchCall()))
+        async def answer(call: CallInFlight) -> ToolResult:
+            self._set_repeatable(call, tool is not None and tool.is_repeatable)
+            return await self._result(id, call, body)
 
-    def _forget(self, key: Key, call: McpCallInFlight) -> None:
-        if self._in_flight.get(key) is call:
-            del self._in_flight[key]
+        self._in_flight.call(received, answer)
 
-    def _cancel(self, received: Received, id: bytes) -> None:
-        call = self._in_flight.get((received.header.sender, id))
-        if call is not None:
-            call.task.cancel()
-
-    def _peer_down(self, address: str, incarnation: int) -> None:
-        for call in self._in_flight.values():
-            header = call.requests[-1].header
-            if call.is_repeatable and (header.sender, header.incarnation) == (address, incarnation):
-                call.task.cancel()
-
-    async def _reply(self, request: Received, body: Body) -> None:
-        try:
-            await self._runtime.reply(request, body)
-        except TransportError as error:  # the sender asks again when it is back
-            self._runtime.log.warning("an answer could not be sent", reason=str(error))
+    def _set_repeatable(self, call: CallInFlight, is_repeatable: bool) -> None:
+        call.ends_with_sender = is_repeatable
+        call.is_stored = not is_repeatable
 
     # --- one call --------------------------------------------------------------------------------
 
-    async def _run(self, key: Key, call: McpCallInFlight, body: CallTool) -> None:
-        result = await self._result(key[1], call, body)
-        if not call.is_repeatable:
-            self._results[key] = result
-            if len(self._results) > STORED_RESULTS:
-                del self._results[next(iter(self._results))]
-        for request in call.requests:
-            await self._reply(request, result)
-
-    async def _result(self, id: bytes, call: McpCallInFlight, body: CallTool) -> ToolResult:
+    async def _result(self, id: bytes, call: CallInFlight, body: CallTool) -> ToolResult:
         seconds = self._settings.timeout_seconds or self._config.timeout_seconds
         try:
             async with self._slots:
                 await self._connection.session()  # its time is not the call's
                 tool = self._connection.tool(body.tool)
-                call.is_repeatable = tool.is_repeatable
+                self._set_repeatable(call, tool.is_repeatable)
                 async with asyncio.timeout(seconds):
                     text, is_error = await self._ask(id, call, tool, body)
         except TimeoutError:
@@ -204,13 +146,13 @@ class ToolHost:
         return ToolResult(content=self._connection.redacted(content), is_error=is_error)
 
     async def _ask(
-        self, id: bytes, call: McpCallInFlight, tool: ServedTool, body: CallTool
+        self, id: bytes, call: CallInFlight, tool: ServedTool, body: CallTool
     ) -> tuple[str, bool]:
         """Call the tool, again if its server dies and the tool may be called twice."""
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             text = self._connection.redacted(progress_text(progress, total, message))
-            self._runtime.post(call.requests[-1].header.sender, ToolProgress(call=id, text=text))
+            self._runtime.post(call.sender, ToolProgress(call=id, text=text))
 
         for is_last in (False, True):
             session = await self._connection.session()

@@ -1,5 +1,5 @@
-"""The process `tools/web`: searches and reads the web for all entities, started when asked.
+"""The process `tools/web`: searches and reads the web for all entities, started on demand.
 
-`web` takes calls from the bus, `aside` is the process beside it that reads what strangers wrote.
-It holds the keys of search services and no other, and parks when nobody has asked for a while.
+`web` receives calls from the bus, `reader_process` is the process beside it that parses what
+strangers wrote. It holds the keys of search services and no others, and parks when it is idle.
 """

@@ -24,7 +24,7 @@ def main(launch: ActorLaunch) -> int:
 
 
 async def serve(runtime: Runtime) -> None:
-    """Search and read until told to stop, or until there is nothing to do."""
+    """Search and read until it is stopped, or has nothing to do."""
     config, environ = runtime.config.web, dict(os.environ)
     proxy = proxy_of(environ)
     wall = await asyncio.to_thread(find_sandbox, runtime.config.sandbox)
@@ -43,7 +43,7 @@ async def serve(runtime: Runtime) -> None:
 
 
 def bounds_of(config: WebConfig) -> FetchLimits:
-    """Return what one fetch may take."""
+    """Return the limits of one fetch."""
     return FetchLimits(
         max_bytes=config.max_bytes,
         max_redirects=config.max_redirects,
@@ -53,6 +53,6 @@ def bounds_of(config: WebConfig) -> FetchLimits:
 
 
 def proxy_of(environ: Mapping[str, str]) -> str | None:
-    """Return the proxy that stands between us and the web, if there is one."""
+    """Return the HTTP proxy to use, if there is one."""
     names = (name for wanted in PROXIES for name in (wanted, wanted.lower()))
     return next((environ[name] for name in names if environ.get(name)), None)

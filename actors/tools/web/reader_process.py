@@ -1,8 +1,8 @@
-"""ReaderProcess: a process of one's own for what must not happen here, asked over its pipes.
+"""ReaderProcess: a separate process for parsing what strangers wrote, called over its pipes.
 
-It begins with the first question, ends with whoever asks, and is killed when it takes too long or
-when its asker loses interest; the next question begins another one. Where the sandbox works, that
-process runs behind it.
+It is started by the first request, exits with its parent, and is killed when it takes too long or
+when the request is cancelled; the next request starts another one. It runs in the sandbox, where
+that works.
 """
 
 import asyncio
@@ -34,22 +34,22 @@ def own_code() -> list[Path]:
 
 
 class ReaderProcess:
-    """One process running `agiraph.tools.web.reader`; questions wait for each other."""
+    """One process running `agiraph.tools.web.reader`; requests are serialised."""
 
     def __init__(
         self,
         environ: Mapping[str, str],
-        wall: Sandbox | None = None,
+        sandbox: Sandbox | None = None,
         home: Path | None = None,
         memory_mb: int = 0,
         *,
         has_network: bool = False,
     ) -> None:
-        """Begin without a process; it will see no key that stands in `environ`.
+        """The process gets no key from `environ`.
 
-        Behind a `wall` that stands it sees no file of anybody's, and nothing of this `home`.
+        In a `sandbox` it sees no private file, and nothing of this `home`.
         """
-        self._wall, self._home, self._has_network = wall, home, has_network
+        self._wall, self._home, self._has_network = sandbox, home, has_network
         self._environ = {
             name: value
             for name, value in environ.items()
@@ -61,7 +61,7 @@ class ReaderProcess:
 
     @property
     def pid(self) -> int | None:
-        """The process's id, None before the first question."""
+        """The process's id, None before the first request."""
         return self._process.pid if self._process is not None else None
 
     async def ask(self, request: JsonObject, within_seconds: float) -> JsonObject:
@@ -75,9 +75,9 @@ class ReaderProcess:
                 raise Refused(f"it takes longer than {within_seconds:g} s") from None
             except (EOFError, ConnectionError):
                 await self.close()
-                raise Refused("its reader broke down over it") from None
+                raise Refused("its reader crashed") from None
             except BaseException:
-                await self.close()  # nobody would take the answer to this
+                await self.close()  # nobody would read the answer
                 raise
         if not answer.pop("ok"):
             raise Refused(str(answer["reason"]))

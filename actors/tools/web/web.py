@@ -1,16 +1,15 @@
-"""WebActor: takes calls from the bus, runs one task a call, answers whoever asked last.
+"""WebActor: answers calls of the web tools, one task a call.
 
-A call is known by the id of its message: asked again while it runs, it goes on. A call whose asker
-is gone is dropped: its next incarnation asks again, and to look at the web twice does no harm.
+A call whose sender is gone is cancelled: to read the web twice does no harm.
 """
 
 import asyncio
 import secrets
-from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
+from actors.runtime.calls_in_flight import CallsInFlight
 from actors.runtime.idle_service import take_until_idle
 from actors.runtime.runtime import Runtime
 from agiraph.core.errors import InvalidInput, Refused, unknown
@@ -20,91 +19,45 @@ from agiraph.tools.web.render import shown_hits, shown_page
 from agiraph.tools.web.searching import WebSearch
 from agiraph.tools.web_tools import WebFetchParams, WebSearchParams
 from transport.endpoint import Received
-from transport.errors import TransportError
-
-Key = tuple[str, bytes]
-"""A call: who asks, and the id of its message. Nobody else is answered, or can cancel it."""
 
 WORD_BYTES = 4
 TOOLS = ("web_fetch", "web_search")
 
 
-@dataclass(slots=True)
-class WebCallInFlight:
-    """One call: its newest question and its task."""
-
-    asked: Received
-    task: "asyncio.Task[None]" = field(init=False)
-
-
 class WebActor:
-    """The shell round PageReader and WebSearch."""
+    """The shell around PageReader and WebSearch."""
 
     def __init__(self, runtime: Runtime, pages: PageReader, search: WebSearch) -> None:
-        """Serve over `runtime`."""
         self._runtime = runtime
         self._config = runtime.config.web
         self._pages = pages
         self._search = search
-        self._in_flight: dict[Key, WebCallInFlight] = {}
         self._slots = asyncio.Semaphore(self._config.concurrent_calls)
-        self._side = BackgroundTasks()
+        self._tasks = BackgroundTasks()
+        self._in_flight = CallsInFlight(runtime, self._tasks)
 
     async def serve(self) -> None:
-        """Take calls until there have been none for a while."""
-        self._runtime.endpoint.on_down = self._peer_down
+        """Receive calls until it is idle."""
+        self._runtime.endpoint.on_down = self._in_flight.peer_down
         await self._runtime.ready()
         try:
-            await first_to_end(self._receive(), self._side.until_broken())
+            await first_to_end(self._receive(), self._tasks.until_broken())
         finally:
-            await self._side.stop()
+            await self._tasks.stop()
 
     async def _receive(self) -> None:
         seconds = self._runtime.config.run.park_after_seconds
-        await take_until_idle(self._runtime, self._take, lambda: self._side.is_empty, seconds)
+        await take_until_idle(self._runtime, self._take, lambda: self._tasks.is_empty, seconds)
 
     def _take(self, received: Received) -> None:
         match received.body:
-            case CallTool():
-                self._call(received, received.body)
+            case CallTool() as body:
+                self._in_flight.call(received, lambda _: self._result(body))
             case CancelTool(call=call):
-                self._cancel(received, call)
+                self._in_flight.cancel(received.header.sender, call)
             case other:
                 self._runtime.log.warning("not for the web", type=type(other).__name__)
         self._runtime.done(received)
-
-    def _call(self, received: Received, body: CallTool) -> None:
-        key = (received.header.sender, received.header.id)
-        running = self._in_flight.get(key)
-        if running is not None and not (running.task.done() or running.task.cancelling()):
-            running.asked = received
-            return
-        call = WebCallInFlight(received)
-        self._in_flight[key] = call
-        call.task = self._side.start(self._run(call, body))
-        call.task.add_done_callback(lambda task: self._forget(key, call))
-
-    def _forget(self, key: Key, call: WebCallInFlight) -> None:
-        if self._in_flight.get(key) is call:
-            del self._in_flight[key]
-
-    def _cancel(self, received: Received, id: bytes) -> None:
-        call = self._in_flight.get((received.header.sender, id))
-        if call is not None:
-            call.task.cancel()
-
-    def _peer_down(self, address: str, incarnation: int) -> None:
-        for call in self._in_flight.values():
-            header = call.asked.header
-            if (header.sender, header.incarnation) == (address, incarnation):
-                call.task.cancel()
-
-    async def _run(self, call: WebCallInFlight, body: CallTool) -> None:
-        result = await self._result(body)
-        try:
-            await self._runtime.reply(call.asked, result)
-        except TransportError as error:  # the asker asks again when it is back
-            self._runtime.log.warning("an answer did not go out", reason=str(error))
 
     async def _result(self, body: CallTool) -> ToolResult:
         seconds = self._config.timeout_seconds

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from actors.entity.args import billing
 from actors.runtime.ask_again import ask_until_answered
-from actors.worker.external.context import ExternalAgentContext
-from actors.worker.node_limit import NodeLimitReached
+from actors.worker.context import NodeLimitReached, WorkerContext
 from actors.worker.reflection import known_before
 from agiraph.agent.node_limits import at_door
 from agiraph.core.errors import Refused
@@ -46,7 +45,7 @@ class AgentLauncher:
 
     def __init__(
         self,
-        worker: ExternalAgentContext,
+        worker: WorkerContext,
         assignment: Assignment,
         agent: ExternalAgent,
         exchange: ExchangeFolder,
@@ -107,7 +106,7 @@ class AgentLauncher:
                 replace_file(file, text)
             return self.sandbox.around(
                 argv_of(launch),
-                self._worker.reach.of(self._assignment.node),
+                self._worker.scope,
                 path=path,
                 writable=sandbox_writable(launch),
                 readable=sandbox_readable(launch.agent, path),

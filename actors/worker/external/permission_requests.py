@@ -4,9 +4,11 @@ any entity's action."""
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Callable
 
 from actors.entity.questions import approval_id, withdraw
-from actors.worker.external.context import ExternalAgentContext
+from actors.worker.context import WorkerContext
+from agiraph.agent.loop import PendingApproval
 from agiraph.agent.records import ExternalPermissionAsked, ExternalPermissionDecided
 from agiraph.agent.transcript import OpenCall
 from agiraph.core.errors import Refused
@@ -29,8 +31,14 @@ class PermissionRequests:
     A question to the human ends with the start that asked it.
     """
 
-    def __init__(self, worker: ExternalAgentContext, key: str) -> None:
+    def __init__(
+        self,
+        worker: WorkerContext,
+        approval_for: Callable[[OpenCall], PendingApproval | None],
+        key: str,
+    ) -> None:
         self._worker = worker
+        self._approval_for = approval_for
         self._key = key
         self._one_at_a_time = asyncio.Lock()
         self._requests = Counter[str]()
@@ -45,7 +53,7 @@ class PermissionRequests:
         key = f"leave.{self._key}.{worker.transcript.outside.began_at}.{requested.request}"
         call = ToolCall(id=key, name=requested.tool, arguments=requested.arguments)
         async with self._one_at_a_time:
-            question = worker.approval_gate(OpenCall(call, key))
+            question = self._approval_for(OpenCall(call, key))
             if question is None:
                 return ""
             now = worker.runtime.clock.now

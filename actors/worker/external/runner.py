@@ -9,15 +9,15 @@ import asyncio
 import os
 import shlex
 
-from actors.entity.messenger import Messenger
+from actors.entity.entity import Entity
+from actors.worker.context import NodeLimitReached, WorkerContext
 from actors.worker.evidence import outside_key
-from actors.worker.external.context import ExternalAgentContext
 from actors.worker.external.launcher import AgentLauncher
 from actors.worker.external.permission_requests import PermissionRequests
 from actors.worker.external.process import until_gone
 from actors.worker.external.session import AgentSession, AgentSessionResult
 from actors.worker.external.team_bridge import TeamBridge
-from actors.worker.node_limit import NodeLimitReached
+from actors.worker.limits import WorkerLimits
 from actors.worker.worker_tools import WorkerTools
 from agiraph.agent.external_agent import ExternalAgentState
 from agiraph.agent.node_limits import refused_at_door
@@ -54,18 +54,23 @@ class ExternalAgentRunner:
     """One node done by an external agent."""
 
     def __init__(
-        self, worker: ExternalAgentContext, messenger: Messenger, worker_tools: WorkerTools
+        self,
+        worker: WorkerContext,
+        entity: Entity,
+        worker_tools: WorkerTools,
+        limits: WorkerLimits,
     ) -> None:
-        assert worker.transcript.assignment is not None
         self._worker = worker
-        self._messenger = messenger
+        self._messenger = messenger = entity.messenger
+        self._budget_approval = entity.budget_approval
+        self._limits = limits
         self._tools = worker_tools
-        self._assignment: Assignment = worker.transcript.assignment
+        self._assignment: Assignment = worker.assignment
         self._home = worker.node_home(self._assignment.node)
         self._exchange = ExchangeFolder(self._home.scratch)
         key = f"{self._assignment.node.id}.{self._assignment.attempt}"
         self._bridge = TeamBridge(worker, messenger, worker_tools, self._exchange, key)
-        self._permissions = PermissionRequests(worker, key)
+        self._permissions = PermissionRequests(worker, entity.approval_for, key)
         self._agent = self._find_agent()
         worker.unpublished = (*NOT_PUBLISHED, *self._agent.preset.leaves)
         self._launcher = AgentLauncher(worker, self._assignment, self._agent, self._exchange)
@@ -122,7 +127,7 @@ class ExternalAgentRunner:
         else:
             if state.problem:
                 await asyncio.sleep(PAUSE_SECONDS * state.failures)
-            await self._worker.gate.passed()
+            await self._worker.pause_switch.until_resumed()
             await self._start()
 
     async def _start(self) -> None:
@@ -142,7 +147,13 @@ class ExternalAgentRunner:
         worker.conversation.append(started)
         worker.shortage = worker.low = None
         session = AgentSession(
-            worker, launch, driver_for(launch), self._exchange, self._bridge, self._permissions
+            worker,
+            self._limits,
+            launch,
+            driver_for(launch),
+            self._exchange,
+            self._bridge,
+            self._permissions,
         )
         try:
             ended = await session.run(command, environment, worker.files.home.warden)
@@ -164,7 +175,7 @@ class ExternalAgentRunner:
         shortage, is_over = self._worker.shortage, self._worker.transcript.bound is not None
         if shortage is None or is_over or not self._state.problem:
             return
-        if not await self._worker.budget_approval.has_raised(shortage):
+        if not await self._budget_approval.has_raised(shortage):
             raise ModelFailure("out_of_budget", shortage.told())
 
     # --- the end of a start ----------------------------------------------------------------------

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
-from actors.worker.external.context import ExternalAgentContext
+from actors.worker.context import WorkerContext
 from actors.worker.external.permission_requests import PermissionRequests, TooManyPermissionRequests
 from actors.worker.external.process import ExternalAgentProcess
 from actors.worker.external.team_bridge import TeamBridge
+from actors.worker.limits import WorkerLimits
 from agiraph.agent.activity import step_of
 from agiraph.agent.event_replay import answered
 from agiraph.agent.node_limits import used_at_door
@@ -70,7 +71,8 @@ class AgentSession:
 
     def __init__(
         self,
-        worker: ExternalAgentContext,
+        worker: WorkerContext,
+        limits: WorkerLimits,
         launch: AgentLaunch,
         driver: Driver,
         exchange: ExchangeFolder,
@@ -78,6 +80,7 @@ class AgentSession:
         permissions: PermissionRequests,
     ) -> None:
         self._worker = worker
+        self._limits = limits
         self._state = worker.transcript.outside
         self._launch = launch
         self._driver = driver
@@ -277,7 +280,7 @@ class AgentSession:
             if received:
                 self._deliver()
             has_news = await self._bridge.send_outbox()
-            if self._worker.limits.tell_of_deadline(TIME_NEAR):
+            if self._limits.warn_of_deadline(TIME_NEAR):
                 self._bridge.write_inbox()
                 has_news = True
             if has_news | self._warn_of_bound():
@@ -290,7 +293,7 @@ class AgentSession:
 
     def _follow_pause(self) -> bool:
         """Stop the agent and its descendants while the worker is paused; return whether it is."""
-        is_shut = self._worker.gate.is_shut
+        is_shut = self._worker.pause_switch.is_paused
         if is_shut:
             self._process.pause()  # each time: it may have started more meanwhile
             self._active_at = self._clock.monotonic()

@@ -8,11 +8,10 @@ so after a crash between the two it is sent again as the same message.
 from contextlib import suppress
 
 from actors.entity.messenger import Messenger
-from actors.worker.external.context import ExternalAgentContext
+from actors.worker.context import WorkerContext
 from actors.worker.worker_tools import WorkerTools
 from agiraph.agent.inbox import IncomingMessage
-from agiraph.agent.records import ExternalMessageSent, InputReceived
-from agiraph.agent.transcript import RUNTIME_NAME
+from agiraph.agent.records import ExternalMessageSent
 from agiraph.core.errors import Refused
 from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME, derived_id, short_derived_id
 from agiraph.external.agent_prompts import LOST
@@ -28,7 +27,7 @@ class TeamBridge:
 
     def __init__(
         self,
-        worker: ExternalAgentContext,
+        worker: WorkerContext,
         messenger: Messenger,
         worker_tools: WorkerTools,
         exchange: ExchangeFolder,
@@ -43,20 +42,14 @@ class TeamBridge:
 
     def receive(self, *, with_followups: bool = False) -> list[IncomingMessage]:
         """Record what has arrived, write it into `_inbox.md`, and return it."""
-        worker, received = self._worker, list[IncomingMessage]()
-        for incoming in worker.inbox.take(with_followups=with_followups):
-            if worker.transcript.has_seen(incoming.id):
-                incoming.done()
-                continue
-            worker.conversation.when_recorded(incoming.done)
-            received.append(incoming)
+        worker = self._worker
+        received = worker.inbox.take_into(worker.conversation, with_followups=with_followups)
         if received:
-            now = worker.runtime.clock.now()
-            worker.conversation.append(*(_record_of(incoming, now) for incoming in received))
+            now = worker.now()
+            worker.conversation.append(*(incoming.record(now) for incoming in received))
             self.write_inbox()
         for incoming in received:
-            facts = {"from": incoming.from_name, "id": incoming.id, **incoming.facts}
-            worker.report("message.received", facts, incoming.id)
+            worker.report(*incoming.event)
         return received
 
     def write_inbox(self) -> None:
@@ -95,10 +88,9 @@ class TeamBridge:
             refusal = str(error)
         self._record(outgoing.key, outgoing.to, asked, outgoing.text if asked else "")
         if refusal:
-            text = f"[Runtime]: Your message to {outgoing.to} was not sent: {refusal}"
-            now = self._worker.runtime.clock.now()
-            record = InputReceived(content=text, from_name=RUNTIME_NAME, ts=now)
-            self._worker.conversation.append(record)
+            self._worker.add_notice(
+                f"[Runtime]: Your message to {outgoing.to} was not sent: {refusal}"
+            )
             self.write_inbox()
         return not refusal
 
@@ -123,7 +115,7 @@ class TeamBridge:
             self._record(key, COORDINATOR_NAME)
 
     def _record(self, key: str, to: str, asked: str | None = None, question: str = "") -> None:
-        now = self._worker.runtime.clock.now()
+        now = self._worker.now()
         record = ExternalMessageSent(key=key, to=to, asked=asked, question=question, ts=now)
         self._worker.conversation.append(record)
 
@@ -135,13 +127,3 @@ class TeamBridge:
             self._since[name] = (stamp, now)
             return False
         return now - since >= SETTLED_SECONDS
-
-
-def _record_of(incoming: IncomingMessage, now: float) -> InputReceived:
-    return InputReceived(
-        content=incoming.shown,
-        from_name=incoming.from_name,
-        ts=now,
-        message=incoming.id,
-        answers=incoming.answers or None,
-    )

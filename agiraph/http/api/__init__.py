@@ -17,16 +17,29 @@ from agiraph.http.api.access import (
     WhoAmIView,
 )
 from agiraph.http.api.agents import (
+    ENTITY_ACTS,
     AgentView,
     ArchivedView,
     CreateAgentRequest,
     DeletedView,
+    EntityAct,
+    EntityView,
     RunRequest,
     RunView,
     StartRunRequest,
+    SteeredEntityView,
+    SteeredView,
 )
-from agiraph.http.api.approvals import ApprovalView
-from agiraph.http.api.base import ApiRequest, ApiView, JsonObject
+from agiraph.http.api.base import (
+    ApiError,
+    ApiRequest,
+    ApiView,
+    FieldProblemView,
+    GatewayAway,
+    JsonObject,
+    NotReachable,
+    ProblemView,
+)
 from agiraph.http.api.budgets import BudgetView, SetBudgetRequest
 from agiraph.http.api.channels import (
     ChannelTestView,
@@ -36,41 +49,45 @@ from agiraph.http.api.channels import (
     SetPresenceRequest,
 )
 from agiraph.http.api.conversation import (
+    AnswerRequest,
+    ApprovalView,
     ConversationMessageView,
     ConversationPageView,
+    DeadLetterView,
+    InboxView,
+    MarkReadRequest,
     MessageView,
     NudgeRequest,
+    QuestionView,
+    RespondRequest,
     SendTextRequest,
     SentView,
+    TranscriptEntryView,
+    TranscriptPageView,
 )
-from agiraph.http.api.dead_letters import DeadLetterView
-from agiraph.http.api.entities import (
-    ENTITY_ACTS,
-    EntityAct,
-    EntityView,
-    SteeredEntityView,
-    SteeredView,
+from agiraph.http.api.system import (
+    ConsoleTicketView,
+    CreateTriggerRequest,
+    HealthView,
+    ModelsView,
+    ServedToolView,
+    ToolServerView,
+    TriggerView,
+    UsageView,
 )
-from agiraph.http.api.errors import (
-    ApiError,
-    FieldProblemView,
-    GatewayAway,
-    NotReachable,
-    ProblemView,
-)
-from agiraph.http.api.events import EventPageView
-from agiraph.http.api.files import FileContentView, FileEntryView, FolderView, RawFileView
-from agiraph.http.api.memory import MemoryEntryView, MemoryHitView, SearchMemoryRequest
-from agiraph.http.api.questions import AnswerRequest, QuestionView, RespondRequest
-from agiraph.http.api.servers import ServedToolView, ToolServerView
-from agiraph.http.api.system import ConsoleTicketView, HealthView, ModelsView, UsageView
-from agiraph.http.api.transcript import TranscriptEntryView, TranscriptPageView
-from agiraph.http.api.triggers import CreateTriggerRequest, TriggerView
 from agiraph.http.api.work import (
     BoardView,
+    EventPageView,
+    FileContentView,
+    FileEntryView,
+    FolderView,
+    MemoryEntryView,
+    MemoryHitView,
     NodeDetailView,
     NodeView,
+    RawFileView,
     RefView,
+    SearchMemoryRequest,
     StageView,
     WorkerView,
 )
@@ -107,8 +124,10 @@ __all__ = [
     "FolderView",
     "GatewayAway",
     "HealthView",
+    "InboxView",
     "JsonObject",
     "LoginView",
+    "MarkReadRequest",
     "MemoryEntryView",
     "MemoryHitView",
     "MessageView",

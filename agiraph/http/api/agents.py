@@ -1,4 +1,6 @@
-"""Agents and their runs, as the HTTP API takes and shows them."""
+"""Agents, their runs and their processes, as the HTTP API takes and shows them."""
+
+from typing import Literal
 
 from pydantic import Field, field_validator
 
@@ -6,6 +8,9 @@ from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Mode
 from agiraph.core.money import RunTerms, WhenSpent
 from agiraph.http.api.base import ApiRequest, ApiView
+
+EntityAct = Literal["stop", "kill", "restart", "pause", "resume"]
+ENTITY_ACTS: tuple[EntityAct, ...] = ("stop", "kill", "restart", "pause", "resume")
 
 
 class RunRequest(ApiRequest):
@@ -64,6 +69,9 @@ class CreateAgentRequest(RunRequest):
 class AgentView(ApiView):
     """An agent as listings show it; `result` is the final answer once the run has ended.
 
+    `status` is `waiting_for_human` while the whole team only waits for answers. `unread` counts its
+    messages that the person has not read.
+
     `last_event` is the cursor of the last event of its log where one agent is asked for, and in the
     answer to a request that begins a run (the last one before it); elsewhere 0.
     """
@@ -85,6 +93,7 @@ class AgentView(ApiView):
     nodes_ended: int = 0
     worker_count: int = 0
     open_questions: int = 0
+    unread: int = 0
     cycle: int = 0
     next_cycle_at: float | None = None
     created_at: float
@@ -119,3 +128,43 @@ class ArchivedView(ApiView):
 
     id: AgentId
     path: str
+
+
+class EntityView(ApiView):
+    """A row of `ps`. `cpu` is a percentage of one core; `mailbox` counts waiting messages.
+
+    `step` is what the entity itself says it does (`bash: make test`), `doing` the same told to
+    people, with what its state adds (`waits for the model`), `doing_since` when that began.
+    """
+
+    address: str
+    kind: str
+    name: str
+    state: str
+    pid: int | None = None
+    incarnation: int = 0
+    host: str = ""
+    cpu: float = 0.0
+    memory_bytes: int = 0
+    mailbox: int = 0
+    tokens: int = 0
+    cost_usd: float | None = None
+    step: str = ""
+    restarts: int = 0
+    cause: str | None = None
+    doing: str = ""
+    doing_since: float | None = None
+
+
+class SteeredEntityView(ApiView):
+    """One entity that was acted on, and the state that it is in now."""
+
+    address: str
+    state: str
+
+
+class SteeredView(ApiView):
+    """POST /agents/{a}/pause|resume|stop and /entities/{address}/{act}: every entity concerned."""
+
+    act: EntityAct
+    entities: tuple[SteeredEntityView, ...]

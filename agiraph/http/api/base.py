@@ -1,10 +1,21 @@
-"""What all requests and answers of the HTTP API have in common."""
+"""What all requests, answers and refusals of the HTTP API have in common.
+
+Every refusal comes as RFC 9457 problem details, `application/problem+json`; `ProblemView` is its
+shape.
+"""
 
 from typing import Any
 
 from pydantic import ConfigDict
 
+from agiraph.core.errors import AgiraphError, Unavailable
 from agiraph.core.record import Record
+
+BLANK = "about:blank"
+"""The type of a problem that says no more than its status does."""
+
+KEY_REUSED = "urn:agiraph:problem:key-reused"
+"""An Idempotency-Key came again with another request."""
 
 JsonObject = dict[str, Any]
 
@@ -19,3 +30,42 @@ class ApiView(Record):
     """Base of all answers; fields may be filled by their Python name or their JSON name."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+class NotReachable(Unavailable):
+    """No gateway answers there: no supervisor runs on that home, or it is just restarting."""
+
+
+class GatewayAway(NotReachable):
+    """A supervisor holds the home, but its gateway does not answer: it starts, ended, or hangs."""
+
+
+class ApiError(AgiraphError):
+    """The gateway refused: `status` is the HTTP status, `detail` (also the text) says why.
+
+    `type` is a URI that a program can tell problems of one status apart by.
+    """
+
+    def __init__(self, status: int, detail: str, type: str = BLANK) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.type = type
+
+
+class FieldProblemView(ApiView):
+    """What is wrong with one field of a request; `field` is its place, parts joined by dots."""
+
+    field: str
+    detail: str
+
+
+class ProblemView(ApiView):
+    """Why a request was refused (RFC 9457). `errors` is there where fields of it were wrong."""
+
+    type: str = BLANK
+    title: str
+    status: int
+    detail: str
+    instance: str = ""
+    errors: tuple[FieldProblemView, ...] = ()

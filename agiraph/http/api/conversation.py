@@ -1,20 +1,24 @@
-"""Talking with an agent's entities: what is sent, and the thread that comes of it."""
+"""Talking with an agent's entities: texts, transcripts, questions, approvals, dead letters."""
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
-from agiraph.core.models import DeliveryMode
+from agiraph.core.ids import AgentId, QuestionId
+from agiraph.core.models import DeliveryMode, ProposedAction, QuestionKind, QuestionStatus, Urgency
+from agiraph.core.turns import ToolCall, Usage
 from agiraph.http.api.base import ApiRequest, ApiView
 
 
 class SendTextRequest(ApiRequest):
     """POST /agents/{a}/send. `to` is a worker's name or id, `coordinator` (default) or `*`.
 
+    `content` is another name for `message`.
+
     `in_reply_to` is the id (or its beginning) of the message in the thread that this one answers;
     it then goes to who wrote that. Without it, what is written to somebody answers the last they
     wrote, if that is not answered yet.
     """
 
-    message: str = Field(min_length=1)
+    message: str = Field(min_length=1, validation_alias=AliasChoices("message", "content"))
     to: str | None = None
     mode: DeliveryMode = "steer"
     in_reply_to: str | None = Field(default=None, min_length=4, max_length=64)
@@ -65,6 +69,25 @@ class ConversationPageView(ApiView):
     previous: int | None = None
 
 
+class MarkReadRequest(ApiRequest):
+    """POST /agents/{a}/read: the person has read the conversation up to `seq`, by default all."""
+
+    seq: int | None = Field(default=None, ge=0, le=2**53)
+
+
+class InboxView(ApiView):
+    """An agent's messages to the person: `read_to` is the `seq` of the last one that was read.
+
+    `unread` counts those after it, `by_entity` the same by the name of who sent them.
+    """
+
+    agent: AgentId
+    agent_name: str
+    read_to: int
+    unread: int
+    by_entity: dict[str, int] = Field(default_factory=dict)
+
+
 class MessageView(ApiView):
     """One text between two entities, as the run's message log keeps it (names, not addresses)."""
 
@@ -75,3 +98,112 @@ class MessageView(ApiView):
     content: str
     ts: float
     in_reply_to: str | None = None
+
+
+class TranscriptEntryView(ApiView):
+    """One record of an entity's conversation; `kind` tells which fields mean something.
+
+    heard: text from `sender`. said: the model's text and `tool_calls`. tool.started, tool.finished:
+    the call `call_id` of the tool `name`, its result in `content`. Other kinds are the runtime's.
+    """
+
+    seq: int
+    kind: str
+    ts: float = 0.0
+    role: str = ""
+    sender: str = Field(default="", alias="from")
+    content: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    name: str = ""
+    is_error: bool = False
+    interrupted: bool = False
+    model: str = ""
+    usage: Usage | None = None
+
+
+class TranscriptPageView(ApiView):
+    """A stretch of a conversation, oldest first; cursors as those of `ConversationPageView`."""
+
+    entries: tuple[TranscriptEntryView, ...]
+    next: int
+    previous: int | None = None
+
+
+class RespondRequest(ApiRequest):
+    """POST /agents/{a}/respond. Without `question_id`: the only open question of that agent.
+
+    `by` is who answers (default: human), `via` the channel (default: api).
+    """
+
+    response: str = Field(min_length=1)
+    question_id: QuestionId | None = None
+    by: str | None = Field(default=None, min_length=1, max_length=80)
+    via: str | None = Field(default=None, min_length=1, max_length=40)
+
+
+class AnswerRequest(ApiRequest):
+    """POST /questions/{id}/respond. `response` is another name for `answer`.
+
+    `by` is who answers (default: human), `via` the channel (default: api).
+    """
+
+    answer: str = Field(min_length=1, validation_alias=AliasChoices("answer", "response"))
+    by: str | None = Field(default=None, min_length=1, max_length=80)
+    via: str | None = Field(default=None, min_length=1, max_length=40)
+
+
+class QuestionView(ApiView):
+    """A question to the human and what became of it. `sender` is the asker's name.
+
+    `options` are short ready answers; an approval's are allow once, allow always and deny.
+    """
+
+    id: QuestionId
+    agent: AgentId
+    agent_name: str = ""
+    sender: str = Field(alias="from")
+    question: str
+    channel: str = "cli"
+    asked_at: float
+    options: tuple[str, ...] = ()
+    deadline_at: float | None = None
+    default: str | None = None
+    urgency: Urgency = "normal"
+    kind: QuestionKind = "question"
+    about: ProposedAction | None = None
+    status: QuestionStatus = "open"
+    answer: str | None = None
+    answered_by: str | None = None
+    answered_at: float | None = None
+    answered_via: str | None = None
+
+
+class ApprovalView(ApiView):
+    """One standing approval: calls of `tool` by this agent about what `pattern` (a glob) matches.
+
+    `id` is the question's that was answered so; `rule` the one of approvals.yaml that asked.
+    """
+
+    id: QuestionId
+    agent: AgentId
+    agent_name: str = ""
+    tool: str
+    pattern: str
+    rule: str = ""
+    by: str = ""
+    via: str = ""
+    at: float
+
+
+class DeadLetterView(ApiView):
+    """A message that ended its receiver again and again and was set aside."""
+
+    id: str
+    agent: str
+    to: str
+    sender: str = Field(alias="from")
+    type: str
+    cause: str
+    at: float
+    size: int

@@ -1,10 +1,14 @@
-"""The gateway itself: models, money, consoles, health."""
+"""The home: models, money, consoles, health, servers of tools; triggers."""
 
 from typing import Literal
 
+from pydantic import Field
+
+from agiraph.core.ids import AgentId
 from agiraph.core.money import BudgetState
 from agiraph.core.turns import Usage, UsageBy, UsageRow
-from agiraph.http.api.base import ApiView, JsonObject
+from agiraph.http.api.base import ApiRequest, ApiView, JsonObject
+from agiraph.triggers.records import MissedPolicy, TriggerStatus, TriggerType
 
 
 class ModelsView(ApiView):
@@ -46,3 +50,67 @@ class HealthView(ApiView):
     pid: int
     agents: int
     open_questions: int
+
+
+class ServedToolView(ApiView):
+    """One tool. `name` is how models call it; `is_repeatable`: a call may be made twice."""
+
+    name: str
+    description: str = ""
+    is_repeatable: bool = False
+
+
+class ToolServerView(ApiView):
+    """GET /servers: one server of `mcp.servers`.
+
+    `state` is `unusable` if it could not be used when it was last asked, `unknown` if nobody has
+    asked it, else that of its host's process (`ready`, `parked` ...).
+    `grant` names who has its tools unasked, `lend` says whether coordinators may give them away.
+    `problem` is why it cannot be used; `found_at` None: nobody has asked it yet.
+    """
+
+    name: str
+    address: str
+    state: str
+    reached_by: str
+    grant: tuple[str, ...] = ()
+    lend: bool = True
+    tools: tuple[ServedToolView, ...] = ()
+    title: str = ""
+    problem: str = ""
+    found_at: float | None = None
+
+
+class CreateTriggerRequest(ApiRequest):
+    """POST /agents/{a}/triggers. `action` is a text that the agent is told, or an object of `type`
+    and `payload`; `config` is the type's own, as docs/triggers.md has them.
+    """
+
+    type: TriggerType
+    config: JsonObject = Field(default_factory=dict)
+    action: str | JsonObject
+    name: str = ""
+
+
+class TriggerView(ApiView):
+    """A trigger: what it waits for (`type`, `config`), what it does (`action`), how it stands.
+
+    `skipped` counts what did not fire: quiet heartbeats, missed times, events over the rate.
+    """
+
+    id: str
+    agent: AgentId
+    name: str
+    type: TriggerType
+    config: JsonObject
+    action: JsonObject
+    status: TriggerStatus
+    reason: str = ""
+    missed: MissedPolicy = "once"
+    next_due: float | None = None
+    last_due: float | None = None
+    last_fired_at: float | None = None
+    fired: int = 0
+    skipped: int = 0
+    created_at: float
+    created_by: str = ""

@@ -1,11 +1,14 @@
-"""The work of a run: its nodes, its stages and its workers."""
+"""The work of a run: nodes, stages and workers; its files, its memory, its events."""
+
+from typing import Literal
 
 from pydantic import Field
 
 from agiraph.core.evidence import Evidence
 from agiraph.core.ids import NodeId, RunId, WorkerId
+from agiraph.core.models import Event
 from agiraph.core.specs import NodeTerms
-from agiraph.http.api.base import ApiView
+from agiraph.http.api.base import ApiRequest, ApiView
 
 
 class NodeView(NodeTerms, ApiView):
@@ -77,7 +80,11 @@ class BoardView(ApiView):
 
 
 class WorkerView(ApiView):
-    """A worker. `node` is the name of the node it holds; `step` what it does right now."""
+    """A worker. `node` is the name of the node it holds; `step` what it does right now.
+
+    `status`: idle, busy, paused, waiting_for_human or stopped. `unread` counts its messages that
+    the person has not read.
+    """
 
     id: WorkerId
     name: str
@@ -89,3 +96,76 @@ class WorkerView(ApiView):
     node_id: NodeId | None = None
     address: str
     step: str = ""
+    unread: int = 0
+
+
+class FileEntryView(ApiView):
+    """One row of a folder; `path` is under the run's folder. Links are shown, never followed."""
+
+    path: str
+    name: str
+    kind: Literal["file", "folder", "link", "other"]
+    size: int = 0
+    modified_at: float = 0.0
+
+
+class FolderView(ApiView):
+    """GET workspace on a folder: its entries, folders first, by name."""
+
+    path: str
+    entries: tuple[FileEntryView, ...]
+    is_truncated: bool = False
+
+
+class FileContentView(ApiView):
+    """GET workspace on a file: the bytes from `offset`, as text, or base64 if they are no UTF-8.
+
+    `is_truncated` says that the file goes on; read on at `offset + returned`.
+    """
+
+    path: str
+    content: str
+    encoding: Literal["utf-8", "base64"] = "utf-8"
+    size: int
+    offset: int = 0
+    returned: int
+    is_truncated: bool = False
+
+
+class RawFileView(ApiView):
+    """Bytes of a file or a stretch of it; `size` is the whole file's, `etag` names its state."""
+
+    content: bytes
+    media_type: str
+    etag: str
+    size: int
+
+
+class SearchMemoryRequest(ApiRequest):
+    """POST /agents/{a}/memory/search: words that the notes may hold."""
+
+    query: str = Field(min_length=1, max_length=2000)
+
+
+class MemoryEntryView(ApiView):
+    """A file of an agent's memory; `path` as the agent names it: `MEMORY.md`, `knowledge/x.md`."""
+
+    path: str
+    size: int
+    modified_at: float
+
+
+class MemoryHitView(ApiView):
+    """A section of a memory that fits a query; a higher `score` fits better."""
+
+    path: str
+    heading: str
+    score: float
+    text: str
+
+
+class EventPageView(ApiView):
+    """A stretch of the event log, oldest first; `next` is the `seq` to pass as `after`."""
+
+    events: tuple[Event, ...]
+    next: int

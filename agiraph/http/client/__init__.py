@@ -12,7 +12,7 @@ refuses. `AsyncClient` has the same methods as coroutines.
 
 from typing import TYPE_CHECKING, Any
 
-from agiraph.http.api.errors import ApiError, NotReachable
+from agiraph.http.api.base import ApiError, NotReachable
 from agiraph.http.client.conversation import LATEST
 from agiraph.http.client.discovery import read_door
 

@@ -19,8 +19,7 @@ from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
-from agiraph.http.api.base import ApiRequest
-from agiraph.http.api.errors import ApiError
+from agiraph.http.api.base import ApiError, ApiRequest
 
 if TYPE_CHECKING:
     import httpx

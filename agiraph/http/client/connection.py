@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import httpx
 
-from agiraph.http.api.errors import BLANK, ApiError, NotReachable
+from agiraph.http.api.base import BLANK, ApiError, NotReachable
 from agiraph.http.client.agents import AgentCalls
 from agiraph.http.client.call import Answer, ApiCall
 from agiraph.http.client.conversation import ConversationCalls

@@ -70,6 +70,17 @@ class ConversationCalls:
         )
 
     @ApiMethod
+    def inbox(self) -> ApiCall[list[api.InboxView]]:
+        """Return how many messages the person has not read, agent by agent, oldest agent first."""
+        return get("/inbox", list[api.InboxView])
+
+    @ApiMethod
+    def mark_read(self, agent: str, seq: int | None = None) -> ApiCall[api.InboxView]:
+        """Record that the person has read an agent's conversation up to `seq`, by default all."""
+        path = agent_path(agent, "read")
+        return post(path, api.InboxView, api.MarkReadRequest(seq=seq))
+
+    @ApiMethod
     def transcript(
         self,
         agent: str,

@@ -17,7 +17,7 @@ from agiraph.llm.request_body_cache import as_json
 from agiraph.llm.wire.format import WireFormat
 
 if TYPE_CHECKING:
-    from httpx import Response
+    from httpx2 import Response
 
 PASSED_BACK = ("content-type", "request-id", "x-request-id", "retry-after")
 UNREADABLE = (LookupError, TypeError, AttributeError)

@@ -1,4 +1,4 @@
-"""ServiceProvider: a model service that is called over HTTP, in whichever wire format it speaks."""
+"""ServiceProvider: a model service that is called in its wire format, whatever the transport."""
 
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agiraph.core.turns import ModelRequest, ModelResponse
+from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
 from agiraph.llm.base import OnAnswer, OnText, unmetered
 from agiraph.llm.failures import ServiceError, explained
 from agiraph.llm.network import CONNECT_SECONDS, mounts_for
@@ -16,25 +16,25 @@ from agiraph.llm.wire.format import AnswerReader, WireFormat
 from agiraph.llm.wire.sse import SseEvent, SseSplitter
 
 if TYPE_CHECKING:
-    from httpx import AsyncClient, Response
+    from httpx2 import AsyncClient, Response
 
 ERROR_BYTES = 1 << 16
 EVENT_STREAM = "text/event-stream"
 
 
 def http_client(url: str, timeout_seconds: float) -> "AsyncClient":
-    """Return a client for the service at `url`; imports httpx (0.1 s) the first time."""
-    import httpx
+    """Return a client for the service at `url`; imports httpx2 the first time."""
+    import httpx2
 
-    return httpx.AsyncClient(
-        timeout=httpx.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
         mounts=mounts_for(url),
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
         follow_redirects=True,
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HttpService:
     """One service: its wire format, where it is, and the key that its requests carry."""
 
@@ -58,15 +58,21 @@ class HttpService:
                 raise await _refused(response)
             yield response
 
+    @asynccontextmanager
+    async def stream(self, path: str, body: bytes) -> AsyncIterator[AsyncIterator[JsonObject]]:
+        """Post a request; yield the events of its answer. Raises ServiceError."""
+        async with self.post(path, body) as response:
+            yield (event.data async for event in events_of(response) if event.data is not None)
+
     async def ask(
         self, model: str, body: bytes, on_text: OnText, on_answer: OnAnswer
     ) -> AnswerReader:
         """Post a request for a streamed answer; return what was read of it to its end."""
         reader = self.wire.reader()
-        async with self.post(self.wire.path(model, is_streamed=True), body) as response:
+        async with self.stream(self.wire.path(model, is_streamed=True), body) as events:
             on_answer(reader.so_far)
-            async for event in events_of(response):
-                if event.data is not None and (text := reader.feed(event.data)):
+            async for event in events:
+                if text := reader.feed(event):
                     on_text(text)
         return reader
 

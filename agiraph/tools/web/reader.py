@@ -1,10 +1,10 @@
-"""The reader's process: takes apart what strangers wrote, and asks DuckDuckGo by `ddgs`.
+"""The reader's process: parses what strangers wrote, and queries DuckDuckGo by `ddgs`.
 
     stdin, stdout: 4-byte big-endian length | msgpack map
 
 A request is `{"do": NAME, ...}`, an answer `{"ok": true, ...}` or `{"ok": false, "reason": ...}`.
-It holds no key, and whoever asks may kill it at any time: a page that crashes or confuses a parser
-takes nothing else with it. It ends with its stdin.
+It holds no key, and its parent may kill it at any time: a page that crashes or confuses a parser
+affects nothing else. It exits when its stdin ends.
 """
 
 import os
@@ -26,7 +26,7 @@ def main(memory_mb: int) -> None:
         limit = memory_mb * 1024 * 1024
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints must not get between the answers
+    os.dup2(2, 1)  # a library's output must not get between the answers
     questions = sys.stdin.buffer
     while (request := _read(questions)) is not None:
         data = msgpack.packb(answer(request))

@@ -1,8 +1,8 @@
 """Reading: what a page says, as markdown, without its menus and scripts.
 
-Runs only in the reader process: what strangers wrote is taken apart here, and the libraries that do
-it are large. `trafilatura` finds a page's main text best; where it is not installed, or finds none,
-the whole of the page's article, main part or body is taken, with `markdownify`.
+Runs only in the reader process: what strangers wrote is parsed here, with large libraries.
+`trafilatura` finds a page's main text best; where it is not installed, or finds none, the whole of
+the page's article, main part or body is taken, with `markdownify`.
 """
 
 import importlib.util
@@ -63,7 +63,7 @@ def _main_text(html: str, url: str) -> str:
 
 
 def _whole_text(soup: BeautifulSoup, url: str) -> str:
-    """Return all that a page says, in its own order, but for what is no text."""
+    """Return all text of a page, in its order."""
     import markdownify
 
     for tag in soup.find_all(NOISE):

@@ -1,9 +1,9 @@
-"""Git: one git command as a process, with a deadline, no questions asked, and nobody's settings.
+"""Git: one git command as a process, with a deadline, without prompts, and without settings.
 
 A repository can make git run programs: hooks, fsmonitor, filters, merge drivers, helpers of all
-kinds, named in its configuration, in the user's or in the system's. Here the two latter are not
-read, and what a repository's own may name is overridden. In the run's repositories, where nothing
-is configured but by us, filters and drivers named in `.gitattributes` therefore do nothing.
+kinds, named in its configuration, the user's or the system's. The latter two are not read here, and
+what a repository's own may name is overridden. In the run's repositories, which only we configure,
+filters and drivers named in `.gitattributes` therefore do nothing.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ FOLDER = "repo"
 """The worktree's name in a node's scratch/."""
 
 PATCH = "changes.patch"
-"""What a node has changed, for whoever reads its published/."""
+"""What a node has changed, for the readers of its published/."""
 
 LOCK_MILLISECONDS = 5000
 SAID = 600
@@ -65,7 +65,7 @@ ALONE = {
 
 
 class GitFailed(Unavailable):
-    """A git command ended otherwise than it may, or took too long; the text has its last words."""
+    """A git command failed or took too long; the text ends with its output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class GitResult:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """Git on one repository: `at` are the options that name it, `env` what else is set."""
+    """Git on one repository: `at` are the options that name it, `env` further variables."""
 
     at: tuple[str, ...]
     seconds: float
@@ -117,12 +117,12 @@ class Git:
             out, err = await self._end(process, words, fed)
         code = process.returncode or 0
         if code not in may_end:
-            said = err.decode("utf-8", "replace").strip()[-SAID:] or "it said nothing"
+            said = err.decode("utf-8", "replace").strip()[-SAID:] or "no output"
             raise GitFailed(f"git {words[0]} ended with {code}: {said}")
         return GitResult(code, out)
 
     async def text(self, *words: str, stdin: bytes = b"") -> str:
-        """Run a command that must end well; return what it wrote."""
+        """Run a command that must succeed; return its output."""
         return (await self.run(*words, stdin=stdin)).text
 
     async def _start(
@@ -146,7 +146,7 @@ class Git:
     async def _end(
         self, process: asyncio.subprocess.Process, words: tuple[str, ...], given: bytes | None
     ) -> tuple[bytes, bytes]:
-        """Wait for the command, within its time; in whatever way this ends, it does too."""
+        """Wait for the command, within its time limit; it is dead when this returns or raises."""
         try:
             async with asyncio.timeout(self.seconds):
                 out, err = await process.communicate(given)
@@ -161,10 +161,10 @@ class Git:
 
 
 def remove_stale_lock(lock: Path) -> bool:
-    """Remove what a git that was killed has left; return whether there was such a lock.
+    """Remove the lock file of a git that was killed; return whether there was one.
 
-    Only for references that nobody else writes. One that is not old may be held by a git that has
-    outlived its process by a breath.
+    Only for references that nobody else writes. A recent one may belong to a git that has just
+    outlived its process.
     """
     lock = lock.parent.resolve() / lock.name  # a person's repository may be reached over links
     status = status_of(lock)
@@ -175,9 +175,9 @@ def remove_stale_lock(lock: Path) -> bool:
 
 
 def result_branch(run: RunId) -> str:
-    """Return the branch on which all that was merged stands.
+    """Return the branch with everything that was merged.
 
-    It is not `agiraph/{run}` itself: git keeps a branch as a file, and could then have none below.
+    It is not `agiraph/{run}` itself: git stores a branch as a file, and could then have none below.
     """
     return f"agiraph/{run}/result"
 

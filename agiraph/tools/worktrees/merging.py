@@ -1,8 +1,8 @@
-"""Merging, decided purely: how a node's commit comes onto the result, and what git has said of it.
+"""Merging, decided purely: how a node's commit gets onto the result, and what git reported.
 
-the commit stands in the result's history      nothing is to be done (it was merged before)
-the result stands in the commit's history      the result moves forward to it
-else                                           a commit with both as parents, if git can merge
+the commit is in the result's history      nothing is to be done (it was merged before)
+the result is in the commit's history      the result moves forward to it
+else                                       a commit with both as parents, if git can merge
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ FILES_NAMED = 20
 
 
 class MergeStep(Enum):
-    """What is to be done so that a commit is merged."""
+    """How a commit is to be merged."""
 
     NOTHING = "nothing"
     FORWARD = "forward"
@@ -30,9 +30,9 @@ def way_to(result: str, commit: str, bases: tuple[str, ...]) -> MergeStep:
 
 @dataclass(frozen=True, slots=True)
 class TrialMerge:
-    """What `git merge-tree --write-tree -z --name-only --no-messages` has said.
+    """The output of `git merge-tree --write-tree -z --name-only --no-messages`.
 
-    `tree` is the merged tree; in the files in `conflicts` both sides stand between markers.
+    `tree` is the merged tree; the files in `conflicts` hold both sides between markers.
     """
 
     tree: str
@@ -40,7 +40,7 @@ class TrialMerge:
 
 
 def read_trial(out: bytes) -> TrialMerge:
-    """Return what the command wrote; ValueError if that is nothing."""
+    """Parse the output; ValueError if it is empty."""
     fields = [part.decode("utf-8", "surrogateescape") for part in out.split(b"\0")]
     if not fields[0].strip():
         raise ValueError("git merge-tree wrote no tree")
@@ -48,19 +48,18 @@ def read_trial(out: bytes) -> TrialMerge:
 
 
 class MergeConflict(Refused):
-    """A node's changes and what others have merged meanwhile do not go together; nothing is merged.
+    """A node's changes conflict with what others have merged; nothing is merged.
 
     `files` are those that both have changed.
     """
 
     def __init__(self, branch: str, files: tuple[str, ...]) -> None:
-        """Name the branch and the files."""
         super().__init__(conflict_text(branch, files))
         self.files = files
 
 
 def conflict_text(branch: str, files: tuple[str, ...]) -> str:
-    """Return what is told of a conflict."""
+    """Return the message of a conflict."""
     more = f" and {len(files) - FILES_NAMED} more" if len(files) > FILES_NAMED else ""
     named = ", ".join(files[:FILES_NAMED]) + more
     return f"branch '{branch}' conflicts with what was merged before it, in: {named}"

@@ -1,7 +1,7 @@
 """RunRepository: the bare repository of one run, where its nodes' branches come together.
 
-Made and merged in by the coordinator alone. It is built beside its place and renamed into it, so it
-is there whole or not at all. A reference is only ever moved from the value it was seen at.
+Only the coordinator creates it and merges in it. It is built beside its place and renamed into it,
+so it exists as a whole or not at all. A reference is only moved from the value that was read.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ ABOUT = "agiraph.json"
 
 @dataclass(frozen=True, slots=True)
 class RepositoryOrigin:
-    """Where a run's repository comes from: the commit `base`, of what was checked out there."""
+    """The origin of a run's repository: the commit `base`, of what was checked out there."""
 
     source: str
     base: str
@@ -50,7 +50,6 @@ class RunRepository:
         seconds: float,
         environ: Mapping[str, str],
     ) -> None:
-        """Know where it is, or will be."""
         self.path = path
         self.result = result_branch(run)
         self._source = source
@@ -63,12 +62,12 @@ class RunRepository:
 
     @property
     def exists(self) -> bool:
-        """Whether it has been made."""
+        """Whether it exists."""
         return is_file(self.path / ABOUT)
 
     @property
     def has_worktrees(self) -> bool:
-        """Whether any worktree of it may still be there."""
+        """Whether it may still have a worktree."""
         try:
             return bool(entries(self.path / "worktrees"))
         except FileNotFoundError:
@@ -76,12 +75,12 @@ class RunRepository:
 
     @property
     def about(self) -> RepositoryOrigin:
-        """Where it comes from."""
+        """Its origin."""
         return RepositoryOrigin(**json.loads(read_text(self.path / ABOUT)))
 
     async def make(self) -> None:
-        """Make it, unless it is there; RepositoryNotUsable if the input is no repository to begin
-        from."""
+        """Create it if it does not exist; RepositoryNotUsable if the input is not a usable
+        repository."""
         if self.exists:
             return
         found = await self._source.look()
@@ -109,14 +108,14 @@ class RunRepository:
         replace_file(part / ABOUT, json.dumps(asdict(about)) + "\n")
 
     async def tip(self, branch: str | None = None) -> str:
-        """Return the commit at which a branch stands, by default the result."""
+        """Return the commit of a branch, by default the result."""
         return await self._git.text("rev-parse", "--verify", ref(branch or self.result))
 
     async def merge(self, commit: str, branch: str, message: str) -> str:
-        """Bring a commit of `branch` onto the result; return the result's new commit.
+        """Merge a commit of `branch` into the result; return the result's new commit.
 
-        Again for a commit that was merged does nothing. Raises MergeConflict, and then nothing
-        has changed; GitFailed.
+        Does nothing for a commit that was merged. Raises MergeConflict, and then nothing has
+        changed; GitFailed.
         """
         remove_stale_lock(self.path / f"{ref(self.result)}.lock")
         tip = await self.tip()
@@ -144,7 +143,7 @@ class RunRepository:
         """Copy a branch, by default the result, into the person's repository.
 
         Nothing happens if it adds nothing to what the run began with. Raises RepositoryNotUsable if
-        a person holds or has changed the branch there, GitFailed.
+        a person has checked out or changed the branch there, GitFailed.
         """
         named = branch or self.result
         commit, base = await self.tip(named), self.about.base
@@ -167,16 +166,16 @@ class RunRepository:
         return answer.code == 0
 
     async def advance(self) -> None:
-        """Move the branch that was checked out at first forward to the result;
+        """Move the branch that was checked out when the run began forward to the result;
         RepositoryNotUsable."""
         await self._source.advance(self.about.branch, self.result)
 
     async def count(self) -> int:
-        """Return how many commits the result has that the run did not begin with."""
+        """Return how many commits the result has beyond those the run began with."""
         return int(await self._git.text("rev-list", "--count", f"{self.about.base}..{self.result}"))
 
     async def is_unmerged(self, branch: str) -> bool:
-        """Whether a branch is there and has what the result does not have."""
+        """Whether a branch exists and has commits that the result lacks."""
         known = await self._git.run("rev-parse", "-q", "--verify", ref(branch), may_end=(0, 1))
         if known.code:
             return False
@@ -184,5 +183,5 @@ class RunRepository:
         return int(ahead) > 0
 
     def forget_worktrees(self) -> None:
-        """Forget every worktree, those too whose making was cut off before they had a place."""
+        """Forget every worktree, including those whose creation was interrupted."""
         remove_tree(self.path / "worktrees")

@@ -1,9 +1,8 @@
-"""SourceRepository: the person's repository, from which a run begins and to which its result is
-handed.
+"""SourceRepository: the person's repository, from which a run begins and which gets its result.
 
-It is looked at without reading a worktree or an index. What is written into it are objects and
-branches below `agiraph/`; a branch that a person has changed or checked out is left as it is. The
-person's own checkout is moved by `advance` alone, which is called only if the settings say so.
+It is inspected without reading a worktree or an index. Only objects and branches below `agiraph/`
+are written into it; a branch that a person has changed or checked out is left as it is. The
+person's own checkout is moved only by `advance`, which is called only if the settings say so.
 """
 
 from collections.abc import Mapping
@@ -18,12 +17,12 @@ OLDEST_GIT = (2, 38)
 
 
 class RepositoryNotUsable(Refused):
-    """No worktrees can be made of a folder; the text says why."""
+    """No worktree can be made of a folder; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoryInfo:
-    """What a repository is. `branch` is what is checked out, "" if none; `shallow` may be None."""
+    """A repository. `branch` is what is checked out, "" if none; `shallow` may be None."""
 
     objects: Path
     form: str
@@ -33,7 +32,7 @@ class RepositoryInfo:
 
 
 def looks_like_one(folder: Path) -> bool:
-    """Whether a folder may be the top of a checkout; costs one look at the disk."""
+    """Whether a folder may be the top of a checkout; one disk access."""
     return (folder / ".git").exists()
 
 
@@ -41,7 +40,6 @@ class SourceRepository:
     """The repository whose checkout is the folder `path`."""
 
     def __init__(self, path: Path, seconds: float, environ: Mapping[str, str]) -> None:
-        """Know where it is; `environ` is the person's environment."""
         self.path = path.resolve()
         search = environ.get("PATH", "/usr/bin:/bin")
         ceiling = {"GIT_CEILING_DIRECTORIES": str(self.path.parent)}
@@ -50,7 +48,7 @@ class SourceRepository:
         self._own = own | {"XDG_CONFIG_HOME": environ.get("XDG_CONFIG_HOME", "")}
 
     async def look(self) -> RepositoryInfo:
-        """Return what it is; RepositoryNotUsable if no worktrees can be made of it."""
+        """Return its state; RepositoryNotUsable if no worktrees can be made of it."""
         await self._require_git()
         asked = ("--show-toplevel", "--git-common-dir", "--show-object-format")
         answer = await self._git.run(
@@ -107,12 +105,12 @@ class SourceRepository:
         return answer.text if answer.code == 0 else None
 
     async def has(self, commit: str) -> bool:
-        """Whether a commit and all it needs can be read there."""
+        """Whether a commit and everything it needs can be read there."""
         answer = await self._git.run("rev-list", "-1", "--quiet", commit, may_end=(0, 128))
         return answer.code == 0
 
     async def take(self, pack: Path, branch: str, commit: str) -> None:
-        """Store the objects in `pack`, and let `branch` be at `commit`.
+        """Store the objects in `pack`, and set `branch` to `commit`.
 
         Raises RepositoryNotUsable if a person has that branch checked out, or has changed it.
         """
@@ -142,8 +140,8 @@ class SourceRepository:
         """Move `branch`, if it is checked out, forward to `onto`; RepositoryNotUsable if that
         cannot be.
 
-        Done with the person's own settings and filters, as their own `git merge` would be, but
-        without hooks. What is not committed there is never overwritten.
+        This uses the person's own settings and filters, as their own `git merge` would, but no
+        hooks. Uncommitted changes are never overwritten.
         """
         now = await self._git.run("symbolic-ref", "-q", "--short", "HEAD", may_end=(0, 1))
         if now.text != branch or not branch:

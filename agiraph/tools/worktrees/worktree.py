@@ -1,12 +1,12 @@
-"""Worktree: the checkout in which one node works, on a branch of its own, made by its worker.
+"""Worktree: the checkout in which one node works, on its own branch, created by its worker.
 
-    make      `git worktree add`; what a killed process has half made is made again
-    commit    everything in it, as one commit on the node's branch
-    fold_in   after a conflict: what was merged meanwhile, with markers where both sides differ
+    make          `git worktree add`; one that a killed process left half made is created again
+    commit        everything in it, as one commit on the node's branch
+    apply_merge   after a conflict: what was merged by others, with markers where both differ
 
-What the runtime notes of a worktree stands in git's folder for it (`worktrees/{name}/` of the run's
-repository), where no model writes. The commit is made with an index of the runtime's own, so that
-whatever a model does with git in its worktree has no say in what is committed.
+The runtime's notes about a worktree are in git's folder for it (`worktrees/{name}/` of the run's
+repository), where no model writes. The commit is made with the runtime's own index, so that what a
+model does with git in its worktree has no influence on what is committed.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ SUBJECT = 72
 
 READY = "agiraph-ready"
 INDEX = "agiraph-index"
-FOLDED = "agiraph-folded.json"
+MERGING = "agiraph-folded.json"
 PATCH_BYTES = 4_000_000
 GITLINK = "160000"
 MOST_MERGED_BYTES = 1 << 28
@@ -58,7 +58,7 @@ class NodeCommit:
 
 @dataclass(frozen=True, slots=True)
 class MergeInProgress:
-    """What was merged meanwhile, `tip`, lies in the worktree; `is_whole` once all of it does."""
+    """What others merged, `tip`, is being put into the worktree; `is_whole` once it is complete."""
 
     tip: str
     files: tuple[str, ...]
@@ -69,7 +69,6 @@ class Worktree:
     """The worktree that `order` describes, below a node's `scratch`."""
 
     def __init__(self, order: WorktreeOrder, scratch: Path, seconds: float, search: str) -> None:
-        """Know where it is, or will be; `search` is where git is looked for."""
         self.order = order
         self.path = scratch / FOLDER
         self._repository = Path(order.repository)
@@ -77,10 +76,10 @@ class Worktree:
         self._search = search
         self._git = Git((f"--git-dir={order.repository}",), seconds, path=search)
 
-    # --- making and removing ---------------------------------------------------------------------
+    # --- creating and removing -------------------------------------------------------------------
 
     async def make(self) -> bool:
-        """Make it unless it is there; return whether anything was done. GitFailed, UnsafeFile."""
+        """Create it if it does not exist; return whether it was created. GitFailed, UnsafeFile."""
         admin = self._admin()
         if admin is not None and is_file(admin / READY) and is_folder(self.path):
             return False
@@ -99,7 +98,7 @@ class Worktree:
         return True
 
     async def remove(self) -> None:
-        """Remove the folder and what git knows of it; the branch stays."""
+        """Remove the folder and git's record of it; the branch stays."""
         admin = self._admin()
         await asyncio.to_thread(remove_tree, self.path)
         if admin is not None:
@@ -107,7 +106,7 @@ class Worktree:
 
     @property
     def is_made(self) -> bool:
-        """Whether it was made and has not been removed."""
+        """Whether it was created and not removed."""
         admin = self._admin()
         return admin is not None and is_file(admin / READY)
 
@@ -129,15 +128,15 @@ class Worktree:
     # --- committing ------------------------------------------------------------------------------
 
     async def commit(self, message: str) -> NodeCommit | None:
-        """Commit what stands in the worktree; None if the node has changed nothing.
+        """Commit the content of the worktree; None if the node has changed nothing.
 
-        Again after a crash, or with nothing new, it returns the commit that there is. Refused if
-        the worktree is gone, or still holds both sides of a conflict. GitFailed.
+        Repeated after a crash, or with nothing new, it returns the existing commit. Refused if the
+        worktree is gone, or still holds both sides of a conflict. GitFailed.
         """
         admin = self._require_admin()
         folded = self._folded(admin)
         if folded is not None and not folded.is_whole:
-            await self.fold_in(folded.tip)
+            await self.apply_merge(folded.tip)
             raise Refused(self._told_of(folded))
         self._refuse_markers(folded)
         git = self._inside(admin)
@@ -152,7 +151,7 @@ class Worktree:
             commit = await git.text("commit-tree", tree, *parents, stdin=message.encode())
         remove_stale_lock(self._repository / f"{ref(self.order.branch)}.lock")
         await git.run("update-ref", ref(self.order.branch), commit)
-        remove_file(admin / FOLDED)
+        remove_file(admin / MERGING)
         copy_file(admin / INDEX, admin / "index")
         return None if commit == self.order.base else NodeCommit(commit, left_out)
 
@@ -169,9 +168,9 @@ class Worktree:
         return Git(at, self._seconds, index, self._search)
 
     async def _stage(self, git: Git) -> tuple[str, ...]:
-        """Take the worktree into the index; return the repositories inside it, which are not taken.
+        """Add the worktree to the index; return the repositories inside it, which are not added.
 
-        `git add` would look into those by the settings that a model may have left in them.
+        `git add` would read those with the settings that a model may have left in them.
         """
         new = _split(await git.run("ls-files", "-z", "--others", "--exclude-standard"))
         changed = _split(await git.run("ls-files", "-z", "--modified", "--deleted"))
@@ -185,7 +184,7 @@ class Worktree:
         return tuple(name.rstrip("/") for name in new if name.endswith("/"))
 
     def _is_there(self, name: str) -> bool:
-        """Whether a file stands at this very path: not behind a link, and no folder."""
+        """Whether there is a file at exactly this path: not behind a link, and not a folder."""
         try:
             status = status_of(self.path / name)
         except UnsafeFile:
@@ -198,14 +197,14 @@ class Worktree:
         return {row.partition("\t")[2] for row in rows if row.startswith(GITLINK)}
 
     async def _parent(self, git: Git) -> str:
-        """Return what the commit follows: what is checked out, if that follows from the base."""
+        """Return the commit's parent: what is checked out, if that descends from the base."""
         head = await git.run("rev-parse", "-q", "--verify", "HEAD^{commit}", may_end=(0, 1, 128))
         if head.code == 0 and await _is_ancestor(git, self.order.base, head.text):
             return head.text
         return await git.text("rev-parse", "--verify", ref(self.order.branch))
 
     async def write_patch(self, commit: str) -> None:
-        """Write what the node has changed beside the worktree, as a patch (cut off if too long)."""
+        """Write the node's changes beside the worktree, as a patch (truncated if too long)."""
         patch = self.path.parent / PATCH
         words = ("diff-tree", "-p", "--no-color", "--no-ext-diff", "--no-textconv", "--stat")
         remove_tree(patch)
@@ -220,16 +219,16 @@ class Worktree:
     # --- after a conflict ------------------------------------------------------------------------
 
     async def has_conflict(self) -> bool:
-        """Whether what the branch has and what was merged meanwhile do not go together."""
+        """Whether the branch conflicts with what others have merged."""
         words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
         sides = (ref(self.order.branch), ref(self.order.result))
         return (await self._git.run(*words, *sides, may_end=(0, 1))).code == 1
 
-    async def fold_in(self, tip: str | None = None) -> MergeInProgress:
-        """Lay what was merged meanwhile into the worktree, after a commit that it conflicts with.
+    async def apply_merge(self, tip: str | None = None) -> MergeInProgress:
+        """Put what others have merged into the worktree, after a commit that conflicts with it.
 
-        Where both sides have changed a file it then holds both, between markers. The next commit
-        has both as parents. Killed at any moment, it is done again by the next `commit`.
+        A file that both sides have changed then holds both, between markers. The next commit has
+        both as parents. If it is killed at any moment, the next `commit` repeats it.
         """
         admin = self._require_admin()
         git = self._inside(admin)
@@ -246,11 +245,11 @@ class Worktree:
 
     def _note(self, admin: Path, folded: MergeInProgress) -> None:
         kept = {"tip": folded.tip, "files": folded.files, "is_whole": folded.is_whole}
-        replace_file(admin / FOLDED, json.dumps(kept) + "\n")
+        replace_file(admin / MERGING, json.dumps(kept) + "\n")
 
     def _folded(self, admin: Path) -> MergeInProgress | None:
         try:
-            kept = json.loads(read_text(admin / FOLDED))
+            kept = json.loads(read_text(admin / MERGING))
         except FileNotFoundError:
             return None
         return MergeInProgress(kept["tip"], tuple(kept["files"]), kept["is_whole"])
@@ -270,11 +269,11 @@ class Worktree:
             return False
 
     def _told_of(self, folded: MergeInProgress) -> str:
-        return told_of_conflict(conflict_text(self.order.branch, folded.files))
+        return conflict_message(conflict_text(self.order.branch, folded.files))
 
 
-def told_of_conflict(conflict: str) -> str:
-    """Return what a worker is told whose changes were not merged."""
+def conflict_message(conflict: str) -> str:
+    """Return the message to a worker whose changes were not merged."""
     return (
         f"not published: {conflict}. What was merged meanwhile now stands in {FOLDER}/ beside your "
         "changes; in these files both stand, between the markers <<<<<<< and >>>>>>>. Decide what "
@@ -311,7 +310,7 @@ def merge_message(node: WorkNode) -> str:
 
 
 def unfinished_message(node: WorkNode) -> str:
-    """Return the message of a commit with what stood in the worktree of a node that did not end."""
+    """Return the message of the commit of a node that did not complete."""
     reason = " ".join((node.reason or "").split())
     return (
         f"Unfinished: {node.name}\n\nThis node has {node.status}{': ' + reason if reason else ''}."

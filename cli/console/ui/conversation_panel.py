@@ -7,19 +7,23 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.message import Message
+from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from cli.console.ui.drawing import strips_of, strips_of_stream
 from cli.console.ui.entries import TimelineEntry
-from cli.console.ui.lines_panel import LinesPanel
-from cli.console.ui.view import ConsoleView
+from cli.console.ui.state import ConsoleState
 
 Drawn = tuple[TimelineEntry, bool, bool, list[Strip]]
 
 
-class TalkPanel(LinesPanel):
-    """Draws each entry once a width, and again only when it has changed."""
+class TalkPanel(ScrollView, can_focus=True):
+    """Draws each entry once for a width, and again only when it has changed.
+
+    `follows` says whether the person is at the end, and stays there when more comes.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "mark(-1)", "previous", show=False),
@@ -42,60 +46,50 @@ class TalkPanel(LinesPanel):
     class NewestWanted(Message):
         """The person wants to see the end."""
 
-    def __init__(self, *, id: str) -> None:
-        """Begin empty."""
+    def __init__(self, state: ConsoleState, *, id: str) -> None:
         super().__init__(id=id)
-        self._view: ConsoleView | None = None
+        self._state = state
+        self._selected: str | None = None
+        self._first: tuple[float, int] | None = None
         self._entries: list[TimelineEntry] = []
+        self._lines: Sequence[Strip] = ()
         self._starts: list[int] = []
         self._drawn: dict[str, Drawn] = {}
         self._drawn_width = 0
         self._marked: str | None = None
+        self._is_moving = False
+        self.follows = True
 
-    @property
-    def marked(self) -> str | None:
-        """The key of the entry that stands marked."""
-        return self._marked
-
-    def show(self, view: ConsoleView) -> None:
-        """Show the selected conversation of a view."""
-        before = self._view
-        self._view = view
-        is_other = before is None or before.selected != view.selected
+    def show(self) -> None:
+        """Show the selected conversation of the state."""
+        is_other = self._selected != self._state.selected
+        self._selected = self._state.selected
         if is_other:
             self._marked = None
-        older = (
-            before is not None
-            and not is_other
-            and bool(before.timeline.entries)
-            and bool(view.timeline.entries)
-            and view.timeline.entries[0].order < before.timeline.entries[0].order
-        )
-        self._layout(to_end=is_other or (self.follows and not older), keep_from_end=older)
+        entries = self._state.timeline.entries
+        first = entries[0].order if entries else None
+        has_older = first is not None and self._first is not None and first < self._first
+        self._first = first
+        is_older = has_older and not is_other
+        self._layout(to_end=is_other or (self.follows and not is_older), keep_from_end=is_older)
 
     def _layout(self, *, to_end: bool, keep_from_end: bool = False) -> None:
-        view = self._view
         width = self.scrollable_content_region.width
-        if view is None or width < 8:
+        if self._selected is None or width < 8:
             return
         if width != self._drawn_width:
             self._drawn, self._drawn_width = {}, width
-        self._entries = view.shown
-        drawn: dict[str, Drawn] = {}
-        lines: list[Strip] = []
-        heights: list[int] = []
-        for entry in self._entries:
-            done = drawn[entry.key] = self._draw(entry, view, width)
-            lines += done[3]
-            heights.append(len(done[3]))
-        self._drawn = drawn
-        self._starts = [0, *accumulate(heights)][: len(heights)]
-        for name, text in view.streaming:
+        self._entries = self._state.shown
+        self._drawn = {entry.key: self._draw(entry, width) for entry in self._entries}
+        drawn = [self._drawn[entry.key][3] for entry in self._entries]
+        self._starts = [0, *accumulate(map(len, drawn))][: len(drawn)]
+        lines = [strip for strips in drawn for strip in strips]
+        for name, text in self._state.streaming:
             lines += strips_of_stream(name, text, width, self.app.console)
-        self.set_lines(lines, to_end=to_end, keep_from_end=keep_from_end)
+        self._set_lines(lines, to_end=to_end, keep_from_end=keep_from_end)
 
-    def _draw(self, entry: TimelineEntry, view: ConsoleView, width: int) -> Drawn:
-        is_open, is_marked = entry.key in view.opened, entry.key == self._marked
+    def _draw(self, entry: TimelineEntry, width: int) -> Drawn:
+        is_open, is_marked = entry.key in self._state.opened, entry.key == self._marked
         known = self._drawn.get(entry.key)
         if known is not None and known[0] is entry and known[1:3] == (is_open, is_marked):
             return known
@@ -104,10 +98,48 @@ class TalkPanel(LinesPanel):
         return entry, is_open, is_marked, strips
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wrap anew; who follows stays at the end of what is higher or lower now."""
+        """Wrap again; who follows stays at the end."""
         self._layout(to_end=self.follows)
         if self.follows:
-            self.call_after_refresh(self.to_end)
+            self.call_after_refresh(self._to_end)
+
+    # --- lines and scrolling ---
+
+    def _set_lines(self, lines: Sequence[Strip], *, to_end: bool, keep_from_end: bool) -> None:
+        """Show other lines: at their end, or where we were, counted from the end if asked so."""
+        from_end = self.virtual_size.height - self.scroll_offset.y
+        self._lines = lines
+        self.virtual_size = Size(self.scrollable_content_region.width, len(lines))
+        if to_end:
+            self._to_end()
+        elif keep_from_end:
+            self._move_to(max(0, len(lines) - from_end))
+        self.refresh()
+
+    def _to_end(self) -> None:
+        self._move_to(len(self._lines))
+        self.follows = True
+
+    def _move_to(self, line: int) -> None:
+        self._is_moving = True
+        self.scroll_to(y=line, animate=False, force=True)  # also before there is a scrollbar
+        self._is_moving = False
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Note whether the person has left the end; ask for more when the beginning is in sight."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self._is_moving:
+            self.follows = new_value >= self.max_scroll_y - 1
+        if new_value < old_value:
+            self._want_older()
+
+    def render_line(self, y: int) -> Strip:
+        """Return one visible line."""
+        place, width = y + self.scroll_offset.y, self.size.width
+        if not 0 <= place < len(self._lines):
+            return Strip.blank(width, self.rich_style)
+        line = self._lines[place].crop_extend(0, width, self.rich_style)
+        return line.apply_style(self.rich_style)
 
     # --- the mark ---
 
@@ -117,18 +149,17 @@ class TalkPanel(LinesPanel):
         if not places:
             self.scroll_relative(y=by, animate=False)
             return
-        at = self._place_of(self._marked)
+        at = next((n for n in places if self._entries[n].key == self._marked), None)
         if at is None:
             bottom = self.scroll_offset.y + self.size.height
-            chosen = max((n for n in places if self._starts[n] < bottom), default=places[-1])
+            self._mark(max((n for n in places if self._starts[n] < bottom), default=places[-1]))
+            return
+        wanted = [n for n in places if (n > at if by > 0 else n < at)]
+        if wanted:
+            self._mark(wanted[0] if by > 0 else wanted[-1])
         else:
-            wanted = [n for n in places if (n > at if by > 0 else n < at)]
-            if not wanted:
-                self.scroll_relative(y=by * 3, animate=False)
-                self._want_older()
-                return
-            chosen = wanted[0] if by > 0 else wanted[-1]
-        self._mark(chosen)
+            self.scroll_relative(y=by * 3, animate=False)
+            self._want_older()
 
     def _mark(self, place: int) -> None:
         self._marked = self._entries[place].key
@@ -156,28 +187,13 @@ class TalkPanel(LinesPanel):
         self.post_message(self.NewestWanted())
         self._layout(to_end=True)
 
-    def _place_of(self, key: str | None) -> int | None:
-        return next((n for n, entry in enumerate(self._entries) if entry.key == key), None)
-
     def on_click(self, event: events.Click) -> None:
         """Open or fold the entry that was clicked on."""
-        line = event.y + self.scroll_offset.y
-        place = bisect_right(self._starts, line) - 1
+        place = bisect_right(self._starts, event.y + self.scroll_offset.y) - 1
         if 0 <= place < len(self._entries) and self._entries[place].is_foldable:
             self._marked = self._entries[place].key
             self.post_message(self.Opened(self._marked))
 
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Ask for older entries when the beginning comes in sight."""
-        super().watch_scroll_y(old_value, new_value)
-        if new_value < old_value:
-            self._want_older()
-
     def _want_older(self) -> None:
         if self.scroll_offset.y == 0 and self._entries:
             self.post_message(self.OlderWanted())
-
-    @property
-    def entries(self) -> Sequence[TimelineEntry]:
-        """The entries that are shown."""
-        return self._entries

@@ -19,10 +19,9 @@ from cli.console.event_text import (
     Tone,
     arguments_of,
     is_failed_tool,
-    short_name,
     text_of,
 )
-from cli.console.sanitize import one_line, printable
+from cli.sanitize import one_line, printable, short_name
 
 Kind = Literal["text", "question", "answer", "thought", "tool", "notice", "result"]
 Outcome = Literal["running", "done", "failed", "none"]
@@ -110,7 +109,7 @@ def of_messages(messages: Iterable[MessageView]) -> list[TimelineEntry]:
 
 
 def _of_event(event: Event, run: str | None, narrator: EventNarrator) -> TimelineEntry | None:
-    line = narrator.tell(event)
+    line = narrator.describe(event)
     match event.type:
         case "tool.called" | "tool.result":
             return _tool(event, line.who)

@@ -1,18 +1,20 @@
-"""The lines round the panels: how the agent stands, whom a line goes to, which keys count. Pure."""
+"""The lines round the panels: how the agent is, whom a line goes to, which keys apply; the help."""
 
 from typing import Final, Literal
 
 from rich.text import Text
 
-from cli.console.sanitize import one_line
-from cli.console.ui.members import money_told, tokens_told
+from cli.console.commands import HELP
+from cli.console.event_text import Tone
+from cli.console.ui.state import ConsoleState, Notice
 from cli.console.ui.theme import BOLD, QUIET, TONES, voice
-from cli.console.ui.view import ConsoleView, NoticeShown
+from cli.formats import format_short_count, format_short_money
+from cli.sanitize import one_line
 
-Place = Literal["line", "question", "panel"]
-"""Where the focus is."""
+Focus = Literal["line", "question", "panel"]
+Keys = list[tuple[str, str]]
 
-STATUS_TONES: Final = {
+STATUS_TONES: Final[dict[str, Tone]] = {
     "working": "good",
     "completed": "good",
     "failed": "bad",
@@ -20,69 +22,90 @@ STATUS_TONES: Final = {
     "waiting_for_human": "ask",
     "paused": "ask",
 }
+PANEL_KEYS: Final[dict[str, Keys]] = {
+    "talk": [("↑↓ Enter", "open")],
+    "board": [("↑↓", "node")],
+    "files": [("Enter", "open"), ("←", "up")],
+    "tree": [("Enter", "talk")],
+    "help": [],
+}
+LINE_KEYS: Final[Keys] = [
+    ("Tab", "complete"), ("PgUp", "scroll"), ("^N ^P", "entity"), ("Esc", "keys"), ("F2", "team"),
+    ("F3", "board"), ("F4", "files"), ("F5", "tree"), ("F1", "help"), ("^Q", "quit"),
+]  # fmt: skip
+OTHER_KEYS: Final[Keys] = [
+    ("i", "write"), ("b", "board"), ("f", "files"), ("t", "tree"), ("s", "team"),
+    ("^N ^P", "entity"), ("Esc", "back"), ("?", "help"), ("^Q", "quit"),
+]  # fmt: skip
+HELP_PAGE: Final = (
+    "## What can be typed\n\n| line | effect |\n| --- | --- |\n"
+    + "".join(f"| `{row.typed}` | {row.effect} |\n" for row in HELP)
+    + """
+`Tab` completes commands and names. `//text` is a text that begins with a slash.
+
+## Keys everywhere
+
+| key | effect |
+| --- | --- |
+| `Ctrl+N` `Ctrl+P` | the next, the previous entity; the whole team is one of them |
+| `F1` … `F5` | help, team, board, files, tree |
+| `F6` | the open questions |
+| `PgUp` `PgDn` | scroll the conversation |
+| `Esc` | from the line to the keys below, and back |
+| `Ctrl+Q`, twice `Ctrl+C` | leave the console; the team goes on |
+
+## Keys outside the line
+
+| key | effect |
+| --- | --- |
+| `1` … `9` | answer the question on top with that option |
+| `a` | go to the question; typing answers it in words |
+| `↑` `↓` `Enter` | mark a tool call, open or fold it |
+| `Home` `End` | older entries, the newest ones |
+| `b` `f` `t` `c` | board, files, tree, conversation |
+| `s` | show or hide the team |
+| `i` `/` `@` | back to the line |
+"""
+)
 
 
-def head_of(view: ConsoleView, width: int) -> Text:
+def head_of(state: ConsoleState, width: int) -> Text:
     """Return the top line: agent, status, stage, work, spending; and whether we are connected."""
-    agent = view.agent
+    agent = state.agent
     tone = STATUS_TONES.get(agent.status, "quiet")
     left = Text.assemble(
-        (one_line(agent.name, 30), BOLD),
-        ("  ", QUIET),
-        (agent.status.replace("_", " "), TONES[tone]),  # type: ignore[index]
+        (one_line(agent.name, 30), BOLD), "  ", (agent.status.replace("_", " "), TONES[tone])
     )
-    for part in (_stage(view), _work(view), _spent(view)):
+    for part in (_stage(state), _work(state), _spent(state)):
         if part:
             left.append(f"  {part}", QUIET)
-    if view.away:
-        names = " and ".join(sorted(view.away))
-        right = Text(f"◌ reconnecting ({names})", TONES["bad"])
-    else:
-        right = Text("● live", TONES["good"])
+    right = Text("● live", TONES["good"])
+    if state.away:
+        right = Text(f"◌ reconnecting ({' and '.join(sorted(state.away))})", TONES["bad"])
     room = max(10, width - 2 - right.cell_len - 1)
     left.truncate(room, overflow="ellipsis", pad=True)
     return Text.assemble(left, " ", right)
 
 
-def target_of(view: ConsoleView, answering: str | None) -> Text:
+def target_of(state: ConsoleState, answering: str | None) -> Text:
     """Return what stands before the line: whom it goes to."""
-    question = next((one for one in view.questions if one.id == answering), None)
+    question = next((one for one in state.questions if one.id == answering), None)
     if question is not None:
         return Text(f"answer {one_line(question.sender, 20)}> ", TONES["ask"])
-    return Text.assemble((view.recipient, voice(view.recipient)), ("> ", QUIET))
+    return Text.assemble((state.recipient, voice(state.recipient)), ("> ", QUIET))
 
 
-def note_of(note: NoticeShown | None) -> Text:
-    """Return the line of the last notice."""
-    if note is None or not note.text:
+def notice_of(notice: Notice | None) -> Text:
+    """Return the status line."""
+    if notice is None:
         return Text("")
-    return Text(one_line(note.text, 300), TONES["bad" if note.is_bad else "quiet"])
+    return Text(one_line(notice.text, 300), TONES["bad" if notice.is_bad else "quiet"])
 
 
-def keys_of(view: ConsoleView, place: Place, width: int) -> Text:
-    """Return the keys that count where the focus is, as many as fit."""
-    has_options = any(question.options for question in view.waiting)
-    if place == "question":
-        keys = [*([("1-9", "answer")] if has_options else []), ("type", "answer in words"),
-                *([("← →", "other questions")] if len(view.waiting) > 1 else []),
-                ("Esc", "later"), ("F3", "board"), ("F1", "help"), ("^Q", "quit")]  # fmt: skip
-    elif place == "line":
-        keys = [("Tab", "complete"), ("PgUp", "scroll"), ("^N ^P", "entity"), ("Esc", "keys"),
-                ("F2", "team"), ("F3", "board"), ("F4", "files"), ("F5", "tree"), ("F1", "help"),
-                ("^Q", "quit")]  # fmt: skip
-    else:
-        panels = {"talk": [("↑↓ Enter", "open")], "board": [("↑↓", "node")],
-                  "files": [("Enter", "open"), ("←", "up")], "tree": [("Enter", "talk")],
-                  "help": []}[view.panel]  # fmt: skip
-        keys = [*panels, ("i", "write"), ("b", "board"), ("f", "files"), ("t", "tree"),
-                ("s", "team"), ("^N ^P", "entity"), ("Esc", "back"), ("?", "help"),
-                ("^Q", "quit")]  # fmt: skip
-    if view.waiting and place == "panel":
-        keys = [("1-9" if has_options else "a", "answer"), *keys]
-    elif view.waiting and place == "line":
-        keys = [("F6", "questions"), *keys]
+def keys_of(state: ConsoleState, focus: Focus, width: int) -> Text:
+    """Return the keys that apply where the focus is, as many as fit."""
     text = Text()
-    for key, meaning in keys:
+    for key, meaning in _keys(state, focus):
         piece = Text.assemble((key, BOLD), (f" {meaning}", QUIET), "  ")
         if text.cell_len + piece.cell_len > width:
             break
@@ -90,25 +113,41 @@ def keys_of(view: ConsoleView, place: Place, width: int) -> Text:
     return text
 
 
-def _stage(view: ConsoleView) -> str:
-    board = view.board
+def _keys(state: ConsoleState, focus: Focus) -> Keys:
+    waiting = state.waiting
+    digits = "1-9" if any(question.options for question in waiting) else ""
+    match focus:
+        case "question":
+            return [
+                *([(digits, "answer")] if digits else []),
+                ("type", "answer in words"),
+                *([("← →", "other questions")] if len(waiting) > 1 else []),
+                *(("Esc", "later"), ("F3", "board"), ("F1", "help"), ("^Q", "quit")),
+            ]
+        case "line":
+            return [*([("F6", "questions")] if waiting else []), *LINE_KEYS]
+        case "panel":
+            answer = [(digits or "a", "answer")] if waiting else []
+            return [*answer, *PANEL_KEYS[state.panel], *OTHER_KEYS]
+
+
+def _stage(state: ConsoleState) -> str:
+    board = state.board
     if board is None or not 0 <= board.current_stage < len(board.stages):
         return ""
     return f"stage {one_line(board.stages[board.current_stage].name, 20)}"
 
 
-def _work(view: ConsoleView) -> str:
-    nodes = view.board.nodes if view.board else ()
-    if not nodes:
-        return ""
+def _work(state: ConsoleState) -> str:
+    nodes = state.board.nodes if state.board else ()
     done = sum(node.status == "completed" for node in nodes)
-    return f"{done} of {len(nodes)} nodes"
+    return f"{done} of {len(nodes)} nodes" if nodes else ""
 
 
-def _spent(view: ConsoleView) -> str:
-    tokens = sum(one.tokens for one in view.members)
-    costs = [one.cost_usd for one in view.members if one.cost_usd is not None]
+def _spent(state: ConsoleState) -> str:
+    tokens = sum(one.tokens for one in state.members)
+    costs = [one.cost_usd for one in state.members if one.cost_usd is not None]
     if not tokens:
         return ""
-    money = money_told(sum(costs)) if costs else ""
-    return f"{tokens_told(tokens)} tokens {money}".strip()
+    money = format_short_money(sum(costs)) if costs else ""
+    return f"{format_short_count(tokens)} tokens {money}".strip()

@@ -20,7 +20,6 @@ class CommandSuggester(Suggester):
     """Suggests commands and names."""
 
     def __init__(self, names: Names) -> None:
-        """Complete the names that `names` returns."""
         super().__init__(use_cache=False, case_sensitive=True)
         self._names = names
 
@@ -64,9 +63,9 @@ class InputLine(Input):
         self._offered: list[str] = []
 
     def on_key(self, event: events.Key) -> None:
-        """Take a line when Enter comes, before the keys that were typed after it.
+        """Send the line at Enter, before the keys that were typed after it.
 
-        As a binding it would come round by the app, and the next line's first letters before it.
+        As a binding it would pass through the app, and come after the next line's first letters.
         """
         if event.key == "enter":
             event.stop()
@@ -76,13 +75,13 @@ class InputLine(Input):
             self.post_message(self.Entered(text))
 
     def remember(self, line: str) -> None:
-        """Keep a line that was sent."""
+        """Store a line that was sent."""
         if line.strip() and self._sent[-1:] != [line]:
             self._sent = [*self._sent, line][-REMEMBERED:]
         self._at = len(self._sent)
 
     def put(self, text: str) -> None:
-        """Replace what stands here, and stand at its end."""
+        """Replace the text, and set the cursor at its end."""
         self.value = text
         self.cursor_position = len(text)
 
@@ -105,7 +104,7 @@ class InputLine(Input):
             self.put(self._sent[at] if at < len(self._sent) else "")
 
     def action_leave(self) -> None:
-        """Say that the person wants to go elsewhere."""
+        """Report that the person wants to leave the line."""
         self.post_message(self.Left())
 
     def _on_paste(self, event: events.Paste) -> None:

@@ -7,11 +7,11 @@ from agiraph.core.errors import unknown
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.http.api import AgentView
 from agiraph.http.client import Client
+from cli.console.commands import EVERYONE
 from cli.console.ui.app import ConsoleApp
-from cli.console.ui.members import EVERYONE
-from cli.console.ui.source import ConsoleSource
+from cli.console.ui.source import ConsoleSource, TopSource
+from cli.console.ui.state import ConsoleState
 from cli.console.ui.top_app import TopApp
-from cli.console.ui.top_feed import ApiTopFeed
 
 
 def show_console(
@@ -19,17 +19,37 @@ def show_console(
 ) -> None:
     """Show the console until the person leaves; raises NotReachable, InvalidInput at the start."""
     with connect() as client:
-        selected = key_of(client, agent, entity)
-    source = ConsoleSource(connect, agent)
-    ConsoleApp(source, agent, selected, is_colourless=is_colourless()).run()
+        state = ConsoleState(agent, selected=_key_of(client, agent, entity))
+    ConsoleApp(ConsoleSource(connect, state), state, is_colourless=_is_colourless()).run()
 
 
-def is_colourless() -> bool:
+def show_top(
+    connect: Callable[[], Client], agent: str | None, sort: str, every_seconds: float
+) -> None:
+    """Show `top` until the person leaves; an entity that is opened has the console, then back."""
+    while True:
+        app = TopApp(
+            TopSource(connect),
+            agent=agent,
+            sort=sort,
+            every_seconds=every_seconds,
+            is_colourless=_is_colourless(),
+        )
+        opened = app.run()
+        if opened is None:
+            return
+        sort = app.sort_by
+        with connect() as client:
+            chosen = client.agent(opened.partition("/")[0])
+        show_console(connect, chosen, opened)
+
+
+def _is_colourless() -> bool:
     """Whether the person wants no colours (https://no-color.org)."""
     return "NO_COLOR" in os.environ
 
 
-def key_of(client: Client, agent: AgentView, entity: str | None) -> str:
+def _key_of(client: Client, agent: AgentView, entity: str | None) -> str:
     """Return the key of the entity that a name, an id or an address means."""
     named = (entity or COORDINATOR_NAME).removeprefix(f"{agent.id}/")
     if named in (COORDINATOR_NAME, EVERYONE):
@@ -40,24 +60,3 @@ def key_of(client: Client, agent: AgentView, entity: str | None) -> str:
             return worker.id
     known = [*(worker.name for worker in workers), COORDINATOR_NAME, EVERYONE]
     raise unknown("entity", named, known)
-
-
-def show_top(
-    connect: Callable[[], Client], agent: str | None, sort: str, every_seconds: float
-) -> None:
-    """Show `top` until the person leaves; an entity that is opened has the console, then back."""
-    while True:
-        app = TopApp(
-            ApiTopFeed(connect),
-            agent=agent,
-            sort=sort,
-            every_seconds=every_seconds,
-            is_colourless=is_colourless(),
-        )
-        opened = app.run()
-        if opened is None:
-            return
-        sort = app.sort_by
-        with connect() as client:
-            chosen = client.agent(opened.partition("/")[0])
-        show_console(connect, chosen, opened)

@@ -1,7 +1,4 @@
-"""Members: the rows at the side, one an entity: who it is, what it does, since when, at what cost.
-
-Pure. Made from the rows of `GET /entities`, in the order: coordinator, workers by name.
-"""
+"""The members of a team: who each is, what it does, since when, at what cost. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,12 +6,9 @@ from typing import Final
 
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.http.api import BoardView, EntityView
-from cli.console.event_text import short_name
-from cli.console.sanitize import one_line
+from cli.sanitize import one_line, short_name
 
-EVERYONE: Final = "*"
-
-# A sign for each state, so that it can be told without colours.
+# A sign for each state, so that it can be seen without colours.
 SIGNS: Final = {
     "busy": "●",
     "ready": "●",
@@ -61,7 +55,7 @@ class TeamMember:
 def members_of(
     agent: str, rows: Iterable[EntityView], board: BoardView | None
 ) -> tuple[TeamMember, ...]:
-    """Return the members of one agent's team."""
+    """Return the members of one agent's team, the coordinator first, then workers by name."""
     nodes = {
         node.assigned_worker: node.name
         for node in (board.nodes if board else ())
@@ -88,27 +82,3 @@ def _member(row: EntityView, nodes: dict[str, str]) -> TeamMember:
         mailbox=row.mailbox,
         node=one_line(nodes.get(row.name, ""), 40),
     )
-
-
-def age(seconds: float) -> str:
-    """Return a length of time in at most four characters: `7s`, `12m`, `3h`, `2d`."""
-    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds >= size:
-            return f"{int(seconds // size)}{unit}"
-    return f"{max(0, int(seconds))}s"
-
-
-def tokens_told(tokens: int) -> str:
-    """Return a number of tokens in at most five characters: `812`, `12.3k`, `4.5M`."""
-    if tokens < 1000:
-        return str(tokens)
-    if tokens < 100_000:
-        return f"{tokens / 1000:.1f}k"
-    return f"{tokens / 1000:.0f}k" if tokens < 1_000_000 else f"{tokens / 1e6:.1f}M"
-
-
-def money_told(cost: float | None) -> str:
-    """Return dollars, the smallest with four digits; nothing for an unknown price."""
-    if cost is None:
-        return ""
-    return f"${cost:.4f}" if 0 < cost < 0.01 else f"${cost:,.2f}"

@@ -10,9 +10,9 @@ from textual.message import Message
 from textual.widgets import Static
 
 from agiraph.http.api import QuestionView
-from cli.console.sanitize import one_line
-from cli.console.ui.members import age
 from cli.console.ui.theme import BOLD, QUIET, TONES
+from cli.formats import format_age
+from cli.sanitize import one_line
 
 ARMED_SECONDS: Final = 0.7
 QUESTION_LIMIT: Final = 400
@@ -45,7 +45,6 @@ class QuestionBar(Static, can_focus=True):
             self.first = first
 
     def __init__(self, *, id: str) -> None:
-        """Begin with none."""
         super().__init__("", id=id)
         self._questions: tuple[QuestionView, ...] = ()
         self._chosen: str | None = None
@@ -64,7 +63,7 @@ class QuestionBar(Static, can_focus=True):
         self.set_class(not questions, "is-hidden")
         question = self.current
         if question is not None:
-            self.update(self._told(question, now))
+            self.update(self._text_of(question, now))
 
     def arm(self, last_key_at: float) -> None:
         """Take the focus for a new question; right after a key (monotonic), wait: it was meant
@@ -111,7 +110,7 @@ class QuestionBar(Static, can_focus=True):
         if self.current is not None:
             self.post_message(self.WordsWanted(self.current.id, ""))
 
-    def _told(self, question: QuestionView, now: float) -> Text:
+    def _text_of(self, question: QuestionView, now: float) -> Text:
         urgent = "‼ " if question.urgency == "urgent" else "? "
         verb = "wants to" if question.kind == "approval" else "asks"
         text = Text.assemble((f"{urgent}{one_line(question.sender)} {verb}: ", TONES["ask"]))
@@ -120,9 +119,9 @@ class QuestionBar(Static, can_focus=True):
         if len(self._questions) > 1:
             at = [one.id for one in self._questions].index(question.id) + 1
             facts.append(f"{at} of {len(self._questions)} (left, right)")
-        facts.append(f"{age(now - question.asked_at)} ago")
+        facts.append(f"{format_age(now - question.asked_at)} ago")
         if question.deadline_at is not None:
-            left = age(question.deadline_at - now)
+            left = format_age(question.deadline_at - now)
             default = f": then '{one_line(question.default, 30)}'" if question.default else ""
             facts.append(f"{left} left{default}")
         text.append(f"  {', '.join(facts)}", QUIET)

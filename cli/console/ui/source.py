@@ -1,323 +1,321 @@
-"""The source: where the view's news comes from, and where the person's acts go to.
+"""The source: keeps the console's state up to date, and carries out what the person does.
 
-    events                a follower of the agent's log (`inlet`)
-    messages, questions   asked for when an event rings, and every now and then without one
-    entities, board       the same
-    streaming text        the broker's, over the bus (`seat`), while we ask for it
-    what the person says  over the bus, from the console's own address
-    answers and orders    over the API
+    events                a follower of the agent's log, in a thread of its own
+    messages, questions,  asked for when an event may have changed them, and every few seconds
+    board                 without one
+    agent, entities       asked for every second
+    streaming text        the broker's, over the bus, while the console is open
+    texts, answers, acts  over the API
 
-The screen takes the news when it is about to be drawn, many at once.
+The screen applies the events when it is about to be drawn, many at once.
 """
 
 import asyncio
-from collections import deque
+import uuid
 from collections.abc import Callable
-from functools import partial
-from typing import Final, Literal, Protocol
+from contextlib import suppress
+from typing import Final, Literal
 
 from agiraph.core.clock import SystemClock
-from agiraph.core.ids import BROKER, COORDINATOR_NAME, HUMAN_NAME, message_id
-from agiraph.core.models import DeliveryMode
+from agiraph.core.ids import BROKER, COORDINATOR_NAME
+from agiraph.core.models import DeliveryMode, Event
 from agiraph.http.api import (
-    AgentView,
     ApiError,
     EntityAct,
+    EntityView,
     FileContentView,
     FolderView,
+    MessageView,
     NotReachable,
     QuestionView,
     SteeredView,
 )
 from agiraph.http.client import Client
-from agiraph.messages import StreamDelta, SubscribeToStream, TextMessage
-from cli.console.budgets import mind_budget
-from cli.console.client_thread import ClientThread
+from agiraph.messages import MESSAGES, StreamDelta, SubscribeToStream
+from agiraph.messages.authorization import refusal
+from cli.console.client_thread import ClientThread, EventFeed
 from cli.console.commands import BudgetCommand
-from cli.console.console_endpoint import ConsoleEndpoint
-from cli.console.recipients import recipients
-from cli.console.ui.event_feed import EventFeed
-from cli.console.ui.logs import PAGE, older_pages, recent_messages
-from cli.console.ui.view import (
-    BoardReceived,
-    Channel,
-    ChannelLost,
-    ChannelRestored,
-    ConsoleView,
-    EventsReceived,
-    MessagesReceived,
-    News,
-    NoticeShown,
-    QuestionsReceived,
-    ReturnedToEnd,
-    StatusReceived,
-    TextAccepted,
-    TextPosted,
-    TextReceived,
-    TextRejected,
-    rings_for_board,
-    rings_for_messages,
-    rings_for_questions,
-)
-from transport.endpoint import Received
-from transport.errors import Nacked
+from cli.console.session import handle_budget
+from cli.console.ui.state import ConsoleState
+from transport.codec import Codec
+from transport.endpoint import Endpoint
+from transport.errors import TransportError
 
-LOOK_SECONDS: Final = 1.0
-CALM_SECONDS: Final = 0.25
-LISTEN_SECONDS: Final = 4.0
+REFRESH_SECONDS: Final = 1.0
+PAUSE_SECONDS: Final = 0.25
+SUBSCRIBE_SECONDS: Final = 4.0
+HELLO_SECONDS: Final = 10.0
+RETRY_SECONDS: Final = 0.5
 MOST_EVENTS: Final = 400
-VIA: Final = "console"
+PAGE: Final = 400
+MESSAGE_PAGE: Final = 1000
+RECENT: Final = 500
 
-Matter = Literal["messages", "questions", "board"]
-
-
-class ConsoleFeed(Protocol):
-    """What the screen needs of a source; tests bring their own."""
-
-    def start(self) -> None:
-        """Begin; call it in the event loop."""
-        ...
-
-    async def close(self) -> None:
-        """End; the team goes on."""
-        ...
-
-    def take(self) -> list[News]:
-        """Return the news since the last time."""
-        ...
-
-    async def say(self, to: str, text: str, mode: DeliveryMode) -> None:
-        """Send a text to one entity by name, or to all as `*`. Raises InvalidInput."""
-        ...
-
-    async def answer(self, question: str, text: str) -> QuestionView:
-        """Answer a question. Raises ApiError, NotReachable."""
-        ...
-
-    async def order(self, entity: str, act: EntityAct) -> SteeredView:
-        """Stop, pause, resume... an entity or a whole agent. Raises ApiError, NotReachable."""
-        ...
-
-    async def budget(self, act: BudgetCommand) -> list[str]:
-        """Show what the agent may spend, or set it. Raises ApiError, NotReachable."""
-        ...
-
-    async def older(self, view: ConsoleView) -> list[News]:
-        """Return the page of the conversation before what stands in the view."""
-        ...
-
-    async def latest(self) -> News:
-        """Return the end of the conversation, read anew."""
-        ...
-
-    async def open_file(self, path: str) -> FolderView | FileContentView:
-        """Return a folder or a file of the run. Raises ApiError, NotReachable."""
-        ...
+Topic = Literal["messages", "questions", "board"]
+TOPICS: Final[dict[Topic, tuple[str, ...]]] = {
+    "messages": ("message.", "human.nudge"),
+    "questions": ("human.", "agent."),
+    "board": ("node.", "stage.", "worker."),
+}
+"""What may have changed with an event whose type begins so."""
 
 
 class ConsoleSource:
-    """The source of one console on one agent."""
+    """The source of one console on one agent; tests override what asks the API."""
 
-    def __init__(self, connect: Callable[[], Client], agent: AgentView) -> None:
+    def __init__(self, connect: Callable[[], Client], state: ConsoleState) -> None:
         """Prepare to ask through clients that `connect` makes. Raises NotReachable."""
-        self.agent = agent
-        self._eyes, self._hands = ClientThread(connect), ClientThread(connect)
-        self._endpoint = ConsoleEndpoint(self._ticket, self._overhear)
-        after = max(0, agent.last_event - PAGE)
-        self._event_feed = EventFeed(lambda seq: self._eyes.follow(agent.id, seq), after)
-        self._news: deque[News] = deque()
+        self._state = state
+        self._agent = state.agent.id
+        self._reader, self._writer = ClientThread(connect), ClientThread(connect)
+        self._feed: EventFeed | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._wanted: set[Matter] = {"messages", "questions", "board"}
-        self._rung = asyncio.Event()
+        self._stale: set[Topic] = set(TOPICS)
+        self._changed = asyncio.Event()
+        self._seen_event = max(0, state.agent.last_event - PAGE)
         self._seen_message = 0
-        self._seen_event = after
-        self._run: str | None = agent.run
-        self._away: set[Channel] = set()
+        self._run: str | None = state.agent.run
         self._clock = SystemClock()
 
     def start(self) -> None:
-        """Begin to follow, to look and to sit on the bus."""
-        self._event_feed.start()
-        works = (self._keep_looking(), self._endpoint.run(), self._keep_listening())
+        """Begin to follow; call it in the event loop."""
+        self._feed = EventFeed(lambda seq: self._reader.follow(self._agent, seq), self._seen_event)
+        self._feed.start()
+        works = (self._refresh_forever(), self._listen_forever())
         self._tasks = [asyncio.ensure_future(work) for work in works]
 
     async def close(self) -> None:
-        """Leave the bus with a goodbye and let connections go."""
+        """End; the team goes on."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.to_thread(self._event_feed.close)
-        await asyncio.to_thread(self._eyes.close)
-        await asyncio.to_thread(self._hands.close)
+        if self._feed is not None:
+            await asyncio.to_thread(self._feed.close)
+        await asyncio.to_thread(self._reader.close)
+        await asyncio.to_thread(self._writer.close)
 
-    def take(self) -> list[News]:
-        """Return the news since the last time; events come in pieces that can be drawn at once."""
-        events = self._event_feed.take(MOST_EVENTS)
+    def apply_events(self) -> None:
+        """Add the events that have come to the state, as many as can be drawn at once."""
+        events = self._feed.take(MOST_EVENTS) if self._feed is not None else ()
         if events:
             self._seen_event = events[-1].seq
-            self._news.append(EventsReceived(events))
-            self._ring(
-                *(("messages",) if any(map(rings_for_messages, events)) else ()),
-                *(("questions",) if any(map(rings_for_questions, events)) else ()),
-                *(("board",) if any(map(rings_for_board, events)) else ()),
-            )
-        news, self._news = list(self._news), deque()
-        return news
+            self._state.add_events(events)
+            self._mark_stale(*(topic for topic, types in TOPICS.items() if _any_of(events, types)))
 
-    # --- the person acts ---
+    # --- the person acts; all raise ApiError, NotReachable ---
 
     async def say(self, to: str, text: str, mode: DeliveryMode) -> None:
-        """Send a text over the bus; it is shown at once, and as sent when the router keeps it."""
-        workers = []
-        if to.casefold() != COORDINATOR_NAME:
-            workers = await self._hands.ask(lambda client: client.workers(self.agent.id))
-        known = recipients(self.agent.id, workers, to)
-        sent = [(name, address, message_id()) for name, address in known]
-        first = sent[0][2].hex()
-        shown = to if len(sent) > 1 else sent[0][0]
-        self._news.append(TextPosted(first, shown, text, self._clock.now()))
-        try:
-            for name, address, id in sent:
-                body = TextMessage(content=text, from_name=HUMAN_NAME, to_name=name, mode=mode)
-                await self._endpoint.send(address, body, id)
-        except Nacked as error:
-            self._news.append(TextRejected(first, f"not sent to {name}: {error}"))
+        """Send a text to one entity by name, or to all as `*`; it is shown at once.
+
+        Sent again under the same key while the gateway is away, so it is delivered once.
+        """
+        key = uuid.uuid4().hex
+        self._state.post_text(key, to, text, self._clock.now())
+        while True:
+            try:
+                sent = await self._writer.ask(
+                    lambda api: api.send(self._agent, text, to=to, mode=mode, key=key)
+                )
+            except NotReachable:
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            except ApiError as error:
+                self._state.reject_text(key, f"not sent to {to}: {error}")
+                return
+            self._state.accept_text(key, sent.id)
+            self._mark_stale("messages")
             return
-        self._news.append(TextAccepted(first))
-        self._ring("messages")
 
     async def answer(self, question: str, text: str) -> QuestionView:
-        """Answer a question over the API."""
-        answered = await self._hands.ask(lambda client: client.answer(question, text, via=VIA))
-        self._ring("questions")
+        """Answer a question."""
+        answered = await self._writer.ask(lambda api: api.answer(question, text, via="console"))
+        self._mark_stale("questions")
         return answered
 
-    async def order(self, entity: str, act: EntityAct) -> SteeredView:
-        """Steer an entity over the API."""
-        acted = await self._hands.ask(lambda client: client.act(entity, act))
-        self._ring("questions")
-        return acted
+    async def steer(self, entity: str, act: EntityAct) -> SteeredView:
+        """Stop, pause or resume an entity or a whole agent."""
+        steered = await self._writer.ask(lambda api: api.act(entity, act))
+        self._mark_stale("questions")
+        return steered
 
-    async def budget(self, act: BudgetCommand) -> list[str]:
-        """Ask the API what the agent may spend, or set it; return a line for each budget."""
-        told = await self._hands.ask(partial(mind_budget, agent=self.agent.id, act=act))
-        self._ring("questions")
-        return told
-
-    async def older(self, view: ConsoleView) -> list[News]:
-        """Return the events and messages before those that stand in the view."""
-        timeline = view.timeline
-        return await self._hands.ask(
-            lambda client: older_pages(
-                client, self.agent.id, timeline.first_event, timeline.first_message
-            )
-        )
-
-    async def latest(self) -> News:
-        """Return the end of both logs, up to where the follower stands."""
-        after = max(0, self._seen_event - PAGE)
-
-        def ask(client: Client) -> ReturnedToEnd:
-            page = client.events(self.agent.id, after=after, limit=self._seen_event - after or 1)
-            since = page.events[0].ts if page.events else 0.0
-            return ReturnedToEnd(page.events, tuple(recent_messages(client, self.agent.id, since)))
-
-        return await self._hands.ask(ask)
+    async def handle_budget(self, command: BudgetCommand) -> list[str]:
+        """Show what the agent may spend, or set it; return a line for each budget."""
+        lines = await handle_budget(self._writer, self._agent, command)
+        self._mark_stale("questions")
+        return lines
 
     async def open_file(self, path: str) -> FolderView | FileContentView:
-        """Return what stands at a path of the run."""
-        return await self._hands.ask(lambda client: client.workspace(self.agent.id, path))
+        """Return a folder or a file of the run."""
+        return await self._writer.ask(lambda api: api.workspace(self._agent, path))
 
-    # --- looking ---
+    async def read_older(self) -> None:
+        """Add the page of events before those that are shown, and the messages of the same time."""
+        timeline = self._state.timeline
+        first_event, first_message = timeline.first_event, timeline.first_message
+        since = 0.0
+        if first_event is not None and first_event > 1:
+            after = max(0, first_event - 1 - PAGE)
+            count = first_event - 1 - after
+            page = await self._writer.ask(
+                lambda api: api.events(self._agent, after=after, limit=count)
+            )
+            self._state.add_events(page.events, is_older=True)
+            since = page.events[0].ts if page.events and after > 0 else 0.0
+        if first_message is not None and first_message > 1:
+            start = max(0, first_message - 1 - PAGE)
+            limit = first_message - 1 - start
+            older = await self._writer.ask(
+                lambda api: api.messages(self._agent, after=start, limit=limit)
+            )
+            self._state.add_messages((one for one in older if one.ts >= since), is_older=True)
 
-    def _ring(self, *matters: Matter) -> None:
-        if matters:
-            self._wanted.update(matters)
-            self._rung.set()
+    async def read_end(self) -> None:
+        """Show the end of both logs again, up to where the follower is."""
+        after = max(0, self._seen_event - PAGE)
+        limit = self._seen_event - after or 1
+        page = await self._writer.ask(lambda api: api.events(self._agent, after=after, limit=limit))
+        since = page.events[0].ts if page.events else 0.0
+        messages = await self._writer.ask(lambda api: _recent(api, self._agent, since, 0))
+        self._state.restart(page.events, messages)
 
-    async def _keep_looking(self) -> None:
-        """Look when something rang, but calmly, and every second without a ring."""
+    # --- asking ---
+
+    def _mark_stale(self, *topics: Topic) -> None:
+        if topics:
+            self._stale.update(topics)
+            self._changed.set()
+
+    async def _refresh_forever(self) -> None:
+        """Ask when something changed, but not all the time, and every second without a change."""
         quiet = 0
         while True:
-            rang = self._wanted
-            self._wanted = set()
-            self._rung.clear()
+            stale, self._stale = self._stale, set()
+            self._changed.clear()
             try:
-                await self._look(rang if quiet % 3 else rang | {"messages", "questions", "board"})
-                self._found("gateway")
+                await self._refresh(stale if quiet % 3 else set(TOPICS))
+                self._state.set_away("gateway", is_away=False)
             except NotReachable:
-                self._wanted |= rang
-                self._lost("gateway")
+                self._stale |= stale
+                self._state.set_away("gateway", is_away=True)
             except ApiError as error:
-                self._news.append(NoticeShown(str(error), is_bad=True))
-                await asyncio.sleep(LOOK_SECONDS)
-            if self._event_feed.refusal is not None:
-                self._news.append(NoticeShown(str(self._event_feed.refusal), is_bad=True))
+                self._state.notify(str(error), is_bad=True)
+                await asyncio.sleep(REFRESH_SECONDS)
+            if self._feed is not None and self._feed.refusal is not None:
+                self._state.notify(str(self._feed.refusal), is_bad=True)
             try:
-                async with asyncio.timeout(LOOK_SECONDS):
-                    await self._rung.wait()
+                async with asyncio.timeout(REFRESH_SECONDS):
+                    await self._changed.wait()
                 quiet = 1
             except TimeoutError:
                 quiet += 1
-            await asyncio.sleep(CALM_SECONDS)
+            await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _look(self, matters: set[Matter]) -> None:
-        agent = await self._eyes.ask(lambda client: client.agent(self.agent.id))
+    async def _refresh(self, topics: set[Topic]) -> None:
+        ask = self._reader.ask
+        agent = await ask(lambda api: api.agent(self._agent))
         if agent.run != self._run:
             self._run, self._seen_message = agent.run, 0
-            matters = {"messages", "questions", "board"}
-        rows = await self._eyes.ask(lambda client: client.entities())
-        self._news.append(StatusReceived(agent, tuple(rows)))
-        if "questions" in matters:
-            questions = await self._eyes.ask(lambda client: client.questions(status="open"))
-            self._news.append(QuestionsReceived(tuple(questions)))
-        if "messages" in matters:
-            await self._look_at_messages()
-        if "board" in matters and agent.run is not None:
-            board = await self._eyes.ask(lambda client: client.board(self.agent.id))
-            self._news.append(BoardReceived(board))
+            topics = set(TOPICS)
+        self._state.set_status(agent, await ask(lambda api: api.entities()))
+        if "questions" in topics:
+            self._state.set_questions(await ask(lambda api: api.questions(status="open")))
+        if "messages" in topics:
+            after = self._seen_message
+            found = await ask(lambda api: _recent(api, self._agent, 0.0, after))
+            if found:
+                self._seen_message = found[-1].seq
+                self._state.add_messages(found)
+        if "board" in topics and agent.run is not None:
+            self._state.set_board(await ask(lambda api: api.board(self._agent)))
 
-    async def _look_at_messages(self) -> None:
-        """Read on in the message log; at first only what is recent."""
-        after = self._seen_message
-        found = await self._eyes.ask(
-            lambda client: recent_messages(client, self.agent.id, 0.0, after)
+    # --- what the models say right now ---
+
+    async def _listen_forever(self) -> None:
+        """Hold a place on the bus, with a ticket of the gateway; take another when it is void."""
+        while True:
+            with suppress(ApiError, NotReachable, TransportError):
+                await self._listen()
+            self._state.set_away("bus", is_away=True)
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def _listen(self) -> None:
+        ticket = await self._writer.ask(lambda api: api.attach_console())
+        endpoint = Endpoint(
+            url=ticket.router_url,
+            address=ticket.address,
+            incarnation=ticket.incarnation,
+            ticket=bytes.fromhex(ticket.ticket),
+            codec=Codec(MESSAGES),
         )
-        if found:
-            self._seen_message = found[-1].seq
-            self._news.append(MessagesReceived(tuple(found)))
+        try:
+            await endpoint.start(HELLO_SECONDS)
+            subscribing = asyncio.ensure_future(self._subscribe(endpoint))
+            try:
+                await self._receive(endpoint)
+            finally:
+                subscribing.cancel()
+        finally:
+            await endpoint.close()
 
-    async def _keep_listening(self) -> None:
-        """Say whether the bus is there, and ask the broker again and again for what streams."""
+    async def _subscribe(self, endpoint: Endpoint) -> None:
+        """Ask the broker again and again for what streams, and show whether the bus is there."""
         asked_at = float("-inf")
         while True:
-            if self._endpoint.is_seated:
-                self._found("bus")
-                if self._clock.monotonic() - asked_at >= LISTEN_SECONDS:
-                    asked_at = self._clock.monotonic()
-                    self._endpoint.post(BROKER, SubscribeToStream(agent=self.agent.id))
-            else:
-                self._lost("bus")
+            self._state.set_away("bus", is_away=not endpoint.is_up)
+            if not endpoint.is_up:
                 asked_at = float("-inf")
-            await asyncio.sleep(CALM_SECONDS)
+            elif self._clock.monotonic() - asked_at >= SUBSCRIBE_SECONDS:
+                asked_at = self._clock.monotonic()
+                endpoint.post(BROKER, SubscribeToStream(agent=self._agent))
+            await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _ticket(self):  # type: ignore[no-untyped-def]
-        return await self._hands.ask(lambda client: client.attach_console())
+    async def _receive(self, endpoint: Endpoint) -> None:
+        while True:
+            received = await endpoint.receive()
+            header, body = received.header, received.body
+            if refusal(header.sender, header.to, body) is None and isinstance(body, StreamDelta):
+                key = body.entity.partition("/")[2]
+                self._state.stream(key, body.call, body.text, restarted=body.restarted)
+            endpoint.done(received)
 
-    def _overhear(self, received: Received) -> None:
-        match received.body:
-            case StreamDelta() as heard:
-                key = heard.entity.partition("/")[2]
-                self._news.append(TextReceived(key, heard.call, heard.text, heard.restarted))
-            case TextMessage() as text:
-                self._news.append(NoticeShown(f"{text.from_name}: {text.content}"))
 
-    def _lost(self, channel: Channel) -> None:
-        if channel not in self._away:
-            self._away.add(channel)
-            self._news.append(ChannelLost(channel))
+class TopSource:
+    """What `top` asks of the API; all but `close` raise ApiError, NotReachable."""
 
-    def _found(self, channel: Channel) -> None:
-        if channel in self._away:
-            self._away.discard(channel)
-            self._news.append(ChannelRestored(channel))
+    def __init__(self, connect: Callable[[], Client]) -> None:
+        """Ask through clients that `connect` makes. Raises NotReachable."""
+        self._reader, self._writer = ClientThread(connect), ClientThread(connect)
+
+    async def rows(self) -> list[EntityView]:
+        """Return all entities."""
+        return await self._reader.ask(lambda api: api.entities())
+
+    async def steer(self, address: str, act: EntityAct) -> SteeredView:
+        """Act on one entity."""
+        return await self._writer.ask(lambda api: api.act(address, act))
+
+    async def interrupt(self, address: str, text: str) -> None:
+        """Send a text that cancels the step in progress."""
+        agent, _, inner = address.partition("/")
+        to = None if inner == COORDINATOR_NAME else inner
+        await self._writer.ask(lambda api: api.send(agent, text, to=to, mode="interrupt"))
+
+    def close(self) -> None:
+        """Close both connections."""
+        self._reader.close()
+        self._writer.close()
+
+
+def _any_of(events: tuple[Event, ...], types: tuple[str, ...]) -> bool:
+    return any(event.type.startswith(types) for event in events)
+
+
+def _recent(client: Client, agent: str, since: float, after: int) -> list[MessageView]:
+    """Return the messages after seq `after` and not before `since`, the last RECENT at most."""
+    found: list[MessageView] = []
+    while True:
+        page = client.messages(agent, after=after, limit=MESSAGE_PAGE)
+        found = [message for message in [*found, *page] if message.ts >= since][-RECENT:]
+        if len(page) < MESSAGE_PAGE:
+            return found
+        after = page[-1].seq

@@ -1,7 +1,7 @@
 """How things look: the colours by tone and by speaker, and the style sheet of the screen.
 
-Nothing is told by colour alone: every state has a sign, what is selected a mark, so that a screen
-without colours (NO_COLOR) says the same.
+Nothing is shown by colour alone: every state has a sign, what is selected a mark, so that a screen
+without colours (NO_COLOR) shows the same.
 """
 
 import zlib
@@ -109,7 +109,7 @@ DataTable > .datatable--header { background: $surface; text-style: bold; }
 App:nocolor #questions:focus { text-style: reverse; }
 App:nocolor DataTable > .datatable--cursor { text-style: reverse; }
 App:nocolor OptionList > .option-list--option-highlighted { text-style: reverse; }
-ConfirmScreen, AskScreen { align: center middle; background: $background 60%; }
+ConfirmScreen, PromptScreen { align: center middle; background: $background 60%; }
 #dialog { width: 60; max-width: 90%; height: auto; padding: 1 2; background: $panel; }
 #dialog { border: round $primary; }
 #dialog Input { margin-top: 1; }

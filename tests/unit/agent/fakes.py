@@ -1,4 +1,4 @@
-"""A mind that says what it is told to, and an entity that only listens: the loop's two ports."""
+"""A model whose answers the test gives, and an entity that only listens: what the loop needs."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -8,7 +8,7 @@ from typing import Any
 
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox, IncomingMessage
-from agiraph.agent.loop import AgentLoop, ApprovalRequest, CallEffects, PartialAnswer, PauseSwitch
+from agiraph.agent.loop import AgentLoop, CallEffects, PartialAnswer, PauseSwitch, PendingApproval
 from agiraph.agent.records import InputReceived
 from agiraph.agent.transcript import OpenCall
 from agiraph.core.clock import SystemClock
@@ -117,12 +117,17 @@ class FakeTools:
 class FakeEntity:
     """Counts, listens, and says it is over when the model has been silent once."""
 
-    def __init__(self, folder: Path, conversation: Conversation) -> None:
+    def __init__(self, folder: Path, mind: FakeMind, toolbox: Toolbox) -> None:
         self.folder = folder
-        self.conversation = conversation
+        self.conversation = Conversation(folder / "conversation.jsonl")
+        self.inbox = EntityInbox()
+        self.pause_switch = PauseSwitch()
+        self.toolbox = toolbox
+        self.think = mind.think
+        self.now = SystemClock().now
         self.events: list[str] = []
         self.pending_notices: list[InputReceived] = []
-        self.asking: Callable[[OpenCall | None], ApprovalRequest | None] = lambda _opened: None
+        self.asking: Callable[[OpenCall | None], PendingApproval | None] = lambda _opened: None
 
     def is_over(self) -> bool:
         return (
@@ -136,13 +141,13 @@ class FakeEntity:
         turns = tuple(self.conversation.transcript.turns)
         return ModelRequest(model="fake/one", system="s", turns=turns)
 
-    def context(self, key: str) -> ToolContext:
+    def tool_context(self, key: str) -> ToolContext:
         scope = Scope.for_worker(
             AgentHome(self.folder), RunHome(self.folder / "run"), WorkerId("w"), None, None
         )
         return ToolContext("worker", key, scope, load_config(), Team(), {}, self.folder / ".calls")
 
-    def approval_gate(self, opened: OpenCall | None) -> ApprovalRequest | None:
+    def approval_for(self, opened: OpenCall | None) -> PendingApproval | None:
         return self.asking(opened)
 
     def notices(self) -> list[InputReceived]:
@@ -175,19 +180,9 @@ class Stage:
         self.folder = folder
         self.mind = FakeMind(answers)
         self.tools = FakeTools()
-        self.inbox = EntityInbox()
-        self.gate = PauseSwitch()
-        self.conversation = Conversation(folder / "conversation.jsonl")
-        self.entity = FakeEntity(folder, self.conversation)
-        self.loop = AgentLoop(
-            self.entity,
-            self.conversation,
-            self.inbox,
-            self.gate,
-            self.mind,
-            self.tools.toolbox(),
-            SystemClock(),
-        )
+        self.entity = FakeEntity(folder, self.mind, self.tools.toolbox())
+        self.conversation, self.inbox = self.entity.conversation, self.entity.inbox
+        self.loop = AgentLoop(self.entity, self.entity)
 
     def hear(self, text: str) -> None:
         self.conversation.append(InputReceived(content=text, from_name="test", ts=0.0))

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME, Permission
+from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME, PendingApproval, Permission
 from agiraph.agent.records import CallStarted
 from agiraph.agent.transcript import OpenCall
 from agiraph.core.turns import ToolTurn
@@ -18,6 +18,10 @@ class Word:
         self.asked = asyncio.Event()
         self.was_withdrawn = False
 
+    @property
+    def pending(self) -> PendingApproval:
+        return PendingApproval(self.answer, self.withdraw)
+
     async def answer(self) -> Permission:
         self.asked.set()
         if self.cleared is None:
@@ -25,14 +29,14 @@ class Word:
         assert self.cleared is not None
         return self.cleared
 
-    async def withdrawn(self) -> Permission:
+    async def withdraw(self) -> Permission:
         self.was_withdrawn = True
         return Permission(refusal=INTERRUPTED_CALL)
 
 
 def staged(folder: Path, word: Word) -> Stage:
     stage = Stage(folder, says(None, call("note", word="x")), says("Good."))
-    stage.entity.asking = lambda opened: word if isinstance(opened, OpenCall) else None
+    stage.entity.asking = lambda opened: word.pending if isinstance(opened, OpenCall) else None
     stage.hear("Note it.")
     return stage
 
@@ -49,7 +53,7 @@ async def dead_while_asking(folder: Path) -> tuple[Stage, Word]:
 
 def next_incarnation(folder: Path, word: Word) -> Stage:
     stage = Stage(folder, says("Good."))
-    stage.entity.asking = lambda opened: word if isinstance(opened, OpenCall) else None
+    stage.entity.asking = lambda opened: word.pending if isinstance(opened, OpenCall) else None
     return stage
 
 

@@ -1,11 +1,7 @@
 """What a conversation's last records tell again: the same events, under the same keys."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
-from actors.entity.event_replay import tell_again
-from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.event_replay import TOLD_AGAIN, told_again
 from agiraph.agent.records import (
@@ -18,9 +14,9 @@ from agiraph.agent.records import (
     NodeClosed,
     StateNoted,
 )
-from agiraph.core.ids import AgentId, NodeId
-from agiraph.core.models import Event
-from agiraph.core.turns import JsonObject, ToolCall
+from agiraph.core.ids import NodeId
+from agiraph.core.turns import ToolCall
+from tests.unit.entity.contexts import entity_context
 
 
 def heard(text: str = "Go on") -> InputReceived:
@@ -101,13 +97,8 @@ def test_only_what_is_near_the_end_is_read(tmp_path: Path) -> None:
 
 
 def test_an_event_that_is_told_again_says_when_it_was(tmp_path: Path) -> None:
-    conversation = opened(tmp_path)
-    conversation.append(heard(), said())
-    reported: list[Event] = []
-    runtime = cast(Runtime, SimpleNamespace(report=reported.append))
-
-    def event_of(type: str, data: JsonObject, key: str) -> Event:
-        return Event(type=type, agent_id=AgentId("a"), ts=99.0, data=cast(Any, data), key=key)
-
-    tell_again(runtime, conversation, event_of)
-    assert [(one.type, one.ts, one.key) for one in reported] == [("model.answered", 2.0, "e-2")]
+    context, line = entity_context(tmp_path, "a/coordinator")
+    context.conversation.append(heard(), said())
+    context.replay_events()
+    assert [(one.type, one.ts) for one in line.reported] == [("model.answered", 2.0)]
+    assert line.reported[0].key.endswith("model.answered:e-2")

@@ -201,13 +201,13 @@ def test_a_followup_waits_until_the_work_is_done(tmp_path: Path) -> None:
 def test_a_paused_loop_asks_no_model_until_it_is_resumed(tmp_path: Path) -> None:
     async def scene() -> None:
         stage = Stage(tmp_path, says("done"))
-        stage.gate.shut()
+        stage.entity.pause_switch.pause()
         stage.hear("go")
         running = asyncio.ensure_future(stage.loop.run())
         for _ in range(10):
             await asyncio.sleep(0)
         assert stage.mind.requests == []
-        stage.gate.open()
+        stage.entity.pause_switch.resume()
         await running
         assert len(stage.mind.requests) == 1
 
@@ -298,12 +298,12 @@ def test_a_call_of_an_answer_that_came_in_a_pause_starts_when_it_is_over(tmp_pat
         stage.mind.gate = asyncio.Event()
         running = asyncio.ensure_future(stage.loop.run())
         await stage.mind.asked.wait()
-        stage.gate.shut()
+        stage.entity.pause_switch.pause()
         stage.mind.gate.set()
         for _ in range(10):
             await asyncio.sleep(0)
         assert (made, stage.tools.ran) == ([["said"]], [])
-        stage.gate.open()
+        stage.entity.pause_switch.resume()
         await running
         assert stage.tools.ran == ["e-2.0:x"]
 

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from actors.entity.deadline import NodeDeadline
+from actors.worker.context import NodeDeadline
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.records import (
     AssignmentTaken,

@@ -116,7 +116,7 @@ def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
             ledger._db.full_for = 3
             ledger.note(spent("a/ada"))
             ledger.note(spent("a/bob"))
-            await ledger.kept()
+            await ledger.flushed()
             assert ledger.spent_usd("r1") == pytest.approx(0.5)
 
     asyncio.run(story())

@@ -21,7 +21,6 @@ from agiraph.http.api import (
     ApiError,
     BoardView,
     BudgetView,
-    ConsoleTicketView,
     ConversationMessageView,
     ConversationPageView,
     CreateAgentRequest,
@@ -131,6 +130,7 @@ class FakeClient:
     kept: list[BudgetView] = field(default_factory=list)
     quiet_turns: int = 0
     is_closed: bool = False
+    on_send: Callable[[], None] = lambda: None
 
     def end(self, status: str, result: str | None = None) -> Callable[[], None]:
         """Return a step of the script that ends the agent."""
@@ -197,11 +197,15 @@ class FakeClient:
         *,
         to: str | None = None,
         mode: str = "steer",
+        key: str | None = None,
         in_reply_to: str | None = None,
     ) -> SentView:
         self._known(agent)
+        if to == "bob":
+            raise ApiError(404, "unknown receiver 'bob' (known: alice, coordinator)")
         reply = () if in_reply_to is None else (in_reply_to,)
         self.did.append(("send", message, to, mode, *reply))
+        self.on_send()
         return SentView(id="m1", to=(to or "coordinator",), ts=1.0)
 
     def questions(self, *, status: str | None = None) -> list[QuestionView]:
@@ -343,11 +347,6 @@ class FakeClient:
             address=f"{AGENT}/coordinator", kind="coordinator", name="coordinator", state="ready"
         )
         return [row, mine]
-
-    def attach_console(self) -> ConsoleTicketView:
-        return ConsoleTicketView(
-            address="console/1", incarnation=1, ticket="00", router_url="ipc://x"
-        )
 
     def models(self) -> ModelsView:
         return ModelsView(providers=tuple(self.providers), default="script/survey")

@@ -56,7 +56,7 @@ def test_one_is_set_and_its_state_told() -> None:
 
 def test_one_is_removed() -> None:
     client = FakeClient(kept=[kept(is_own=False)])
-    assert command(client, "budget", "survey", "--remove").output == "survey: no bound in all\n"
+    assert command(client, "budget", "survey", "--remove").output == "survey: no limit in all\n"
     assert client.did[-1] == ("remove_budget", "survey", {"period": "total", "trigger": None})
 
 

@@ -2,9 +2,7 @@
 
 import fcntl
 import os
-import re
 import socket
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ import yaml
 
 from agiraph.storage.home import Home
 from cli.doctor_checks import DoctorCheck, DoctorContext, check_up
-from cli.doctor_checks.machine import PACKAGES, extras_in
+from cli.doctor_checks.machine import packages_by_extra
 from tests.unit.cli.fakes import command, json_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -31,7 +29,7 @@ def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:
     assert names == [
         "python", "packages", "extras", "bus", "sqlite", "launcher", "loopback", "programs", "disk",
         "home", "privacy", "files", "versions", "settings", "approvals", "supervisor", "processes",
-        "socket path", "sandbox", "models", "outside agents", "tool servers", "web search",
+        "socket path", "sandbox", "models", "external agents", "tool servers", "web search",
         "web pages", "channels", "traces",
     ]  # fmt: skip
     assert set(told["checks"][0]) == {"name", "status", "detail", "advice"}
@@ -61,20 +59,25 @@ def test_doctor_fits_eighty_columns(tmp_path: Path) -> None:
     assert not [line for line in lines if len(line) > 80 and " " in line[40:].strip()]
 
 
-def test_all_that_is_required_is_looked_for() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    required = {re.split(r"[<>=!;\[ ]", line)[0] for line in project["dependencies"]}
-    assert set(PACKAGES) == required
-
-
-def test_an_extra_is_installed_when_all_of_it_is() -> None:
-    required = [
+def test_an_extra_is_told_from_what_is_always_required() -> None:
+    requirements = [
         "pyzmq<28,>=26",
         "click<9,>=8.1; extra == 'small'",
-        "click<9,>=8.1; extra == 'large'",
         "no-such-package>=1; (sys_platform == 'linux') and extra == 'large'",
     ]
-    assert extras_in(required) == {"small": True, "large": False}
+    assert packages_by_extra(requirements) == {
+        "": ["pyzmq"],
+        "small": ["click"],
+        "large": ["no-such-package"],
+    }
+
+
+def test_every_package_that_is_required_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert checks(tmp_path)["packages"].status == "ok"
+    monkeypatch.setattr("cli.doctor_checks.machine._requirements", lambda: ["no-such-package>=1"])
+    assert checks(tmp_path)["packages"].detail == "missing: no-such-package"
 
 
 def test_the_sandbox_that_is_required_and_missing_fails(
@@ -122,10 +125,10 @@ def test_a_tool_server_says_why_it_cannot_be_started(tmp_path: Path) -> None:
     assert "NO_SUCH_URL is not set" in check.detail
 
 
-def test_outside_agents_are_found_on_the_path(tmp_path: Path) -> None:
+def test_external_agents_are_found_on_the_path(tmp_path: Path) -> None:
     (tmp_path / "claude").write_text("#!/bin/sh\n")
     (tmp_path / "claude").chmod(0o755)
-    found = checks(tmp_path, {"PATH": str(tmp_path)})["outside agents"].detail
+    found = checks(tmp_path, {"PATH": str(tmp_path)})["external agents"].detail
     assert found.startswith("installed: claude")
     assert "codex" in found.partition("not installed: ")[2]
 
@@ -136,19 +139,19 @@ def test_installed_agents_that_the_rules_do_not_hold_are_named(tmp_path: Path) -
         (tmp_path / name).chmod(0o755)
     (tmp_path / "approvals.yaml").write_text("rules: [{tool: bash, action: ask, worker: ada}]")
     (tmp_path / "agents.yaml").write_text("claude-code: {account: own}")
-    check = checks(tmp_path, {"PATH": str(tmp_path)})["outside agents"]
+    check = checks(tmp_path, {"PATH": str(tmp_path)})["external agents"]
     assert check.status == "warn"
-    assert check.detail.endswith("; your approvals.yaml does not hold: codex")
+    assert check.detail.endswith("; your approvals.yaml does not apply to: codex")
     assert "with your own login, keys and settings: claude-code" in check.detail
     (tmp_path / "approvals.yaml").write_text("rules: [{tool: bash, action: allow}]")
-    assert checks(tmp_path, {"PATH": str(tmp_path)})["outside agents"].status == "ok"
+    assert checks(tmp_path, {"PATH": str(tmp_path)})["external agents"].status == "ok"
 
 
 def test_an_outside_agent_whose_sandbox_cannot_work_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "codex").write_text("#!/bin/sh\necho no namespaces >&2\nexit 1\n")
     (tmp_path / "codex").chmod(0o755)
     (tmp_path / "agiraph.yaml").write_text("sandbox: {mode: none}\n")
-    check = checks(tmp_path, {"PATH": str(tmp_path)})["outside agents"]
+    check = checks(tmp_path, {"PATH": str(tmp_path)})["external agents"]
     assert check.status == "warn"
     assert "codex cannot work here: its own sandbox does not work (no namespaces)" in check.detail
     assert check.advice == "set sandbox.mode to auto"

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from cli.listing import Column, clock_time, count, fitting, money, percent, size
+from cli.formats import format_count, format_money, format_percent, format_size, format_time
+from cli.listing import Column, fitting
 from tests.unit.cli.fakes import AGENT, FakeClient, command, event, json_of, question, summary
 
 
@@ -153,7 +154,7 @@ def test_models_without_a_supervisor_are_those_of_this_shell(
     assert "sk-not-a-real-one" not in result.stdout
 
 
-def test_outside_agents_are_listed_with_how_to_install_them(
+def test_external_agents_are_listed_with_how_to_install_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     program = tmp_path / "bin/codex"
@@ -180,17 +181,17 @@ def test_outside_agents_are_listed_with_how_to_install_them(
 @pytest.mark.parametrize(
     ("shown", "text"),
     [
-        (size(0), "0 B"),
-        (size(1536), "1.5 KB"),
-        (size(83_000_000), "83 MB"),
-        (size(None), ""),
-        (count(1234567), "1,234,567"),
-        (count(0), ""),
-        (money(None), ""),
-        (money(0.0123), "$0.0123"),
-        (money(12.5), "$12.50"),
-        (percent(3.6), "4%"),
-        (clock_time(None), ""),
+        (format_size(0), "0 B"),
+        (format_size(1536), "1.5 KB"),
+        (format_size(83_000_000), "83 MB"),
+        (format_size(None), ""),
+        (format_count(1234567), "1,234,567"),
+        (format_count(0), ""),
+        (format_money(None), ""),
+        (format_money(0.0123), "$0.0123"),
+        (format_money(12.5), "$12.50"),
+        (format_percent(3.6), "4%"),
+        (format_time(None), ""),
     ],
 )
 def test_values_are_shown_in_their_units(shown: str, text: str) -> None:

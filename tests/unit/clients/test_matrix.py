@@ -1,4 +1,4 @@
-"""The pure parts of the matrix of outside agents: what to play, what counts, how it is shown."""
+"""The pure parts of the matrix of external agents: what to play, what counts, how it is shown."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
 from tests.clients import script, table
 from tests.clients.__main__ import main
 from tests.clients.catalog import CLIENTS, KILLED, Client, Row, plan
-from tests.clients.judge import Cell, Killed, Observed, is_worse, judged, told
+from tests.clients.judge import Cell, Killed, Observed, as_json, is_worse, judged
 from tests.fakes.real_agents import CannotInstall, Release, major_of
 from tests.fakes.replies import SeenRequest
 
@@ -39,7 +39,7 @@ def test_the_last_known_and_the_newest_release_are_played_once_each() -> None:
     assert newest.release == Release("npm", "@x/kit", "1.2.0", "kit", 24)
 
 
-def test_an_agent_that_no_registry_tells_of_is_a_row_that_says_so() -> None:
+def test_an_agent_whose_registry_is_unreachable_is_a_row_with_that_problem() -> None:
     def unreachable(known: Release) -> tuple[str, int]:
         raise CannotInstall("no route")
 
@@ -50,11 +50,11 @@ def test_an_agent_that_no_registry_tells_of_is_a_row_that_says_so() -> None:
     assert line.count("|") == len(table.COLUMNS) + 1
 
 
-def test_every_name_of_an_agent_stands_once() -> None:
+def test_names_of_agents_are_unique() -> None:
     assert len({one.name for one in CLIENTS}) == len(CLIENTS)
 
 
-def test_work_counts_by_what_stands_on_disk() -> None:
+def test_work_is_judged_by_what_is_on_disk() -> None:
     cells = judged("work", ROW, FULL)
     assert {name: cell.word for name, cell in cells.items()} == {
         **dict.fromkeys(("shell", "write", "keys", "question", "ref", "usage"), "yes"),
@@ -91,7 +91,7 @@ def steps(*lines: int) -> dict[str, str]:
     return {"steps.txt": "".join(f"DID-{number}\n" for number in lines)}
 
 
-def test_a_kill_is_outlived_if_its_step_was_done_once_and_the_node_completed() -> None:
+def test_a_kill_is_survived_if_its_step_was_done_once_and_the_node_completed() -> None:
     kills = tuple(map(Killed, KILLED))
     good = Observed("completed", files=steps(0, 1, 2, 3), completions=1, kills=kills)
     assert {cell.word for cell in judged("kills", ROW, good).values()} == {"yes"}
@@ -114,7 +114,7 @@ def test_what_an_agent_is_declared_to_lack_is_no_failure() -> None:
     assert cells["shell"] == Cell("-")
     assert not is_worse(cells["denied"], weak.declared["denied"])
     assert is_worse(Cell("sandbox"), KIT.declared["denied"])
-    shown = told(ROW, judged("work", ROW, Observed("", "it hung")))
+    shown = as_json(ROW, judged("work", ROW, Observed("", "it hung")))
     assert shown["worse"] == sorted(judged("work", ROW, FULL))
 
 

@@ -31,7 +31,8 @@ def told(transcript: Transcript, *triggers: str) -> InputReceived:
     board = SimpleNamespace(
         board=desk.board, since=lambda seen: fresh, count=len(fresh), forget=lambda seen: None
     )
-    [heard] = BoardNotifications(cast(BoardService, board), transcript, SystemClock()).take()
+    context: Any = SimpleNamespace(transcript=transcript, now=SystemClock().now)
+    [heard] = BoardNotifications(cast(BoardService, board), context).take()
     return heard
 
 

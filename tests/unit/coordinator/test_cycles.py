@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from actors.coordinator.board_service import BoardService
+from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.cycles import NOTES_KEPT, Cycles
 from actors.coordinator.files import AgentFiles
 from actors.runtime.runtime import Runtime
@@ -17,7 +18,7 @@ from agiraph.board import commands as c
 from agiraph.board.board import Board, RunFacts, fold
 from agiraph.board.decide import decide
 from agiraph.core.errors import IllegalTransition, InvalidInput, ModelFailure
-from agiraph.core.ids import AgentId, RunId
+from agiraph.core.ids import AgentId, RunId, derived_message_id
 from agiraph.core.models import Agent, Mode
 from agiraph.core.turns import AssistantTurn, ToolTurn, UserTurn
 from agiraph.messages import CreateTrigger, TriggerFired
@@ -59,7 +60,8 @@ class Lead:
         self.line.clock = cast(Any, self.clock)
         self.line.address = f"{AGENT}/coordinator"  # type: ignore[attr-defined]
         self.runtime = cast(Runtime, self.line)
-        self.orders = Agent(
+        self.now = self.clock.now
+        agent = Agent(
             id=AGENT,
             name="monitor",
             goal="Watch the page",
@@ -70,15 +72,22 @@ class Lead:
             updated_at=0.0,
             cycle_seconds=self.cycle_seconds,
         )
-        self.files = AgentFiles(self.line.home.agent(AGENT), RUN, self.orders)
+        self.args = SimpleNamespace(agent=agent)
+        self.files = AgentFiles(self.line.home.agent(AGENT), RUN, agent)
         self.files.home.memory.mkdir(exist_ok=True)
         self.board_service = MemoryOffice(self.mode, self.clock)
         self.cycles = self.next_life()
 
     def next_life(self) -> Cycles:
         """Return the cycles as another incarnation has them: from the board alone."""
-        self.cycles = Cycles(self, cast(BoardService, self.board_service))
+        self.cycles = Cycles(cast(CoordinatorContext, self), cast(BoardService, self.board_service))
         return self.cycles
+
+    def cause(self, call_id: str) -> str:
+        return f"{AGENT}/coordinator#{call_id}"
+
+    def message_id(self, key: str) -> bytes:
+        return derived_message_id(f"{AGENT}/coordinator", key)
 
     def end(
         self, call: str = "call-1", notes: str = "Two posts.", next_in: str | None = None
@@ -119,7 +128,7 @@ def lead(tmp_path: Path) -> Lead:
 def test_the_end_of_a_cycle_leaves_notes_a_sleeping_run_and_a_wake_up_call(lead: Lead) -> None:
     assert lead.end() == {"cycle": 1, "next_cycle_at": "2026-01-01T01:00:00Z"}
     assert lead.cycles.is_asleep
-    assert lead.cycles.told == "cycle 1 done, the next at 2026-01-01T01:00:00Z"
+    assert lead.cycles.description == "cycle 1 done, the next at 2026-01-01T01:00:00Z"
     assert lead.logs["2026-01-01.md"].count("## Run r1, cycle 1\n") == 1
     [alarm] = lead.alarms
     assert alarm.to == "clock"

@@ -6,15 +6,15 @@ from typing import Any, cast
 
 import pytest
 
+from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.files import AgentFiles
 from actors.coordinator.insight_review import InsightReview
-from actors.runtime.runtime import Runtime
-from agiraph.agent.inbox import EntityInbox
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent
 from agiraph.memory.memory_files import INSIGHTS_FILE
 from agiraph.messages import OfferInsight
 from tests.fakes.line import FakeLine, arrived
+from tests.unit.entity.contexts import entity_context
 
 AGENT, RUN = AgentId("shop"), RunId("r1")
 TEXT = "Prices are in thousands."
@@ -27,13 +27,14 @@ class Desk:
         self.line = FakeLine(home)
         memory = self.line.config.memory.model_copy(update={"insights": policy})
         self.line.config = self.line.config.model_copy(update={"memory": memory})
-        self.line.address = f"{AGENT}/coordinator"  # type: ignore[attr-defined]
-        self.inbox = EntityInbox()
         facts: dict[str, Any] = {"goal": "g", "model": "a/b", "worker_model": "a/b"}
         agent = Agent(id=AGENT, name="shop", created_at=0.0, updated_at=0.0, **facts)
         files = AgentFiles(self.line.home.agent(AGENT), RUN, agent)
         self.kept = files.home.memory / INSIGHTS_FILE
-        self.insights = InsightReview(cast(Runtime, self.line), AGENT, RUN, files, self.inbox)
+        context, _ = entity_context(home, f"{AGENT}/coordinator", self.line)
+        self.inbox = context.inbox
+        context.files = files  # type: ignore[attr-defined]
+        self.insights = InsightReview(cast(CoordinatorContext, context))
 
     def offer(self, times: int = 2) -> None:
         """Offer one insight, delivered as often as after crashes."""
@@ -41,7 +42,7 @@ class Desk:
             received = arrived(
                 OfferInsight(node_id="n", insight=TEXT), f"{AGENT}/ada", id=b"i" * 16
             )
-            asyncio.run(self.insights.take(received, cast(Any, received.body), "ada", "sums"))
+            asyncio.run(self.insights.handle(received, cast(Any, received.body), "ada", "sums"))
 
 
 def test_ignored_is_done_with_and_told_and_nothing_else(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ import string
 import pytest
 
 from actors.broker.llm_proxy.grant_table import TOKEN_PREFIX
-from actors.gateway.auth.credential_store import LOGIN_MARK, SESSION_MARK
-from actors.gateway.auth.home_token import TOKEN_MARK
+from actors.gateway.auth.credential_store import LOGIN_MARK, SESSION_MARK, TOKEN_MARK
 from agiraph.core.redaction import BLOT, KINDS, redact, redact_text, redact_texts
 from agiraph.notifications.signing import answer_token
 

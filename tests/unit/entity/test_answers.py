@@ -52,11 +52,11 @@ def test_who_stops_waiting_is_known_until_he_waits_again() -> None:
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.wait({waiting})
-        assert answers.was_left(ID)
+        assert answers.was_abandoned(ID)
         assert not answers.is_awaited(YES)
         again = asyncio.create_task(answers.take(ID))
         await asyncio.sleep(0)
-        assert not answers.was_left(ID)
+        assert not answers.was_abandoned(ID)
         answers.put(arrived("now", []))
         assert (await again).message == "now"
 

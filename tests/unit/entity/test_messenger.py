@@ -1,128 +1,99 @@
 """Talking: to one who was spawned a moment ago, and to a human who has answered already."""
 
 import asyncio
-from contextlib import nullcontext
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from actors.entity import messenger as talk_module
-from actors.entity.messenger import EntityContext, Messenger
+from actors.entity.messenger import Messenger
 from actors.entity.questions import ArrivedAnswer, ArrivedAnswers
-from agiraph.agent.transcript import Transcript
 from agiraph.core.errors import Refused
-from agiraph.core.ids import AgentId, QuestionId
-from agiraph.messages import AskQuestion, QuestionAnswered, TextMessage
+from agiraph.core.ids import Address, AgentId, QuestionId
+from agiraph.messages import AskQuestion, QuestionAnswered
+from tests.fakes.line import FakeLine
+from tests.unit.entity.contexts import entity_context
 from transport.errors import Nacked
 
 ADA = "shop-1/ada-1"
 
 
-class Bus:
+class Bus(FakeLine):
     """A bus that refuses what is sent, for these reasons in turn, and then takes all."""
 
-    address = "shop-1/coordinator"
-
-    def __init__(self, *reasons: str) -> None:
+    def __init__(self, home: Path, *reasons: str) -> None:
+        super().__init__(home)
         self.reasons = list(reasons)
-        self.tried: list[tuple[str, str, bytes]] = []
+        self.tried: list[tuple[str, str, bytes | None]] = []
 
-    async def send(self, to: str, body: TextMessage, *, id: bytes) -> bytes:
+    async def send(
+        self, to: str, body: Any, *, id: bytes | None = None, reply_to: bytes | None = None
+    ) -> bytes:
         self.tried.append((to, body.content, id))
         if self.reasons:
             raise Nacked(cast(Any, self.reasons.pop(0)))
-        return id
+        return await super().send(to, body, id=id)
 
 
-def say(bus: Bus) -> list[str]:
+def messenger(bus: FakeLine, answers: ArrivedAnswers | None = None) -> Messenger:
+    context, _ = entity_context(bus.home.path, "shop-1/coordinator", bus)
+
+    async def roster() -> dict[str, Address]:
+        return {"ada": Address(ADA)}
+
+    return Messenger(context, answers or ArrivedAnswers(), roster)
+
+
+async def send(bus: Bus) -> list[str]:
     """Send a text to ada; return the events that were reported."""
-    events: list[str] = []
-
-    async def roster() -> dict[str, str]:
-        return {"ada": ADA}
-
-    entity_context = SimpleNamespace(
-        name="coordinator",
-        agent=AgentId("shop-1"),
-        runtime=bus,
-        inbox=None,
-        conversation=None,
-        transcript=Transcript(),
-        roster=roster,
-        report=lambda event, data, key: events.append(event),
-    )
-
-    async def main() -> None:
-        messenger = Messenger(cast(EntityContext, entity_context), ArrivedAnswers())
-        await messenger.send_message("call-1", "ada", "Begin", "steer")
-
-    asyncio.run(main())
-    return events
+    await messenger(bus).send_message("call-1", "ada", "Begin", "steer")
+    return [event.type for event in bus.reported]
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(talk_module, "BORN_WITHIN_SECONDS", 0.003)
-    monkeypatch.setattr(talk_module, "LOOK_AGAIN_SECONDS", 0.001)
+    monkeypatch.setattr(talk_module, "KNOWN_WITHIN_SECONDS", 0.003)
+    monkeypatch.setattr(talk_module, "TRY_AGAIN_SECONDS", 0.001)
 
 
-def test_a_text_waits_until_the_router_knows_who_was_just_spawned() -> None:
-    bus = Bus("unknown_recipient", "unknown_recipient")
-    assert say(bus) == ["message.sent"]
+async def test_a_text_waits_until_the_router_knows_who_was_just_spawned(tmp_path: Path) -> None:
+    bus = Bus(tmp_path, "unknown_recipient", "unknown_recipient")
+    assert await send(bus) == ["message.sent"]
     assert len(bus.tried) == 3
     assert len(set(bus.tried)) == 1, "it is the same message each time"
 
 
-def test_one_whom_nobody_comes_to_know_is_told_to_the_sender() -> None:
-    bus = Bus(*["unknown_recipient"] * 50)
+@pytest.mark.parametrize(
+    ("reason", "least", "most"), [("unknown_recipient", 3, 5), ("mailbox_full", 1, 1)]
+)
+async def test_what_cannot_be_delivered_is_refused_with_the_name(
+    tmp_path: Path, reason: str, least: int, most: int
+) -> None:
+    bus = Bus(tmp_path, *[reason] * 50)
     with pytest.raises(Refused, match="ada did not get it"):
-        say(bus)
-    assert 3 <= len(bus.tried) <= 5
+        await send(bus)
+    assert least <= len(bus.tried) <= most
 
 
-def test_any_other_refusal_is_told_at_once() -> None:
-    bus = Bus("mailbox_full")
-    with pytest.raises(Refused, match="ada did not get it"):
-        say(bus)
-    assert len(bus.tried) == 1
-
-
-def test_a_question_that_is_answered_while_it_is_put_is_heard() -> None:
+async def test_a_question_that_is_answered_while_it_is_put_is_heard(tmp_path: Path) -> None:
     answers = ArrivedAnswers()
+    told = QuestionAnswered(question_id=QuestionId("a-1"), answer="allow once", by="rule")
 
-    async def answer(to: str, body: AskQuestion, *, id: bytes) -> bytes:
-        """Answer as what was allowed for always does; reception drops what nobody awaits."""
-        told = QuestionAnswered(question_id=body.question_id, answer="allow once", by="rule")
-        if answers.is_awaited(told):
-            answers.put(ArrivedAnswer(told, "m-1", lambda: None))
-        await asyncio.sleep(0)
-        return id
+    class Gateway(FakeLine):
+        async def send(
+            self, to: str, body: Any, *, id: bytes | None = None, reply_to: bytes | None = None
+        ) -> bytes:
+            """Answer as what was allowed for always does; an answer nobody awaits is dropped."""
+            if answers.is_awaited(told):
+                answers.put(ArrivedAnswer(told, "m-1", lambda: None))
+            await asyncio.sleep(0)
+            return await super().send(to, body, id=id)
 
-    async def first_of(wait: Any) -> list["asyncio.Future[Any]"]:
-        task = asyncio.ensure_future(wait)
-        await task
-        return [task]
-
-    entity_context = SimpleNamespace(
-        runtime=SimpleNamespace(address="shop-1/coordinator", send=answer, take_up=len),
-        inbox=None,
-        conversation=SimpleNamespace(when_recorded=lambda done: None),
-        patience=SimpleNamespace(first_of=first_of),
-        show=lambda state, step: None,
-        standing_still=nullcontext,
-    )
     body = AskQuestion(
         question_id=QuestionId("a-1"), agent=AgentId("shop-1"), from_name="ada", question="May I?"
     )
-
-    async def main() -> QuestionAnswered:
-        async with asyncio.timeout(5):
-            return await Messenger(cast(EntityContext, entity_context), answers).ask_with_others(
-                body, "may I spend"
-            )
-
-    assert asyncio.run(main()).answer == "allow once"
-    assert not answers.is_awaited(
-        QuestionAnswered(question_id=QuestionId("a-1"), answer="allow once", by="rule")
-    )
+    async with asyncio.timeout(5):
+        asking = messenger(Gateway(tmp_path), answers).ask_with_others(body, "may I spend")
+        assert (await asking).answer == "allow once"
+    assert not answers.is_awaited(told)

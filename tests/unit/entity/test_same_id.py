@@ -1,8 +1,6 @@
 """Two steps that share one id: each is asked for, and the word about one allows only that."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,17 +8,19 @@ from typing import Any, cast
 import pytest
 
 from actors.entity.approval_gate import ApprovalGate
-from actors.entity.messenger import EntityContext, Messenger
+from actors.entity.messenger import Messenger
 from actors.entity.questions import ArrivedAnswer, ArrivedAnswers
 from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.database import GatewayDatabase
-from agiraph.agent.loop import PauseSwitch, Permission
-from agiraph.agent.transcript import OpenCall, Transcript
-from agiraph.core.ids import AgentId, RunId
+from agiraph.agent.loop import Permission
+from agiraph.agent.transcript import OpenCall
+from agiraph.core.ids import Address
 from agiraph.core.turns import ToolCall
-from agiraph.messages import AskQuestion, QuestionAnswered
+from agiraph.messages import QuestionAnswered
 from agiraph.tools.approvals.policy import ActingEntity, ApprovalPolicy, ApprovalRule
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
+from tests.fakes.line import FakeLine
+from tests.unit.entity.contexts import entity_context
 
 ADA = "shop-1/ada-1"
 ASK_ALL = ApprovalPolicy((ApprovalRule(name="all", tool=("bash",), pattern="*", action="ask"),))
@@ -28,22 +28,21 @@ LIST = ToolCall(id="c1", name="bash", arguments={"command": "ls -l"})
 REMOVE = ToolCall(id="c1", name="bash", arguments={"command": "rm -rf /data"})
 
 
-class Gateway:
+class Gateway(FakeLine):
     """The human gateway's book behind a bus that, like the router, takes each message once."""
 
-    address = ADA
-
-    def __init__(self, book: QuestionStore, words: dict[str, str]) -> None:
+    def __init__(self, home: Path, words: dict[str, str]) -> None:
         """Answer what is asked with the first of `words` whose key is in the question."""
-        self.book = book
+        super().__init__(home)
+        self.book = QuestionStore(GatewayDatabase(home / "book.db"))
         self.words = words
-        self.answers = ArrivedAnswers()
+        self.arrived = ArrivedAnswers()
         self.taken: set[bytes] = set()
 
-    def take_up(self, ids: Sequence[str]) -> int:
-        return len(ids)
-
-    async def send(self, to: str, body: AskQuestion, *, id: bytes) -> bytes:
+    async def send(
+        self, to: str, body: Any, *, id: bytes | None = None, reply_to: bytes | None = None
+    ) -> bytes:
+        assert id is not None
         if id in self.taken:
             return id
         self.taken.add(id)
@@ -59,49 +58,25 @@ class Gateway:
             kind="approval",
             about=case.question.about,
         )
-        self.answers.put(ArrivedAnswer(told, id.hex(), lambda: None))
+        self.arrived.put(ArrivedAnswer(told, id.hex(), lambda: None))
         return id
 
 
-class Waits:
-    """Waits for one thing alone."""
-
-    async def first_of(self, wait: Awaitable[Any]) -> "list[asyncio.Future[Any]]":
-        task = asyncio.ensure_future(wait)
-        await task
-        return [task]
-
-
 def approval_gate(gateway: Gateway) -> ApprovalGate:
-    entity_context = SimpleNamespace(
-        name="ada",
-        agent=AgentId("shop-1"),
-        runtime=gateway,
-        inbox=None,
-        conversation=SimpleNamespace(when_recorded=lambda done: None),
-        patience=Waits(),
-        transcript=Transcript(),
-        show=lambda state, step: None,
-        standing_still=nullcontext,
-        report=lambda event, data, key: None,
-    )
-    policies = SimpleNamespace(current=lambda: ASK_ALL)
-    return ApprovalGate(
-        entity_context=cast(EntityContext, entity_context),
-        messenger=Messenger(cast(EntityContext, entity_context), gateway.answers),
-        gate=PauseSwitch(),
-        run=RunId("r1"),
-        who=lambda: ActingEntity(name="ada"),
-        waiting=nullcontext,
-        policies=cast(ApprovalPolicyFile, policies),
-        spent=set(),
-        stages={},
-    )
+    context, _ = entity_context(gateway.home.path, ADA, gateway)
+
+    async def roster() -> dict[str, Address]:
+        return {}
+
+    messenger = Messenger(context, gateway.arrived, roster)
+    gate = ApprovalGate(context, messenger, lambda: ActingEntity(name="ada"))
+    gate._policies = cast(ApprovalPolicyFile, SimpleNamespace(current=lambda: ASK_ALL))
+    return gate
 
 
 def word_for(of: ApprovalGate, call: ToolCall, key: str) -> Permission:
     """Return what becomes of a call that is step `key`."""
-    asking = of.of(OpenCall(call, key))
+    asking = of.approval_for(OpenCall(call, key))
     assert asking is not None
 
     async def main() -> Permission:
@@ -113,9 +88,7 @@ def word_for(of: ApprovalGate, call: ToolCall, key: str) -> Permission:
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Gateway:
-    return Gateway(
-        QuestionStore(GatewayDatabase(tmp_path / "book.db")), {"ls": "allow once", "rm": "deny"}
-    )
+    return Gateway(tmp_path, {"ls": "allow once", "rm": "deny"})
 
 
 def collide(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +128,7 @@ def test_an_answer_that_comes_late_allows_no_other_deed(
         about=known.question.about,
     )
     dropped: list[str] = []
-    gateway.answers.put(ArrivedAnswer(late, "again", lambda: dropped.append("again")))
+    gateway.arrived.put(ArrivedAnswer(late, "again", lambda: dropped.append("again")))
     assert "denied" in word_for(of, REMOVE, "e-9.0").refusal
     assert dropped == ["again"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from actors.entity.sandbox_report import guidance_of, tell_of_missing_wall
+from actors.entity.sandbox_report import guidance_of, report_missing_sandbox
 from agiraph.core.config import SandboxConfig, load_config
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
@@ -30,12 +30,11 @@ def told(monkeypatch: pytest.MonkeyPatch, what: SandboxProbe, config: SandboxCon
     found(monkeypatch, what)
     reported: list[Any] = []
 
-    class Coordinator:
-        def report(self, event: str, data: dict[str, Any], key: str = "") -> None:
-            reported.append((event, data, key))
+    def report(event: str, data: dict[str, Any], key: str) -> None:
+        reported.append((event, data, key))
 
     async def scene() -> None:
-        task = asyncio.ensure_future(tell_of_missing_wall(Coordinator(), config, "r1"))
+        task = asyncio.ensure_future(report_missing_sandbox(report, config, "r1"))
         done, _ = await asyncio.wait([task], timeout=0.2)
         assert not done, "it stays, for the coordinator ends with the first that ends"
         task.cancel()
@@ -65,7 +64,7 @@ def test_the_person_is_told_once_a_run_that_there_is_none(monkeypatch: pytest.Mo
     [(event, data, key)] = told(monkeypatch, MISSING, settings())
     assert (event, key) == ("sandbox.missing", "r1:sandbox")
     happened = Event(type=event, agent_id=AgentId("a"), ts=0.0, data=data)
-    line = EventNarrator().tell(happened)
+    line = EventNarrator().describe(happened)
     assert "commands run without: there is no sandbox, bubblewrap is not installed" in line.text
     assert "apt install bubblewrap" in line.text
     assert line.tone == "bad"

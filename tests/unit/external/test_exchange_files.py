@@ -1,7 +1,9 @@
-"""The files of an outside agent: ours are written whole, its own are never followed."""
+"""The exchange files: ours are written whole, links of the agent's are never followed."""
 
 import os
 from pathlib import Path
+
+import pytest
 
 from agiraph.external.exchange_files import (
     CHECKPOINT,
@@ -15,34 +17,35 @@ from agiraph.external.exchange_files import (
 )
 
 
-def test_a_nodes_work_begins_with_an_empty_outbox_and_no_result(tmp_path: Path) -> None:
-    exchange = ExchangeFolder(tmp_path)
+@pytest.fixture
+def exchange(tmp_path: Path) -> ExchangeFolder:
+    (tmp_path / "scratch").mkdir()
+    return ExchangeFolder(tmp_path / "scratch")
+
+
+def test_a_nodes_work_begins_with_an_empty_outbox_and_no_result(exchange: ExchangeFolder) -> None:
     for name in (RESULT, OUTBOX, CHECKPOINT):
-        (tmp_path / name).write_text("of an earlier attempt")
+        (exchange.folder / name).write_text("of an earlier attempt")
     exchange.reset()
     assert exchange.text(RESULT) == exchange.text(OUTBOX) == ""
     assert exchange.text(CHECKPOINT) == "of an earlier attempt"
 
 
-def test_a_link_is_neither_read_nor_written_through(tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
+def test_a_link_is_neither_read_nor_written_through(exchange: ExchangeFolder) -> None:
+    secret = exchange.folder.parent / "secret"
     secret.write_text("secret")
-    folder = tmp_path / "scratch"
-    folder.mkdir()
     for name in (RESULT, INBOX):
-        (folder / name).symlink_to(secret)
-    exchange = ExchangeFolder(folder)
+        (exchange.folder / name).symlink_to(secret)
     assert exchange.read(RESULT) is None
     exchange.write_inbox(["[ada]: hello"])
     assert secret.read_text() == "secret"
-    assert (folder / INBOX).read_text() == "[ada]: hello\n\n---\n\n"
+    assert (exchange.folder / INBOX).read_text() == "[ada]: hello\n\n---\n\n"
 
 
-def test_what_cannot_be_a_file_of_ours_is_laid_aside_or_passed_over(tmp_path: Path) -> None:
-    exchange = ExchangeFolder(tmp_path)
-    (tmp_path / INBOX).mkdir()
-    (tmp_path / RESULT).mkdir()
-    os.mkfifo(tmp_path / OUTBOX)
+def test_what_is_not_a_file_is_replaced_or_skipped(exchange: ExchangeFolder) -> None:
+    for name in (INBOX, RESULT):
+        (exchange.folder / name).mkdir()
+    os.mkfifo(exchange.folder / OUTBOX)
     exchange.write_inbox(["x"])
     assert exchange.read(RESULT) is None
     assert exchange.read(OUTBOX) is None
@@ -50,59 +53,64 @@ def test_what_cannot_be_a_file_of_ours_is_laid_aside_or_passed_over(tmp_path: Pa
     assert exchange.text(OUTBOX) == ""
 
 
-def test_all_but_the_result_is_laid_beside_what_is_published(tmp_path: Path) -> None:
-    folder = tmp_path / "scratch"
-    folder.mkdir()
-    exchange = ExchangeFolder(folder)
+def test_all_but_the_result_is_moved_beside_what_is_published(exchange: ExchangeFolder) -> None:
+    node = exchange.folder.parent
     exchange.write(TASK, "do it\n")
     exchange.write(RESULT, "done\n")
     assert not exchange.has_work()
-    (folder / "tool.py").write_text("")
+    (exchange.folder / "tool.py").write_text("")
     assert exchange.has_work()
-    exchange.move_beside(tmp_path)
-    exchange.move_beside(tmp_path)
-    assert sorted(os.listdir(folder)) == [RESULT, "tool.py"]
-    assert (tmp_path / TASK).read_text() == "do it\n"
+    exchange.move_beside(node)
+    exchange.move_beside(node)
+    assert sorted(os.listdir(exchange.folder)) == [RESULT, "tool.py"]
+    assert (node / TASK).read_text() == "do it\n"
 
 
-def test_what_an_agent_keeps_for_itself_is_no_work(tmp_path: Path) -> None:
-    exchange = ExchangeFolder(tmp_path)
+def test_what_an_agent_keeps_for_itself_is_not_work(exchange: ExchangeFolder) -> None:
     kept = (".git", ".aider*")
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git/HEAD").write_text("")
-    (tmp_path / ".aider.chat.history.md").write_text("")
-    (tmp_path / "empty").mkdir()
+    for name in (".git", "empty"):
+        (exchange.folder / name).mkdir()
+    (exchange.folder / ".git/HEAD").write_text("")
+    (exchange.folder / ".aider.chat.history.md").write_text("")
     assert not exchange.has_work(kept)
-    (tmp_path / "empty/tool.py").write_text("")
+    (exchange.folder / "empty/tool.py").write_text("")
     assert exchange.has_work(kept)
 
 
-def test_after_a_refusal_its_own_files_stand_there_again_and_a_result_has_to_be_written(
-    tmp_path: Path,
+def test_after_a_refusal_its_own_files_are_back_and_it_has_to_write_a_result(
+    exchange: ExchangeFolder,
 ) -> None:
-    folder = tmp_path / "scratch"
-    folder.mkdir()
-    exchange = ExchangeFolder(folder)
+    node = exchange.folder.parent
     for name in (OUTBOX, CHECKPOINT, RESULT):
         exchange.write(name, name)
-    exchange.move_beside(tmp_path)
-    exchange.move_back(tmp_path)
-    exchange.move_back(tmp_path)
+    exchange.move_beside(node)
+    exchange.move_back(node)
+    exchange.move_back(node)
     assert (exchange.text(OUTBOX), exchange.text(CHECKPOINT)) == (OUTBOX, CHECKPOINT)
     assert exchange.read(RESULT) is None
 
 
-def test_a_result_may_say_that_it_is_none() -> None:
+def test_a_result_may_report_a_failure() -> None:
     assert failure_in("FAILED: no network\nTried twice.") == "no network\nTried twice."
     assert failure_in("failed:") == "it gave no reason"
     assert failure_in("The tests FAILED: at first, then passed") == ""
 
 
-def test_a_message_was_shown_if_each_of_its_lines_stands_in_the_output() -> None:
-    shown = "[ada]: use blue\n\n  and no green"
-    assert is_shown_in(shown, f"[bob]: hello\n\n---\n\n{shown}\n\n---\n")
-    assert is_shown_in(shown, "1\t[ada]: use blue\n2\t\n3\t  and no green\n"), "numbered"
-    assert not is_shown_in(shown, "[ada]: use blue\n[... 3 lines left out]"), "cut off"
-    assert not is_shown_in(shown, "")
-    assert not is_shown_in(" \n", "anything")
-    assert not is_shown_in(shown, shown + "x" * 9000), "agents shorten what is long"
+MESSAGE = "[ada]: use blue\n\n  and no green"
+
+
+@pytest.mark.parametrize(
+    ("output", "is_shown"),
+    [
+        (f"[bob]: hello\n\n---\n\n{MESSAGE}\n\n---\n", True),
+        ("1\t[ada]: use blue\n2\t\n3\t  and no green\n", True),
+        ("[ada]: use blue\n[... 3 lines left out]", False),
+        ("", False),
+        (MESSAGE + "x" * 9000, False),  # agents shorten what is long
+    ],
+)
+def test_a_message_was_shown_if_each_of_its_lines_is_in_the_output(
+    output: str, is_shown: bool
+) -> None:
+    assert is_shown_in(MESSAGE, output) == is_shown
+    assert not is_shown_in(" \n", output)

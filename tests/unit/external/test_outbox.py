@@ -1,4 +1,4 @@
-"""What an outside agent writes to others is read once, in whichever way it writes."""
+"""What an external agent writes to others is sent once, in whichever form it writes."""
 
 import pytest
 from hypothesis import given
@@ -10,12 +10,12 @@ NAMES = st.sampled_from(["ada", "bob", "human", "coordinator", "*"])
 WORDS = st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1, max_size=40)
 
 
-def said(text: str, *, is_settled: bool = True) -> list[tuple[str, str, bool]]:
+def read(text: str, *, is_settled: bool = True) -> list[tuple[str, str, bool]]:
     return [(one.to, one.text, one.asks) for one in unsent(text, (), is_settled=is_settled)]
 
 
 @pytest.mark.parametrize(
-    ("text", "read"),
+    ("text", "messages"),
     [
         ("@ada: hello\n", [("ada", "hello", False)]),
         ("@ada: hello\nand more\n\nno message\n", [("ada", "hello\nand more", False)]),
@@ -30,21 +30,24 @@ def said(text: str, *, is_settled: bool = True) -> list[tuple[str, str, bool]]:
         ("# Outbox\n\n@ada: after a heading", [("ada", "after a heading", False)]),
     ],
 )
-def test_both_ways_of_writing_are_read(text: str, read: list[tuple[str, str, bool]]) -> None:
-    assert said(text) == read
+def test_both_forms_are_read(text: str, messages: list[tuple[str, str, bool]]) -> None:
+    assert read(text) == messages
 
 
-def test_what_may_still_be_written_waits_until_the_file_is_settled() -> None:
-    assert said("@ada: hel", is_settled=False) == []
-    assert said("@ada: hello\n", is_settled=False) == []
-    assert said("@ada: hello\n\n", is_settled=False) == [("ada", "hello", False)]
-    assert said("@ada: one\n@bob: tw", is_settled=False) == []
-    assert said("@ada: one\n@bob: two\n", is_settled=False) == [("ada", "one", False)]
+def test_a_message_that_may_be_incomplete_waits_until_the_file_is_settled() -> None:
+    one = [("ada", "one", False)]
+    for text, messages in (
+        ("@ada: on", []),
+        ("@ada: one\n", []),
+        ("@ada: one\n\n", one),
+        ("@ada: one\n@bob: tw", []),
+        ("@ada: one\n@bob: two\n", one),
+    ):
+        assert read(text, is_settled=False) == messages, text
 
 
-def test_the_same_words_count_as_often_as_they_stand_there() -> None:
-    first = unsent("@ada: hi\n\n", (), is_settled=True)
-    keys = {one.key for one in first}
+def test_the_same_text_counts_as_often_as_it_occurs() -> None:
+    keys = {one.key for one in unsent("@ada: hi\n\n", (), is_settled=True)}
     assert unsent("@ada: hi\n\n", keys, is_settled=True) == []
     [again] = unsent("@ada: hi\n\n@ada: hi\n\n", keys, is_settled=True)
     assert again.key not in keys
@@ -56,10 +59,10 @@ def test_however_the_file_grows_each_message_is_sent_once(
 ) -> None:
     text = "".join(f"@{to}: {words}\n\n" for to, words in messages)
     sent: set[str] = set()
-    read: list[tuple[str, str]] = []
-    places = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
-    for place in (*places, len(text)):
-        for one in unsent(text[:place], sent, is_settled=False):
+    found: list[tuple[str, str]] = []
+    lengths = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    for length in (*lengths, len(text)):
+        for one in unsent(text[:length], sent, is_settled=False):
             sent.add(one.key)
-            read.append((one.to, one.text))
-    assert read == messages
+            found.append((one.to, one.text))
+    assert found == messages

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.gateway.auth.headers import bearer, cookies
-from actors.gateway.auth.home_token import load_token
-from actors.gateway.auth.trusted_hosts import TrustedHosts
+from actors.gateway.auth.credential_store import load_token
+from actors.gateway.auth.request_headers import TrustedHosts, bearer, cookies
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.gateway.resources.archive import sweep
+from actors.gateway.api.archive import remove_half_deleted
 from actors.gateway.state.agents import AgentDirectory
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
@@ -79,6 +79,6 @@ def test_what_is_left_of_a_deleted_agent_goes_and_links_lead_nowhere(
     (left / "runs" / "link").symlink_to(tmp_path / "kept")
     (left / "runs").chmod(0o500)
     (left.parent / ".deleting-carol-1").symlink_to(tmp_path / "kept")
-    sweep(home)
+    remove_half_deleted(home)
     assert list(left.parent.iterdir()) == []
     assert (tmp_path / "kept" / "file").exists()

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.gateway.auth.audit_file import AuditFile
-from actors.gateway.auth.audit_log import AuditLog
+from actors.gateway.auth.audit import AuditFile, AuditLog
 from actors.gateway.auth.credential_store import CredentialStore
-from actors.gateway.auth.principals import Principal
+from actors.gateway.auth.credentials import Principal
 from agiraph.http.api import ApiError, CreateTokenRequest
 from agiraph.storage.home import Home
 from tests.fakes.line import SilentLog

@@ -5,12 +5,11 @@ import re
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from pydantic import BaseModel
 
 import agiraph.http.api
-from actors.gateway.http.app import ROUTERS
-from actors.gateway.http.document import CHANGES, family_of, operation_id, with_words
+from actors.gateway.http.app import GatewayApi
+from actors.gateway.http.document import CHANGES
 from actors.gateway.http.examples import EXAMPLES
 from agiraph.core.models import Event
 
@@ -19,10 +18,7 @@ JsonObject = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def document() -> JsonObject:
-    app = FastAPI(generate_unique_id_function=operation_id)
-    for router in ROUTERS:
-        app.include_router(router, tags=[family_of(router)])
-    return with_words(app.openapi())
+    return GatewayApi().openapi()
 
 
 def operations(document: JsonObject) -> list[tuple[str, str, JsonObject]]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.gateway.files.browser import READ_LIMIT, browse
+from actors.gateway.file_browser import READ_LIMIT, browse
 from agiraph.http.api import ApiError, FileContentView, FolderView
 
 

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
 from actors.gateway.call_cause import SCOPE_KEY, CallCause
-from actors.gateway.http.exchange import Message, Receive, Scope, Send
 from actors.gateway.http.idempotency import IdempotencyMiddleware
 from actors.gateway.state.idempotency_store import IdempotencyStore
 from agiraph.core.clock import SystemClock

@@ -7,7 +7,7 @@ import pytest
 from actors.gateway.state.idempotency_store import KEPT_SECONDS, IdempotencyStore
 from agiraph.core.errors import Corrupt
 from agiraph.http.api import ApiError
-from agiraph.http.api.errors import KEY_REUSED
+from agiraph.http.api.base import KEY_REUSED
 
 
 @pytest.fixture

@@ -57,3 +57,29 @@ def test_the_thread_is_paged_both_ways_and_by_entity(tmp_path: Path) -> None:
     assert seqs(entity="bob") == ([2, 6], 6, None)
     assert seqs(entity="bob", before=6) == ([2], 2, None)
     thread.database.close()
+
+
+def test_what_was_read_is_remembered_and_what_an_older_version_stored_counts_as_read(
+    tmp_path: Path,
+) -> None:
+    thread = MessageHistory(GatewayDatabase(tmp_path / "book.db"))
+    for id in "12":
+        add(thread, id)
+    add(thread, "3", agent="a-2")
+    assert (thread.unread("a-1"), thread.unread("a-2")) == ({"Ada": 2}, {"Ada": 1})
+    thread.mark_read("a-1", 1)
+    assert thread.unread("a-1") == {"Ada": 1}
+    thread.mark_read("a-1", 99)
+    assert (thread.read_to("a-1"), thread.unread("a-1")) == (3, {})
+    thread.database.write(
+        ("DELETE FROM imported WHERE name = 'read_cursors'", ()),
+        ("DELETE FROM read_cursors", ()),
+    )
+    thread.database.close()
+    thread = MessageHistory(GatewayDatabase(tmp_path / "book.db"))
+    assert (thread.read_to("a-1"), thread.read_to("a-2"), thread.unread("a-2")) == (2, 3, {})
+    add(thread, "4", agent="a-2")
+    thread.database.close()
+    thread = MessageHistory(GatewayDatabase(tmp_path / "book.db"))
+    assert thread.unread("a-2") == {"Ada": 1}
+    thread.database.close()

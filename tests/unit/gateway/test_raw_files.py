@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message
 
-from actors.gateway.files.raw_files import kind_of, raw_file
+from actors.gateway.served_files import kind_of, raw_file
 from agiraph.http.api import ApiError
 
 DATA = b"0123456789"
@@ -27,16 +27,17 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def served(response: Response, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
+def served(response: Response) -> tuple[int, dict[str, str], bytes]:
     sent: list[Message] = []
 
     async def send(message: Message) -> None:
         sent.append(message)
 
     async def receive() -> Message:
+        await asyncio.Event().wait()
         raise AssertionError("nothing is read")
 
-    asyncio.run(response({"type": "http", "method": method}, receive, send))
+    asyncio.run(response({"type": "http", "method": "GET"}, receive, send))
     body = b"".join(part.get("body", b"") for part in sent[1:])
     assert not sent[-1].get("more_body", False)
     headers = {key.decode(): value.decode() for key, value in sent[0]["headers"]}
@@ -102,7 +103,7 @@ def test_an_empty_file_has_no_range(root: Path) -> None:
 
 
 def test_of_head_only_the_headers_come(root: Path) -> None:
-    status, headers, body = served(raw_file(root, "digits.txt", Headers({})), "HEAD")
+    status, headers, body = served(raw_file(root, "digits.txt", Headers({}), is_head=True))
     assert (status, headers["content-length"], body) == (200, "10", b"")
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.gateway.files.rendering import rendered, rendered_file
+from actors.gateway.served_files import rendered, rendered_file
 from agiraph.http.api import ApiError
 
 HARMLESS = re.compile(

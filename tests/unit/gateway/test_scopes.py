@@ -1,73 +1,56 @@
-"""Every route has a scope, and the table of scopes names only routes that there are."""
+"""Every route declares its scope, and each method that a path does not take is refused."""
+
+import re
 
 import pytest
-from fastapi import FastAPI
-from fastapi.routing import APIRoute, APIWebSocketRoute
-from starlette.routing import Mount
+from fastapi import APIRouter, FastAPI
+from starlette.testclient import TestClient
 
-from actors.gateway.auth.scopes import (
-    NEEDED,
-    OPEN,
-    WEBSOCKET,
-    RouteRules,
-    is_open,
-    needed,
-    routes_of,
-)
-from actors.gateway.http.app import ROUTERS
-from agiraph.http.api.access import SCOPES
+from actors.gateway.auth.scopes import CONTROL, OPEN, READ, WEBSOCKET, is_open, methods_at, rules_of
+from actors.gateway.http.app import ROUTERS, GatewayApi
 
-ROUTES = routes_of(ROUTERS)
-PAIRS = {
-    (method, route.path)
-    for route in ROUTES
-    if isinstance(route, APIRoute | APIWebSocketRoute)
-    for method in ((route.methods or ()) if isinstance(route, APIRoute) else (WEBSOCKET,))
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+RULES = rules_of(ROUTERS)
+TEMPLATES = sorted({rule.template for rule in RULES if rule.method != WEBSOCKET})
+CHANGES = {
+    (rule.method, rule.template): rule.scope
+    for rule in RULES
+    if rule.method not in ("GET", "HEAD", WEBSOCKET) and rule.scope is not None
 }
 
 
-def test_every_route_has_a_scope() -> None:
-    rules = RouteRules(ROUTES)
-    assert {(rule.method, rule.template) for rule in rules.rules} == PAIRS
-    assert all(rule.scope in SCOPES for rule in rules.rules)
+def test_only_open_routes_declare_no_scope() -> None:
+    without = {(rule.method, rule.template) for rule in RULES if rule.scope is None}
+    assert without == OPEN | {("GET", "/answer/{token}"), ("POST", "/answer/{token}")}
 
 
-def test_every_line_of_the_table_is_of_a_route() -> None:
-    assert set(NEEDED) <= PAIRS
-    assert set(OPEN) <= PAIRS
+def test_the_scope_read_changes_nothing_and_talk_does_not_steer() -> None:
+    of_scope = {
+        scope: {pair for pair, declared in CHANGES.items() if declared == scope}
+        for scope in ("read", "talk")
+    }
+    assert of_scope["read"] == {("POST", "/agents/{agent}/memory/search"), ("POST", "/logout")}
+    for _, path in of_scope["talk"]:
+        assert path.endswith(("/send", "/nudge", "/respond", "/read")) or path == "/me"
+    for pair in (
+        ("POST", "/entities/{entity:path}/{act}"),
+        ("POST", "/consoles"),
+        ("DELETE", "/agents/{agent}"),
+    ):
+        assert CHANGES[pair] == "control"
 
 
-def test_who_may_only_read_changes_nothing() -> None:
-    changing = {pair for pair in PAIRS if pair[0] not in ("GET", "HEAD", WEBSOCKET)}
-    for_readers = {pair for pair in changing if needed(*pair) == "read" and pair not in OPEN}
-    assert for_readers == {("POST", "/agents/{agent}/memory/search"), ("POST", "/logout")}
-
-
-def test_who_may_talk_does_not_steer() -> None:
-    talk = {pair for pair in PAIRS if needed(*pair) == "talk"}
-    assert all(path.endswith(("/send", "/nudge", "/respond")) or path == "/me" for _, path in talk)
-    assert needed("POST", "/entities/{entity:path}/{act}") == "control"
-    assert needed("POST", "/consoles") == "control"
-    assert needed("DELETE", "/agents/{agent}") == "control"
-
-
-def test_a_call_meets_the_rule_of_the_route_that_takes_it() -> None:
-    rules = RouteRules(ROUTES)
-
-    def template(method: str, path: str) -> str | None:
-        found = rules.find(method, path)
-        return found.rule.template if found else None
-
-    assert template("POST", "/agents/x/send") == "/agents/{agent}/send"
-    assert template("POST", "/entities/a/send/stop") == "/entities/{entity:path}/{act}"
-    assert template(WEBSOCKET, "/agents/x/events") == "/agents/{agent}/events"
-    assert template("PUT", "/agents/x/send") is None
-    assert template("GET", "/nothing") is None
-
-
-def test_what_cannot_be_seen_into_is_refused_when_it_is_built() -> None:
-    with pytest.raises(TypeError, match="no scope"):
-        RouteRules([Mount("/inner", FastAPI())])
+def test_a_route_without_a_scope_is_refused_when_the_application_is_built() -> None:
+    router = APIRouter()
+    router.add_api_route("/whole", lambda: None, dependencies=[READ])
+    assert rules_of([router])[0].scope == "read"
+    router.add_api_route("/bare", lambda: None, methods=["POST"])
+    with pytest.raises(TypeError, match="POST /bare declares no scope"):
+        rules_of([router])
+    mounting = APIRouter(dependencies=[CONTROL])
+    mounting.mount("/inner", FastAPI())
+    with pytest.raises(TypeError, match="cannot declare a scope"):
+        rules_of([mounting])
 
 
 @pytest.mark.parametrize(
@@ -88,3 +71,24 @@ def test_what_cannot_be_seen_into_is_refused_when_it_is_built() -> None:
 )
 def test_only_what_carries_its_own_proof_is_open(method: str, path: str, is_so: bool) -> None:
     assert is_open(method, path) == is_so
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    return TestClient(GatewayApi())
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_a_method_that_is_not_taken_is_refused_with_all_that_are(
+    client: TestClient, template: str
+) -> None:
+    path = re.sub(r"\{[^}]+\}", "x", template)
+    taken = methods_at(ROUTERS, path)
+    refused = [method for method in METHODS if method not in taken]
+    assert taken
+    assert refused
+    for method in refused:
+        answer = client.request(method, path)
+        assert (answer.status_code, answer.headers["allow"]) == (405, ", ".join(taken)), path
+        if method != "HEAD":
+            assert f"(possible: {', '.join(taken)})" in answer.json()["detail"]

@@ -1,6 +1,6 @@
 """The last word of each entity."""
 
-from actors.gateway.resources.entities import doing_told
+from actors.gateway.api.entities import doing_told
 from actors.gateway.state.activities import EntityActivities
 from agiraph.messages import EntityStatus
 

@@ -5,20 +5,36 @@ import sys
 
 import pytest
 
+from agiraph.llm.connect import connect
 from agiraph.llm.network import is_loopback
+from agiraph.llm.registry import load_presets
 
 IMPORTS = """
 import sys
-import agiraph.llm.connect, agiraph.llm.providers.service, actors.broker.main
-print([name for name in ("anthropic", "openai", "httpx") if name in sys.modules])
+import agiraph.llm.connect, agiraph.llm.registry, agiraph.llm.prices, actors.broker.main
+print([name for name in ("anthropic", "openai", "httpx", "httpx2") if name in sys.modules])
 """
 
 
-def test_no_http_client_is_imported_before_a_provider_is_made() -> None:
+def test_no_sdk_is_imported_before_a_provider_is_made() -> None:
     got = subprocess.run(
         [sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True, timeout=60
     )
     assert got.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("service", ["anthropic", "openai", "openai-responses", "google"])
+async def test_all_services_are_called_by_the_same_http_library(
+    service: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # OpenAI's SDK checks for httpx as soon as its import has begun: calls that were made while a
+    # thread imported it, for another service, failed.
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    preset = load_presets()[service]
+    provider = connect(
+        service, {service: preset}, {(preset.key_names or ("",))[0]: "a-key"}, timeout_seconds=5
+    )
+    await provider.close()
 
 
 @pytest.mark.parametrize(

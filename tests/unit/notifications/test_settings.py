@@ -1,12 +1,11 @@
 """What agiraph.yaml may say of channels; what is secret in it is shown to nobody."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
-from actors.entity.messenger import EntityContext, Messenger
+from actors.entity.messenger import Messenger, Roster
 from actors.entity.questions import ArrivedAnswers
 from actors.runtime.environment import environment_for, holds_secrets
 from agiraph.core.channel_settings import (
@@ -20,6 +19,7 @@ from agiraph.core.config import Config, load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.variables import variables_in
 from agiraph.tools.ports import NewQuestion
+from tests.unit.entity.contexts import entity_context
 from tests.unit.notifications.notices import webhook
 
 
@@ -41,13 +41,12 @@ def test_a_mistake_is_told_with_its_place(tmp_path: Path, text: str, told: str) 
         load_config(own)
 
 
-async def test_a_question_for_a_channel_that_does_not_exist_is_refused_with_those_that_do() -> None:
-    config = SimpleNamespace(channels={"phone": webhook()})
-    runtime = SimpleNamespace(address="shop-1/ada-1", config=config)
-    context = SimpleNamespace(
-        runtime=runtime, inbox=None, conversation=None, agent="shop-1", name="Ada"
-    )
-    messenger = Messenger(cast(EntityContext, context), ArrivedAnswers())
+async def test_a_question_for_a_channel_that_does_not_exist_is_refused_with_those_that_do(
+    tmp_path: Path,
+) -> None:
+    context, line = entity_context(tmp_path, "shop-1/ada-1")
+    line.config = line.config.model_copy(update={"channels": {"phone": webhook()}})
+    messenger = Messenger(context, ArrivedAnswers(), cast(Roster, None))
     known = r"unknown channel 'pager' \(known: cli, console, phone, web, webhook\)"
     with pytest.raises(InvalidInput, match=known):
         await messenger.ask_human("call-1", NewQuestion(question="Which?", channel="pager"))

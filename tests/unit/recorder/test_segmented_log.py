@@ -1,6 +1,5 @@
 """An agent's log in segments: numbers, repeats, cursors and retention, whoever dies when."""
 
-import asyncio
 import json
 import multiprocessing
 import os
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from actors.gateway.events.followers import LogSignals, follow
+from actors.gateway.event_feed import Goodbye, LogSignals, follow
 from actors.recorder import event_file, recorder
 from actors.recorder.event_file import EventFile
 from actors.recorder.event_log import DELETED, EventLog
@@ -263,21 +262,7 @@ def test_a_log_goes_on_in_the_archive_though_its_segment_is_full(tmp_path: Path)
     assert seqs(EventLog(archived / "events.jsonl")) == list(range(1, 60))
 
 
-class Socket:
-    """A WebSocket that keeps what it is sent."""
-
-    def __init__(self) -> None:
-        self.sent: list[int] = []
-        self.closed: tuple[int, str | None] = (0, None)
-
-    async def send_text(self, data: str) -> None:
-        self.sent.append(json.loads(data)["seq"])
-
-    async def close(self, code: int = 1000, reason: str | None = None) -> None:
-        self.closed = (code, reason)
-
-
-def test_a_follower_hears_of_what_was_deleted_and_why_it_can_read_no_further(
+async def test_a_follower_gets_what_was_deleted_and_why_it_can_read_no_further(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "events.jsonl"
@@ -287,8 +272,10 @@ def test_a_follower_hears_of_what_was_deleted_and_why_it_can_read_no_further(
     whole = path.read_bytes()
     last = whole.rstrip(b"\n").rindex(b"\n") + 1
     path.write_bytes(whole[:last] + whole[last:].replace(b"node.started", b"node.stopped"))
-    socket = Socket()
-    asyncio.run(follow(socket, EventLog(path), LogSignals(), AgentId("a-1"), 2))
+    *pages, goodbye = [
+        item async for item in follow(EventLog(path), LogSignals(), AgentId("a-1"), 2)
+    ]
+    sent = [event.seq for page in pages if isinstance(page, list) for event in page]
     damaged = EventLog(path).last()
-    assert socket.sent == [full[0].last, *range(full[1].first, socket.sent[-1] + 1)]
-    assert socket.closed == (1011, f"{path}: event {damaged} is damaged"[-100:])
+    assert sent == [full[0].last, *range(full[1].first, sent[-1] + 1)]
+    assert goodbye == Goodbye(1011, f"{path}: event {damaged} is damaged"[-100:])

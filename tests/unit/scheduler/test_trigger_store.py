@@ -27,6 +27,6 @@ def test_an_odd_agent_is_told_and_hides_nobody_else(tmp_path: Path) -> None:
     assert set(shelf.books) == {ADA}
     assert [line.split(" {")[0] for line in log.lines] == [
         *["no folder of an agent, passed over"] * 2,
-        "an agent is set aside",
+        "an agent's triggers cannot be used",
     ]
     assert [event.agent_id for event in told] == [ODD]

@@ -191,7 +191,7 @@ def test_a_start_of_which_the_report_was_lost_is_known_by_its_tools() -> None:
     found = woven(log)
     assert orphans(found) == []
     starts = [span for span in found if span.attributes.get("agiraph.worker") == "ada"]
-    assert [span.name for span in starts] == ["invoke_agent outside agent", "invoke_agent codex"]
+    assert [span.name for span in starts] == ["invoke_agent external agent", "invoke_agent codex"]
 
 
 @pytest.mark.parametrize("make", [team, outside])

@@ -46,7 +46,7 @@ class Life:
             data=data,
             seq=self._seq,
         )
-        self.book.take([event], self.now)
+        self.book.apply([event], self.now)
         return event
 
     def passes(self, seconds: float) -> list[Firing]:

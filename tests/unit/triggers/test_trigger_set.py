@@ -133,7 +133,7 @@ def test_an_event_that_was_taken_in_before_does_not_fire_again(life: Life) -> No
     life.add("on_event", event_pattern="*")
     event = life.happens("node.completed", node="n1")
     assert len(life.fired()) == 1
-    life.book.take([event], life.now)
+    life.book.apply([event], life.now)
     assert life.fired() == []
 
 

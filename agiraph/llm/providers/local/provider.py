@@ -68,7 +68,9 @@ class LocalProvider:
         model = request.model.removeprefix("text:").partition("/")[2]
         async with self.process(model).used() as place:
             url = f"{place.url}/v1"
-            service = HttpService(self._name, ChatFormat(), url, place.key, self._client)
+            service = HttpService(
+                name=self._name, wire=ChatFormat(), url=url, key=place.key, client=self._client
+            )
             with explained(self._name, model, place.url, place.key):
                 # With tools the text is a JSON object that holds the call: it is not streamed.
                 stream_to = no_text if request.tools else on_text

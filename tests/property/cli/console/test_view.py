@@ -11,11 +11,11 @@ from agiraph.core.ids import NodeId
 from agiraph.core.models import Event
 from agiraph.http.api import BoardView, EntityView, MessageView, NodeView
 from cli.console.commands import completions, read_line
-from cli.console.tree import grown
+from cli.console.plain_text import tree_of
 from cli.console.ui import timeline as timeline_module
 from cli.console.ui.entries import TimelineEntry, of_messages
-from cli.console.ui.timeline import Timeline, added
-from cli.console.ui.view import ConsoleView, EventsReceived, MessagesReceived, reduce
+from cli.console.ui.state import ConsoleState
+from cli.console.ui.timeline import Timeline
 from tests.unit.cli.fakes import AGENT, summary
 
 NASTY = st.text(max_size=30) | st.sampled_from(["\x1b[2J", "\x9b1m", "\u202egnp", "a\x07b", "@"])
@@ -58,9 +58,17 @@ def pieces(things: Sequence[Event], cuts: Sequence[int]) -> list[tuple[Event, ..
     return found
 
 
-def story(view: ConsoleView) -> list[tuple[object, ...]]:
-    """Return what is told, in order, but for how it came to be joined."""
-    entries = view.timeline.entries
+def told(events: Sequence[Event] = (), messages: Sequence[MessageView] = ()) -> ConsoleState:
+    """Return the state of a console that has read these."""
+    state = ConsoleState(summary())
+    state.add_events(events)
+    state.add_messages(messages)
+    return state
+
+
+def story(state: ConsoleState) -> list[tuple[object, ...]]:
+    """Return what is shown, in order, but for how it came to be joined."""
+    entries = state.timeline.entries
     return [(e.key, e.who, sorted(e.to), e.title, e.body, e.outcome) for e in entries]
 
 
@@ -69,15 +77,11 @@ def test_news_that_comes_again_changes_nothing(
     drawn: tuple[list[Event], list[MessageView]], cuts: list[int]
 ) -> None:
     events, messages = drawn
-    once = reduce(
-        reduce(ConsoleView(summary()), EventsReceived(tuple(events))),
-        MessagesReceived(tuple(messages)),
-    )
-    again = once
+    again = told(events, messages)
     for piece in pieces(events, cuts):
-        again = reduce(again, EventsReceived(piece))
-    again = reduce(again, MessagesReceived(tuple(messages)))
-    assert story(again) == story(once)
+        again.add_events(piece)
+    again.add_messages(messages)
+    assert story(again) == story(told(events, messages))
 
 
 @given(logs())
@@ -85,16 +89,12 @@ def test_pieces_in_order_tell_the_same_as_the_whole(
     drawn: tuple[list[Event], list[MessageView]],
 ) -> None:
     events, messages = drawn
-    whole = reduce(
-        reduce(ConsoleView(summary()), EventsReceived(tuple(events))),
-        MessagesReceived(tuple(messages)),
-    )
-    bit_by_bit = ConsoleView(summary())
+    bit_by_bit = told()
     for event in events:
-        bit_by_bit = reduce(bit_by_bit, EventsReceived((event,)))
+        bit_by_bit.add_events([event])
     for message in messages:
-        bit_by_bit = reduce(bit_by_bit, MessagesReceived((message,)))
-    assert story(bit_by_bit) == story(whole)
+        bit_by_bit.add_messages([message])
+    assert story(bit_by_bit) == story(told(events, messages))
 
 
 @given(logs())
@@ -102,18 +102,16 @@ def test_entries_stand_in_order_each_once_and_printable(
     drawn: tuple[list[Event], list[MessageView]],
 ) -> None:
     events, messages = drawn
-    view = reduce(
-        reduce(ConsoleView(summary()), MessagesReceived(tuple(messages))),
-        EventsReceived(tuple(events)),
-    )
-    entries = view.timeline.entries
+    state = told(messages=messages)
+    state.add_events(events)
+    entries = state.timeline.entries
     assert [e.order for e in entries] == sorted(e.order for e in entries)
     keys = [key for e in entries for key in (e.key, *e.also)]
     assert len(keys) == len(set(keys))
     for entry in entries:
-        told = "".join((entry.who, *entry.to, entry.title, entry.body))
-        assert all(c == "\n" or c.isprintable() or ord(c) > 0x9F for c in told)
-        assert not {"\x1b", "\x9b", "\u202e", "\x07"} & set(told)
+        shown = "".join((entry.who, *entry.to, entry.title, entry.body))
+        assert all(c == "\n" or c.isprintable() or ord(c) > 0x9F for c in shown)
+        assert not {"\x1b", "\x9b", "\u202e", "\x07"} & set(shown)
 
 
 @given(st.lists(st.integers(0, 400), max_size=60), st.booleans())
@@ -125,7 +123,7 @@ def test_a_timeline_never_outgrows_its_bound(places: list[int], keeps_oldest: bo
         for place in places:
             new = [TimelineEntry(key=f"e:{n}", at=float(n), rank=n, kind="notice", who="ada", seq=n)
                    for n in range(place, place + 7)]  # fmt: skip
-            timeline = added(timeline, new, "oldest" if keeps_oldest else "newest")
+            timeline.add(new, "oldest" if keeps_oldest else "newest")
             assert len(timeline.entries) <= 25
             assert timeline.keys == {e.key for e in timeline.entries}
     finally:
@@ -138,7 +136,9 @@ def test_a_text_to_many_is_one_entry_to_all_of_them(texts: list[tuple[str, str]]
         MessageView(seq=n, id=f"m{n}", sender="human", to=f"w{n}", content="all of you", ts=1.0)
         for n in range(len(texts))
     ]
-    entries = added(Timeline(), of_messages(messages)).entries
+    timeline = Timeline()
+    timeline.add(of_messages(messages))
+    entries = timeline.entries
     assert len(entries) == min(1, len(texts))
     assert sum(len(entry.to) for entry in entries) == len(texts)
 
@@ -157,7 +157,7 @@ def test_each_entity_stands_in_the_tree_once_whatever_the_board_says(
                  status="running", assigned_worker=f"w{worker}", parent_node=f"n{parent}")
         for place, (worker, parent) in enumerate(parts)
     )  # fmt: skip
-    twigs = grown(AGENT, rows, BoardView(nodes=nodes))
+    twigs = tree_of(AGENT, rows, BoardView(nodes=nodes))
     assert sorted(twig.row.address for twig in twigs) == sorted(row.address for row in rows)
 
 

@@ -4,40 +4,39 @@ import pytest
 
 from agiraph.core.errors import InvalidInput
 from cli.console.commands import (
-    Act,
     AnswerCommand,
     BudgetCommand,
+    Command,
     QuitCommand,
     SayCommand,
-    ShowBoardCommand,
-    ShowHelpCommand,
-    ShowQuestionsCommand,
+    ShowCommand,
     read_line,
 )
 
 
 @pytest.mark.parametrize(
-    ("line", "act"),
+    ("line", "command"),
     [
         ("  How far?  ", SayCommand("coordinator", "How far?")),
         ("@ada only the tables", SayCommand("ada", "only the tables")),
         ("@* publish now", SayCommand("*", "publish now")),
         ("/answer q-1 Use SQLite", AnswerCommand("q-1", "Use SQLite")),
-        ("/board", ShowBoardCommand()),
-        ("/questions", ShowQuestionsCommand()),
+        ("/board", ShowCommand("board")),
+        ("/questions", ShowCommand("questions")),
         ("/budget", BudgetCommand()),
         ("/budget $2.50", BudgetCommand(usd=2.5)),
         ("/budget 5 dollars a day", BudgetCommand(usd=5, period="day")),
         ("/budget 2m tokens per day", BudgetCommand(tokens=2_000_000, period="day")),
         ("/budget none", BudgetCommand(usd="none", tokens="none")),
-        ("/help", ShowHelpCommand()),
+        ("/files nodes/a", ShowCommand("files", "nodes/a")),
+        ("/help", ShowCommand("help")),
         ("/quit", QuitCommand()),
         ("//quit is no command", SayCommand("coordinator", "/quit is no command")),
         ("   ", None),
     ],
 )
-def test_lines(line: str, act: Act | None) -> None:
-    assert read_line(line, ()) == act
+def test_lines(line: str, command: Command | None) -> None:
+    assert read_line(line, ()) == command
 
 
 def test_a_plain_line_answers_the_only_open_question() -> None:

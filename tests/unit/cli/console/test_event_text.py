@@ -6,7 +6,8 @@ import pytest
 
 from agiraph.core.ids import AgentId, NodeId
 from agiraph.core.models import Event
-from cli.console.event_text import EventNarrator, short_name
+from cli.console.event_text import EventNarrator
+from cli.sanitize import short_name
 
 
 def event(type: str, entity: str = "coordinator", node: str | None = None, **data: object) -> Event:
@@ -43,30 +44,30 @@ def event(type: str, entity: str = "coordinator", node: str | None = None, **dat
     ],
 )  # fmt: skip
 def test_who_did_what(told: Event, who: str, text: str) -> None:
-    line = EventNarrator().tell(told)
+    line = EventNarrator().describe(told)
     assert (line.who, line.text) == (who, text)
 
 
 def test_an_event_that_nobody_has_heard_of_is_told_by_its_values() -> None:
-    line = EventNarrator().tell(event("moon.rose", phase="full", size=3, odd=[1]))
+    line = EventNarrator().describe(event("moon.rose", phase="full", size=3, odd=[1]))
     assert line.text == "moon.rose phase=full size=3 odd=[1]"
 
 
 def test_nodes_are_called_by_the_names_that_events_taught() -> None:
     narrator = EventNarrator()
-    narrator.tell(event("node.created", node="cf1ea7", name="tables", task="Look"))
+    narrator.describe(event("node.created", node="cf1ea7", name="tables", task="Look"))
     waits = event("tool.called", tool="wait", arguments={"nodes": ["cf1ea7", "unknown"]})
-    assert narrator.tell(waits).text == "waits for tables, unknown"
+    assert narrator.describe(waits).text == "waits for tables, unknown"
 
 
 @pytest.mark.parametrize("type", ["agent.created", "worker.busy", "model.answered", "tool.result"])
 def test_minor_events_are_not_worth_a_line_of_a_run(type: str) -> None:
-    assert EventNarrator().tell_if_major(event(type)) is None
+    assert EventNarrator().describe_if_major(event(type)) is None
 
 
 def test_a_first_start_is_minor_a_restart_is_not() -> None:
-    assert EventNarrator().tell_if_major(event("child.ready", incarnation=1)) is None
-    assert EventNarrator().tell_if_major(event("child.ready", incarnation=2)) is not None
+    assert EventNarrator().describe_if_major(event("child.ready", incarnation=1)) is None
+    assert EventNarrator().describe_if_major(event("child.ready", incarnation=2)) is not None
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_a_first_start_is_minor_a_restart_is_not() -> None:
      "model.answered", "worker.spawned", "human.question"],
 )  # fmt: skip
 def test_odd_data_never_breaks_the_telling(type: str, data: dict[str, Any]) -> None:
-    assert EventNarrator().tell(event(type, **data)).who
+    assert EventNarrator().describe(event(type, **data)).who
 
 
 def test_short_names_drop_only_the_number() -> None:

@@ -140,7 +140,7 @@ def test_a_reader_that_dies_over_a_page_is_begun_again() -> None:
         asking = asyncio.ensure_future(aside.ask(PAGE, 30))
         await asyncio.sleep(0)
         os.kill(pid, signal.SIGKILL)
-        with pytest.raises(Refused, match="broke down"):
+        with pytest.raises(Refused, match="crashed"):
             await asking
         assert (await aside.ask(PAGE, 30))["title"] == "T"
 

@@ -14,7 +14,7 @@ from agiraph.storage.files import UnsafeFile, remove_tree
 from agiraph.tools.worktrees.git import FOLDER, PATCH, Git, GitFailed
 from agiraph.tools.worktrees.merging import MergeConflict
 from agiraph.tools.worktrees.source import RepositoryNotUsable
-from agiraph.tools.worktrees.worktree import FOLDED, READY, NodeCommit, Worktree
+from agiraph.tools.worktrees.worktree import MERGING, READY, NodeCommit, Worktree
 from tests.unit.tools.worktrees.checkout import RUN, Checkout, needs_git
 
 pytestmark = needs_git
@@ -128,7 +128,7 @@ def test_a_conflict_leaves_the_result_as_it_was_and_is_solved_in_the_worktree(
             await repository.merge(commit, bob.order.branch, "m")
         assert refused.value.files == ("a.txt",)
         assert await repository.tip() == tip
-        folded = await bob.fold_in()
+        folded = await bob.apply_merge()
         assert folded.files == ("a.txt",)
         assert "<<<<<<< " in (bob.path / "a.txt").read_text()
         with pytest.raises(Refused, match=r"both sides of a conflict still stand in a\.txt"):
@@ -166,7 +166,7 @@ def test_what_was_folded_in_by_half_is_folded_in_again_before_anything_is_commit
         with monkeypatch.context() as patched:
             patched.setattr(Git, "run", dies)
             with pytest.raises(KeyboardInterrupt):
-                await bob.fold_in()
+                await bob.apply_merge()
         with pytest.raises(Refused, match="not published"):
             await bob.commit("bob")
         assert (bob.path / "adas.txt").exists()
@@ -288,7 +288,7 @@ def test_a_worktree_that_poses_as_another_repository_makes_git_run_nothing(
         (tree.path / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
         (tree.path / "a.txt").write_text("changed\n")
         commit = committed(await tree.commit("ada"))
-        await tree.fold_in()
+        await tree.apply_merge()
         await tree.write_patch(commit)
         assert checkout.git("show", f"{commit}:a.txt", at=checkout.repository().path) == "changed"
         assert not proof.exists()
@@ -559,9 +559,9 @@ def test_the_noted_fold_is_forgotten_once_it_is_committed(checkout: Checkout) ->
     async def work() -> None:
         ada: Worktree = await checkout.worktree("ada")
         await ada.make()
-        await ada.fold_in()
+        await ada.apply_merge()
         assert await ada.commit("nothing") is None
-        assert not list(Path(ada.order.repository).glob(f"worktrees/*/{FOLDED}"))
+        assert not list(Path(ada.order.repository).glob(f"worktrees/*/{MERGING}"))
         assert ada.path.name == FOLDER
 
     run(work)

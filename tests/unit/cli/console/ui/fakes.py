@@ -1,4 +1,4 @@
-"""A feed that plays news to a console, keeps what it was asked to do, and things to show."""
+"""A source that plays news to a console, keeps what it was asked to do, and things to show."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,22 +21,22 @@ from agiraph.http.api import (
 )
 from cli.console.commands import BudgetCommand
 from cli.console.ui.app import ConsoleApp
-from cli.console.ui.view import (
-    ConsoleView,
-    EventsReceived,
-    MessagesReceived,
-    News,
-    StatusReceived,
-)
-from tests.unit.cli.fakes import AGENT, question, summary
+from cli.console.ui.source import ConsoleSource
+from cli.console.ui.state import Channel, ConsoleState
+from tests.unit.cli.fakes import AGENT, summary
+from tests.unit.cli.fakes import question as a_question
 
 NOW = 1_700_000_000.0
 
 
-class FakeFeed:
-    """Hands out what is put into `news`; keeps what is done in `did`."""
+News = Callable[[ConsoleState], None]
+
+
+class FakeSource(ConsoleSource):
+    """Applies what is put into `news`; keeps what is done in `did`."""
 
     def __init__(self, *news: News) -> None:
+        self.state = ConsoleState(summary())
         self.news: list[News] = list(news)
         self.did: list[tuple[Any, ...]] = []
         self.files: dict[str, FolderView | FileContentView] = {"": folder("nodes/", "_plan.md")}
@@ -50,33 +50,32 @@ class FakeFeed:
     async def close(self) -> None:
         self.is_closed = True
 
-    def take(self) -> list[News]:
+    def apply_events(self) -> None:
         news, self.news = self.news, []
-        return news
+        for one in news:
+            one(self.state)
 
     async def say(self, to: str, text: str, mode: DeliveryMode) -> None:
         self.did.append(("say", to, text, mode))
 
-    async def answer(self, question_id: str, text: str) -> QuestionView:
+    async def answer(self, question: str, text: str) -> QuestionView:
         if self.answer_with is not None:
             raise self.answer_with
-        self.did.append(("answer", question_id, text))
-        return question(question_id, status="answered", answer=text)
+        self.did.append(("answer", question, text))
+        return a_question(question, status="answered", answer=text)
 
-    async def order(self, entity: str, act: EntityAct) -> SteeredView:
+    async def steer(self, entity: str, act: EntityAct) -> SteeredView:
         self.did.append((act, entity))
         return SteeredView(act=act, entities=(SteeredEntityView(address=entity, state="done"),))
 
-    async def budget(self, act: BudgetCommand) -> list[str]:
-        self.did.append(("budget", act))
+    async def handle_budget(self, command: BudgetCommand) -> list[str]:
+        self.did.append(("budget", command))
         return ["survey: $5.00 in all", "survey, run r: $1.00 in all"]
 
-    async def older(self, view: ConsoleView) -> list[News]:
+    async def read_older(self) -> None:
         past, self.past = self.past, []
-        return past
-
-    async def latest(self) -> News:
-        raise NotImplementedError
+        for one in past:
+            one(self.state)
 
     async def open_file(self, path: str) -> FolderView | FileContentView:
         if path not in self.files:
@@ -131,38 +130,51 @@ def row(name: str, state: str = "busy", **facts: Any) -> EntityView:
     return EntityView(address=f"{AGENT}/{inner}", kind=kind, name=shown, state=state, **facts)
 
 
-def team(*names: str) -> StatusReceived:
-    """Return how a coordinator and these workers stand."""
-    return StatusReceived(summary(), (row("coordinator", "idle"), *(row(name) for name in names)))
+def team(*names: str) -> News:
+    """Say how a coordinator and these workers are."""
+    rows = (row("coordinator", "idle"), *(row(name) for name in names))
+    return lambda state: state.set_status(summary(), rows)
 
 
-def events(*happenings: Event) -> EventsReceived:
-    return EventsReceived(tuple(happenings))
+def events(*happened: Event, is_older: bool = False) -> News:
+    return lambda state: state.add_events(happened, is_older=is_older)
 
 
-def said(*messages: MessageView) -> MessagesReceived:
-    return MessagesReceived(tuple(messages))
+def said(*messages: MessageView) -> News:
+    return lambda state: state.add_messages(messages)
 
 
-Scene = Callable[[ConsoleApp, "Pilot[None]", FakeFeed], Awaitable[None]]
+def asked(*questions: QuestionView) -> News:
+    return lambda state: state.set_questions(questions)
 
 
-def play(feed: FakeFeed, scene: Scene, size: tuple[int, int] = (80, 24), at: str = "") -> None:
+def streamed(text: str) -> News:
+    return lambda state: state.stream("coordinator", b"c", text)
+
+
+def away(channel: Channel, is_away: bool) -> News:
+    return lambda state: state.set_away(channel, is_away=is_away)
+
+
+Scene = Callable[[ConsoleApp, "Pilot[Any]", FakeSource], Awaitable[None]]
+
+
+def play(source: FakeSource, scene: Scene, size: tuple[int, int] = (80, 24)) -> None:
     """Play a scene on a console of this size."""
 
     async def run() -> None:
-        app = ConsoleApp(feed, summary(), at or "coordinator")
+        app = ConsoleApp(source, source.state)
         async with app.run_test(size=size) as pilot:
-            await settle(pilot, feed)
-            await scene(app, pilot, feed)
-        assert feed.is_closed
+            await settle(pilot, source)
+            await scene(app, pilot, source)
+        assert source.is_closed
 
     asyncio.run(run())
 
 
-async def settle(pilot: "Pilot[None]", feed: FakeFeed) -> None:
+async def settle(pilot: "Pilot[Any]", source: FakeSource) -> None:
     """Wait until all news has been taken and drawn."""
-    while feed.news:
+    while source.news:
         await pilot.pause(0.02)
     await pilot.pause()
     await pilot.pause()

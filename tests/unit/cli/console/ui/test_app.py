@@ -1,5 +1,7 @@
 """The console's screen, driven by keys: conversations, questions, views, in 80x24 and wide."""
 
+from typing import Any
+
 from textual.events import Key
 from textual.pilot import Pilot
 
@@ -9,19 +11,12 @@ from cli.console.commands import BudgetCommand
 from cli.console.ui.app import ConsoleApp
 from cli.console.ui.conversation_panel import TalkPanel
 from cli.console.ui.input_line import InputLine
+from cli.console.ui.panels import TeamPanel
 from cli.console.ui.question_bar import QuestionBar
-from cli.console.ui.team_panel import TeamPanel
-from cli.console.ui.view import (
-    BoardReceived,
-    ChannelLost,
-    ChannelRestored,
-    QuestionsReceived,
-    TextAccepted,
-    TextPosted,
-    TextReceived,
-)
 from tests.unit.cli.console.ui.fakes import (
-    FakeFeed,
+    FakeSource,
+    asked,
+    away,
     events,
     happened,
     message,
@@ -29,6 +24,7 @@ from tests.unit.cli.console.ui.fakes import (
     said,
     screen_of,
     settle,
+    streamed,
     team,
     tool,
 )
@@ -45,7 +41,7 @@ def board(*names: str) -> BoardView:
 
 
 def test_the_screen_shows_who_said_what_and_fits_80_columns() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         shown = screen_of(app)
         assert "ada → coordinator" in shown
         assert "Found 3 tables" in shown
@@ -54,13 +50,13 @@ def test_the_screen_shows_who_said_what_and_fits_80_columns() -> None:
         assert not app.query_one(TeamPanel).display
         assert len(shown.splitlines()) == 24
 
-    feed = FakeFeed(team("ada"), events(*tool(1, "make", "coordinator")))
+    feed = FakeSource(team("ada"), events(*tool(1, "make", "coordinator")))
     feed.news.append(said(message(1, "Found **3** tables")))
     play(feed, scene)
 
 
 def test_a_tool_call_is_opened_and_folded_by_a_key_and_by_a_click() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         await pilot.press("escape", "up", "enter")
         await settle(pilot, feed)
         assert "did make test" in screen_of(app)
@@ -71,45 +67,45 @@ def test_a_tool_call_is_opened_and_folded_by_a_key_and_by_a_click() -> None:
         await settle(pilot, feed)
         assert "command: make test" in screen_of(app)
 
-    play(FakeFeed(team("ada"), events(*tool(1, "make test", "coordinator"))), scene)
+    play(FakeSource(team("ada"), events(*tool(1, "make test", "coordinator"))), scene)
 
 
 def test_the_team_stands_at_the_side_of_a_wide_screen_and_is_chosen_from() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         shown = screen_of(app)
         assert "whole team" in shown
         assert "● ada" in shown
         assert "bash make" not in shown
         await pilot.press("ctrl+n")
         await settle(pilot, feed)
-        assert app.view.selected == "ada-aaaaaa"
+        assert app.state.selected == "ada-aaaaaa"
         assert "bash make" in screen_of(app)
         assert "ada>" in screen_of(app)
         await pilot.press(*"hello", "enter")
         await settle(pilot, feed)
         assert feed.did == [("say", "ada", "hello", "steer")]
 
-    play(FakeFeed(team("ada", "bob"), events(*tool(1, "make"))), scene, size=(120, 40))
+    play(FakeSource(team("ada", "bob"), events(*tool(1, "make"))), scene, size=(120, 40))
 
 
 def test_the_side_panel_unfolds_by_a_key_on_a_small_screen() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         await pilot.press("f2")
         await settle(pilot, feed)
         assert "● ada" in screen_of(app)
         await pilot.press("down", "down", "enter")
         await settle(pilot, feed)
-        assert app.view.selected != "coordinator"
+        assert app.state.selected != "coordinator"
         await pilot.press("f2")
         await settle(pilot, feed)
         assert "whole team" not in screen_of(app)
 
-    play(FakeFeed(team("ada", "bob")), scene)
+    play(FakeSource(team("ada", "bob")), scene)
 
 
 def test_one_key_answers_a_question_with_options() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
-        feed.news.append(QuestionsReceived((question(options=("PostgreSQL", "SQLite")),)))
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+        feed.news.append(asked(question(options=("PostgreSQL", "SQLite"))))
         await settle(pilot, feed)
         assert isinstance(app.focused, QuestionBar)
         assert "1  PostgreSQL" in screen_of(app)
@@ -119,13 +115,13 @@ def test_one_key_answers_a_question_with_options() -> None:
         assert "PostgreSQL" not in screen_of(app)
         assert isinstance(app.focused, InputLine)
 
-    play(FakeFeed(team("alice")), scene)
+    play(FakeSource(team("alice")), scene)
 
 
 def test_a_question_does_not_take_the_line_from_someone_who_types() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         await pilot.press(*"use ")
-        feed.news.append(QuestionsReceived((question(options=("PostgreSQL", "SQLite")),)))
+        feed.news.append(asked(question(options=("PostgreSQL", "SQLite"))))
         await settle(pilot, feed)
         await pilot.press(*"2 tables", "enter")
         await settle(pilot, feed)
@@ -134,12 +130,12 @@ def test_a_question_does_not_take_the_line_from_someone_who_types() -> None:
         await settle(pilot, feed)
         assert feed.did[1:] == [("answer", "q-1", "PostgreSQL")]
 
-    play(FakeFeed(team("alice")), scene)
+    play(FakeSource(team("alice")), scene)
 
 
 def test_a_question_is_answered_in_words() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
-        feed.news.append(QuestionsReceived((question(),)))
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+        feed.news.append(asked(question()))
         await settle(pilot, feed)
         await pilot.press(*"both")
         assert "answer alice>" in screen_of(app)
@@ -148,36 +144,36 @@ def test_a_question_is_answered_in_words() -> None:
         assert feed.did == [("answer", "q-1", "both")]
         assert "coordinator>" in screen_of(app)
 
-    play(FakeFeed(team("alice")), scene)
+    play(FakeSource(team("alice")), scene)
 
 
 def test_one_of_several_questions_is_chosen_and_the_urgent_one_comes_first() -> None:
-    asked = [question("q-1"), question("q-2", question="Stop it?", urgency="urgent")]
+    two = [question("q-1"), question("q-2", question="Stop it?", urgency="urgent")]
 
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
-        feed.news.append(QuestionsReceived(tuple(asked)))
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+        feed.news.append(asked(*two))
         await settle(pilot, feed)
         assert "‼ alice asks: Stop it?" in screen_of(app)
         await pilot.press("right")
         await settle(pilot, feed)
         assert "Which database?" in screen_of(app)
 
-    play(FakeFeed(team("alice")), scene)
+    play(FakeSource(team("alice")), scene)
 
 
 def test_an_answer_that_came_second_is_told_and_the_question_goes() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         feed.answer_with = ApiError(409, "was answered by anna at noon: SQLite")
-        feed.news.append(QuestionsReceived((question(options=("yes",)),)))
+        feed.news.append(asked(question(options=("yes",))))
         await settle(pilot, feed)
         await pilot.press("1")
         await settle(pilot, feed)
         assert "answered by anna" in screen_of(app)
-        feed.news.append(QuestionsReceived(()))
+        feed.news.append(asked())
         await settle(pilot, feed)
         assert "Which database?" not in screen_of(app)
 
-    play(FakeFeed(team("alice")), scene)
+    play(FakeSource(team("alice")), scene)
 
 
 def test_what_is_typed_is_done() -> None:
@@ -193,7 +189,7 @@ def test_what_is_typed_is_done() -> None:
         "//etc is a folder": ("say", "coordinator", "/etc is a folder", "steer"),
     }
 
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         for line in lines:
             app.query_one(InputLine).put(line)
             await pilot.press("enter")
@@ -201,11 +197,11 @@ def test_what_is_typed_is_done() -> None:
             assert app.query_one(InputLine).value == ""
         assert feed.did == list(lines.values())
 
-    play(FakeFeed(team("ada")), scene)
+    play(FakeSource(team("ada")), scene)
 
 
 def test_the_whole_team_is_stopped_only_after_a_yes() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         for key in ("n", "y"):
             app.query_one(InputLine).put("/stop")
             await pilot.press("enter")
@@ -215,22 +211,22 @@ def test_the_whole_team_is_stopped_only_after_a_yes() -> None:
             await settle(pilot, feed)
         assert feed.did == [("stop", "survey-3fa9c1")]
 
-    play(FakeFeed(team("ada")), scene)
+    play(FakeSource(team("ada")), scene)
 
 
 def test_what_cannot_be_done_is_told_and_the_line_stays() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         app.query_one(InputLine).put("/dance")
         await pilot.press("enter")
         await settle(pilot, feed)
         assert "unknown command '/dance'" in screen_of(app)
         assert app.query_one(InputLine).value == "/dance"
 
-    play(FakeFeed(team("ada")), scene)
+    play(FakeSource(team("ada")), scene)
 
 
 def test_commands_and_names_are_completed_and_lines_come_back() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         line = app.query_one(InputLine)
         await pilot.press(*"/int", "tab")
         assert line.value == "/interrupt "
@@ -243,11 +239,11 @@ def test_commands_and_names_are_completed_and_lines_come_back() -> None:
         await pilot.press("at", "tab", "tab")
         assert line.value == "@ada "
 
-    play(FakeFeed(team("ada", "bob")), scene)
+    play(FakeSource(team("ada", "bob")), scene)
 
 
 def test_views_are_reached_by_keys_and_by_commands() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         await pilot.press("f3")
         await settle(pilot, feed)
         assert "STATUS" in screen_of(app)
@@ -271,16 +267,16 @@ def test_views_are_reached_by_keys_and_by_commands() -> None:
         app.query_one(InputLine).put("/tree")
         await pilot.press("enter")
         await settle(pilot, feed)
-        assert app.view.panel == "tree"
+        assert app.state.panel == "tree"
 
-    feed = FakeFeed(team("ada"), BoardReceived(board("tables")))
+    feed = FakeSource(team("ada"), lambda state: state.set_board(board("tables")))
     plan = FileContentView(path="_plan.md", content="# The plan\n\nFirst", size=17, returned=17)
     feed.files["_plan.md"] = plan
     play(feed, scene)
 
 
 def test_streaming_text_is_shown_as_it_comes_and_then_stands_once() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         assert "is writing…" in screen_of(app)
         assert "Once upon" in screen_of(app)
         text = "Once upon a time"
@@ -289,38 +285,41 @@ def test_streaming_text_is_shown_as_it_comes_and_then_stands_once() -> None:
         assert "is writing…" not in screen_of(app)
         assert screen_of(app).count("Once upon") == 1
 
-    play(FakeFeed(team("ada"), TextReceived("coordinator", b"c", "Once upon")), scene)
+    play(FakeSource(team("ada"), streamed("Once upon")), scene)
 
 
 def test_a_lost_channel_is_told_until_it_is_back() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
-        feed.news.append(ChannelLost("gateway"))
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+        feed.news.append(away("gateway", True))
         await settle(pilot, feed)
         assert "reconnecting (gateway)" in screen_of(app)
-        feed.news.append(ChannelRestored("gateway"))
+        feed.news.append(away("gateway", False))
         await settle(pilot, feed)
         assert "● live" in screen_of(app)
 
-    play(FakeFeed(team("ada")), scene)
+    play(FakeSource(team("ada")), scene)
 
 
 def test_a_text_is_shown_at_once_and_once() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
-        feed.news.append(TextPosted("m7", "ada", "only tables", 1_700_000_050.0))
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+        feed.news.append(lambda state: state.post_text("p1", "ada", "only tables", 1_700_000_050.0))
         await settle(pilot, feed)
         assert "sending" in screen_of(app)
-        feed.news += [TextAccepted("m7"), said(message(7, "only tables", "human", "ada"))]
+        feed.news += [
+            lambda state: state.accept_text("p1", "m7"),
+            said(message(7, "only tables", "human", "ada")),
+        ]
         await settle(pilot, feed)
         assert "sending" not in screen_of(app)
         assert screen_of(app).count("only tables") == 1
 
-    play(FakeFeed(team("ada")), scene)
+    play(FakeSource(team("ada")), scene)
 
 
 def test_nothing_that_an_entity_says_reaches_the_terminal_raw() -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\u202egnp\x9b2J"
 
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         for key in ("f3", "f5", "f4"):
             shown = screen_of(app)
             assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
@@ -328,19 +327,20 @@ def test_nothing_that_an_entity_says_reaches_the_terminal_raw() -> None:
             await pilot.press(key)
             await settle(pilot, feed)
 
-    feed = FakeFeed(team("ada"), events(*tool(1, evil, "coordinator")), said(message(1, evil)))
+    feed = FakeSource(team("ada"), said(message(1, evil)))
+    feed.news.append(events(*tool(1, evil, "coordinator")))
     feed.news += [
-        QuestionsReceived((question(question=evil, options=(evil,)),)),
-        BoardReceived(board(evil)),
+        asked(question(question=evil, options=(evil,))),
+        lambda state: state.set_board(board(evil)),
     ]
-    feed.news.append(TextReceived("coordinator", b"c", evil))
+    feed.news.append(streamed(evil))
     play(feed, scene, size=(120, 40))
 
 
 def test_older_entries_are_read_when_the_beginning_is_asked_for() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
-        old = events(happened("stage.started", 1, "coordinator", name="The very first"))
-        feed.past = [type(old)(old.events, is_older=True)]
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+        first = happened("stage.started", 1, "coordinator", name="The very first")
+        feed.past = [events(first, is_older=True)]
         await pilot.press("escape", "home")
         await settle(pilot, feed)
         await pilot.press("home")
@@ -348,22 +348,22 @@ def test_older_entries_are_read_when_the_beginning_is_asked_for() -> None:
         assert "The very first" in screen_of(app)
 
     happenings = [happened("stage.started", n, "coordinator", name=f"Nr {n}") for n in range(9, 99)]
-    play(FakeFeed(team("ada"), events(*happenings)), scene)
+    play(FakeSource(team("ada"), events(*happenings)), scene)
 
 
 def test_ctrl_c_leaves_at_the_second_press() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         await pilot.press("ctrl+c")
         assert "again to leave" in screen_of(app)
         assert app.is_running
         await pilot.press("ctrl+c")
         assert app._exit
 
-    play(FakeFeed(team("ada")), scene)
+    play(FakeSource(team("ada")), scene)
 
 
 def test_typing_is_served_while_hundreds_of_events_come_in() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         for burst in range(4):
             start = 1 + burst * 400
             happenings = [happened("stage.started", start + n, "coordinator") for n in range(400)]
@@ -371,13 +371,13 @@ def test_typing_is_served_while_hundreds_of_events_come_in() -> None:
             await pilot.press("x")
         await settle(pilot, feed)
         assert app.query_one(InputLine).value == "xxxx"
-        assert len(app.view.shown) == 1600
+        assert len(app.state.shown) == 1600
 
-    play(FakeFeed(team("ada")), scene)
+    play(FakeSource(team("ada")), scene)
 
 
 def test_who_reads_back_is_not_moved_by_what_comes() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         talk = app.query_one(TalkPanel)
         assert talk.follows
         assert "Nr 89" in screen_of(app)
@@ -393,11 +393,11 @@ def test_who_reads_back_is_not_moved_by_what_comes() -> None:
         assert "Newest" in screen_of(app)
 
     happenings = [happened("stage.started", n, "coordinator", name=f"Nr {n}") for n in range(1, 90)]
-    play(FakeFeed(team("ada"), events(*happenings)), scene)
+    play(FakeSource(team("ada"), events(*happenings)), scene)
 
 
 def test_lines_that_are_typed_ahead_stay_lines_of_their_own() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
         for key in (*"one", "enter", *"two", "enter"):  # all at once, as a terminal hands them over
             character = key if len(key) == 1 else "\r"
             app.post_message(Key(key, character))
@@ -405,4 +405,4 @@ def test_lines_that_are_typed_ahead_stay_lines_of_their_own() -> None:
         await settle(pilot, feed)
         assert [act[2] for act in feed.did] == ["one", "two"]
 
-    play(FakeFeed(team("ada")), scene)
+    play(FakeSource(team("ada")), scene)

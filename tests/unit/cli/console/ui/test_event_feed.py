@@ -1,12 +1,13 @@
 """Events on their way to the screen: in order, each once, never more held than can be shown."""
 
+import asyncio
 import threading
 from typing import Any
 
 from agiraph.core.models import Event
 from agiraph.http.api import ApiError, NotReachable
-from cli.console.ui import event_feed as inlet_module
-from cli.console.ui.event_feed import EventFeed
+from cli.console import client_thread
+from cli.console.client_thread import EventFeed
 from tests.integration.house import until
 from tests.unit.cli.console.ui.fakes import happened
 
@@ -38,35 +39,35 @@ class Breaking:
         pass
 
 
-def test_a_slow_screen_gets_every_event_once_and_the_rest_waits_in_the_log(
+async def test_a_slow_screen_gets_every_event_once_and_the_rest_waits_in_the_log(
     monkeypatch: Any,
 ) -> None:
-    monkeypatch.setattr(inlet_module, "MOST", 50)
-    monkeypatch.setattr(inlet_module, "TURN_SECONDS", 0.01)
+    monkeypatch.setattr(client_thread, "MOST", 50)
+    monkeypatch.setattr(client_thread, "POLL_SECONDS", 0.01)
     log = [happened("stage.started", seq) for seq in range(1, TOTAL + 1)]
     follow: Any = lambda after: Breaking(after, log)  # noqa: E731
-    inlet = EventFeed(follow, 0)
-    inlet.start()
+    feed = EventFeed(follow, 0)
+    feed.start()
     seen: list[int] = []
     try:
 
         def drained() -> bool:
-            taken = inlet.take(1000)
+            taken = feed.take(1000)
             assert len(taken) <= 50
             seen.extend(event.seq for event in taken)
             return len(seen) >= TOTAL
 
-        until(drained, "all events")
+        await asyncio.to_thread(until, drained, "all events")
     finally:
-        inlet.close()
+        feed.close()
     assert seen == list(range(1, TOTAL + 1))
 
 
-def test_an_agent_that_is_gone_is_told() -> None:
+async def test_an_agent_that_is_gone_is_reported() -> None:
     def follow(_after: int) -> Any:
         raise ApiError(404, "unknown agent")
 
-    inlet = EventFeed(follow, 0)
-    inlet.start()
-    until(lambda: inlet.refusal is not None, "the refusal")
-    inlet.close()
+    feed = EventFeed(follow, 0)
+    feed.start()
+    await asyncio.to_thread(until, lambda: feed.refusal is not None, "the refusal")
+    feed.close()

@@ -7,6 +7,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from agiraph.http.api import EntityAct, EntityView, NotReachable, SteeredEntityView, SteeredView
+from cli.console.ui.source import TopSource
 from cli.console.ui.top_app import TopApp
 from tests.unit.cli.console.ui.fakes import row
 from tests.unit.cli.fakes import AGENT
@@ -15,7 +16,7 @@ ADA = f"{AGENT}/ada-aaaaaa"
 BROKER = EntityView(address="broker", kind="broker", name="broker", state="ready", cpu=50.0)
 
 
-class FakeTopFeed:
+class FakeTopSource(TopSource):
     def __init__(self) -> None:
         self.listed = [BROKER, row("coordinator", "idle"), row("ada", cpu=7.0, tokens=1234)]
         self.did: list[tuple[Any, ...]] = []
@@ -29,7 +30,7 @@ class FakeTopFeed:
             raise NotReachable("gone")
         return self.listed
 
-    async def order(self, address: str, act: EntityAct) -> SteeredView:
+    async def steer(self, address: str, act: EntityAct) -> SteeredView:
         self.did.append((act, address))
         return SteeredView(act=act, entities=(SteeredEntityView(address=address, state="pausing"),))
 
@@ -40,7 +41,7 @@ class FakeTopFeed:
         self.is_closed = True
 
 
-Scene = Callable[[TopApp, "Pilot[str]", FakeTopFeed], Awaitable[None]]
+Scene = Callable[[TopApp, "Pilot[Any]", FakeTopSource], Awaitable[None]]
 
 
 def play(scene: Scene, size: tuple[int, int] = (80, 24), every_seconds: float = 60) -> str | None:
@@ -50,7 +51,7 @@ def play(scene: Scene, size: tuple[int, int] = (80, 24), every_seconds: float = 
     """
 
     async def run() -> str | None:
-        feed = FakeTopFeed()
+        feed = FakeTopSource()
         app = TopApp(feed, every_seconds=every_seconds)
         async with app.run_test(size=size) as pilot:
             await looked(pilot, app)
@@ -61,9 +62,9 @@ def play(scene: Scene, size: tuple[int, int] = (80, 24), every_seconds: float = 
     return asyncio.run(run())
 
 
-async def looked(pilot: "Pilot[str]", app: TopApp) -> None:
+async def looked(pilot: "Pilot[Any]", app: TopApp) -> None:
     """Let it look anew and draw."""
-    await app._look()
+    await app._refresh()
     await pilot.pause()
 
 
@@ -72,7 +73,7 @@ def screen_of(app: TopApp) -> str:
 
 
 def test_every_entity_is_listed_and_the_busiest_comes_first() -> None:
-    async def scene(app: TopApp, pilot: "Pilot[str]", feed: FakeTopFeed) -> None:
+    async def scene(app: TopApp, pilot: "Pilot[Any]", feed: FakeTopSource) -> None:
         shown = screen_of(app)
         assert "3 entities" in shown
         assert shown.index("broker") < shown.index("survey/ada")
@@ -87,7 +88,7 @@ def test_every_entity_is_listed_and_the_busiest_comes_first() -> None:
 
 
 def test_it_looks_again_and_again() -> None:
-    async def scene(app: TopApp, pilot: "Pilot[str]", feed: FakeTopFeed) -> None:
+    async def scene(app: TopApp, pilot: "Pilot[Any]", feed: FakeTopSource) -> None:
         async with asyncio.timeout(20):
             for _ in range(5):
                 await feed.looks.get()
@@ -96,7 +97,7 @@ def test_it_looks_again_and_again() -> None:
 
 
 def test_the_marked_entity_is_steered_and_what_hurts_is_asked_for_twice() -> None:
-    async def scene(app: TopApp, pilot: "Pilot[str]", feed: FakeTopFeed) -> None:
+    async def scene(app: TopApp, pilot: "Pilot[Any]", feed: FakeTopSource) -> None:
         await pilot.press("down")
         assert app.marked == ADA
         await pilot.press("p")
@@ -104,7 +105,7 @@ def test_the_marked_entity_is_steered_and_what_hurts_is_asked_for_twice() -> Non
         assert "survey/ada: pausing" in screen_of(app)
         await pilot.press("k")
         await pilot.pause()
-        assert "Kill survey/ada" in screen_of(app)
+        assert "Kill the process of survey/ada" in screen_of(app)
         await pilot.press("n", "s", "y")
         await looked(pilot, app)
         await pilot.press("i")
@@ -117,10 +118,10 @@ def test_the_marked_entity_is_steered_and_what_hurts_is_asked_for_twice() -> Non
 
 
 def test_an_entity_of_an_agent_is_opened_and_a_service_is_not() -> None:
-    async def scene(app: TopApp, pilot: "Pilot[str]", feed: FakeTopFeed) -> None:
+    async def scene(app: TopApp, pilot: "Pilot[Any]", feed: FakeTopSource) -> None:
         await pilot.press("enter")
         await pilot.pause()
-        assert "nobody to talk with" in screen_of(app)
+        assert "has no conversation" in screen_of(app)
         await pilot.press("i")
         assert "only coordinators and workers" in screen_of(app)
         await pilot.press("down", "enter")
@@ -129,7 +130,7 @@ def test_an_entity_of_an_agent_is_opened_and_a_service_is_not() -> None:
 
 
 def test_the_mark_stays_with_its_entity_and_an_absence_is_told() -> None:
-    async def scene(app: TopApp, pilot: "Pilot[str]", feed: FakeTopFeed) -> None:
+    async def scene(app: TopApp, pilot: "Pilot[Any]", feed: FakeTopSource) -> None:
         await pilot.press("down")
         feed.listed = [BROKER, row("ada", cpu=99.0), row("coordinator", "idle")]
         await looked(pilot, app)

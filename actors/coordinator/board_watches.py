@@ -1,0 +1,79 @@
+"""What watches a run's board for what no command does: deadlocks, and a stage whose time is up."""
+
+import asyncio
+from contextlib import suppress
+
+from actors.coordinator.board_service import BoardService
+from agiraph.board import commands as c
+from agiraph.board.deadlock import Deadlock, find_deadlocks
+from agiraph.board.stage_rules import due_at
+from agiraph.core.clock import Clock
+
+SETTLE_SECONDS = 1.0
+
+
+class DeadlockWatch:
+    """Notes cycles of waits once they last.
+
+    A wait that has just been left by a message may stand on the board for a moment still; so a
+    cycle counts once it has stood for a second.
+    """
+
+    def __init__(self, board_service: BoardService) -> None:
+        self._board_service = board_service
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no ring stands that has not been noted."""
+        return not self._fresh()
+
+    async def run(self) -> None:
+        """Watch for as long as the process lives."""
+        while True:
+            await self._board_service.changes.until(lambda: bool(self._fresh()))
+            before = self._fresh()
+            await asyncio.sleep(SETTLE_SECONDS)
+            for found in self._fresh():
+                if found in before:
+                    self._board_service.execute(c.NoteDeadlock(found.ring, found.text))
+
+    def _fresh(self) -> tuple[Deadlock, ...]:
+        board = self._board_service.board
+        return tuple(found for found in find_deadlocks(board) if found.ring not in board.deadlocks)
+
+
+class StageTimeouts:
+    """Lets the open stage go on without its stragglers when its time is up.
+
+    The time counts from the stage's start, which stands in the board's journal, so a coordinator
+    that was restarted gives it no second more. While a stage has a limit its coordinator does not
+    park: nobody else would check the time.
+    """
+
+    def __init__(self, board_service: BoardService, clock: Clock) -> None:
+        self._board_service = board_service
+        self._clock = clock
+
+    @property
+    def is_ticking(self) -> bool:
+        """Whether the open stage has nodes at work and a limit."""
+        return due_at(self._board_service.board) is not None
+
+    async def run(self) -> None:
+        """Keep the limit of every stage, for as long as the process lives."""
+        while True:
+            due = due_at(self._board_service.board)
+            left = None if due is None else max(0.0, due - self._clock.now())
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._changed_from(due)
+            self.expire()
+
+    def expire(self) -> None:
+        """Let the open stage go on if its time is up; otherwise do nothing."""
+        board, due = self._board_service.board, due_at(self._board_service.board)
+        if due is not None and board.open_stage is not None and due <= self._clock.now():
+            self._board_service.execute(c.ExpireStage(board.open_stage))
+
+    async def _changed_from(self, due: float | None) -> None:
+        await self._board_service.changes.until(lambda: due_at(self._board_service.board) != due)

@@ -1,0 +1,60 @@
+"""CoordinatorContext: one agent's coordinator in one run, its files and the agent's record."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from actors.coordinator.files import AgentFiles
+from actors.coordinator.record import AgentRecord
+from actors.entity.args import CoordinatorArgs
+from actors.entity.context import EntityContext
+from actors.runtime.runtime import Runtime
+from agiraph.agent.conversation import Conversation
+from agiraph.agent.inbox import EntityInbox
+from agiraph.core.ids import COORDINATOR_NAME
+
+
+class CoordinatorContext(EntityContext):
+    """What a coordinator's parts share. Which run it is in follows from its conversation."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        args: CoordinatorArgs,
+        environment: dict[str, str],
+        inbox: EntityInbox,
+    ) -> None:
+        """Read the agent's files; `args` are those of its first run."""
+        home = runtime.home.agent(args.agent.id)
+        conversation = Conversation(home.conversation)
+        self.args = args = args.of_run(conversation.transcript.began)
+        self.files = AgentFiles(home, args.run, args.agent)
+        self.record = AgentRecord(runtime, self.files, args)
+        self.record.renew_goal()
+        input_dir = args.agent.input_dir
+        super().__init__(
+            runtime,
+            conversation,
+            inbox,
+            agent=args.agent.id,
+            name=COORDINATOR_NAME,
+            run=args.run,
+            model=args.agent.model,
+            terms=args.terms,
+            input_dir=input_dir,
+            calls=home.calls,
+            environment=environment | ({"AGIRAPH_INPUT": input_dir} if input_dir else {}),
+        )
+
+    def cause(self, call_id: str) -> str:
+        """Return what names the tool call `call_id` as the cause of a change on the board."""
+        return f"{self.runtime.address}#{call_id}"
+
+    @contextmanager
+    def waiting_for_human(self, step: str) -> Iterator[None]:
+        """Let the agent's status, too, say that it waits for the human."""
+        self.record.set_status("waiting_for_human")
+        try:
+            with super().waiting_for_human(step):
+                yield
+        finally:
+            self.record.set_status("working")

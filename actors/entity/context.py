@@ -1,0 +1,228 @@
+"""EntityContext: who an entity is, its conversation, and how it reports and waits.
+
+Every part of an entity (messenger, approvals, compactor, tools) is handed this one object.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, Literal
+
+from actors.runtime.crash_counter import LIMIT
+from actors.runtime.runtime import Runtime
+from agiraph.agent.conversation import Conversation
+from agiraph.agent.event_replay import TOLD_AGAIN, told_again
+from agiraph.agent.inbox import EntityInbox, IncomingMessage
+from agiraph.agent.loop import PauseSwitch
+from agiraph.agent.records import CallFinished, InputReceived
+from agiraph.agent.transcript import RUNTIME_NAME, Transcript
+from agiraph.core.ids import AgentId, RunId, derived_message_id
+from agiraph.core.models import DeliveryMode, Event
+from agiraph.core.money import RunTerms
+from agiraph.core.turns import JsonObject
+from agiraph.memory.skills import find_skills
+from agiraph.storage.home import RunHome
+from agiraph.tools.command import forget_commands
+from transport.endpoint import Received
+
+AT_ONCE_SECONDS = 0.5
+
+
+class EntityContext:
+    """One coordinator or worker in one run.
+
+    `calls` is the folder of what its running calls leave for the next incarnation. `may_park` says
+    whether nothing would be lost if the process ended now.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        conversation: Conversation,
+        inbox: EntityInbox,
+        *,
+        agent: AgentId,
+        name: str,
+        run: RunId,
+        model: str,
+        terms: RunTerms,
+        input_dir: str | None,
+        calls: Path,
+        environment: dict[str, str],
+    ) -> None:
+        self.runtime = runtime
+        self.conversation = conversation
+        self.inbox = inbox
+        self.agent = agent
+        self.name = name
+        self.run = run
+        self.model = model
+        self.terms = terms
+        self.input_dir = input_dir
+        self.calls = calls
+        self.environment = environment
+        self.pause_switch = PauseSwitch()
+        if self.transcript.is_paused:
+            self.pause_switch.pause()
+        self.skills = find_skills(runtime.home.path, input_dir)
+        self.may_park: Callable[[], bool] = lambda: False
+        inbox.take_up = runtime.take_up
+
+    @property
+    def transcript(self) -> Transcript:
+        """What the entity has been through."""
+        return self.conversation.transcript
+
+    @property
+    def run_home(self) -> RunHome:
+        """The folder of the run."""
+        return self.runtime.home.agent(self.agent).run(self.run)
+
+    def now(self) -> float:
+        """Return the time in seconds since the epoch."""
+        return self.runtime.clock.now()
+
+    def message_id(self, key: str, number: int = 0) -> bytes:
+        """Return the id of the message that step `key` sends: the same after a crash."""
+        return derived_message_id(self.runtime.address, key, number)
+
+    # --- reports ---------------------------------------------------------------------------------
+
+    def report(self, event: str, data: JsonObject, key: str = "") -> None:
+        """Report an event to the recorder; reported again with the same key it is one event."""
+        self.runtime.report(self.event(event, data, key))
+
+    def event(self, event: str, data: JsonObject, key: str) -> Event:
+        """Return an event of this entity, at the node that it holds."""
+        assignment = self.transcript.assignment
+        return Event(
+            type=event,
+            agent_id=self.agent,
+            ts=self.now(),
+            entity=self.name,
+            run_id=self.run,
+            node_id=assignment.node.id if assignment else None,
+            data=data,
+            key=f"{self.runtime.address}:{event}:{key}" if key else "",
+        )
+
+    def replay_events(self) -> None:
+        """Report the last records of the work in hand once more: reports may have died with the
+        last process. What is known is not recorded twice."""
+        for replayed in told_again(self.conversation.lately(TOLD_AGAIN)):
+            event = self.event(*replayed.told)
+            self.runtime.report(event.model_copy(update={"ts": replayed.ts}))
+
+    def show(self, state: str, step: str) -> None:
+        """Show people what is being done right now."""
+        assignment = self.transcript.assignment
+        node = assignment.node.id if assignment else None
+        self.runtime.status(state, step, node, run_id=self.run)
+
+    # --- the conversation ------------------------------------------------------------------------
+
+    def add_notice(self, text: str, warns_of: Literal["", "time", "bound"] = "") -> None:
+        """Append a message of the runtime to the conversation."""
+        notice = InputReceived(
+            content=text, from_name=RUNTIME_NAME, ts=self.now(), warns_of=warns_of
+        )
+        self.conversation.append(notice)
+
+    def stuck_step(self) -> str:
+        """Return why the step that comes next must not be tried again, '' if it may be.
+
+        Call it once a process: it counts this start.
+        """
+        attempts = self.runtime.attempts
+        if not attempts.is_stuck_at(self.transcript.place):
+            return ""
+        return f"the same step has ended its process {LIMIT} times: {attempts.last_end}"
+
+    def answer_open_calls(self, why: str) -> None:
+        """Give each open call an error as its result: whatever comes next continues this
+        conversation."""
+        if results := interrupted_calls(self.transcript, f"[interrupted] {why}", self.now()):
+            self.conversation.append(*results)
+
+    def forget_closed_calls(self, but: frozenset[str] = frozenset()) -> None:
+        """End and remove what is left of every call that has its result."""
+        open_calls = {opened.key for opened in self.transcript.open_calls}
+        forget_commands(self.calls, but=open_calls | but)
+
+    def enqueue(
+        self,
+        received: Received,
+        from_name: str,
+        content: str,
+        *,
+        mode: DeliveryMode = "steer",
+        **more: Any,
+    ) -> None:
+        """Let a message wait for the next yield point; it is done once it stands in the
+        conversation. `more` are further fields of IncomingMessage."""
+        self.inbox.put(
+            IncomingMessage(
+                id=received.header.id.hex(),
+                from_name=from_name,
+                content=content,
+                mode=mode,
+                done=lambda: self.runtime.done(received),
+                **more,
+            )
+        )
+
+    # --- waiting ---------------------------------------------------------------------------------
+
+    async def first_of(
+        self, *waits: Awaitable[Any], at_once: bool = False
+    ) -> list["asyncio.Future[Any]"]:
+        """Wait until one of them is done; return all, those that were not done cancelled.
+
+        After `run.park_after_seconds` (0: never) without any the process parks, if it may; it
+        waits for the same under the same ids when a message has started it again. `at_once`:
+        nothing is expected soon, so do not wait long before parking. Who parks before the
+        supervisor knows that it is ready would count as one that cannot start. Raises Parking.
+        """
+        seconds = self.runtime.config.run.park_after_seconds or None
+        if at_once and seconds is not None:
+            seconds = min(seconds, AT_ONCE_SECONDS)
+        tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(wait) for wait in waits]
+        try:
+            while True:
+                done, _ = await asyncio.wait(
+                    tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+                )
+                if done:
+                    return tasks
+                if self.runtime.is_announced and self.may_park():
+                    self.runtime.park()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+
+    def standing_still(self) -> AbstractContextManager[None]:
+        """Stop the deadline of the work in hand, if it has one, inside this block."""
+        return nullcontext()
+
+    @contextmanager
+    def waiting_for_human(self, step: str) -> Iterator[None]:
+        """Show that the human is waited for, and for what; no deadline runs inside this block."""
+        self.show("waiting_for_human", step)
+        with self.standing_still():
+            yield
+
+
+def interrupted_calls(transcript: Transcript, why: str, now: float) -> list[CallFinished]:
+    """Return an error as the result of each open call."""
+    return [
+        CallFinished(
+            call_id=opened.call.id,
+            name=opened.call.name,
+            content=why,
+            is_error=True,
+            ts=now,
+        )
+        for opened in transcript.open_calls
+    ]

@@ -1,0 +1,111 @@
+"""Entity: what a coordinator and a worker have in common, put together.
+
+Their processes own one each: its context (identity, conversation, inbox, reports), the messenger,
+the way to the model, approvals, the compactor, and its prompt.
+"""
+
+from collections.abc import Callable
+
+from actors.entity.approval_gate import ApprovalGate, FurtherActions
+from actors.entity.args import billing
+from actors.entity.budget_approval import BudgetApproval
+from actors.entity.compactor import Compactor
+from actors.entity.context import EntityContext
+from actors.entity.message_dispatcher import Handler, MessageDispatcher
+from actors.entity.messenger import Messenger, Roster
+from actors.entity.model_client import BrokerModelClient
+from actors.entity.questions import ArrivedAnswers
+from actors.entity.remote_tools import RemoteToolProcesses
+from agiraph.agent.compaction import CompactionContext
+from agiraph.agent.context_window import answer_tokens
+from agiraph.agent.loop import AgentLoop, Role
+from agiraph.core.turns import ModelRequest
+from agiraph.tools.approvals.policy import ActingEntity
+from agiraph.tools.ports import EntityKind, Team, ToolContext
+from agiraph.tools.scopes.scope import Scope
+from agiraph.tools.toolbox import Toolbox
+
+
+class Entity:
+    """One entity's parts. `set_prompt` is to be called before it thinks, and when tools change."""
+
+    def __init__(
+        self,
+        context: EntityContext,
+        toolbox: Toolbox,
+        *,
+        roster: Roster,
+        who: Callable[[], ActingEntity],
+        further: FurtherActions = lambda _opened: (),
+        compaction_context: Callable[[], CompactionContext],
+    ) -> None:
+        self.context = context
+        self.toolbox = toolbox
+        self.system = ""
+        self.conversation = context.conversation
+        self.inbox = context.inbox
+        self.pause_switch = context.pause_switch
+        self.now, self.report, self.show = context.now, context.report, context.show
+        self._answers = ArrivedAnswers()
+        self.messenger = Messenger(context, self._answers, roster)
+        self.budget_approval = BudgetApproval(context, self.messenger)
+        self.model_client = BrokerModelClient(context, self.budget_approval.has_raised)
+        self.think = self.model_client.think
+        self.approval_for = ApprovalGate(context, self.messenger, who, further).approval_for
+        self.compactor = Compactor(
+            context, self.model_client, toolbox, self.request, compaction_context
+        )
+        self._remote_tools = RemoteToolProcesses(context.runtime)
+
+    def set_prompt(self, system: str, toolbox: Toolbox) -> None:
+        """Let every request from now on have this system prompt and these tools."""
+        self.system, self.toolbox = system, toolbox
+        self.compactor.prompt_changed()
+
+    def request(self) -> ModelRequest:
+        """Return the next request to the model, charged to the node in hand, if there is one."""
+        context, transcript = self.context, self.context.transcript
+        models, assignment = context.runtime.config.models, transcript.assignment
+        node = assignment.node if assignment else None
+        return ModelRequest(
+            model=context.model,
+            system=self.system,
+            turns=tuple(transcript.turns),
+            tools=self.toolbox.schemas(),
+            max_tokens=answer_tokens(
+                transcript,
+                override=models.context_tokens,
+                share=models.compact_at,
+                most=models.max_tokens,
+            ),
+            temperature=models.temperature,
+            entity=context.runtime.address,
+            node_id=node.id if node else "",
+            attempt=assignment.attempt if assignment else 0,
+            **billing(context.run, context.terms, node.trigger if node else transcript.woken_by),
+        )
+
+    def tool_context(self, key: str, kind: EntityKind, scope: Scope, team: Team) -> ToolContext:
+        """Return what a tool is handed when it runs as step `key`."""
+        context = self.context
+        return ToolContext(
+            kind=kind,
+            call_id=key,
+            scope=scope,
+            config=context.runtime.config,
+            team=team,
+            environment=context.environment | {"AGIRAPH_RUN": str(context.run_home.path)},
+            calls=context.calls,
+            elsewhere=self._remote_tools,
+            report=context.report,
+            skills=context.skills,
+        )
+
+    def loop(self, role: Role) -> AgentLoop:
+        """Return the loop of this entity as a coordinator or a worker."""
+        return AgentLoop(role, self)
+
+    async def receive_messages(self, handler: Handler) -> None:
+        """Receive for as long as the process lives; `handler` handles what only its kind does."""
+        dispatcher = MessageDispatcher(self.context, self.model_client, self._answers, handler)
+        await dispatcher.run()

@@ -1,0 +1,97 @@
+"""EntityTools: what the tools of coordinators and workers do alike: messages and triggers."""
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from actors.entity.context import EntityContext
+from actors.entity.messenger import Messenger
+from actors.runtime.ask_again import ask_until_answered
+from agiraph.core.clock import iso
+from agiraph.core.ids import CLOCK, COORDINATOR_NAME
+from agiraph.core.models import DeliveryMode
+from agiraph.core.turns import JsonObject
+from agiraph.messages import (
+    ChangeTrigger,
+    CreateTrigger,
+    ListTriggers,
+    TriggerState,
+    TriggerTable,
+)
+from agiraph.tools.ports import NewQuestion, Team
+
+GOING_ON = ("active", "paused")
+TIMES = ("next_due", "last_fired_at")
+
+
+class EntityTools(Team):
+    """The team and the triggers of an agent as one entity's tools see them."""
+
+    def __init__(self, context: EntityContext, messenger: Messenger) -> None:
+        self.context = context
+        self.messenger = messenger
+
+    async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
+        """Send text to a worker, `coordinator`, `human` or `*`."""
+        await self.messenger.send_message(call_id, to, content, mode)
+
+    async def check_messages(self, call_id: str) -> list[str]:
+        """Return the messages that have arrived."""
+        return self.messenger.check_messages()
+
+    async def ask_human(self, call_id: str, question: NewQuestion) -> str:
+        """Ask the human; wait for the answer unless the question need not wait."""
+        return await self.messenger.ask_human(call_id, question)
+
+    async def schedule(
+        self, call_id: str, type_: str, config: JsonObject, action: Any
+    ) -> JsonObject:
+        """Make a trigger. A worker's plain text comes back to the worker, not to its coordinator.
+
+        Raises Refused.
+        """
+        name = self.context.name
+        if isinstance(action, str) and name != COORDINATOR_NAME and not action.startswith("{"):
+            action = {"type": "send_message", "payload": {"to": name, "content": action}}
+        agent = self.context.agent
+        body = CreateTrigger(agent=agent, type=type_, config=config, action=action, created_by=name)
+        return _summary(await self._ask_scheduler(call_id, body))
+
+    async def list_triggers(self) -> list[JsonObject]:
+        """Return the triggers that go on."""
+        body = ListTriggers(agent=self.context.agent)
+        received = await ask_until_answered(self.context.runtime, CLOCK, body)
+        assert isinstance(received.body, TriggerTable)
+        return [_row(row) for row in received.body.triggers if row["status"] in GOING_ON]
+
+    async def cancel_trigger(self, call_id: str, named: str) -> JsonObject:
+        """Cancel a trigger. Raises Refused."""
+        body = ChangeTrigger(agent=self.context.agent, trigger_id=named, act="cancel")
+        state = await self._ask_scheduler(call_id, body)
+        return {"trigger_id": state["id"], "status": state["status"]}
+
+    async def _ask_scheduler(self, call_id: str, body: BaseModel) -> JsonObject:
+        """Ask durably; the reply is done with when the call's result is recorded."""
+        runtime = self.context.runtime
+        message = self.context.message_id(call_id)
+        received = await ask_until_answered(runtime, CLOCK, body, id=message)
+        self.context.conversation.when_recorded(lambda: runtime.done(received))
+        assert isinstance(received.body, TriggerState)
+        return received.body.trigger
+
+
+def _summary(row: JsonObject) -> JsonObject:
+    shown = _row(row)
+    return {"trigger_id": row["id"], **{k: shown[k] for k in ("name", "type", "status")}} | {
+        "next_due": shown["next_due"]
+    }
+
+
+def _row(row: JsonObject) -> JsonObject:
+    """Return a trigger as a model reads it: times as text, and what it needs to know only."""
+    keys = ("id", "name", "type", "config", "action", "status", "reason", "fired", *TIMES)
+    return {key: _shown(key, row[key]) for key in keys if row[key] != ""}
+
+
+def _shown(key: str, value: Any) -> Any:
+    return iso(value) if key in TIMES and isinstance(value, int | float) else value

@@ -1,0 +1,251 @@
+"""The rows of `ps`: every process, with what it does, holds, weighs and has cost."""
+
+import asyncio
+import socket
+from collections.abc import Sequence
+
+from fastapi import APIRouter
+
+from actors.gateway.api.dependencies import GatewayDep
+from actors.gateway.auth.scopes import READ
+from actors.gateway.bus_client import ask_for
+from actors.gateway.gateway import Gateway
+from actors.gateway.state.activities import EntityActivity
+from actors.gateway.state.agents import AgentDirectory
+from agiraph.core.clock import iso
+from agiraph.core.errors import AgiraphError, Corrupt
+from agiraph.core.ids import (
+    BROKER,
+    COORDINATOR_NAME,
+    ROUTER,
+    SUPERVISOR,
+    coordinator_address,
+    worker_address,
+)
+from agiraph.core.models import Agent
+from agiraph.core.turns import Usage
+from agiraph.http.api import (
+    ApiError,
+    EntityView,
+)
+from agiraph.messages import (
+    AskMailboxDepths,
+    AskUsage,
+    ChildInfo,
+    ChildTable,
+    ListChildren,
+    MailboxDepths,
+    UsageTable,
+)
+from agiraph.storage.disk_space import WAITS
+from agiraph.storage.files import read_bytes
+from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
+
+UNUSED = FiringLimits(late_seconds=0, per_minute=1)
+
+THINKING = "thinking "
+CPU_SECONDS = 0.5
+TABLE_SECONDS = 5.0
+EXTRA_SECONDS = 1.0
+
+AT_WORK = ("starting", "ready", "backing_off", "parked")
+
+router = APIRouter(tags=["system"])
+
+
+@router.get("/entities", dependencies=[READ])
+async def entities(gateway: GatewayDep) -> tuple[EntityView, ...]:
+    """List every process."""
+    return await entity_rows(gateway)
+
+
+async def children(gateway: Gateway) -> tuple[ChildInfo, ...]:
+    """Return the supervisor's table; raise ApiError 503 or 504 if it does not answer."""
+    table = await ask_for(
+        gateway.line, SUPERVISOR, ListChildren(), ChildTable, within_seconds=TABLE_SECONDS
+    )
+    return table.children
+
+
+async def entity_rows(gateway: Gateway) -> tuple[EntityView, ...]:
+    """Return a row for every process; mailboxes and money are left out while nobody tells them."""
+    table, depths, usage = await asyncio.gather(
+        children(gateway), _mailbox_depths(gateway), _usage(gateway)
+    )
+    names, host = _names(gateway), socket.gethostname()
+    rows = [_row(gateway, names, host, child, depths, usage) for child in table]
+    alive = {(child.address, child.pid) for child in table}
+    gateway.cpu = {key: sample for key, sample in gateway.cpu.items() if key in alive}
+    return tuple(sorted(rows, key=lambda row: ("/" in row.address, _rank(row))))
+
+
+async def _mailbox_depths(gateway: Gateway) -> dict[str, tuple[int, int]]:
+    """Return each mailbox's messages and bytes by address, none if the router does not answer."""
+    try:
+        answer = await ask_for(
+            gateway.line, ROUTER, AskMailboxDepths(), MailboxDepths, within_seconds=EXTRA_SECONDS
+        )
+    except ApiError:
+        return {}
+    return answer.depths
+
+
+async def _usage(gateway: Gateway) -> dict[str, Usage]:
+    """Return what each entity has used, by address, none if the broker does not answer."""
+    try:
+        answer = await ask_for(
+            gateway.line, BROKER, AskUsage(), UsageTable, within_seconds=EXTRA_SECONDS
+        )
+    except ApiError:
+        return {}
+    return answer.by_entity
+
+
+def _row(
+    gateway: Gateway,
+    names: dict[str, str],
+    host: str,
+    child: ChildInfo,
+    depths: dict[str, tuple[int, int]],
+    usage: dict[str, Usage],
+) -> EntityView:
+    word = _word(gateway, child)
+    spent = usage.get(child.address, Usage())
+    waking = _returning(gateway, child)
+    return EntityView(
+        address=child.address,
+        kind=child.kind,
+        name=names.get(child.address, child.address),
+        state=word.state if word else child.state,
+        pid=child.pid,
+        incarnation=child.incarnation,
+        host=host,
+        cpu=_cpu(gateway, child),
+        memory_bytes=child.memory_bytes,
+        mailbox=depths.get(child.address, (0, 0))[0],
+        tokens=spent.tokens,
+        cost_usd=spent.cost_usd,
+        step=word.step if word else waking,
+        restarts=child.restarts,
+        cause=child.cause,
+        doing=doing_told(word.state, word.step) if word else waking,
+        doing_since=word.since or None if word else None,
+    )
+
+
+def _word(gateway: Gateway, child: ChildInfo) -> EntityActivity | None:
+    """Return what a live process said last: to us, or else with its heartbeat.
+
+    A gateway that was restarted has heard nothing yet from one that is busy for a while.
+    """
+    if child.state != "ready":
+        return None
+    if child.step == WAITS:  # it cannot say so itself
+        return EntityActivity(child.incarnation, "waiting_for_room", WAITS, child.step_since or 0.0)
+    heard = gateway.statuses.of(child.address, child.incarnation)
+    state, colon, step = child.step.partition(": ")
+    if heard is not None or not colon:
+        return heard
+    return EntityActivity(child.incarnation, state, step, child.step_since or 0.0)
+
+
+def doing_told(state: str, step: str) -> str:
+    """Return what an entity does in words for people."""
+    match state:
+        case "busy" if step.startswith(THINKING):
+            return f"waits for the model {step.removeprefix(THINKING)}".rstrip()
+        case "waiting_for_human":
+            return f"waits for you: {step}" if step else "waits for you"
+        case "waiting_for_nodes":
+            awaited = step.removeprefix("wait").removeprefix(": ")
+            return f"waits for {awaited or 'its nodes or a message'}"
+        case "paused":
+            return "paused"
+        case _:
+            return step
+
+
+def _returning(gateway: Gateway, child: ChildInfo) -> str:
+    """Return when one that has no process is started again: it backs off, or wakes by itself."""
+    if child.state == "backing_off":
+        left = max(0.0, (child.next_start or 0.0) - gateway.clock.now())
+        return f"starts again in {left:.0f} s: {child.cause}"
+    agent_id, _, inner = child.address.partition("/")
+    if child.state != "parked" or inner != COORDINATOR_NAME:
+        return ""
+    agent = gateway.agents.get(agent_id)
+    return next_wake(gateway.agents, agent) if agent else ""
+
+
+def _cpu(gateway: Gateway, child: ChildInfo) -> float:
+    """Return the percentage of a core used since the last listing, or since the start.
+
+    Listings that follow each other closely (several consoles) share one measurement.
+    """
+    if child.pid is None or child.started_at is None:
+        return 0.0
+    key, now = (child.address, child.pid), gateway.clock.now()
+    since, used, last = gateway.cpu.get(key, (child.started_at, 0.0, 0.0))
+    elapsed = now - since
+    if elapsed < CPU_SECONDS:
+        return last
+    percent = round(100 * max(0.0, child.cpu_seconds - used) / elapsed, 1)
+    gateway.cpu[key] = (now, child.cpu_seconds, percent)
+    return percent
+
+
+def _rank(row: EntityView) -> tuple[str, bool, str]:
+    """Sort an agent's coordinator before its workers."""
+    agent, _, inner = row.address.partition("/")
+    return agent if inner else "", inner != COORDINATOR_NAME, row.name
+
+
+def _names(gateway: Gateway) -> dict[str, str]:
+    """Return the names that people know agents' entities by, by address."""
+    names: dict[str, str] = {}
+    for agent in gateway.agents.all():
+        names[coordinator_address(agent.id)] = agent.name
+        try:
+            board = gateway.boards.of(gateway.agents.run_of(agent))
+        except (AgiraphError, OSError):
+            continue  # a damaged board is told where it is asked for; `ps` must work all the same
+        for worker in board.workers.values():
+            names[worker_address(agent.id, worker.id)] = worker.name
+    return names
+
+
+DOWN = ("stopped", "failed", "exited")
+
+
+def shown_status(agent: Agent, table: Sequence[ChildInfo]) -> str:
+    """Return an agent's status: its own word, unless its coordinator is down for good.
+
+    An empty table is one that nobody could be asked for: it says nothing.
+    """
+    if agent.status in ("completed", "failed", "stopped"):
+        return agent.status
+    address = coordinator_address(agent.id)
+    gone = "stopped" if table else None
+    state = next((child.state for child in table if child.address == address), gone)
+    return state if state in ("stopped", "failed") else agent.status
+
+
+def book_of(agents: AgentDirectory, agent: Agent) -> TriggerSet:
+    """Return an agent's triggers; an empty book if they cannot be read."""
+    try:
+        text = read_bytes(agents.home_of(agent).triggers).decode()
+        return TriggerSet.read(agent.id, text, UNUSED)
+    except (OSError, Corrupt, UnicodeDecodeError):
+        return TriggerSet(agent.id, UNUSED)
+
+
+def next_wake(agents: AgentDirectory, agent: Agent) -> str:
+    """Return when an agent's next cycle begins or its next trigger is due, '' if nothing is set.
+
+    A heartbeat is due, and lets the agent sleep, when nothing has happened.
+    """
+    if agent.next_cycle_at is not None:
+        return f"cycle {agent.cycle + 1} at {iso(agent.next_cycle_at)}"
+    active = [t for t in book_of(agents, agent).triggers.values() if t.is_active]
+    due = min(((t.next_due, t.name) for t in active if t.next_due is not None), default=None)
+    return f"'{due[1]}' at {iso(due[0])}" if due else ""

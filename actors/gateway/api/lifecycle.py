@@ -1,0 +1,247 @@
+"""Stop, kill, restart, pause and resume entities, one or a whole agent."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal
+
+from fastapi import APIRouter
+
+from actors.gateway.api.agents import START_SECONDS, coordinator_spec
+from actors.gateway.api.dependencies import AgentDep, GatewayDep
+from actors.gateway.api.entities import AT_WORK, DOWN, children
+from actors.gateway.auth.scopes import CONTROL
+from actors.gateway.bus_client import ask_for, deliver
+from actors.gateway.gateway import Gateway
+from agiraph.core.ids import (
+    COORDINATOR_NAME,
+    HUMAN_NAME,
+    SUPERVISOR,
+    coordinator_address,
+    message_id,
+)
+from agiraph.core.models import Agent
+from agiraph.http.api import (
+    ApiError,
+    EntityAct,
+    SteeredEntityView,
+    SteeredView,
+)
+from agiraph.messages import (
+    ChildInfo,
+    ChildStarted,
+    ChildStopped,
+    Pause,
+    Resume,
+    StartChild,
+    StopChild,
+)
+
+STOP_SECONDS = 20.0
+HEAD_START_SECONDS = 0.5
+
+How = Literal["stop", "kill", "restart", "forget"]
+
+router = APIRouter()
+
+
+@router.post("/agents/{agent}/pause", dependencies=[CONTROL], tags=["agents"])
+async def pause(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
+    """Let coordinator and workers stand still."""
+    return await act_on_agent(gateway, agent, "pause")
+
+
+@router.post("/agents/{agent}/resume", dependencies=[CONTROL], tags=["agents"])
+async def resume(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
+    """Let a paused agent go on, start a stopped one again."""
+    return await act_on_agent(gateway, agent, "resume")
+
+
+@router.post("/agents/{agent}/stop", dependencies=[CONTROL], tags=["agents"])
+async def stop(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
+    """Stop the agent's processes; its files stay."""
+    return await act_on_agent(gateway, agent, "stop")
+
+
+@router.post("/entities/{entity:path}/{act}", dependencies=[CONTROL], tags=["system"])
+async def act(entity: str, act: EntityAct, gateway: GatewayDep) -> SteeredView:
+    """Stop, kill, restart, pause or resume one entity or a whole agent."""
+    return await act_on(gateway, entity, act)
+
+
+async def act_on(gateway: Gateway, named: str, act: EntityAct) -> SteeredView:
+    """Act on the entity or the whole agent of that address, id or name; 404 lists the known."""
+    table = await children(gateway)
+    exact = next((child for child in table if child.address == named), None)
+    if exact is not None:
+        return await _act_on_all(gateway, [exact], act)
+    agent = _agent_named(gateway, named)
+    if agent is not None:
+        return await act_on_agent(gateway, agent, act)
+    return await _act_on_all(gateway, [_entity_named(gateway, table, named)], act)
+
+
+async def act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> SteeredView:
+    """Act on an agent's coordinator and all its workers, the coordinator first."""
+    if act != "stop":
+        team = _team(await children(gateway), agent)
+        if act == "resume" and not team:
+            return await _start_unknown(gateway, agent)
+        return await _act_on_all(gateway, team, act)
+    entities = await stop_team(gateway, agent, "stop")
+    if entities:
+        data = {"by": HUMAN_NAME, "entities": [entity.address for entity in entities]}
+        await gateway.telling.tell("agent.stopped", agent.id, message_id(), data)
+    return SteeredView(act=act, entities=tuple(entities))
+
+
+async def _start_unknown(gateway: Gateway, agent: Agent) -> SteeredView:
+    """Start the coordinator of an agent that the supervisor does not know: it was archived."""
+    order = StartChild(spec=coordinator_spec(agent))
+    started = await ask_for(
+        gateway.line, SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS
+    )
+    return SteeredView(
+        act="resume", entities=(SteeredEntityView(address=started.address, state="resuming"),)
+    )
+
+
+def _team(table: Sequence[ChildInfo], agent: Agent) -> list[ChildInfo]:
+    mine = [child for child in table if child.address.startswith(f"{agent.id}/")]
+    return sorted(mine, key=lambda child: child.address != coordinator_address(agent.id))
+
+
+def _agent_named(gateway: Gateway, named: str) -> Agent | None:
+    try:
+        return gateway.agents.find(named)
+    except ApiError as error:
+        if error.status == 404:
+            return None
+        raise
+
+
+def _entity_named(gateway: Gateway, table: Sequence[ChildInfo], named: str) -> ChildInfo:
+    """Return the child that `AGENT/NAME`, or a worker's name alone, means."""
+    agent_part, slash, inner = named.partition("/")
+    agents = gateway.agents.all()
+    if slash:
+        agents = [agent for agent in agents if agent_part in (agent.id, agent.name)]
+    wanted = inner if slash else named
+    addresses = {
+        f"{agent.id}/{id}" for agent in agents for id in _ids_named(gateway, agent, wanted)
+    }
+    found = [child for child in table if child.address in addresses]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        listing = ", ".join(child.address for child in found)
+        raise ApiError(409, f"'{named}' could be any of {listing}: name one by its address")
+    known = ", ".join(sorted(child.address for child in table))
+    raise ApiError(404, f"unknown entity '{named}' (known: {known})")
+
+
+def _ids_named(gateway: Gateway, agent: Agent, wanted: str) -> list[str]:
+    if wanted == COORDINATOR_NAME:
+        return [COORDINATOR_NAME]
+    board = gateway.boards.of(gateway.agents.run_of(agent))
+    return [
+        worker.id
+        for worker in board.workers.values()
+        if wanted == worker.id or wanted.casefold() == worker.name.casefold()
+    ]
+
+
+async def _act_on_all(
+    gateway: Gateway, targets: Sequence[ChildInfo], act: EntityAct
+) -> SteeredView:
+    match act:
+        case "stop" | "kill" | "restart":
+            entities = await _stop_all(gateway, targets, act)
+        case "pause":
+            entities = await _pause_all(gateway, targets)
+        case "resume":
+            entities = await _resume_all(gateway, targets)
+    return SteeredView(act=act, entities=tuple(entities))
+
+
+async def stop_team(gateway: Gateway, agent: Agent, how: How) -> list[SteeredEntityView]:
+    """Stop an agent's processes, those too that its coordinator started just before its end."""
+    stopped: dict[str, SteeredEntityView] = {}
+    while True:
+        team = _team(await children(gateway), agent)
+        left = [child for child in team if child.address not in stopped]
+        if not left:
+            return list(stopped.values())
+        acted = await _stop_all(gateway, left, how)
+        stopped |= {entity.address: entity for entity in acted}
+
+
+async def _stop_all(
+    gateway: Gateway, targets: Sequence[ChildInfo], how: How
+) -> list[SteeredEntityView]:
+    """Give the first a head start: a coordinator must not see its workers fall and act on it.
+
+    One that hangs does not act either, so nobody waits longer for it than that.
+    """
+    if not targets:
+        return []
+    first = asyncio.create_task(_stop(gateway, targets[0], how))
+    await asyncio.wait([first], timeout=HEAD_START_SECONDS)
+    if first.done():
+        first.result()
+    stops = (_stop(gateway, child, how) for child in targets[1:])
+    return list(await asyncio.gather(first, *stops))
+
+
+async def _stop(gateway: Gateway, child: ChildInfo, how: How) -> SteeredEntityView:
+    if child.address == SUPERVISOR:
+        raise ApiError(409, "the supervisor is not its own child: end it with SIGTERM or Ctrl-C")
+    order = StopChild(address=child.address, how=how, reason="asked by the human")
+    try:
+        stopped = await ask_for(
+            gateway.line, SUPERVISOR, order, ChildStopped, within_seconds=STOP_SECONDS
+        )
+    except ApiError:
+        if how in ("stop", "forget") and not await _is_child(gateway, child.address):
+            return SteeredEntityView(address=child.address, state="stopped")
+        raise
+    return SteeredEntityView(address=child.address, state=stopped.state)
+
+
+async def _is_child(gateway: Gateway, address: str) -> bool:
+    """Whether a child is still there: its coordinator may have let it go meanwhile."""
+    return any(child.address == address for child in await children(gateway))
+
+
+async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[SteeredEntityView]:
+    at_work = [child for child in targets if child.state in AT_WORK]
+    if not at_work:
+        raise ApiError(409, "nothing to pause: no process of it runs")
+    for child in at_work:
+        _check_can_pause(child)
+        await deliver(gateway.line, child.address, Pause(), id=message_id())
+    return [SteeredEntityView(address=child.address, state="pausing") for child in at_work]
+
+
+async def _resume_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[SteeredEntityView]:
+    """Let children go on, and start those again that are down.
+
+    A coordinator that comes back starts its workers itself, those that its board still wants.
+    """
+    for child in targets:
+        _check_can_pause(child)
+    for child in targets:
+        await deliver(gateway.line, child.address, Resume(), id=message_id())
+    entities = []
+    for child in targets:
+        state = "resuming"
+        if child.state in DOWN:
+            state = (await _stop(gateway, child, "restart")).state
+        entities.append(SteeredEntityView(address=child.address, state=state))
+        if child.kind == "coordinator" and child.state in DOWN:
+            break
+    return entities
+
+
+def _check_can_pause(child: ChildInfo) -> None:
+    if child.kind not in ("coordinator", "worker"):
+        raise ApiError(409, f"a {child.kind} cannot pause (possible: coordinators and workers)")

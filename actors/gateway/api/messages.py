@@ -1,0 +1,281 @@
+"""Endpoints: talking with an agent's entities, and answering their questions."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter
+
+from actors.gateway.api.dependencies import (
+    After,
+    AgentDep,
+    Before,
+    CauseDep,
+    Entity,
+    GatewayDep,
+    Limit,
+    RunDep,
+)
+from actors.gateway.auth.scopes import READ, TALK
+from actors.gateway.bus_client import deliver
+from actors.gateway.call_cause import CallCause
+from actors.gateway.gateway import Gateway
+from actors.recorder.message_log import read_messages
+from agiraph.agent.replies import ReplyReference, quote
+from agiraph.board.names import find_worker
+from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.ids import (
+    COORDINATOR_NAME,
+    HUMAN_NAME,
+    Address,
+    MessageId,
+    coordinator_address,
+    worker_address,
+)
+from agiraph.core.models import Agent, DeliveryMode
+from agiraph.http.api import (
+    ApiError,
+    ConversationPageView,
+    InboxView,
+    MarkReadRequest,
+    MessageView,
+    NudgeRequest,
+    SendTextRequest,
+    SentView,
+    TranscriptEntryView,
+    TranscriptPageView,
+)
+from agiraph.messages import TextMessage
+from agiraph.storage.files import UnsafeFile, read_bytes
+from agiraph.storage.home import RunHome
+
+JsonObject = dict[str, Any]
+MOST_BYTES = 1 << 30
+
+EVERYONE = "*"
+NOTHING = ReplyReference()
+
+Receiver = tuple[str, Address]
+EVENT_OF = {"text": "message.sent", "nudge": "human.nudge"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What the human sends; `kind` is that of the conversation's entry."""
+
+    content: str
+    mode: DeliveryMode
+    kind: str
+    reference: ReplyReference = NOTHING
+
+    def to(self, name: str) -> TextMessage:
+        """Return the message to one receiver."""
+        return TextMessage(
+            content=self.content,
+            from_name=HUMAN_NAME,
+            to_name=name,
+            mode=self.mode,
+            in_reply_to=self.reference.message,
+            quoted=self.reference.quoted,
+        )
+
+
+router = APIRouter(tags=["conversation"])
+
+
+@router.post("/agents/{agent}/send", dependencies=[TALK])
+async def send_text(
+    agent: AgentDep, body: SendTextRequest, gateway: GatewayDep, cause: CauseDep
+) -> SentView:
+    """Send text to the coordinator, a worker or everyone."""
+    answered, to = None, body.to
+    if body.in_reply_to is not None:
+        answered = gateway.thread.find(agent.id, body.in_reply_to)
+        if to is None:
+            to = answered.to if answered.sender == HUMAN_NAME else answered.sender
+    receivers = _receivers(gateway, agent, to)
+    if answered is None and len(receivers) == 1:  # then who wrote last is answered
+        answered = gateway.thread.unanswered(agent.id, receivers[0][0])
+    reference = ReplyReference(answered.id, quote(answered.content)) if answered else NOTHING
+    return await _send(
+        gateway, agent, receivers, _Text(body.message, body.mode, "text", reference), cause
+    )
+
+
+@router.post("/agents/{agent}/nudge", dependencies=[TALK])
+async def send_nudge(
+    agent: AgentDep, body: NudgeRequest, gateway: GatewayDep, cause: CauseDep
+) -> SentView:
+    """Put an instruction into the running agent."""
+    receivers = _receivers(gateway, agent, None)
+    return await _send(gateway, agent, receivers, _Text(body.message, "steer", "nudge"), cause)
+
+
+@router.get("/agents/{agent}/conversation", dependencies=[READ])
+async def conversation(
+    agent: AgentDep,
+    gateway: GatewayDep,
+    after: After = 0,
+    before: Before = None,
+    entity: Entity = None,
+    limit: Limit = 100,
+) -> ConversationPageView:
+    """Page through the thread with an agent's entities, forwards or, with `before`, backwards."""
+    return gateway.thread.page(agent.id, after, limit, before=before, entity=entity)
+
+
+@router.get("/inbox", dependencies=[READ])
+async def inbox(gateway: GatewayDep) -> list[InboxView]:
+    """Count the messages that the person has not read, agent by agent."""
+    return [_inbox(gateway, agent) for agent in gateway.agents.all()]
+
+
+@router.post("/agents/{agent}/read", dependencies=[TALK])
+async def mark_read(agent: AgentDep, body: MarkReadRequest, gateway: GatewayDep) -> InboxView:
+    """Record that the person has read an agent's conversation, by default all of it."""
+    gateway.thread.mark_read(agent.id, body.seq)
+    return _inbox(gateway, agent)
+
+
+def _inbox(gateway: Gateway, agent: Agent) -> InboxView:
+    unread = gateway.thread.unread(agent.id)
+    return InboxView(
+        agent=agent.id,
+        agent_name=agent.name,
+        read_to=gateway.thread.read_to(agent.id),
+        unread=sum(unread.values()),
+        by_entity=unread,
+    )
+
+
+@router.get("/agents/{agent}/transcript", dependencies=[READ])
+def transcript(
+    agent: AgentDep,
+    run: RunDep,
+    gateway: GatewayDep,
+    entity: str = COORDINATOR_NAME,
+    after: After = 0,
+    before: Before = None,
+    limit: Limit = 100,
+) -> TranscriptPageView:
+    """Page through what one entity heard, said and ran: the coordinator, or a worker of the run."""
+    return transcript_page(transcript_of(gateway, agent, run, entity), after, limit, before)
+
+
+@router.get("/agents/{agent}/messages", dependencies=[READ])
+async def messages(
+    run: RunDep, after: After = 0, entity: Entity = None, limit: Limit = 1000
+) -> list[MessageView]:
+    """List the texts between all entities of a run, by default of the current one."""
+    return read_messages(run.messages, after, limit, entity) if run else []
+
+
+def _receivers(gateway: Gateway, agent: Agent, to: str | None) -> list[Receiver]:
+    """Return the names and addresses that `to` means; raise ApiError 404 listing the known."""
+    coordinator = (COORDINATOR_NAME, coordinator_address(agent.id))
+    if to is None or to.lower() in (COORDINATOR_NAME, agent.id, agent.name.lower()):
+        return [coordinator]
+    board = gateway.boards.of(gateway.agents.run_of(agent))
+    team = [worker for worker in board.workers.values() if worker.status != "stopped"]
+    if to == EVERYONE:
+        workers = [(worker.name, worker_address(agent.id, worker.id)) for worker in team]
+        return [coordinator, *workers]
+    try:
+        worker = find_worker(board, to)
+    except InvalidInput:
+        named = dict.fromkeys(member.name for member in board.workers.values())
+        known = [COORDINATOR_NAME, *named, EVERYONE]
+        raise ApiError(404, str(unknown("recipient", to, known))) from None
+    if worker.status == "stopped":
+        names = ", ".join([COORDINATOR_NAME, *(other.name for other in team)])
+        raise ApiError(409, f"worker '{worker.name}' has stopped (at work: {names})")
+    return [(worker.name, worker_address(agent.id, worker.id))]
+
+
+async def _send(
+    gateway: Gateway, agent: Agent, receivers: list[Receiver], text: _Text, cause: CallCause
+) -> SentView:
+    """Send to each receiver, then record what the router has accepted; a part of them may fail."""
+    id = cause.message(f"{text.kind} of {agent.id}")
+    reached: list[str] = []
+    problem: ApiError | None = None
+    for name, address in receivers:
+        own = id if len(receivers) == 1 else cause.message(f"{text.kind} to {address}")
+        try:
+            await deliver(gateway.line, address, text.to(name), id=own)
+        except ApiError as error:
+            problem = error
+            continue
+        reached.append(name)
+    if problem is not None and not reached:
+        raise problem
+    await _record(gateway, agent, text, EVERYONE if len(receivers) > 1 else reached[0], id, cause)
+    return SentView(id=id.hex(), to=tuple(reached), ts=cause.at)
+
+
+async def _record(
+    gateway: Gateway, agent: Agent, text: _Text, to: str, id: MessageId, cause: CallCause
+) -> None:
+    """Write a text that was sent into the conversation, and report the event."""
+    in_reply_to = text.reference.message
+    gateway.thread.add(
+        id=id.hex(),
+        agent=agent.id,
+        sender=HUMAN_NAME,
+        to=to,
+        content=text.content,
+        ts=cause.at,
+        kind=text.kind,
+        in_reply_to=in_reply_to,
+    )
+    data = {"from": HUMAN_NAME, "to": to, "content": text.content, "mode": text.mode}
+    data |= {"id": id.hex()} | ({"in_reply_to": in_reply_to} if in_reply_to else {})
+    await gateway.telling.tell(EVENT_OF[text.kind], agent.id, id, data)
+
+
+def transcript_of(gateway: Gateway, agent: Agent, run: RunHome | None, entity: str) -> Path:
+    """Return the journal of an agent's coordinator, or of a worker of the run, by name or id.
+
+    Raises ApiError 404 that lists the known.
+    """
+    if entity.casefold() == COORDINATOR_NAME:
+        return gateway.agents.home_of(agent).conversation
+    board = gateway.boards.of(run)
+    try:
+        worker = find_worker(board, entity)
+    except InvalidInput:
+        known = [COORDINATOR_NAME, *(member.name for member in board.workers.values())]
+        raise ApiError(404, str(unknown("entity", entity, known))) from None
+    assert run is not None  # a board without a run has no workers
+    return run.worker(worker.id).conversation
+
+
+def transcript_page(path: Path, after: int, limit: int, before: int | None) -> TranscriptPageView:
+    """Return the first `limit` records after line `after`, or with `before` the last before it."""
+    try:
+        lines = read_bytes(path, MOST_BYTES).splitlines(keepends=True)
+    except FileNotFoundError:
+        lines = []
+    except UnsafeFile as error:
+        raise ApiError(500, str(error)) from None
+    if lines and not lines[-1].endswith(b"\n"):
+        lines.pop()  # half of it is still to be written
+    end = len(lines) if before is None else min(len(lines), max(0, before - 1))
+    start = min(after, end) if before is None else max(after, end - limit)
+    stop = min(end, start + limit)
+    try:
+        entries = tuple(
+            _transcript_entry(lines[number], number + 1) for number in range(start, stop)
+        )
+    except ValueError:
+        raise ApiError(500, f"{path} is damaged (agiraph doctor tells more)") from None
+    previous = start + 1 if entries and start > 0 else None
+    return TranscriptPageView(entries=entries, next=stop if entries else after, previous=previous)
+
+
+def _transcript_entry(line: bytes, seq: int) -> TranscriptEntryView:
+    record: JsonObject = json.loads(line)
+    text = record.get("content", record.get("text"))
+    facts = record | {"seq": seq, "from": record.get("from_name", ""), "content": text}
+    return TranscriptEntryView.model_validate(facts)

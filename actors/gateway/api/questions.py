@@ -1,0 +1,169 @@
+"""Questions to the human: list and answer them, and what "allow always" has allowed."""
+
+from fastapi import APIRouter
+
+from actors.gateway.api.dependencies import (
+    AgentDep,
+    CallerDep,
+    CauseDep,
+    GatewayDep,
+    Limit,
+)
+from actors.gateway.auth.credentials import Principal
+from actors.gateway.auth.scopes import CONTROL, READ, TALK
+from actors.gateway.call_cause import CallCause
+from actors.gateway.gateway import Gateway
+from actors.gateway.questions.outcomes import write_outcome
+from actors.gateway.questions.question_records import question_view
+from actors.gateway.questions.standing_approvals import approval_view, revoke, standing
+from agiraph.core.errors import InvalidInput
+from agiraph.core.ids import (
+    HUMAN_NAME,
+    abbreviated,
+)
+from agiraph.core.models import BUDGET, Agent, Question, QuestionStatus
+from agiraph.core.money import Unit, parse_raise
+from agiraph.http.api import (
+    AnswerRequest,
+    ApiError,
+    ApprovalView,
+    QuestionView,
+    RespondRequest,
+)
+from agiraph.http.api.access import HOME_TOKEN
+from agiraph.tools.approvals.wording import parse_verdict
+
+router = APIRouter()
+
+
+@router.post("/agents/{agent}/respond", dependencies=[TALK], tags=["conversation"])
+async def respond(
+    agent: AgentDep, body: RespondRequest, gateway: GatewayDep, cause: CauseDep, caller: CallerDep
+) -> QuestionView:
+    """Answer an agent's question, by default its only open one."""
+    named = body.question_id
+    question_id = (
+        gateway.questions.meant(named) if named else only_open_question(gateway, agent, cause)
+    )
+    by = _answerer(caller, gateway, question_id, body.by)
+    answered = answer(gateway, question_id, body.response, by=by, via=body.via, cause=cause)
+    return question_view(answered, agent.name)
+
+
+@router.get("/questions", dependencies=[READ], tags=["conversation"])
+async def questions(
+    gateway: GatewayDep, status: QuestionStatus | None = None, limit: Limit = 1000
+) -> list[QuestionView]:
+    """List the questions to the human, oldest first: the open ones, and the newest `limit`."""
+    names = {agent.id: agent.name for agent in gateway.agents.all()}
+    return [
+        question_view(question, names.get(question.agent, ""))
+        for question in gateway.questions.listed(limit, status)
+    ]
+
+
+@router.post("/questions/{question_id}/respond", dependencies=[TALK], tags=["conversation"])
+async def respond_to(
+    question_id: str, body: AnswerRequest, gateway: GatewayDep, cause: CauseDep, caller: CallerDep
+) -> QuestionView:
+    """Answer one question by its id, or by how that begins."""
+    question_id = gateway.questions.meant(question_id)
+    by = _answerer(caller, gateway, question_id, body.by)
+    question = answer(gateway, question_id, body.answer, by=by, via=body.via, cause=cause)
+    agent = gateway.agents.get(question.agent)
+    return question_view(question, agent.name if agent else "")
+
+
+def _answerer(
+    caller: Principal, gateway: Gateway, question_id: str, named: str | None
+) -> str | None:
+    """Return by whom a question is answered; None is the person whose home this is.
+
+    A token that may not control speaks for itself alone, and approves nothing: an approval opens
+    what the rules have closed, and money is the person's. Raises ApiError 403.
+    """
+    question = gateway.questions.get(question_id)
+    may_control = caller.may("control")
+    if question is not None and question.kind != "question" and not may_control:
+        what = "an approval" if question.kind == "approval" else "more money"
+        raise ApiError(403, f"{what} needs the scope 'control', not '{caller.scope}'")
+    own = None if caller.name == HOME_TOKEN else caller.name
+    return (named or own) if may_control else own
+
+
+DEFAULT_CHANNEL = "api"
+
+
+def answer(
+    gateway: Gateway,
+    question_id: str,
+    text: str,
+    *,
+    by: str | None = None,
+    via: str | None = None,
+    cause: CallCause | None = None,
+) -> Question:
+    """Answer a question; the journal holds the answer when this returns, the postman brings it.
+
+    `by` is who answers, `via` over which channel; the same `cause` again is the same answer.
+    Raises ApiError 409 that tells who came first.
+    """
+    known_as = cause.id if cause else ""
+    now, asked = gateway.clock.now(), gateway.questions.get(question_id)
+    if asked is not None and asked.kind == "approval":
+        try:
+            text = parse_verdict(text).text
+        except InvalidInput as error:
+            raise ApiError(422, str(error)) from None
+    if asked is not None and asked.kind == BUDGET:
+        text = _raise_in_words(asked, text)
+    try:
+        question = gateway.questions.answer(
+            question_id, text, by or HUMAN_NAME, now, via or DEFAULT_CHANNEL, known_as
+        )
+    finally:  # also when it was too late: its asker has to be told
+        gateway.answer_delivery.ring()
+    write_outcome(gateway.thread, question)
+    return question
+
+
+def _raise_in_words(asked: Question, text: str) -> str:
+    """Return an answer to a spent budget in its one written form; ApiError 422."""
+    unit: Unit = "tokens" if asked.about and asked.about.subject == "tokens" else "usd"
+    try:
+        return parse_raise(text, unit).text
+    except InvalidInput as error:
+        raise ApiError(422, str(error)) from None
+
+
+def only_open_question(gateway: Gateway, agent: Agent, cause: CallCause) -> str:
+    """Return the id of the agent's open question, or of the one that this call has answered.
+
+    Raises ApiError 409 if there is not just one.
+    """
+    if (before := gateway.questions.answered_as(cause.id)) is not None:
+        return before
+    waiting = gateway.questions.open(agent.id)
+    if len(waiting) == 1:
+        return waiting[0].id
+    if not waiting:
+        raise ApiError(409, f"agent '{agent.name}' has no open question")
+    listing = "; ".join(
+        f"{abbreviated(question.id)}: {question.question[:80]}" for question in waiting
+    )
+    raise ApiError(409, f"agent '{agent.name}' has several open questions, name one ({listing})")
+
+
+@router.get("/approvals", dependencies=[READ], tags=["approvals"])
+async def approvals(gateway: GatewayDep, agent: str | None = None) -> list[ApprovalView]:
+    """List what "allow always" has allowed, oldest first; of one agent, or of all."""
+    wanted = gateway.agents.find(agent).id if agent else None
+    names = {known.id: known.name for known in gateway.agents.all()}
+    found = standing(gateway.questions, wanted)
+    return [approval_view(case, names.get(case.question.agent, "")) for case in found]
+
+
+@router.delete("/approvals/{approval}", dependencies=[CONTROL], tags=["approvals"])
+async def revoke_approval(approval: str, gateway: GatewayDep) -> ApprovalView:
+    """Take an approval back: the next such action is asked for again."""
+    return revoke(gateway.questions, approval, gateway.clock.now())

@@ -1,0 +1,116 @@
+"""What a call's headers say: its token, where a browser sends it from, which host it names.
+
+Checking the Host keeps out a web page whose name was made to point at this machine (DNS
+rebinding); checking the Origin keeps out a page of another site that uses our cookie.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Iterable
+from functools import lru_cache
+from urllib.parse import parse_qsl
+
+MOST_HEADERS = 64
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+RawHeaders = Iterable[tuple[bytes, bytes]]
+
+OWN_PAGES = ("same-origin", "none")
+"""What Sec-Fetch-Site says of our own pages, and of an address that a person typed."""
+
+
+def bearer(headers: RawHeaders) -> str | None:
+    """Return the token of the Authorization header."""
+    scheme, _, token = header(headers, b"authorization").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" and token.strip() else None
+
+
+def cookies(headers: RawHeaders, name: str) -> list[str]:
+    """Return the values of every cookie of that name; another page's may stand beside ours."""
+    pairs = (pair.strip().partition("=") for pair in header(headers, b"cookie").split(";"))
+    return [value for found, _, value in pairs if found == name and value]
+
+
+def is_from_elsewhere(headers: RawHeaders) -> bool:
+    """Whether a browser says that a page of another origin makes it call.
+
+    SameSite=Strict leaves out one case: a page of another server on this same machine is of the
+    same site, whatever its port.
+    """
+    site = header(headers, b"sec-fetch-site").strip().lower()
+    return bool(site) and site not in OWN_PAGES
+
+
+def header(headers: RawHeaders, name: bytes) -> str:
+    """Return a header's value, empty if it is not there."""
+    for key, value in headers:
+        if key == name:
+            return value.decode("latin-1")
+    return ""
+
+
+def query_pairs(query: bytes) -> list[tuple[str, str]]:
+    """Return the names and values of a query."""
+    return parse_qsl(query.decode("latin-1"), keep_blank_values=True) if query else []
+
+
+def size_of(headers: RawHeaders) -> int:
+    """Return the bytes of all names and values."""
+    return sum(len(key) + len(value) + 4 for key, value in headers)
+
+
+def declared_length(headers: RawHeaders) -> int:
+    """Return what Content-Length says, 0 if it says nothing."""
+    declared = header(headers, b"content-length")
+    return int(declared) if declared.isdecimal() else 0
+
+
+class TrustedHosts:
+    """The names under which this gateway may be called."""
+
+    def __init__(self, host: str, *others: str, is_tls: bool = False) -> None:
+        """Allow the loopback names, `host` if it is configured to be another one, and `others`.
+
+        Without TLS of our own a page may still come by it: from a proxy before us.
+
+        On a wildcard address any literal IP address serves, and this machine's own name.
+        """
+        self._is_wildcard = host in ("", "0.0.0.0", "::")
+        own = {socket.gethostname().lower()} if self._is_wildcard else {host.lower()}
+        self._schemes = ("https",) if is_tls else ("http", "https")
+        self.allow = lru_cache(MOST_HEADERS)(self._allow)
+        self._allowed = LOOPBACK | own | {name.lower() for name in others}
+
+    def _allow(self, host_header: str) -> bool:
+        """Whether a Host header (`name` or `name:port`) names us."""
+        name = _name_of(host_header)
+        if name is None:
+            return False
+        return name in self._allowed or (self._is_wildcard and _is_ip(name))
+
+    def allow_origin(self, origin: str, host_header: str) -> bool:
+        """Whether a browser's Origin is this gateway's own, as it was called."""
+        scheme, mark, rest = origin.partition("://")
+        return bool(mark) and scheme in self._schemes and rest.lower() == host_header.lower()
+
+
+def _name_of(host_header: str) -> str | None:
+    """Return the name without its port, None if the header is malformed."""
+    value = host_header.strip().lower()
+    if value.startswith("["):
+        name, bracket, port = value[1:].partition("]")
+        if not bracket or (port and not (port.startswith(":") and port[1:].isdecimal())):
+            return None
+        return name
+    name, colon, port = value.partition(":")
+    if not name or (colon and not port.isdecimal()):
+        return None
+    return name
+
+
+def _is_ip(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

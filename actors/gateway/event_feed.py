@@ -1,0 +1,151 @@
+"""Following an agent's events live: the log is the queue, the recorder's message a signal.
+
+A follower reads the log from its cursor on, so nothing is missed and nothing comes twice, however
+many `event.appended` messages get lost (they are passing). What waits for a slow follower waits in
+the file, not in memory: it holds one page at most.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from actors.recorder.event_log import EVERYTHING, EventLog
+from agiraph.core.errors import Corrupt
+from agiraph.core.event_filter import EventFilter
+from agiraph.core.ids import AgentId
+from agiraph.core.models import Event
+
+PAGE = 200
+POLL_SECONDS = 1.0
+MOST_TEXTS = 1000
+
+LONGEST_REASON = 100
+"""A WebSocket's close frame has room for 123 bytes (RFC 6455, section 5.5)."""
+
+FAULT = 1011
+GOING_AWAY = 1012
+GONE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Goodbye:
+    """The end of a feed: the close code of a WebSocket, and why."""
+
+    code: int
+    reason: str
+
+
+class LogSignals:
+    """Wakes followers when an agent's log has grown, or when nothing more will come."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
+        self._archived: set[str] = set()
+        self.on_notify: Callable[[AgentId | str], None] = lambda _agent: None
+        self.is_closing = False
+
+    def notify(self, agent: AgentId | str) -> None:
+        """Wake everyone who waits for this agent."""
+        for signal in self._waiting.get(agent, ()):
+            signal.set()
+        self.on_notify(agent)
+
+    def archive(self, agent: AgentId | str) -> None:
+        """End the feeds of an archived agent."""
+        self._archived.add(agent)
+        self.notify(agent)
+
+    def restore(self, agent: AgentId | str) -> None:
+        """Take back that an agent was archived."""
+        self._archived.discard(agent)
+
+    def close(self) -> None:
+        """End all feeds: the gateway stops."""
+        self.is_closing = True
+        for agent in list(self._waiting):
+            self.notify(agent)
+
+    def is_archived(self, agent: AgentId | str) -> bool:
+        """Whether this agent was archived."""
+        return agent in self._archived
+
+    @property
+    def followers(self) -> int:
+        """How many wait for any agent."""
+        return sum(len(signals) for signals in self._waiting.values())
+
+    @contextmanager
+    def subscribe(self, agent: AgentId | str) -> Iterator["LogSubscription"]:
+        """Yield what to wait on for this agent."""
+        signal = asyncio.Event()
+        self._waiting[agent].add(signal)
+        try:
+            yield LogSubscription(signal)
+        finally:
+            self._waiting[agent].discard(signal)
+            if not self._waiting[agent]:
+                del self._waiting[agent]
+
+
+class LogSubscription:
+    """One subscriber's signal. A notification between two waits is not lost."""
+
+    def __init__(self, signal: asyncio.Event) -> None:
+        self._signal = signal
+
+    async def wait(self, within_seconds: float) -> None:
+        """Return when notified since the last wait, or when the time is over."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_seconds):
+                await self._signal.wait()
+        self._signal.clear()
+
+
+class EventTexts:
+    """The latest events as JSON, encoded once for all who follow them."""
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[str, int], tuple[Event, str]] = {}
+
+    def text_of(self, event: Event) -> str:
+        """Return an event as JSON on one line."""
+        key = (event.agent_id, event.seq)
+        known = self._texts.get(key)
+        if known is None or known[0] is not event:
+            known = self._texts[key] = (event, event.model_dump_json())
+            if len(self._texts) > MOST_TEXTS:
+                del self._texts[next(iter(self._texts))]
+        return known[1]
+
+
+async def follow(
+    log: EventLog,
+    signals: LogSignals,
+    agent: AgentId,
+    after: int,
+    wanted: EventFilter = EVERYTHING,
+) -> AsyncIterator[list[Event] | Goodbye]:
+    """Yield pages of the wanted events after seq `after`, as they come; last a Goodbye.
+
+    A page is empty when nothing has come for POLL_SECONDS: a notification may have been lost.
+    """
+    cursor = after
+    with signals.subscribe(agent) as subscription:
+        while not signals.is_closing:
+            try:
+                events, seen = log.pick(cursor, PAGE, wanted)
+            except Corrupt as error:  # the log is damaged there, or of a newer version
+                yield Goodbye(FAULT, str(error)[-LONGEST_REASON:])
+                return
+            if events:
+                yield events
+            elif seen == cursor and signals.is_archived(agent):
+                yield Goodbye(GONE, "the agent was archived")
+                return
+            elif seen == cursor:
+                await subscription.wait(POLL_SECONDS)
+                yield []
+            cursor = seen
+    yield Goodbye(GOING_AWAY, "the gateway stops")

@@ -1,1 +1,0 @@
-"""Files over HTTP: the confined browser of folders, a file as its bytes, a file rendered."""

@@ -1,0 +1,78 @@
+"""What bounds the body of a request, and the headers that every answer bears."""
+
+import asyncio
+from typing import Final
+
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from actors.gateway.auth.request_headers import header
+
+# A page that names its own policy keeps it. With `no-referrer` a browser would send its own forms
+# with `Origin: null`, which nothing lets in: hence `same-origin`.
+DEFAULT_HEADERS: Final = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+}
+
+
+def with_default_headers(send: Send) -> Send:
+    """Return a `send` that adds DEFAULT_HEADERS to an answer, where it has none of its own."""
+
+    async def completed(message: Message) -> None:
+        if message["type"].endswith("http.response.start"):
+            headers = MutableHeaders(scope=message)
+            for name, value in DEFAULT_HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return completed
+
+
+class BodyLimitMiddleware:
+    """Refuses a body that is too large, or that does not come in time."""
+
+    def __init__(self, app: ASGIApp, most_bytes: int, seconds: float) -> None:
+        self._app = app
+        self._most_bytes = most_bytes
+        self._seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one call, its body bounded."""
+        if scope["type"] != "http" or not _has_body(scope):
+            await self._app(scope, receive, send)
+            return
+        deadline = asyncio.get_running_loop().time() + self._seconds
+        size, is_whole = 0, False
+
+        async def limited_receive() -> Message:
+            # HTTPException: any other error while it reads a body FastAPI takes for malformed JSON.
+            nonlocal size, is_whole
+            if is_whole:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408, "the body did not come in time") from None
+            size += len(message.get("body", b""))
+            if size > self._most_bytes:
+                raise HTTPException(413, f"the body is larger than {self._most_bytes} bytes")
+            is_whole = not message.get("more_body", False)
+            return message
+
+        async def closing_send(message: Message) -> None:
+            # A client that is still sending a body nobody reads is disconnected.
+            if message["type"] == "http.response.start" and not is_whole:
+                MutableHeaders(scope=message)["connection"] = "close"
+            await send(message)
+
+        await self._app(scope, limited_receive, closing_send)
+
+
+def _has_body(scope: Scope) -> bool:
+    length = header(scope["headers"], b"content-length")
+    return bool(header(scope["headers"], b"transfer-encoding")) or length not in ("", "0")

@@ -1,0 +1,136 @@
+"""CallsInFlight: the calls that an actor is answering, one task each.
+
+A call is identified by its sender and the id of its message; nobody else is answered, or can cancel
+it. Sent again while it runs (its sender or the router was restarted), it goes on, and the answer
+goes to the newest message. Sent again after its end, it is answered with the stored answer, if its
+kind is stored. A call whose sender is gone is cancelled, after a grace period if there is one: the
+sender's next incarnation sends it again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from actors.runtime.background_tasks import BackgroundTasks
+from actors.runtime.runtime import Runtime
+from agiraph.messages.body import Body
+from transport.endpoint import Received
+from transport.errors import TransportError
+
+Key = tuple[str, bytes]
+STORED_ANSWERS = 64
+
+
+@dataclass(slots=True)
+class CallInFlight:
+    """One call: the messages that await its answer, the newest last, and its task.
+
+    `digest` tells one question from another with the same id. `is_stored`: its answer is stored;
+    `ends_with_sender`: it is cancelled when its sender is gone.
+    """
+
+    requests: list[Received]
+    digest: bytes = b""
+    is_stored: bool = False
+    ends_with_sender: bool = True
+    task: "asyncio.Task[None]" = field(init=False)
+    cancellation: asyncio.TimerHandle | None = None
+
+    @property
+    def sender(self) -> str:
+        """The address of the newest message's sender."""
+        return self.requests[-1].header.sender
+
+    def is_ending(self) -> bool:
+        """Whether its task gives no answer any more."""
+        return self.task.done() or bool(self.task.cancelling())
+
+    def keep(self) -> None:
+        """Revoke the cancellation that is planned, if one is."""
+        if self.cancellation is not None:
+            self.cancellation.cancel()
+            self.cancellation = None
+
+
+Answer = Callable[[CallInFlight], Awaitable[Body]]
+
+
+class CallsInFlight:
+    """The calls that are being answered, and the last answers that are stored."""
+
+    def __init__(
+        self, runtime: Runtime, tasks: BackgroundTasks, *, orphan_seconds: float = 0
+    ) -> None:
+        """Run calls among `tasks`; one without its sender lives on for `orphan_seconds`."""
+        self._runtime = runtime
+        self._tasks = tasks
+        self._orphan_seconds = orphan_seconds
+        self._calls: dict[Key, CallInFlight] = {}
+        self._answers: dict[Key, tuple[bytes, Body]] = {}
+
+    def call(self, received: Received, answer: Answer, digest: bytes = b"") -> None:
+        """Answer a message with what `answer` returns, which is called once for a call."""
+        key = (received.header.sender, received.header.id)
+        stored = self._answers.get(key)
+        if stored is not None and stored[0] == digest:
+            self._tasks.start(self.reply(received, stored[1]))
+            return
+        running = self._calls.get(key)
+        if running is not None and running.digest == digest and not running.is_ending():
+            running.requests = [received]
+            running.keep()
+            return
+        if running is not None:
+            running.task.cancel()
+        call = self._calls[key] = CallInFlight([received], digest)
+        call.task = self._tasks.start(self._run(key, call, answer))
+        # A callback: a task that is cancelled before its first step never gets to a `finally`.
+        call.task.add_done_callback(lambda task: self._forget(key, call))
+
+    def fetch(self, received: Received, id: bytes, missing: Body) -> None:
+        """Answer a message with the answer of an earlier call, `missing` if there is none."""
+        key = (received.header.sender, id)
+        running = self._calls.get(key)
+        if running is not None and not running.is_ending():
+            running.requests.append(received)
+            return
+        _, answer = self._answers.get(key, (b"", missing))
+        self._tasks.start(self.reply(received, answer))
+
+    def cancel(self, sender: str, id: bytes) -> None:
+        """Cancel a call of a sender's."""
+        if (call := self._calls.get((sender, id))) is not None:
+            call.task.cancel()
+
+    def peer_down(self, address: str, incarnation: int) -> None:
+        """Cancel the calls of a peer that is gone, after the grace period."""
+        for call in self._calls.values():
+            header = call.requests[-1].header
+            if not call.ends_with_sender or call.sender != address:
+                continue
+            if header.incarnation == incarnation:
+                call.keep()
+                loop = asyncio.get_running_loop()
+                call.cancellation = loop.call_later(self._orphan_seconds, call.task.cancel)
+
+    async def reply(self, received: Received, body: Body) -> None:
+        """Reply; a sender that cannot be reached asks again when it is back."""
+        try:
+            await self._runtime.reply(received, body)
+        except TransportError as error:
+            self._runtime.log.warning("an answer could not be sent", reason=str(error))
+
+    async def _run(self, key: Key, call: CallInFlight, answer: Answer) -> None:
+        body = await answer(call)
+        if call.is_stored:
+            self._answers.pop(key, None)
+            self._answers[key] = (call.digest, body)
+            if len(self._answers) > STORED_ANSWERS:
+                del self._answers[next(iter(self._answers))]
+        for request in call.requests:
+            await self.reply(request, body)
+
+    def _forget(self, key: Key, call: CallInFlight) -> None:
+        call.keep()
+        if self._calls.get(key) is call:
+            del self._calls[key]

@@ -1,0 +1,156 @@
+"""WorkerContext: one worker, its folders, and the node that it holds."""
+
+import asyncio
+import math
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from actors.entity.args import WorkerArgs
+from actors.entity.context import EntityContext
+from actors.runtime.runtime import Runtime
+from actors.worker.files import WorkerFiles
+from agiraph.agent.conversation import Conversation
+from agiraph.agent.inbox import EntityInbox
+from agiraph.agent.records import StateNoted
+from agiraph.agent.worktime import AWAY_SECONDS
+from agiraph.core.ids import NodeId, coordinator_address
+from agiraph.core.models import Assignment, WorkNode
+from agiraph.core.money import Shortage
+from agiraph.core.turns import JsonObject
+from agiraph.storage.home import NodeHome
+from agiraph.tools.scopes.scope import Scope
+
+
+class NodeLimitReached(Exception):
+    """The node has reached a bound; the text is the reason that the coordinator is given."""
+
+
+class WorkerContext(EntityContext):
+    """What a worker's parts share.
+
+    `shortage` is the budget that its external agent's last calls have lacked, None if they lacked
+    none; `low` the bound of its node that they are near, until the agent is told; `unpublished`
+    name patterns of what stands in scratch/ and is no result.
+    """
+
+    def __init__(self, runtime: Runtime, args: WorkerArgs, environment: dict[str, str]) -> None:
+        self.args = args
+        home = runtime.home.agent(args.agent).run(args.run).worker(args.worker.id)
+        self.files = WorkerFiles(home, args.worker)
+        self.is_external = args.worker.type == "autonomous"
+        self.coordinator = coordinator_address(args.agent)
+        self.deadline: NodeDeadline | None = None
+        self.shortage: Shortage | None = None
+        self.low: Shortage | None = None
+        self.unpublished: tuple[str, ...] = ()
+        self._scope: tuple[NodeId, Scope] | None = None
+        super().__init__(
+            runtime,
+            Conversation(home.conversation),
+            EntityInbox(),
+            agent=args.agent,
+            name=args.worker.name,
+            run=args.run,
+            model=args.worker.model or args.model,
+            terms=args.terms,
+            input_dir=args.input_dir,
+            calls=home.calls,
+            environment=environment,
+        )
+
+    @property
+    def assignment(self) -> Assignment:
+        """The node that it holds."""
+        assignment = self.transcript.assignment
+        assert assignment is not None
+        return assignment
+
+    def node_home(self, node: WorkNode) -> NodeHome:
+        """Return the folder of truth of a node."""
+        return self.run_home.node(node.folder)
+
+    @property
+    def scope(self) -> Scope:
+        """What it may touch while it holds its node; looked up on disk once a node."""
+        node, args = self.assignment.node, self.args
+        if self._scope is None or self._scope[0] != node.id:
+            scope = Scope.for_worker(
+                self.runtime.home.agent(self.agent),
+                self.run_home,
+                args.worker.id,
+                self.run_home.node(node.folder),
+                Path(args.input_dir) if args.input_dir else None,
+                has_network=self.runtime.config.sandbox.has_network(self.name, args.worker.role),
+            )
+            self._scope = node.id, scope
+        return self._scope[1]
+
+    def report(self, event: str, data: JsonObject, key: str = "") -> None:
+        """Report an event to the recorder, and to the node's own log."""
+        record, assignment = self.event(event, data, key), self.transcript.assignment
+        self.runtime.report(record)
+        if assignment:
+            self.files.log(self.node_home(assignment.node), record)
+
+    async def send_to_coordinator(self, key: str, body: BaseModel) -> None:
+        """Send as step `key`: repeated after a crash it is the same message."""
+        await self.runtime.send(self.coordinator, body, id=self.message_id(key))
+
+    def standing_still(self) -> AbstractContextManager[None]:
+        """Stop the node's deadline inside this block."""
+        return self.deadline.standing_still() if self.deadline else nullcontext()
+
+    def close(self) -> None:
+        """Close the journals."""
+        self.conversation.close()
+        self.files.close()
+
+
+class NodeDeadline:
+    """A limit in seconds; put `timer` round the work, `standing_still` round the waits.
+
+    `was_announced`: whether the model was told that it is near.
+    """
+
+    @classmethod
+    def of_node(cls, conversation: Conversation, seconds: float, now: float) -> "NodeDeadline":
+        """Return what is left of a node's `seconds`: a restart of its worker gives it no more.
+
+        A long absence is noted in the conversation first, because it must not count again later.
+        """
+        transcript = conversation.transcript
+        seen_at = transcript.work.seen_at
+        if seen_at and not transcript.is_waiting and now - seen_at > AWAY_SECONDS:
+            conversation.append(StateNoted(what="away", ts=now))
+        work = transcript.work.at(now, is_waiting=transcript.is_waiting)
+        return cls(seconds - work.seconds)
+
+    def __init__(self, seconds: float) -> None:
+        """Allow `seconds` of the loop's time from now; none is left if they are negative."""
+        self._loop = asyncio.get_running_loop()
+        self.timer = asyncio.timeout(max(0.0, seconds))
+        self.was_announced = False
+
+    @property
+    def remaining_seconds(self) -> float:
+        """How much of it is left; infinite while it stands still."""
+        ends_at = self.timer.when()
+        return math.inf if ends_at is None else ends_at - self._loop.time()
+
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """Stop the deadline inside this block."""
+        ends_at = self.timer.when()
+        if ends_at is None or self.timer.expired():
+            yield
+            return
+        remaining = ends_at - self._loop.time()
+        self.timer.reschedule(None)
+        try:
+            yield
+        finally:
+            if not self.timer.expired():
+                self.timer.reschedule(self._loop.time() + max(0.0, remaining))

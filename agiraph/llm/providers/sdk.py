@@ -1,0 +1,72 @@
+"""The SDKs of Anthropic and OpenAI as transports of the formats that they speak.
+
+The SDK keeps authentication, connections, time-outs and errors; bodies go through its `post` as
+bytes, because its typed `create` would check and encode a long transcript again on every call.
+"""
+
+import importlib
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from agiraph.core.turns import JsonObject
+from agiraph.llm.network import CONNECT_SECONDS, mounts_for
+from agiraph.llm.providers.service import HttpService
+from agiraph.llm.wire.format import WireFormat
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+    from openai import AsyncOpenAI
+
+OPENAI = "openai.com"
+NO_KEY = "none"  # the SDKs insist on a key; local services ignore it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SdkService(HttpService):
+    """A service that is called by an SDK; what is forwarded goes through the same connections."""
+
+    sdk: "AsyncAnthropic | AsyncOpenAI"
+    stream_class: Any
+
+    @asynccontextmanager
+    async def stream(self, path: str, body: bytes) -> AsyncIterator[AsyncIterator[JsonObject]]:
+        """Post a request; yield the events of its answer. Raises the SDK's errors."""
+        stream = await self.sdk.post(
+            path, cast_to=object, content=body, stream=True, stream_cls=self.stream_class
+        )
+        async with stream:
+            yield (event async for event in stream if isinstance(event, dict))
+
+
+def sdk_service(
+    name: str,
+    wire: WireFormat,
+    url: str,
+    key: str | None,
+    headers: Mapping[str, str],
+    timeout_seconds: float,
+) -> SdkService:
+    """Return a service of Anthropic's or OpenAI's format; imports the SDK, which takes a second."""
+    is_anthropic = wire.api == "anthropic"
+    maker: Any = importlib.import_module("anthropic" if is_anthropic else "openai")
+    timeout = maker.Timeout(timeout_seconds, connect=CONNECT_SECONDS)
+    client = maker.DefaultAsyncHttpxClient(timeout=timeout, mounts=mounts_for(url))
+    options: dict[str, Any] = {
+        "api_key": key or NO_KEY,
+        "base_url": url,
+        "max_retries": 0,  # the broker retries, for all who call this provider together
+        "timeout": timeout,
+        "default_headers": headers,
+        "http_client": client,
+    }
+    sdk = maker.AsyncAnthropic(**options) if is_anthropic else maker.AsyncOpenAI(**options)
+    if not (is_anthropic or (urlsplit(url).hostname or "").endswith(OPENAI)):
+        sdk.organization = None  # the SDK reads these from the environment, for any base_url
+        sdk.project = None
+    return SdkService(
+        name=name, wire=wire, url=url, key=key or "", client=client, headers=headers,
+        sdk=sdk, stream_class=maker.AsyncStream[object],
+    )  # fmt: skip

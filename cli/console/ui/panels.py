@@ -1,0 +1,349 @@
+"""The panels beside the conversation: team, board, files, tree of entities; and two dialogs."""
+
+from typing import ClassVar, Final
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import DataTable, Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from agiraph.http.api import BoardView, FileContentView, FileEntryView, FolderView, NodeView
+from cli.console.commands import EVERYONE
+from cli.console.event_text import Tone
+from cli.console.plain_text import TreeRow, entry_name, entry_size, format_file, tree_of
+from cli.console.top_rows import STATE_LABELS
+from cli.console.ui.drawing import markdown, sided
+from cli.console.ui.members import SIGNS, TeamMember
+from cli.console.ui.state import ConsoleState
+from cli.console.ui.theme import BOLD, QUIET, TONES, state_style, voice
+from cli.formats import format_age, format_short_count, format_short_money
+from cli.sanitize import one_line, printable
+
+ROOM: Final = 2
+NODE_SIGNS: Final[dict[str, tuple[str, Tone]]] = {
+    "pending": ("○", "quiet"),
+    "assigned": ("◌", "quiet"),
+    "running": ("●", "good"),
+    "blocked": ("…", "quiet"),
+    "completed": ("✓", "good"),
+    "failed": ("✗", "bad"),
+    "cancelled": ("■", "bad"),
+}
+DETAIL_LIMIT: Final = 1500
+
+
+class RowTable(DataTable[Text]):
+    """A table of rows, whose cursor stays where it is when the rows are shown again."""
+
+    def __init__(self, headings: tuple[str, ...], *, id: str) -> None:
+        super().__init__(id=id, cursor_type="row")
+        self._headings = headings
+
+    def on_mount(self) -> None:
+        """Name the columns."""
+        self.add_columns(*self._headings)
+
+    def show_rows(self, rows: list[tuple[Text, ...]]) -> None:
+        """Replace the rows."""
+        at = self.cursor_row
+        self.clear()
+        for row in rows:
+            self.add_row(*row)
+        if rows:
+            self.move_cursor(row=min(at, len(rows) - 1), animate=False)
+
+
+# --- the team ------------------------------------------------------------------------------------
+
+
+class TeamPanel(OptionList):
+    """A list of members, one a row, with what each does, for how long, at what cost."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._prompts: dict[str, Text] = {}
+
+    def show(self, state: ConsoleState, now: float) -> None:
+        """Show the members; only rows that changed are drawn again."""
+        width = max(16, self.scrollable_content_region.width - ROOM)
+        prompts = {EVERYONE: _team_row(state, width)}
+        prompts |= {one.key: _member_row(one, state, width, now) for one in state.members}
+        if prompts.keys() != self._prompts.keys():
+            self.clear_options()
+            self.add_options([Option(prompt, id=key) for key, prompt in prompts.items()])
+            if state.selected in prompts:
+                self.highlighted = list(prompts).index(state.selected)
+        else:
+            for key, prompt in prompts.items():
+                if prompt != self._prompts[key] or prompt.spans != self._prompts[key].spans:
+                    self.replace_option_prompt(key, prompt)
+        self._prompts = prompts
+
+
+def _team_row(state: ConsoleState, width: int) -> Text:
+    mark = "▶ " if state.selected == EVERYONE else "  "
+    tokens = sum(one.tokens for one in state.members)
+    costs = [one.cost_usd for one in state.members if one.cost_usd is not None]
+    cost = format_short_money(sum(costs) if costs else None)
+    spent = " ".join(filter(None, (format_short_count(tokens), cost)))
+    return sided(Text.assemble((f"{mark}≡ whole team", BOLD)), spent, width)
+
+
+def _member_row(member: TeamMember, state: ConsoleState, width: int, now: float) -> Text:
+    mark = "▶ " if state.selected == member.key else "  "
+    asks = any(question.sender == member.name for question in state.questions)
+    sign = "?" if asks else member.sign
+    style = TONES["ask"] if asks else state_style(member.state)
+    head = Text.assemble((mark, BOLD), (f"{sign} ", style), (member.name, voice(member.name)))
+    since = format_age(now - member.since) if member.since else ""
+    spent: tuple[str, ...] = ()
+    if member.tokens:
+        spent = (format_short_count(member.tokens), format_short_money(member.cost_usd))
+    right = " ".join(filter(None, (*spent, since)))
+    if head.cell_len + 1 + len(right) > width:  # the whole name matters more than what it spent
+        right = since
+    doing = Text(f"    {member.doing or member.node or member.state.replace('_', ' ')}", QUIET)
+    return Text.assemble(sided(head, right, width), "\n", sided(doing, "", width))
+
+
+# --- the board -----------------------------------------------------------------------------------
+
+
+class BoardPanel(Vertical):
+    """A table of nodes, and under it all that is known of the one under the cursor."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._board: BoardView | None = None
+
+    def compose(self) -> ComposeResult:
+        """Make the table."""
+        yield RowTable(("STATUS", "NODE", "WORKER", "NEEDS", "RESULT"), id="nodes")
+        yield Static("", id="detail", markup=False)
+
+    def show(self, board: BoardView | None) -> None:
+        """Show a board."""
+        if board is None or board is self._board:
+            return
+        self._board = board
+        self.query_one(RowTable).show_rows([_node_cells(node) for node in board.nodes])
+        self._show_detail()
+
+    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+        """Show the node under the cursor."""
+        event.stop()
+        self._show_detail()
+
+    def _show_detail(self) -> None:
+        nodes = self._board.nodes if self._board else ()
+        row = self.query_one(RowTable).cursor_row
+        detail = self.query_one("#detail", Static)
+        if not nodes:
+            detail.update("no nodes on the board yet")
+        elif 0 <= row < len(nodes):
+            detail.update(_node_detail(nodes[row]))
+
+
+def _node_cells(node: NodeView) -> tuple[Text, ...]:
+    sign, tone = NODE_SIGNS.get(node.status, ("·", "quiet"))
+    result = node.reason if node.status in ("failed", "cancelled") else node.summary
+    return (
+        Text(f"{sign} {node.status}", TONES[tone]),
+        Text(one_line(node.name, 28), BOLD),
+        Text(one_line(node.assigned_worker or "–", 16)),
+        Text(one_line(", ".join(node.dependencies) or "–", 24), QUIET),
+        Text(one_line(result or node.task, 120), QUIET),
+    )
+
+
+def _node_detail(node: NodeView) -> Text:
+    text = Text.assemble((one_line(node.name), BOLD), f"  {node.status}")
+    for name, value in (
+        ("task", node.task),
+        ("needs", ", ".join(node.dependencies)),
+        ("part of", node.parent_node or ""),
+        ("attempt", str(node.attempt) if node.attempt > 1 else ""),
+        ("summary", node.summary or ""),
+        ("reason", node.reason or ""),
+        ("published", ", ".join(node.published)),
+    ):
+        if value:
+            text.append(f"\n{name}: ", QUIET)
+            text.append(printable(value)[:DETAIL_LIMIT].strip())
+    return text
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+class FilesPanel(Vertical):
+    """A folder of the run as a table, or a file as a page, Markdown rendered."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,backspace,u", "up", "up", show=False),
+    ]
+
+    class Wanted(Message):
+        """The person wants to see what is at a path."""
+
+        def __init__(self, path: str) -> None:
+            super().__init__()
+            self.path = path
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.path = ""
+        self._entries: tuple[FileEntryView, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        """Make the table and the page."""
+        yield Static("", id="place", markup=False)
+        yield RowTable(("NAME", "SIZE"), id="entries")
+        with VerticalScroll(id="page"):
+            yield Static("", markup=False)
+
+    def on_mount(self) -> None:
+        """Show no page yet."""
+        self.query_one("#page").display = False
+
+    def show(self, found: FolderView | FileContentView) -> None:
+        """Show a folder or a file."""
+        self.path = found.path
+        place = Text.assemble((f" /{one_line(found.path)}", BOLD), ("   ← one up", QUIET))
+        self.query_one("#place", Static).update(place)
+        table, page = self.query_one(RowTable), self.query_one("#page", VerticalScroll)
+        had_focus = table.has_focus or page.has_focus
+        is_file = isinstance(found, FileContentView)
+        table.display, page.display = not is_file, is_file
+        if isinstance(found, FileContentView):
+            is_markdown = found.path.endswith(".md") and found.encoding == "utf-8"
+            text = format_file(found)
+            page.query_one(Static).update(markdown(text) if is_markdown else Text(text))
+            page.scroll_home(animate=False)
+        else:
+            self._entries = found.entries
+            table.show_rows(
+                [
+                    (Text(entry_name(one)), Text(entry_size(one), justify="right"))
+                    for one in found.entries
+                ]
+            )
+        if had_focus:
+            self.focus_inside()
+
+    def focus_inside(self) -> None:
+        """Give the focus to what is shown."""
+        page = self.query_one("#page")
+        (page if page.display else self.query_one(RowTable)).focus()
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Open what was chosen."""
+        event.stop()
+        if event.cursor_row < len(self._entries):
+            self.post_message(self.Wanted(self._entries[event.cursor_row].path))
+
+    def action_up(self) -> None:
+        """Go to the folder above."""
+        if self.path:
+            self.post_message(self.Wanted(self.path.rpartition("/")[0]))
+
+
+# --- the tree of entities ------------------------------------------------------------------------
+
+
+class TreePanel(RowTable):
+    """A table whose first column is a tree; Enter opens that entity's conversation."""
+
+    class Chosen(Message):
+        """An entity of the agent was chosen."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(("ENTITY", "STATE", "SINCE", "TOKENS", "COST", "DOING"), id=id)
+        self._rows: list[TreeRow] = []
+        self._cells: list[tuple[Text, ...]] = []
+
+    def show(self, state: ConsoleState, now: float) -> None:
+        """Show the entities of the agent."""
+        self._rows = tree_of(state.agent.id, state.rows, state.board)
+        cells = [_tree_cells(row, now) for row in self._rows]
+        if cells != self._cells:
+            self._cells = cells
+            self.show_rows(cells)
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Choose an entity."""
+        event.stop()
+        if event.cursor_row < len(self._rows):
+            address = self._rows[event.cursor_row].row.address
+            self.post_message(self.Chosen(address.partition("/")[2]))
+
+
+def _tree_cells(entry: TreeRow, now: float) -> tuple[Text, ...]:
+    row = entry.row
+    state = f"{SIGNS.get(row.state, '·')} {STATE_LABELS.get(row.state, row.state)}"
+    return (
+        Text.assemble((entry.lead, QUIET), (entry.name, BOLD)),
+        Text(state, state_style(row.state)),
+        Text(format_age(now - row.doing_since) if row.doing_since else "", justify="right"),
+        Text(format_short_count(row.tokens) if row.tokens else "", justify="right"),
+        Text(format_short_money(row.cost_usd) if row.cost_usd else "", justify="right"),
+        Text(one_line(row.doing or row.step, 100), QUIET),
+    )
+
+
+# --- dialogs -------------------------------------------------------------------------------------
+
+
+class ConfirmScreen(ModalScreen[bool]):
+    """Asks before something that cannot be undone."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "close(True)", "yes"),
+        Binding("n,escape,q", "close(False)", "no"),
+    ]
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = question
+
+    def compose(self) -> ComposeResult:
+        """Show the question."""
+        with Vertical(id="dialog"):
+            yield Static(f"{self._question}\n\ny  yes     n  no", markup=False)
+
+    def action_close(self, answer: bool) -> None:
+        """Answer and close."""
+        self.dismiss(answer)
+
+
+class PromptScreen(ModalScreen[str]):
+    """Asks for one line of text; '' if the person cancels."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "cancel")]
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = question
+
+    def compose(self) -> ComposeResult:
+        """Show the question and a line."""
+        with Vertical(id="dialog"):
+            yield Static(self._question, markup=False)
+            yield Input(compact=True)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Answer and close."""
+        event.stop()
+        self.dismiss(event.value.strip())
+
+    def action_cancel(self) -> None:
+        """Close without an answer."""
+        self.dismiss("")

@@ -1,0 +1,264 @@
+"""The state of the console: everything that it shows, and how news changes it.
+
+The source and the person's keys change it, the widgets show it. The same news given twice changes
+nothing more.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME
+from agiraph.core.models import Event
+from agiraph.http.api import AgentView, BoardView, EntityView, MessageView, QuestionView
+from cli.console.commands import EVERYONE
+from cli.console.event_text import EventNarrator
+from cli.console.ui.entries import TimelineEntry, of_events, of_messages
+from cli.console.ui.members import TeamMember, members_of
+from cli.console.ui.timeline import Timeline
+from cli.sanitize import printable
+
+STREAM_LIMIT: Final = 8000
+
+Channel = Literal["gateway", "bus"]
+Panel = Literal["talk", "board", "files", "tree", "help"]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveText:
+    """What an entity is saying right now; `call` tells answers apart."""
+
+    call: bytes
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """The status line: an error or a confirmation."""
+
+    text: str
+    is_bad: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class ConsoleState:
+    """All that is shown. `selected` is a member's key, or `*` for the whole team.
+
+    `revision` grows with every change, `talk_revision` with those of the conversation.
+    """
+
+    agent: AgentView
+    selected: str = COORDINATOR_NAME
+    members: tuple[TeamMember, ...] = ()
+    rows: tuple[EntityView, ...] = ()
+    timeline: Timeline = field(default_factory=Timeline)
+    questions: tuple[QuestionView, ...] = ()
+    board: BoardView | None = None
+    panel: Panel = "talk"
+    opened: set[str] = field(default_factory=set)
+    streams: dict[str, LiveText] = field(default_factory=dict)
+    away: set[Channel] = field(default_factory=set)
+    notice: Notice | None = None
+    answered: set[str] = field(default_factory=set)
+    narrator: EventNarrator = field(default_factory=EventNarrator)
+    revision: int = 0
+    talk_revision: int = 0
+
+    # --- what is shown ---
+
+    @property
+    def member(self) -> TeamMember | None:
+        """Return the selected member; None for the whole team, or one that is not there (yet)."""
+        return next((one for one in self.members if one.key == self.selected), None)
+
+    @property
+    def names(self) -> frozenset[str] | None:
+        """Return the names whose entries are shown; None: all.
+
+        With the coordinator's is shown all that was said to and by the person.
+        """
+        if self.selected == EVERYONE:
+            return None
+        if self.selected == COORDINATOR_NAME:
+            return frozenset({COORDINATOR_NAME, HUMAN_NAME})
+        member = self.member
+        return member.names if member else frozenset({self.selected.casefold()})
+
+    @property
+    def waiting(self) -> tuple[QuestionView, ...]:
+        """Return the questions that wait for the person."""
+        return tuple(one for one in self.questions if one.id not in self.answered)
+
+    @property
+    def shown(self) -> list[TimelineEntry]:
+        """Return the entries of the selected conversation."""
+        return self.timeline.entries_of(self.names)
+
+    @property
+    def recipient(self) -> str:
+        """Return whom a plain line goes to: the selected member's name, else the coordinator."""
+        member = self.member
+        return member.name if member else COORDINATOR_NAME
+
+    @property
+    def streaming(self) -> list[tuple[str, str]]:
+        """Return (name, text so far) of what is being said in the selected conversation."""
+        names = {one.key: one.name for one in self.members}
+        wanted = [key for key in self.streams if self.selected in (EVERYONE, key)]
+        return [(names.get(key, key), self.streams[key].text) for key in wanted]
+
+    # --- news ---
+
+    def add_events(self, events: Iterable[Event], *, is_older: bool = False) -> None:
+        """Add events of the agent's log; older ones are a page that was asked for."""
+        listed, entries = list(events), []
+        for event in listed:
+            key = self._member_key(event)
+            for entry in of_events([event], self.agent.run, self.narrator):
+                if entry.kind == "thought" and key in self.streams:
+                    entry = _in_full(entry, self.streams[key].text)
+                entries.append(entry)
+            if event.type in ("model.answered", "model.failed", "tool.called"):
+                self.streams.pop(key, None)
+        self._talk_changed()
+        if not is_older and not self.timeline.is_live:
+            return
+        was_empty = self.timeline.first_event is None
+        self.timeline.add(entries, "oldest" if is_older else "newest")
+        if listed and (is_older or was_empty):
+            # A page of which nothing is shown has been read, too.
+            self.timeline.first_event = listed[0].seq
+
+    def add_messages(self, messages: Iterable[MessageView], *, is_older: bool = False) -> None:
+        """Add messages of the run's log; older ones are a page that was asked for."""
+        if not self.timeline.is_live and not is_older:
+            return
+        listed = list(messages)
+        for message in listed:
+            self.timeline.remove(f"p:{message.id}")
+        self.timeline.add(of_messages(listed), "oldest" if is_older else "newest")
+        self._talk_changed()
+
+    def restart(self, events: Iterable[Event], messages: Iterable[MessageView]) -> None:
+        """Show the end of the conversation again, read from both logs."""
+        self.timeline = Timeline()
+        self.add_events(events)
+        self.add_messages(messages)
+
+    def set_status(self, agent: AgentView, rows: Iterable[EntityView]) -> None:
+        """Show the agent and its processes as they are now."""
+        self.agent, self.rows = agent, tuple(rows)
+        self._set_members()
+
+    def set_board(self, board: BoardView) -> None:
+        """Show the board as it is now."""
+        self.board = board
+        self._set_members()
+
+    def set_questions(self, questions: Iterable[QuestionView]) -> None:
+        """Show the questions that are open now."""
+        self.questions = tuple(
+            one for one in questions if one.agent == self.agent.id and one.status == "open"
+        )
+        self.answered &= {question.id for question in self.questions}
+        self.revision += 1
+
+    def stream(self, key: str, call: bytes, text: str, *, restarted: bool = False) -> None:
+        """Add a piece of what the entity `key` is saying right now."""
+        before = self.streams.get(key)
+        is_same = before is not None and before.call == call and not restarted
+        whole = (before.text if before and is_same else "") + printable(text)
+        self.streams[key] = LiveText(call, whole[-STREAM_LIMIT:])
+        self._talk_changed()
+
+    def set_away(self, channel: Channel, *, is_away: bool) -> None:
+        """Show whether a channel is away."""
+        if is_away != (channel in self.away):
+            self.away ^= {channel}
+            self.revision += 1
+
+    # --- what the person does ---
+
+    def post_text(self, id: str, to: str, text: str, at: float) -> None:
+        """Show a text that the person sends until it is in the log."""
+        entry = TimelineEntry(
+            key=f"p:{id}",
+            at=at,
+            rank=1 << 40,
+            kind="text",
+            who=HUMAN_NAME,
+            to=(to,),
+            title="sending",
+            body=printable(text),
+            tone="voice",
+            about=frozenset({HUMAN_NAME, to.casefold()}),
+            is_markdown=True,
+            log="own",
+        )
+        self.timeline.add([entry])
+        self._talk_changed()
+
+    def accept_text(self, id: str, message_id: str) -> None:
+        """Show a text as sent; in the log it is the message of this id."""
+        posted = self.timeline.remove(f"p:{id}")
+        if posted is not None and f"m:{message_id}" not in self.timeline.keys:
+            self.timeline.add([replace(posted, key=f"p:{message_id}", title="sent")])
+        self._talk_changed()
+
+    def reject_text(self, id: str, why: str) -> None:
+        """Take back a text that was refused."""
+        self.timeline.remove(f"p:{id}")
+        self._talk_changed()
+        self.notify(why, is_bad=True)
+
+    def set_answered(self, question: str, *, is_answered: bool) -> None:
+        """Hide a question that is being answered, or show it again."""
+        if is_answered:
+            self.answered.add(question)
+        else:
+            self.answered.discard(question)
+        self.revision += 1
+
+    def select(self, key: str) -> None:
+        """Look at one entity, or at the whole team as `*`."""
+        self.selected, self.panel = key, "talk"
+        self._talk_changed()
+
+    def show_panel(self, panel: Panel) -> None:
+        """Look at another panel."""
+        self.panel = panel
+        self.revision += 1
+
+    def toggle(self, key: str) -> None:
+        """Open or fold an entry."""
+        self.opened ^= {key}
+        self._talk_changed()
+
+    def notify(self, text: str, *, is_bad: bool = False) -> None:
+        """Set the status line; '' clears it."""
+        self.notice = Notice(text, is_bad) if text else None
+        self.revision += 1
+
+    # --- helpers ---
+
+    def _set_members(self) -> None:
+        names = self.names
+        self.members = members_of(self.agent.id, self.rows, self.board)
+        self.revision += 1
+        if self.names != names:
+            self._talk_changed()
+
+    def _talk_changed(self) -> None:
+        self.revision += 1
+        self.talk_revision += 1
+
+    def _member_key(self, event: Event) -> str:
+        """Return the key of the member that an event is about."""
+        entity = event.entity.rpartition("/")[2].casefold()
+        return next((one.key for one in self.members if entity in one.names), entity)
+
+
+def _in_full(entry: TimelineEntry, streamed: str) -> TimelineEntry:
+    """Return a thought with its whole text, if that was seen streaming: events shorten it."""
+    whole = streamed.rstrip()
+    return replace(entry, body=whole) if whole.startswith(entry.body.rstrip()) else entry

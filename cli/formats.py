@@ -1,0 +1,117 @@
+"""Values as people read them: times, sizes, counts, money. Short forms are for narrow columns."""
+
+from datetime import datetime
+from typing import Any
+
+from agiraph.core.turns import Usage
+from cli.sanitize import short_name
+
+
+def as_is(value: Any) -> str:
+    """Return a value as text, None as nothing."""
+    return "" if value is None else str(value)
+
+
+def yes_or_no(value: Any) -> str:
+    """Return a boolean as a word."""
+    return "yes" if value else "no"
+
+
+def format_time(value: Any) -> str:
+    """Return an epoch time as local time, with the date if it is not today's."""
+    if not isinstance(value, int | float) or not value:
+        return ""
+    when = datetime.fromtimestamp(value)
+    form = "%H:%M:%S" if when.date() == datetime.now().date() else "%Y-%m-%d %H:%M:%S"
+    return when.strftime(form)
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a length of time."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def format_age(seconds: Any) -> str:
+    """Return a length of time in at most four characters: `7s`, `12m`, `3h`, `2d`."""
+    if not isinstance(seconds, int | float):
+        return ""
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit}"
+    return f"{max(0, int(seconds))}s"
+
+
+def format_size(value: Any) -> str:
+    """Return bytes in the unit that fits."""
+    if not isinstance(value, int | float):
+        return ""
+    amount = float(value)
+    for unit in ("B", "KB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if amount >= 10 or unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+def format_short_size(amount: float) -> str:
+    """Return bytes in at most six characters; nothing for none."""
+    if amount <= 0:
+        return ""
+    for unit in ("B", "K", "M"):
+        if amount < 1000:
+            return f"{amount:.0f}{unit}"
+        amount /= 1000
+    return f"{amount:.1f}G"
+
+
+def format_count(value: Any) -> str:
+    """Return a number with thousands separators; zero as nothing."""
+    return f"{int(value):,}" if isinstance(value, int | float) and value else ""
+
+
+def format_short_count(number: int) -> str:
+    """Return a number in at most five characters: `812`, `12.3k`, `4.5M`."""
+    if number < 1000:
+        return str(number)
+    if number < 100_000:
+        return f"{number / 1000:.1f}k"
+    return f"{number / 1000:.0f}k" if number < 1_000_000 else f"{number / 1e6:.1f}M"
+
+
+def format_money(value: Any) -> str:
+    """Return dollars; an unknown price as nothing."""
+    if not isinstance(value, int | float):
+        return ""
+    return f"${value:,.4f}" if 0 < abs(value) < 1 else f"${value:,.2f}"
+
+
+def format_short_money(cost: float | None) -> str:
+    """Return dollars, only the smallest with four digits; an unknown price as nothing."""
+    if cost is None:
+        return ""
+    return f"${cost:.4f}" if 0 < cost < 0.01 else f"${cost:,.2f}"
+
+
+def format_usage(usage: Usage) -> str:
+    """Return tokens and, where the price is known, money."""
+    tokens = f"{usage.tokens:,} tokens"
+    return tokens if usage.cost_usd is None else f"{tokens} · {format_money(usage.cost_usd)}"
+
+
+def format_percent(value: Any) -> str:
+    """Return a share of a processor."""
+    return f"{value:.0f}%" if isinstance(value, int | float) and value else ""
+
+
+def state_label(value: Any) -> str:
+    """Return the state of a process; the wait before its next start as two words."""
+    return "backing off" if value == "backing_off" else as_is(value)
+
+
+def entity_name(value: Any) -> str:
+    """Return an address or id as people call it."""
+    return short_name(str(value).rpartition("/")[2]) if value else ""

@@ -1,0 +1,35 @@
+"""Text of models, files and people, made safe and short enough to show on a terminal.
+
+A model's text may hold escape sequences that move the cursor, rewrite earlier lines or set the
+clipboard; bidirectional controls make a line read as what it is not. None of them passes.
+"""
+
+import re
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.S)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_SPACES = re.compile(r"\s+")
+
+ELLIPSIS = "…"
+
+
+def printable(text: str) -> str:
+    """Return `text` without control characters and escape sequences; newlines and tabs stay."""
+    text = text.replace("\r\n", "\n")
+    text = _CONTROLS.sub("", _ESCAPES.sub("", text))
+    return text.encode("utf-8", "replace").decode()
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """Return `text` as one printable line of at most `limit` characters."""
+    line = _SPACES.sub(" ", printable(text)).strip()
+    if limit is None or len(line) <= limit:
+        return line
+    return line[: max(limit - 1, 0)].rstrip() + ELLIPSIS
+
+
+def short_name(entity: str) -> str:
+    """Return `alice` for `alice-3fa9c1`: the six hexadecimal characters are for machines."""
+    head, dash, tail = entity.rpartition("-")
+    is_number = len(tail) == 6 and all(c in "0123456789abcdef" for c in tail)
+    return head if dash and head and is_number else entity

@@ -1,0 +1,145 @@
+"""The real Gemini CLI by both drivers, and the real Claude Code by ACP, against the fake model
+server."""
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import psutil
+import pytest
+
+from agiraph.core.turns import Usage
+from tests.fakes.model_server import Reply, SeenRequest, call, say
+from tests.fakes.real_agents import CLAUDE_ACP, Release, program_of
+from tests.integration.house import until
+from tests.scenarios.external import led, working_folder
+from tests.scenarios.house import Outcome, words_of
+from tests.scenarios.place import Place
+
+pytestmark = pytest.mark.slow
+GEMINI = Release("npm", "@google/gemini-cli", "0.61.0", "gemini", 20)
+RELEASES = {"gemini": GEMINI, "gemini-acp": GEMINI, "claude-code-acp": CLAUDE_ACP}
+GEMINI_TOOLS = ("write_file", "run_shell_command")
+CLAUDE_TOOLS = ("Write", "Bash")
+LIMIT = 200_000
+
+
+@pytest.fixture(params=RELEASES)
+def preset(request: pytest.FixtureRequest, place: Place) -> Iterator[str]:
+    """The name of a preset in a home that knows where its program is."""
+    name: str = request.param
+    agents = place.home / "agents.yaml"
+    agents.write_text(json.dumps({name: {"command": [str(program_of(RELEASES[name]))]}}))
+    yield name
+    agents.unlink()
+
+
+only_gemini = pytest.mark.parametrize("preset", ["gemini", "gemini-acp"], indirect=True)
+
+
+def agent_process(place: Place, preset: str) -> psutil.Process | None:
+    """Return the agent's process that works in this home."""
+    program = RELEASES[preset].program
+    for process in psutil.process_iter():
+        words = " ".join(words_of(process)[:4])
+        if program in words and "node" in words and "process_guard" not in words:
+            try:
+                if str(place.home) in process.cwd():
+                    return process
+            except psutil.Error:
+                continue
+    return None
+
+
+def test_it_writes_a_file_runs_a_command_and_is_resumed_after_a_kill(
+    place: Place, preset: str
+) -> None:
+    gate = threading.Event()
+    write, shell = CLAUDE_TOOLS if preset.startswith("claude") else GEMINI_TOOLS
+    model = "anthropic/fake" if preset.endswith("acp") else "google/fake"
+
+    def brain(seen: SeenRequest) -> Reply:
+        if not seen.results(write):
+            path = f"{working_folder(seen)}/tool.py"
+            return call(write, file_path=path, content="print(6 * 7)\n")
+        if "were interrupted" not in seen.said:
+            return Reply(text="I wait.", gate=gate)
+        if not seen.results(shell):
+            return call(shell, command="python3 tool.py > out.txt")
+        if len(seen.results(write)) < 2:
+            path = f"{working_folder(seen)}/_result.md"
+            return call(write, file_path=path, content="tool.py works.")
+        return say("It is done.")
+
+    def meanwhile() -> None:
+        place.server.wait_for(lambda seen: bool(seen.results(write)), 60)
+        until(lambda: agent_process(place, preset), "the agent's process").kill()
+        gate.set()
+
+    place.plays(coordinator=led("forge", preset), **{"*": brain})
+    goal = f"Have a tool written by {preset}"
+    outcome = place.lead(goal, "--worker-model", model, meanwhile=meanwhile)
+    assert outcome.result["status"] == "completed", outcome.progress
+    published = outcome.published("forge-tool")
+    assert (published["tool.py"], published["out.txt"]) == ("print(6 * 7)\n", "42\n")
+    first, second = (e["data"]["session"] for e in outcome.events("outside.started"))
+    assert (first, bool(second)) == ("", True)
+    assert shell in tools_called(outcome) or "bash" in tools_called(outcome)
+    spent = place.json("usage", outcome.result["agent"])
+    assert next(row["output_tokens"] for row in spent if "/forge-" in row["key"]) > 0
+    requests = [seen for seen in place.server.requests if shell in seen.tools]
+    assert {(seen.api, seen.model) for seen in requests} == {(model.partition("/")[0], "fake")}
+
+
+def tools_called(outcome: Outcome) -> list[str]:
+    return [e["data"]["tool"] for e in outcome.events("tool.called") if e["entity"] == "forge"]
+
+
+RULES = """
+rules:
+  - {name: never, tool: bash, pattern: "date*", action: deny, reason: no clocks here}
+"""
+
+
+@pytest.mark.parametrize("preset", ["gemini-acp"], indirect=True)
+def test_a_rule_denies_what_gemini_cli_requests_permission_for(place: Place, preset: str) -> None:
+    rules = place.home / "approvals.yaml"
+    rules.write_text(RULES)
+
+    def gemini(seen: SeenRequest) -> Reply:
+        if not seen.results("run_shell_command"):
+            return call("run_shell_command", command="date > marked.txt")
+        if len(seen.results("run_shell_command")) < 2:
+            return call("run_shell_command", command="echo fine > other.txt")
+        if not seen.results("write_file"):
+            path = f"{working_folder(seen)}/_result.md"
+            return call("write_file", file_path=path, content="I was not allowed.")
+        return say("It is done.")
+
+    place.plays(coordinator=led("lea", preset), **{"*": gemini})
+    outcome = place.lead("Be refused", "--worker-model", "google/fake")
+    rules.unlink()
+    assert outcome.result["status"] == "completed", outcome.progress
+    published = outcome.published("lea-tool")
+    assert ("marked.txt" in published, published["other.txt"]) == (False, "fine\n")
+    assert any("no clocks here" in seen.said for seen in place.server.requests)
+
+
+@only_gemini
+def test_without_money_it_ends_at_once_and_is_not_started_again(place: Place, preset: str) -> None:
+    expensive = Usage(input_tokens=LIMIT, output_tokens=10)
+
+    def gemini(seen: SeenRequest) -> Reply:
+        return replace(call("run_shell_command", command="true"), usage=expensive)
+
+    place.plays(coordinator=led("lea", preset), **{"*": gemini})
+    goal = f"Spend all by {preset}"
+    outcome = place.lead(goal, "--worker-model", "google/fake", "--tokens", str(LIMIT))
+    assert (outcome.code, outcome.result["status"]) == (3, "failed")
+    refused = [one["data"]["kind"] for one in outcome.events("model.failed")]
+    assert 1 <= refused.count("out_of_budget") <= 2
+    assert len(outcome.events("outside.started")) == 1
+    [ended] = outcome.events("outside.ended")
+    assert "budget" in ended["data"]["problem"]
+    assert "{" not in ended["data"]["problem"]

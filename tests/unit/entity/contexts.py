@@ -1,0 +1,33 @@
+"""An entity's context without processes: real files, a bus that only remembers."""
+
+from pathlib import Path
+from typing import Any, cast
+
+from actors.entity.context import EntityContext
+from actors.runtime.runtime import Runtime
+from agiraph.agent.conversation import Conversation
+from agiraph.agent.inbox import EntityInbox
+from agiraph.core.ids import AgentId, RunId
+from agiraph.core.money import RunTerms
+from tests.fakes.line import FakeLine
+
+
+def entity_context(home: Path, address: str, bus: Any = None) -> tuple[EntityContext, FakeLine]:
+    """Return the context of the entity at `address`, and the bus that it speaks on."""
+    line: Any = bus or FakeLine(home)
+    line.address = address
+    agent, _, name = address.partition("/")
+    context = EntityContext(
+        cast(Runtime, line),
+        Conversation(home / f"{name}.jsonl"),
+        EntityInbox(),
+        agent=AgentId(agent),
+        name=name.partition("-")[0],
+        run=RunId("r1"),
+        model="a/b",
+        terms=RunTerms(),
+        input_dir=None,
+        calls=home / ".calls",
+        environment={},
+    )
+    return context, line

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from actors.entity.context import EntityContext
 from actors.runtime.ask_again import ask_until_answered
+from actors.runtime.runtime import Runtime
 from agiraph.agent.loop import PartialAnswer
 from agiraph.core.errors import ModelFailure
 from agiraph.core.ids import BROKER

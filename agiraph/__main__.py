@@ -1,11 +1,10 @@
-"""The front door of every process: finds the other top folders, then hands over.
+"""The entry point of every process: finds the other top folders, then hands over.
 
 An installed wheel carries `actors`, `transport` and `cli` under agiraph/_bundled, so that their
 plain names never land in site-packages; in a checkout they stand beside this package. Modules are
 imported by name, because the domain knows nothing of the folders above it.
 """
 
-import gc
 import importlib
 import os
 import sys
@@ -14,13 +13,12 @@ import sys
 def main() -> None:
     """Run the command line, or the inner process that the first argument names."""
     open_standard_descriptors()
-    _be_quick()
     _find_folders()
     inner = {
         "_actor": _actor,
         "_spawner": _spawner,
         "_supervisor": _supervisor,
-        "_ahead": _ahead,
+        "_run_supervisor": _run_supervisor,
     }
     if len(sys.argv) > 1 and sys.argv[1] in inner:
         inner[sys.argv.pop(1)]()
@@ -32,7 +30,7 @@ def open_standard_descriptors() -> None:
     """Open the null device as each of the descriptors 0, 1 and 2 that this process was not given.
 
     Otherwise the next file that is opened, a lock or a socket, would get that number, and be
-    written into by whoever prints.
+    written into by every print.
     """
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
@@ -45,29 +43,14 @@ def open_standard_descriptors() -> None:
             setattr(sys, f"__{name}__", stream)
 
 
-def _be_quick() -> None:
-    """Import without what only costs time: each process turns the collector on when it begins.
-
-    A quarter of an import goes to a collector that finds nothing. pydantic looks through everything
-    that is installed for plugins of its own, in every process.
-    """
-    gc.disable()
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-
-
 def _command_line() -> None:
-    """Run a command; the supervisor that a run brings along begins before we import ours."""
-    words, begun = sys.argv[1:], None
-    if words[:1] == ["run"]:
-        begun = importlib.import_module("cli.prestart").foresee(words, os.environ)
     _hide_environment()
-    importlib.import_module("cli.main").main(begun)
+    importlib.import_module("cli.main").main()
 
 
 def supervisor_main() -> None:
     """Run `agiraph-supervisor`."""
     open_standard_descriptors()
-    _be_quick()
     _find_folders()
     _supervisor()
 
@@ -81,7 +64,7 @@ def _spawner() -> None:
 
 
 def _hide_environment() -> None:
-    """Keep the keys that a person's shell has given us from other processes of this user.
+    """Hide the keys in our environment from other processes of this user.
 
     A model's command may run without a sandbox; it must not find in /proc what it is not given.
     """
@@ -93,8 +76,11 @@ def _supervisor() -> None:
     importlib.import_module("actors.supervisor.main").main()
 
 
-def _ahead() -> None:
-    importlib.import_module("actors.supervisor.prestarted").main()
+def _run_supervisor() -> None:
+    """Run the supervisor of one run; its broker imports the provider's SDK while we import ours."""
+    broker = importlib.import_module("actors.supervisor.interpreters").prestart_broker(os.environ)
+    _hide_environment()
+    importlib.import_module("actors.supervisor.main").main(broker=broker)
 
 
 def _find_folders() -> None:

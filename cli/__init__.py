@@ -1,5 +1,5 @@
-"""The thin face: the `agiraph` command, one file per family of commands, a client of the HTTP API.
+"""The `agiraph` command: one file per family of commands, a client of the HTTP API.
 
 `main` is the group and the one place that turns errors into a line on stderr and an exit code;
-`commands` is the table of what there is, read without importing any of it.
+`command_table` lists the commands and is read without importing any of them.
 """

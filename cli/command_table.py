@@ -1,6 +1,6 @@
-"""The table of commands: its family in `--help`, where it lives, and its one line of help.
+"""The table of commands: the family in `--help`, the module, and one line of help.
 
-A command's module is imported only when that command runs, so that `agiraph --help` is quick.
+A command's module is imported only when that command runs, so that `agiraph --help` is fast.
 """
 
 from typing import NamedTuple
@@ -26,25 +26,23 @@ COMMANDS: dict[str, CommandEntry] = {
     "send": CommandEntry(
         TALK, "cli.commands.talk:send", "Send a message to an agent or one of its workers."
     ),
-    "nudge": CommandEntry(
-        TALK, "cli.commands.talk:nudge", "Put an instruction into a running agent."
-    ),
+    "nudge": CommandEntry(TALK, "cli.commands.talk:nudge", "Give a running agent an instruction."),
     "questions": CommandEntry(
-        TALK, "cli.commands.answering:questions", "List what the human was asked."
+        TALK, "cli.commands.answering:questions", "List the questions that agents ask you."
     ),
     "channels": CommandEntry(
-        TALK, "cli.commands.channels:channels", "List how you are told things, or test one."
+        TALK, "cli.commands.channels:channels", "List the channels that notify you, or test one."
     ),
     "away": CommandEntry(
-        TALK, "cli.commands.channels:away", "Say that you are away, and where what is urgent goes."
+        TALK, "cli.commands.channels:away", "Set yourself away, and where urgent notices go."
     ),
-    "back": CommandEntry(TALK, "cli.commands.channels:back", "Say that you are back."),
+    "back": CommandEntry(TALK, "cli.commands.channels:back", "Set yourself available again."),
     "respond": CommandEntry(TALK, "cli.commands.answering:respond", "Answer a question."),
     "approvals": CommandEntry(
-        TALK, "cli.commands.approvals:approvals", "List or revoke what you always allow."
+        TALK, "cli.commands.approvals:approvals", "List or revoke standing approvals."
     ),
     "ps": CommandEntry(
-        LOOK, "cli.commands.ps:ps", "List every entity: process, state, tokens, money."
+        LOOK, "cli.commands.ps:ps", "List every entity: process, state, tokens, cost."
     ),
     "top": CommandEntry(
         LOOK, "cli.commands.top:top", "Watch every entity: what it does, uses and costs."
@@ -56,76 +54,72 @@ COMMANDS: dict[str, CommandEntry] = {
     ),
     "workers": CommandEntry(LOOK, "cli.commands.board:workers", "List an agent's workers."),
     "messages": CommandEntry(
-        LOOK, "cli.commands.messages:messages", "List what was said in an agent's team."
+        LOOK, "cli.commands.messages:messages", "List the messages of an agent's team."
     ),
     "events": CommandEntry(
-        LOOK, "cli.commands.events:events", "List or follow what happened in an agent."
+        LOOK, "cli.commands.events:events", "List or follow the events of an agent."
     ),
-    "logs": CommandEntry(
-        LOOK, "cli.commands.logs:logs", "Show or follow what processes wrote into their logs."
-    ),
+    "logs": CommandEntry(LOOK, "cli.commands.logs:logs", "Show or follow the logs of processes."),
     "files": CommandEntry(LOOK, "cli.commands.files:files", "List an agent's files, or print one."),
     "memory": CommandEntry(
-        LOOK, "cli.commands.memory:memory", "List, read or search what an agent remembers."
+        LOOK, "cli.commands.memory:memory", "List, read or search an agent's memory."
     ),
     "usage": CommandEntry(
-        LOOK, "cli.commands.usage:usage", "Tell what was spent, in tokens and money."
+        LOOK, "cli.commands.usage:usage", "Show what was spent, in tokens and money."
     ),
-    "budget": CommandEntry(
-        LOOK, "cli.commands.budget:budget", "Show what may be spent, or set it."
-    ),
+    "budget": CommandEntry(LOOK, "cli.commands.budget:budget", "Show or set budgets."),
     "triggers": CommandEntry(
         LOOK, "cli.commands.triggers:triggers", "List, add, pause or cancel triggers."
     ),
-    "pause": CommandEntry(STEER, "cli.commands.steer:pause", "Let an entity stand still."),
-    "resume": CommandEntry(STEER, "cli.commands.steer:resume", "Let a paused entity go on."),
+    "pause": CommandEntry(STEER, "cli.commands.steer:pause", "Pause an entity."),
+    "resume": CommandEntry(STEER, "cli.commands.steer:resume", "Resume a paused entity."),
     "stop": CommandEntry(STEER, "cli.commands.steer:stop", "Stop an entity in an orderly way."),
     "restart": CommandEntry(
         STEER, "cli.commands.steer:restart", "Stop an entity and start it again."
     ),
     "archive": CommandEntry(
-        STEER, "cli.commands.archive:archive", "Put an agent away, or list those put away."
+        STEER, "cli.commands.archive:archive", "Archive an agent, or list the archive."
     ),
     "restore": CommandEntry(
-        STEER, "cli.commands.archive:restore", "Bring an agent back from the archive."
+        STEER, "cli.commands.archive:restore", "Restore an agent from the archive."
     ),
     "delete": CommandEntry(
-        STEER, "cli.commands.archive:delete", "Delete an agent and all it wrote, for good."
+        STEER, "cli.commands.archive:delete", "Delete an agent and its files permanently."
     ),
-    "kill": CommandEntry(STEER, "cli.commands.steer:kill", "Kill an entity's process at once."),
-    "dead": CommandEntry(
-        STEER, "cli.commands.dead:dead", "List messages that were set aside, or retry one."
-    ),
+    "kill": CommandEntry(STEER, "cli.commands.steer:kill", "Kill an entity's process."),
+    "dead": CommandEntry(STEER, "cli.commands.dead:dead", "List dead letters, or retry one."),
     "models": CommandEntry(
-        SET_UP, "cli.commands.models:models", "List which models can be used, and why not."
+        SET_UP,
+        "cli.commands.models:models",
+        "List the models that can be used, and why others cannot.",
     ),
     "outside": CommandEntry(
-        SET_UP, "cli.commands.outside:outside", "List the outside agents that a worker can be."
+        SET_UP, "cli.commands.outside:outside", "List the external agents that can be workers."
     ),
     "mcp": CommandEntry(
-        SET_UP, "cli.commands.mcp:mcp", "Serve Agiraph over MCP; list servers of tools."
+        SET_UP, "cli.commands.mcp:mcp", "Serve Agiraph over MCP; list tool servers."
     ),
     "local": CommandEntry(
-        SET_UP, "cli.commands.local:local", "Fetch or try the model that runs on this machine."
+        SET_UP, "cli.commands.local:local", "Install or try the model that runs on this machine."
     ),
     "chaos": CommandEntry(
-        SET_UP, "cli.commands.chaos:chaos", "Kill processes at random and see that nothing is lost."
+        SET_UP,
+        "cli.commands.chaos:chaos",
+        "Kill processes at random and check that nothing is lost.",
     ),
     "doctor": CommandEntry(
         SET_UP, "cli.commands.doctor:doctor", "Check this machine and this home."
     ),
     "tokens": CommandEntry(
-        SET_UP, "cli.commands.tokens:tokens", "List, add, rotate or revoke tokens of the API."
+        SET_UP, "cli.commands.tokens:tokens", "List, add, rotate or revoke API tokens."
     ),
-    "login": CommandEntry(
-        SET_UP, "cli.commands.login:login", "Make a link by which a browser logs in, once."
-    ),
+    "login": CommandEntry(SET_UP, "cli.commands.login:login", "Create a login link for a browser."),
     "sessions": CommandEntry(
         SET_UP, "cli.commands.login:sessions", "List the browsers that are logged in."
     ),
     "logout": CommandEntry(SET_UP, "cli.commands.login:logout", "Log a browser out."),
     "config": CommandEntry(
-        SET_UP, "cli.commands.config:config", "Show the settings and what is possible."
+        SET_UP, "cli.commands.config:config", "Show the settings, or their schema."
     ),
 }
 

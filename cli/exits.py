@@ -19,7 +19,7 @@ PAYMENT_REQUIRED: Final = 402
 
 
 def exit_code(error: BaseException) -> int:
-    """Return the exit code that tells a script what `error` means."""
+    """Return the exit code for an error."""
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return INTERRUPTED
     if isinstance(error, NotReachable) and not isinstance(error, GatewayAway):
@@ -36,13 +36,13 @@ def exit_code(error: BaseException) -> int:
 
 
 def explanation(error: BaseException) -> str:
-    """Return one line that tells a person what went wrong."""
+    """Return one line that explains an error."""
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return "interrupted"
     if isinstance(error, GatewayAway):
-        return f"{error}; its log: `agiraph logs human`, all checks: `agiraph doctor`"
+        return f"{error}; see `agiraph logs human` and `agiraph doctor`"
     if isinstance(error, NotReachable):
         return f"{error}; start one with: agiraph-supervisor --daemon"
     if isinstance(error, AgiraphError):
@@ -50,4 +50,6 @@ def explanation(error: BaseException) -> str:
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return f"{place}{error.strerror or error}"
-    return f"internal error: {type(error).__name__}: {error} (AGIRAPH_DEBUG=1 shows where)"
+    return (
+        f"internal error: {type(error).__name__}: {error} (set AGIRAPH_DEBUG=1 for the traceback)"
+    )

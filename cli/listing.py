@@ -53,7 +53,7 @@ def print_listing(
 ) -> None:
     """Print rows: a JSON array, a table on a terminal, plain columns elsewhere.
 
-    `empty` is said on stderr if there is no row.
+    `empty` is printed on stderr if there are no rows.
     """
     if as_json:
         print_json(list(rows))
@@ -105,7 +105,7 @@ def _print_table(rows: Sequence[JsonObject], columns: Sequence[Column]) -> None:
 
 
 def fitting(rows: Sequence[JsonObject], columns: Sequence[Column], width: int) -> Sequence[Column]:
-    """Return the columns that fit a terminal of `width`, without the spare ones if need be."""
+    """Return the columns that fit a terminal of `width`, without spare ones if necessary."""
     left = list(columns)
     while _width(rows, left) > width and any(column.spare for column in left):
         left.remove(max(left, key=lambda column: column.spare))
@@ -113,7 +113,7 @@ def fitting(rows: Sequence[JsonObject], columns: Sequence[Column], width: int) -
 
 
 def _width(rows: Sequence[JsonObject], columns: Sequence[Column]) -> int:
-    """Return how wide a table is, its wide column taken at its least."""
+    """Return how wide a table is, with the wide column at its minimum."""
     table = [[c.heading for c in columns], *(_cells(row, columns) for row in rows)]
     widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
     needed = (
@@ -143,8 +143,8 @@ def print_record(record: JsonObject, *, as_json: bool) -> None:
     shown = {key: value for key, value in record.items() if value not in (None, "", [], {})}
     width = max(map(len, shown), default=0)
     for key, value in shown.items():
-        told = format_time(value) if key.endswith("_at") else as_is(value)
-        click.echo(f"{key.replace('_', ' ').ljust(width)}  {_indented(told, width + 2)}")
+        text = format_time(value) if key.endswith("_at") else as_is(value)
+        click.echo(f"{key.replace('_', ' ').ljust(width)}  {_indented(text, width + 2)}")
 
 
 def _indented(text: str, by: int) -> str:

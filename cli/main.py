@@ -1,19 +1,15 @@
 """The `agiraph` command: finds the command's module, runs it, and turns errors into exit codes."""
 
-import gc
 import os
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module, metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from cli.command_table import COMMANDS, FAMILIES
-
-if TYPE_CHECKING:
-    from cli.prestart import PrestartedSupervisor
 
 DEBUG_VARIABLE = "AGIRAPH_DEBUG"
 
@@ -33,15 +29,12 @@ class CommandGroup(click.Group):
         module, _, attribute = entry.place.partition(":")
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
-        if not gc.isenabled():  # as the front door left it, for the imports
-            gc.freeze()
-            gc.enable()
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, naming the known ones if there is no such."""
+        """Find the command; a usage error lists the known ones."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             known = ", ".join(sorted(COMMANDS))
             raise click.UsageError(f"unknown command '{args[0]}' (known: {known})", ctx)
@@ -76,13 +69,13 @@ class CommandGroup(click.Group):
                 **extra,
             )
         except BrokenPipeError:
-            _leave_a_closed_pipe()
+            _exit_at_closed_pipe()
         except (Exception, KeyboardInterrupt) as error:
-            sys.exit(_tell(error))
+            sys.exit(_report(error))
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _tell(error: BaseException) -> int:
+def _report(error: BaseException) -> int:
     from cli.exits import exit_code, explanation
 
     if os.environ.get(DEBUG_VARIABLE):
@@ -93,8 +86,8 @@ def _tell(error: BaseException) -> int:
     return exit_code(error)
 
 
-def _leave_a_closed_pipe() -> None:
-    """Exit quietly when the reader of our output is gone (`agiraph events A | head`)."""
+def _exit_at_closed_pipe() -> None:
+    """Exit silently when the reader of our output is gone (`agiraph events A | head`)."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # plain: /dev/null
     sys.exit(1)
 
@@ -123,24 +116,12 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
     help="Print the version.",
 )
 def agiraph() -> None:
-    """Give Agiraph a goal: it gives you a team whose work outlives any process in it.
+    """Give Agiraph a goal, and a team of AI agents works on it.
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 3 out of budget, 4 no supervisor, 130 interrupted.
     """
 
 
-def main(begun: "PrestartedSupervisor | None" = None) -> None:
-    """Run the command line of this process; exits. `begun` is a supervisor that it may use."""
-    if begun is None:
-        agiraph.main(prog_name="agiraph")
-    else:
-        _main_with(begun)
-
-
-def _main_with(begun: "PrestartedSupervisor") -> None:
-    from cli.options import CliContext
-
-    try:
-        agiraph.main(prog_name="agiraph", obj=CliContext.with_head_start(begun))
-    finally:
-        begun.drop()
+def main() -> None:
+    """Run the command line of this process; exits."""
+    agiraph.main(prog_name="agiraph")

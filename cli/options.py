@@ -18,11 +18,10 @@ from agiraph.storage.home import HOME_VARIABLE, default_home
 if TYPE_CHECKING:
     from agiraph.http.client import Client
     from cli.own_supervisor import OwnSupervisor
-    from cli.prestart import PrestartedSupervisor
 
 ANSWER_SECONDS = 3.0
 AWAY_SECONDS = 45.0
-"""By default one that hangs is killed after 30 s, and its successor is there a moment later."""
+"""A gateway that hangs is killed after 30 s by default and restarted a moment later."""
 LOOK_SECONDS = 0.2
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -31,7 +30,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def _connect(home: Path) -> "Client":
     from agiraph.http.client.discovery import read_door
 
-    read_door(home)  # whether anybody is there is known before the client is imported
+    read_door(home)  # raises before the client is imported
     from agiraph.http.client import Client
 
     client = Client.for_home(home)
@@ -43,30 +42,24 @@ def _connect(home: Path) -> "Client":
     return client
 
 
-def _supervisor(home: Path, begun: "PrestartedSupervisor | None" = None) -> "OwnSupervisor":
+def _supervisor(home: Path) -> "OwnSupervisor":
     from cli.own_supervisor import OwnSupervisor
 
-    return OwnSupervisor(home, begun if begun and begun.home == str(home) else None)
+    return OwnSupervisor(home)
 
 
 @dataclass(frozen=True, slots=True)
 class CliContext:
-    """What a command reaches the world through; a test hands in another one as `obj`."""
+    """How a command reaches the API and a supervisor; tests pass another one as `obj`."""
 
     connect: Callable[[Path], "Client"] = _connect
     supervisor: Callable[[Path], "OwnSupervisor"] = _supervisor
-
-    @classmethod
-    def with_head_start(cls, begun: "PrestartedSupervisor") -> "CliContext":
-        """Return the usual face, whose supervisor has been started already for one home."""
-        return cls(supervisor=lambda home: _supervisor(home, begun))
 
 
 def connect(home: Path, *, patience_seconds: float | None = None) -> "Client":
     """Return a client of the supervisor that runs on `home`; raise NotReachable if none does.
 
-    A gateway that is away though a supervisor runs is waited for (AWAY_SECONDS); GatewayAway if it
-    stays away.
+    Waits AWAY_SECONDS for a gateway that is away while a supervisor runs, then raises GatewayAway.
     """
     patience = AWAY_SECONDS if patience_seconds is None else patience_seconds
     give_up_at = time.monotonic() + patience
@@ -83,23 +76,22 @@ def connect(home: Path, *, patience_seconds: float | None = None) -> "Client":
 
 
 class WaitingLine:
-    """One line on a terminal's stderr that says what is waited for; it goes when that is over."""
+    """One line on a terminal's stderr that says what is waited for; removed at the end."""
 
     def __init__(self) -> None:
-        """Show nothing yet."""
         self._began = time.monotonic()
         self._width = 0
 
     def __enter__(self) -> "WaitingLine":
-        """Begin to wait."""
+        """Start to wait."""
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Take the line away."""
+        """Remove the line."""
         self._put("")
 
     def show(self, why: str) -> None:
-        """Say why this waits, and how long it has."""
+        """Show why this waits, and since when."""
         if sys.stderr.isatty():
             self._put(f"waiting: {why} ({time.monotonic() - self._began:.0f} s)")
 
@@ -112,7 +104,7 @@ class WaitingLine:
 
 
 def cli_context() -> CliContext:
-    """Return the face of the command that runs now."""
+    """Return the context of the command that runs now."""
     found = click.get_current_context().find_object(CliContext)
     return found if found is not None else CliContext()
 
@@ -127,13 +119,13 @@ def home_option(command: Command) -> Command:
         "--home",
         type=click.Path(path_type=Path, file_okay=False),
         callback=_home,
-        help=f"The home of the supervisor [default: {HOME_VARIABLE} or ~/.agiraph].",
+        help=f"The home directory of Agiraph [default: {HOME_VARIABLE} or ~/.agiraph].",
     )(command)
 
 
 def run_option(command: Command) -> Command:
     """Add --run, which becomes the argument `run_id`."""
-    return click.option("--run", "run_id", help="Of this run [default: the agent's current one].")(
+    return click.option("--run", "run_id", help="The id of a run [default: the current run].")(
         command
     )
 
@@ -149,16 +141,15 @@ def examples(*lines: str) -> str:
 
 
 class PositiveNumber(click.FloatRange):
-    """A number above zero that can be counted with: neither `nan` nor `inf`."""
+    """A number above zero: neither `nan` nor `inf`."""
 
     def __init__(self) -> None:
-        """Allow everything above zero."""
         super().__init__(min=0, min_open=True)
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return the number; refuse what is none."""
+        """Return the number, or refuse the value."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"{value} is not a number above 0.", param, ctx)
@@ -166,14 +157,14 @@ class PositiveNumber(click.FloatRange):
 
 
 class Duration(click.ParamType[float]):
-    """A length of time: `90`, `30s`, `5m`, `1h30m`, `2d`; becomes seconds."""
+    """A duration: `90`, `30s`, `5m`, `1h30m`, `2d`; becomes seconds."""
 
     name = "duration"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return the seconds; refuse what is no length of time."""
+        """Return the seconds, or refuse the value."""
         from agiraph.triggers.parsing import seconds_of
 
         try:

@@ -1,4 +1,4 @@
-"""What came of a run: its result, where it stands, and what was spent."""
+"""The outcome of a run: its result, where it is, and what was spent."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What came of a run, as `--json` prints it."""
+    """The outcome of a run, as `--json` prints it."""
 
     agent: str
     run: str | None
@@ -43,7 +43,7 @@ class RunOutcome:
 def outcome_of(
     home: Path, client: "Client", agent: AgentView, progress: RunProgress, seconds: float
 ) -> RunOutcome:
-    """Return what came of an agent's run, its result read through the gateway."""
+    """Return the outcome of an agent's run, its result read over the API."""
     output = Home(home).agent(agent.id).run(agent.run).output if agent.run else None
     result = _result(client, agent)
     is_there = output is not None and is_file(output)
@@ -59,7 +59,7 @@ def outcome_of(
 
 
 def _result(client: "Client", agent: AgentView) -> str | None:
-    """Return the content of `_output.md`, else the agent's own last word."""
+    """Return the content of `_output.md`, else the result in the agent's record."""
     try:
         found = client.read_file(agent.id, "_output.md", run=agent.run)
         return b"".join(pieces(client, agent.id, found, agent.run)).decode("utf-8", "replace")
@@ -68,7 +68,7 @@ def _result(client: "Client", agent: AgentView) -> str | None:
 
 
 def _usage(client: "Client", agent: AgentView, progress: RunProgress) -> Usage:
-    """Return what the broker's books say; if they are closed, what the events told."""
+    """Return the usage in the broker's ledger, else the sum over the events."""
     try:
         return client.usage(agent=agent.id).total
     except (ApiError, NotReachable):

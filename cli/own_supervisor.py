@@ -1,50 +1,57 @@
-"""A supervisor of one's own: started for the length of a run, gone without a trace after it.
+"""OwnSupervisor: started for the length of a run, and stopped without a trace after it.
 
 It runs in a session of its own, so that Ctrl-C reaches only us; it ends when our end of its stdin
-closes, which also happens if we are killed. What it says on stderr is kept and shown if it fails.
+closes, which also happens if we are killed. Its stderr is stored, and shown if it fails.
 """
 
 import contextlib
 import os
 import select
 import signal
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from agiraph.core.errors import Unavailable
-from cli.prestart import PrestartedSupervisor, begin, command
 
 START_WITHIN_SECONDS: Final = 60.0
 STOP_WITHIN_SECONDS: Final = 15.0
 TERMINATE_WITHIN_SECONDS: Final = 6.0
-TOLD_LINES: Final = 12
+SHOWN_LINES: Final = 12
 READY: Final = "agiraph-supervisor ready"
 
 
 class SupervisorFailed(Unavailable):
-    """The supervisor did not come up; the text ends with what it said."""
+    """The supervisor did not start; the text ends with its last line on stderr."""
 
 
 class OwnSupervisor:
     """One supervisor process; `start` returns when everything on it is ready."""
 
-    def __init__(self, home: Path, begun: PrestartedSupervisor | None = None) -> None:
-        """Make one for `home`; `begun` is one that was started already and waits for a word."""
+    def __init__(self, home: Path, command: Sequence[str] = ()) -> None:
         self.home = home
-        self._begun = begun
-        self._process: PrestartedSupervisor | None = None
+        self._command = command or supervisor_command(home)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stderr: IO[bytes] | None = None
 
     def start(self, within_seconds: float = START_WITHIN_SECONDS) -> None:
         """Start it and wait until it is ready. Raises SupervisorFailed; nothing is left then."""
-        begun, self._begun = self._begun or begin(str(self.home), command(str(self.home))), None
-        self._process = begun
-        begun.go()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - `stop` closes it
+        self._process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            start_new_session=True,
+        )
         try:
             import agiraph.http.client.sync  # noqa: F401 - while it starts: the next thing needed
 
-            self._wait_until_ready(time.monotonic() + within_seconds)
+            self._wait_until_ready(self._process, time.monotonic() + within_seconds)
         except BaseException:
             self.stop(within_seconds=0.0)
             raise
@@ -56,48 +63,54 @@ class OwnSupervisor:
 
     def has_ended(self) -> bool:
         """Whether it ran and runs no more."""
-        return self._process is not None and self._process.has_ended()
+        return self._process is not None and self._process.poll() is not None
 
-    def said(self) -> str:
-        """Return the last lines of its stderr."""
-        if self._process is None:
+    def last_lines(self) -> str:
+        """Return the last lines of its stderr, '' after `stop`."""
+        if self._stderr is None:
             return ""
-        lines = self._process.said().decode("utf-8", "replace").strip().splitlines()
-        return "\n".join(lines[-TOLD_LINES:])
+        self._stderr.seek(0)
+        lines = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
+        return "\n".join(lines[-SHOWN_LINES:])
 
-    def _wait_until_ready(self, deadline: float) -> None:
-        process = self._process
-        assert process is not None
-        heard = b""
-        while READY.encode() not in heard or not heard.endswith(b"\n"):
-            if not _readable(process.stdout, deadline):
+    def _wait_until_ready(self, process: "subprocess.Popen[bytes]", deadline: float) -> None:
+        assert process.stdout is not None
+        read = b""
+        while READY.encode() not in read or not read.endswith(b"\n"):
+            if not _is_readable(process.stdout.fileno(), deadline):
                 raise SupervisorFailed(self._failure("was not ready in time"))
-            piece = os.read(process.stdout, 65536)
+            piece = os.read(process.stdout.fileno(), 65536)
             if not piece:
-                process.wait()
-                assert process.code is not None
-                raise SupervisorFailed(self._failure(f"ended ({_how(process.code)})"))
-            heard += piece
+                raise SupervisorFailed(self._failure(f"ended ({_how(process.wait())})"))
+            read += piece
 
     def _failure(self, what: str) -> str:
-        last = self.said().rpartition("\n")[2]
+        last = self.last_lines().rpartition("\n")[2]
         return f"the supervisor on {self.home} {what}" + (f": {last}" if last else "")
 
     def stop(self, within_seconds: float = STOP_WITHIN_SECONDS) -> None:
         """End it: close its stdin, then SIGTERM, then SIGKILL; its descendants end with it."""
         process, self._process = self._process, None
-        if process is None:
+        stderr, self._stderr = self._stderr, None
+        if process is None or stderr is None:
             return
         family = _descendants(process.pid)
-        process.end_input()
-        if not process.wait(within_seconds):
-            _signal_group(process.pid, signal.SIGTERM)
-            if not process.wait(TERMINATE_WITHIN_SECONDS):
-                family |= _descendants(process.pid)
-                _signal_group(process.pid, signal.SIGKILL)
-                process.wait()
-                _kill_left(family)
-        process.close()
+        with stderr, process:  # closes its pipes, and waits
+            assert process.stdin is not None
+            process.stdin.close()
+            if not _has_ended_within(process, within_seconds):
+                _signal_group(process.pid, signal.SIGTERM)
+                if not _has_ended_within(process, TERMINATE_WITHIN_SECONDS):
+                    family |= _descendants(process.pid)
+                    _signal_group(process.pid, signal.SIGKILL)
+                    process.wait()
+                    _kill_left(family)
+
+
+def supervisor_command(home: Path) -> list[str]:
+    """Return the command line of a supervisor that ends with us."""
+    module = [sys.executable, "-P", "-m", "agiraph"]
+    return [*module, "_run_supervisor", "--home", str(home), "--until-eof"]
 
 
 @contextlib.contextmanager
@@ -121,7 +134,15 @@ def signals_interrupt() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _readable(fd: int, deadline: float) -> bool:
+def _has_ended_within(process: "subprocess.Popen[bytes]", seconds: float) -> bool:
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _is_readable(fd: int, deadline: float) -> bool:
     left = max(deadline - time.monotonic(), 0.0)
     return bool(select.select([fd], [], [], left)[0])
 

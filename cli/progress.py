@@ -1,4 +1,4 @@
-"""How a run stands, as its events tell it: who works on what, tokens, money, and what to show."""
+"""The progress of a run, from its events: who works on what, tokens, cost, and what to show."""
 
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -11,8 +11,8 @@ from cli.formats import format_seconds, format_usage
 from cli.sanitize import one_line
 
 MESSAGE_LIMIT: Final = 200
-# Calls that another line tells better: the message, the node, the worker, the question itself.
-TOLD_OTHERWISE: Final = frozenset(
+# Calls that have a line of their own: the message, the node, the worker, the question itself.
+SHOWN_OTHERWISE: Final = frozenset(
     {
         *("send_message", "ask_human", "create_work_node", "spawn_worker"),
         *("publish", "reconvene", "finish"),
@@ -39,18 +39,18 @@ class RunProgress:
     failure: str = ""
 
     def see(self, event: Event) -> EventLine | None:
-        """Take in one event; return the line to show for it, if any."""
+        """Add one event; return the line to show for it, if any."""
         line = self.narrator.describe_if_major(event)
         self._count(event)
         self._follow_work(event)
         if line is None or event.type == "human.question":
             return None
-        if event.type == "tool.called" and text_of(event.data, "tool") in TOLD_OTHERWISE:
+        if event.type == "tool.called" and text_of(event.data, "tool") in SHOWN_OTHERWISE:
             return None
         return line if _is_for_the_human(event) else _shortened(line)
 
     def _count(self, event: Event) -> None:
-        # One that uses an account of its own stands in no ledger, so it is not counted here either.
+        # One that uses an account of its own is in no ledger, so it is not counted here either.
         is_metered = event.type == "outside.ended" and event.data.get("account") == "door"
         if event.type == "model.answered" or is_metered:
             self.usage = self.usage + Usage.model_validate(event.data)
@@ -62,16 +62,18 @@ class RunProgress:
             self.is_out_of_budget |= any(kind in reason for kind in BUDGET_KINDS)
 
     def _follow_work(self, event: Event) -> None:
-        teller = self.narrator
+        narrator = self.narrator
         if event.type == "node.started":
-            worker = teller.worker(event) or teller.who(event)
-            self.working[event.node_id or teller.node(event)] = f"{worker}: {teller.node(event)}"
+            worker = narrator.worker(event) or narrator.who(event)
+            self.working[event.node_id or narrator.node(event)] = (
+                f"{worker}: {narrator.node(event)}"
+            )
         if event.type in ("node.completed", "node.failed", "node.cancelled"):
-            self.working.pop(event.node_id or teller.node(event), None)
+            self.working.pop(event.node_id or narrator.node(event), None)
 
     def status(self, seconds: float) -> str:
-        """Return how things stand, in one line."""
-        who = ", ".join(self.working.values()) or "the coordinator thinks"
+        """Return the progress in one line."""
+        who = ", ".join(self.working.values()) or "the coordinator is thinking"
         return f"{format_seconds(seconds)} · {format_usage(self.usage)} · {who}"
 
 

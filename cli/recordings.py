@@ -1,4 +1,4 @@
-"""Recordings: what the broker wrote down of a run's model calls, brought where it was wished."""
+"""Recordings: what the broker recorded of a run's model calls, copied to where it is wanted."""
 
 import os
 import shutil
@@ -9,10 +9,10 @@ from agiraph.storage.files import is_file, open_file
 from cli.screen import TerminalScreen
 
 
-def keep_recording(made: Path, wanted: Path, screen: TerminalScreen) -> None:
-    """Copy a run's recording to `wanted`, readable by its owner alone; say so, or say why not."""
+def copy_recording(made: Path, wanted: Path, screen: TerminalScreen) -> None:
+    """Copy a run's recording to `wanted`, readable only by its owner; report it, or why not."""
     if not is_file(made):
-        screen.note(f"nothing was recorded: {made} is not there", "bad")
+        screen.note(f"nothing was recorded: {made} does not exist", "bad")
         return
     try:
         with os.fdopen(open_file(made, anyones=True), "rb") as source:

@@ -37,7 +37,7 @@ from cli.options import (
 )
 from cli.outcome import RunOutcome, outcome_of
 from cli.own_supervisor import signals_interrupt
-from cli.recordings import keep_recording
+from cli.recordings import copy_recording
 from cli.run_target import RunTarget, supervised
 from cli.sanitize import printable
 from cli.screen import TerminalScreen, can_prompt
@@ -53,9 +53,9 @@ REPLAY: Final = "replay/"
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What `agiraph run` was asked for, checked as far as it can be without a supervisor.
+    """What `agiraph run` is asked for, checked as far as it can be without a supervisor.
 
-    `agent` is the one that shall work on it; None makes a new one.
+    `agent` is the one that works on it; None creates a new one.
     """
 
     home: Path
@@ -85,37 +85,42 @@ class RunOptions:
 @click.option(
     "--cycle",
     type=Duration(),
-    help="Infinite mode: from the end of a cycle to the next, as 30s, 5m, 2h.",
+    help="In infinite mode: time from the end of a cycle to the next, such as 30s, 5m, 2h.",
 )
 @click.option(
     "--input",
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder that the team may read.",
+    help="A directory that the team may read.",
 )
 @click.option(
     "--plan",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file with a plan that the coordinator follows.",
+    help="A file with a plan for the coordinator to follow.",
 )
-@click.option("--budget", type=PositiveNumber(), help="What it may cost, in US dollars.")
-@click.option("--tokens", type=click.IntRange(min=1), help="What it may take, in tokens.")
+@click.option("--budget", type=PositiveNumber(), help="Budget in US dollars.")
+@click.option("--tokens", type=click.IntRange(min=1), help="Budget in tokens.")
 @click.option(
     "--when-spent",
     type=click.Choice(get_args(WhenSpent)),
-    help="Ask you for more, or stop with exit code 3 [default: ask if you can answer here].",
+    help="At the end of the budget: ask you for more, or stop with exit code 3 "
+    "[default: ask if you can answer here].",
 )
 @click.option(
     "--record",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write all model calls to this file; `--model replay/FILE` plays them again.",
+    help="Record all model calls in this file; `--model replay/FILE` replays them.",
 )
 @click.option(
-    "--timeout", type=PositiveNumber(), help="Stop the team after so many seconds and exit 1."
+    "--timeout", type=PositiveNumber(), help="Stop the team after this many seconds and exit 1."
 )
-@click.option("--name", help="What the agent is called.")
-@click.option("--agent", help="Give the goal to this agent, which remembers its earlier runs.")
-@click.option("--detach", is_flag=True, help="Only start it; needs a running agiraph-supervisor.")
+@click.option("--name", help="The name of the agent.")
+@click.option(
+    "--agent", help="Give the goal to this existing agent, which remembers its earlier runs."
+)
+@click.option(
+    "--detach", is_flag=True, help="Start the run and return; needs a running agiraph-supervisor."
+)
 @home_option
 @json_option("one JSON object: agent, run, status, result, output, usage, seconds")
 @click.pass_context
@@ -141,22 +146,24 @@ def run(
 ) -> None:
     """Give a team a GOAL (- for stdin), watch it work, and get the result.
 
-    The result goes to stdout, everything else to stderr. Uses the supervisor that runs on this
-    home, or starts one for the length of the run. The model is --model, else the settings', else
+    The result goes to stdout, everything else to stderr. The run uses the supervisor of this home,
+    or starts one for its own duration. The model is --model, else the one in the settings, else
     that of the first provider whose key is set, else the embedded script/survey, which needs no
-    key; with --agent that of its last run, as is the input folder. Exit codes: 0 done, 1 failed or
-    timed out, 3 out of budget, 130 interrupted.
+    key; with --agent, model and input directory are those of its last run. Exit codes: 0 done,
+    1 failed or timed out, 3 out of budget, 130 interrupted.
     """
     if detach and timeout is not None:
-        raise click.UsageError("--timeout needs someone who watches: it does not go with --detach")
+        raise click.UsageError("--timeout cannot be used with --detach: nobody watches the run")
     if cycle is not None and mode != "infinite":
-        raise click.UsageError("--cycle goes with --mode infinite: a finite run has no cycles")
+        raise click.UsageError("--cycle needs --mode infinite: a finite run has no cycles")
     if detach and record is not None:
-        raise click.UsageError("--record waits for the run's end: it does not go with --detach")
+        raise click.UsageError(
+            "--record cannot be used with --detach: the file is written at the end of the run"
+        )
     if agent is not None and name is not None:
-        raise click.UsageError("--name is for a new agent: it does not go with --agent")
+        raise click.UsageError("--name cannot be used with --agent: it names a new agent")
     is_attended = can_prompt() and not as_json
-    orders = StartRunRequest(
+    run_request = StartRunRequest(
         goal=text_argument(goal, "GOAL"),
         model=_absolute(model),
         worker_model=_absolute(worker_model or (model if _is_replay(model) else None)),
@@ -170,7 +177,7 @@ def run(
         record=record is not None,
         run=new_run_id(time.time()),
     )
-    request = orders if agent else _of_new_agent(orders, _checked_name(name))
+    request = run_request if agent else _of_new_agent(run_request, _checked_name(name))
     options = RunOptions(home, request, agent, timeout, as_json, record)
     ctx.exit(_start_only(options) if detach else _run_to_the_end(options))
 
@@ -186,21 +193,23 @@ def _absolute(model: str | None) -> str | None:
     return f"{REPLAY}{Path(model.removeprefix(REPLAY)).resolve()}"
 
 
-def _of_new_agent(orders: StartRunRequest, name: str | None) -> CreateAgentRequest:
-    return CreateAgentRequest.model_validate(orders.model_dump(exclude_none=True) | {"name": name})
+def _of_new_agent(run_request: StartRunRequest, name: str | None) -> CreateAgentRequest:
+    return CreateAgentRequest.model_validate(
+        run_request.model_dump(exclude_none=True) | {"name": name}
+    )
 
 
 def _checked_name(name: str | None) -> str | None:
     if name is not None and not (
         0 < len(name.strip()) <= 64 and name.isprintable() and "/" not in name
     ):
-        raise click.UsageError("--name must be 1 to 64 printable characters and hold no '/'")
+        raise click.UsageError("--name must be 1 to 64 printable characters and contain no '/'")
     return name
 
 
 def _plan_text(plan: Path) -> str:
     if plan.stat().st_size > PLAN_LIMIT:
-        raise InvalidInput(f"{plan}: a plan may have {PLAN_LIMIT:,} bytes at most")
+        raise InvalidInput(f"{plan}: a plan may have at most {PLAN_LIMIT:,} bytes")
     try:
         text = plan.read_text(encoding="utf-8")  # plain: the person's plan
     except UnicodeDecodeError as error:
@@ -230,7 +239,7 @@ def _start_only(options: RunOptions) -> int:
         print_json(outcome.as_json())
     else:
         click.echo(agent.id)
-        click.echo(f"{agent.name} works with {agent.model}; look with:", err=True)
+        click.echo(f"{agent.name} is running with {agent.model}; follow it with:", err=True)
         click.echo(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}", err=True)
     return DONE
 
@@ -241,34 +250,38 @@ def _start_only(options: RunOptions) -> int:
 def _run_to_the_end(options: RunOptions) -> int:
     screen = TerminalScreen(sys.stderr, is_live=sys.stderr.isatty())
     started_at = time.monotonic()
-    with signals_interrupt(), contextlib.closing(screen), supervised(options.home, screen) as place:
+    with (
+        signals_interrupt(),
+        contextlib.closing(screen),
+        supervised(options.home, screen) as target,
+    ):
         try:
-            agent = place.begin(options.request, options.agent)
+            agent = target.begin(options.request, options.agent)
         except KeyboardInterrupt:
-            _stop_what_was_begun(place, options)
+            _stop_begun(target, options)
             raise
         screen.note(f"agent {agent.id}")
-        screen.note(f"model {agent.model}: {_why(place.client, options, agent)}")
+        screen.note(f"model {agent.model}: {_why(target.client, options, agent)}")
         if agent.model == SMALL_MODEL:
             from agiraph.llm.local_weights import HONESTLY
 
             screen.note(HONESTLY)
-        watch = place.watch(agent)
+        watch = target.watch(agent)
         try:
             ending = watch.until_the_end(started_at, options.timeout_seconds)
         except KeyboardInterrupt:
             screen.end_prompt()
-            screen.note("interrupted: the team is being stopped", "bad")
+            screen.note("interrupted: stopping the team", "bad")
             _stop_agent(watch.client, agent)
             raise
         screen.close()
-        return _conclude(options, watch, ending, started_at, screen, is_ours=place.own is not None)
+        return _conclude(options, watch, ending, started_at, screen, is_ours=target.own is not None)
 
 
 def _why(client: "Client", options: RunOptions, agent: AgentView) -> str:
-    """Return why this model was taken."""
+    """Return why this model is used."""
     if options.request.model:
-        return "as you asked"
+        return "from --model"
     if options.agent:
         return "as in its last run"
     try:
@@ -282,17 +295,17 @@ def _why(client: "Client", options: RunOptions, agent: AgentView) -> str:
         return str(first.get("reason"))
     if first is None and agent.model.startswith("script/"):
         return "no provider key is set"
-    return "the default of the settings"
+    return "the default in the settings"
 
 
-def _stop_what_was_begun(place: RunTarget, options: RunOptions) -> None:
-    """Stop the agent of a creation that was interrupted: asked again, it is the same agent."""
+def _stop_begun(target: RunTarget, options: RunOptions) -> None:
+    """Stop the agent whose creation was interrupted; the same request returns the same agent."""
     with contextlib.suppress(AgiraphError):
-        _stop_agent(place.client, place.begin(options.request, options.agent))
+        _stop_agent(target.client, target.begin(options.request, options.agent))
 
 
 def _stop_agent(client: "Client", agent: AgentView) -> None:
-    """Stop an agent, so that no later supervisor on this home takes it up again."""
+    """Stop an agent, so that no later supervisor on this home resumes it."""
     try:
         client.stop(agent.id)
     except AgiraphError as error:
@@ -311,7 +324,7 @@ def _conclude(
     *,
     is_ours: bool,
 ) -> int:
-    """Show what came of it and return the exit code."""
+    """Show the outcome and return the exit code."""
     client, agent = watch.client, ending.agent
     if ending.how == "timed_out":
         _stop_agent(client, agent)
@@ -321,10 +334,10 @@ def _conclude(
         _stop_agent(client, agent)
     _show(options, outcome, screen)
     if options.record is not None and agent.run is not None:
-        keep_recording(Home(options.home).system.recording(agent.run), options.record, screen)
+        copy_recording(Home(options.home).system.recording(agent.run), options.record, screen)
     if ending.how == "timed_out":
         screen.note(
-            f"stopped: not done within {options.timeout_seconds:g} seconds (--timeout)", "bad"
+            f"stopped: not finished within {options.timeout_seconds:g} seconds (--timeout)", "bad"
         )
         return FAILED
     if agent.status == "completed":

@@ -1,4 +1,4 @@
-"""Where a run happens: on the supervisor of its home, or on one started for its length."""
+"""Where a run happens: on the supervisor of its home, or on one started for the run."""
 
 import contextlib
 import errno
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from agiraph.http.client import Client
 
 SETTLE_SECONDS: Final = 20.0
-LOOK_AGAIN_SECONDS: Final = 0.2
+RETRY_SECONDS: Final = 0.2
 SERVER_ERROR: Final = 500
 
 
 @dataclass(slots=True)
 class RunTarget:
-    """Where a run happens: a client, and the supervisor if it is our own."""
+    """Where a run happens: a client, and the supervisor if we started it."""
 
     home: Path
     client: "Client"
@@ -48,7 +48,7 @@ class RunTarget:
     ) -> AgentView:
         """Create an agent, or give `agent` a further goal.
 
-        Asked again, with the same `run`, if the gateway dies meanwhile.
+        The request is repeated, with the same `run`, if the gateway dies meanwhile.
         """
         give_up_at = time.monotonic() + SETTLE_SECONDS
         while True:
@@ -58,7 +58,7 @@ class RunTarget:
                 assert agent is not None
                 return self.client.begin_run(agent, request)
             except NotReachable:
-                self.still_possible()
+                self.check_supervisor()
                 self._reconnect(give_up_at)
 
     def _reconnect(self, give_up_at: float) -> None:
@@ -70,14 +70,14 @@ class RunTarget:
             except NotReachable:
                 if time.monotonic() > give_up_at or not is_held(self.home):
                     raise
-                time.sleep(LOOK_AGAIN_SECONDS)
+                time.sleep(RETRY_SECONDS)
                 continue
             self.client.close()
             self.client = client
             return
 
     def watch(self, agent: AgentView) -> RunWatcher:
-        """Return the watch over an agent of this place."""
+        """Return a watcher of an agent."""
         return RunWatcher(
             self.client,
             lambda: connect(self.home, patience_seconds=0),
@@ -85,23 +85,23 @@ class RunTarget:
             self.screen,
             can_prompt=can_prompt(),
             answer_command=answer_command(self.home, default_home()),
-            still_possible=self.still_possible,
+            check_supervisor=self.check_supervisor,
             home=self.home,
         )
 
-    def still_possible(self) -> None:
-        """Raise SupervisorFailed if our own supervisor is gone."""
+    def check_supervisor(self) -> None:
+        """Raise SupervisorFailed if our own supervisor has exited."""
         if self.own is not None and self.own.has_ended():
-            last = self.own.said().rpartition("\n")[2]
-            raise SupervisorFailed(f"the supervisor ended during the run: {last}")
+            last = self.own.last_lines().rpartition("\n")[2]
+            raise SupervisorFailed(f"the supervisor exited during the run: {last}")
 
 
 @contextlib.contextmanager
 def supervised(home: Path, screen: TerminalScreen) -> Iterator[RunTarget]:
-    """Hand out a place to run in: on the supervisor of this home, or on one started for us."""
+    """Yield a target: on the supervisor of this home, or on one started for us."""
     try:
-        with _place(home, screen) as place:
-            yield place
+        with _target(home, screen) as target:
+            yield target
     except (Unavailable, ApiError) as error:
         is_our_fault = isinstance(error, ApiError) and error.status < SERVER_ERROR
         if not is_our_fault and _is_full(home):
@@ -110,7 +110,7 @@ def supervised(home: Path, screen: TerminalScreen) -> Iterator[RunTarget]:
 
 
 @contextlib.contextmanager
-def _place(home: Path, screen: TerminalScreen) -> Iterator[RunTarget]:
+def _target(home: Path, screen: TerminalScreen) -> Iterator[RunTarget]:
     try:
         client = connect(home)
     except GatewayAway:
@@ -124,7 +124,7 @@ def _place(home: Path, screen: TerminalScreen) -> Iterator[RunTarget]:
 
 
 def _is_full(home: Path) -> bool:
-    """Whether the disk under this home has no room left for a process to write its files."""
+    """Whether the disk under this home has no room left."""
     return not has_room(next(folder for folder in (home, *home.parents) if folder.is_dir()))
 
 
@@ -159,7 +159,7 @@ def _own_supervisor(
 
 
 def _check_settings(home: Path) -> None:
-    """Raise InvalidInput for settings that a supervisor on this home would refuse."""
+    """Raise InvalidInput for settings that a supervisor on this home would reject."""
     own = Home(home).config
     if own.exists():
         from agiraph.core.config import load_config
@@ -174,5 +174,5 @@ def _another(home: Path) -> "Client | None":
         try:
             return connect(home, patience_seconds=0)
         except NotReachable:
-            time.sleep(LOOK_AGAIN_SECONDS)
+            time.sleep(RETRY_SECONDS)
     return None

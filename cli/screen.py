@@ -1,8 +1,8 @@
-"""The screen of a run: lines that scroll by, and below them one that says how things stand.
+"""The screen of a run: lines that scroll by, and below them one with the progress.
 
 On a terminal the bottom line is rewritten in place, and becomes a prompt while a question waits
-for the person's answer; lines that come meanwhile are held back until it is given. Elsewhere
-there are only plain lines.
+for the person's answer; lines that come meanwhile are held back. Elsewhere there are only plain
+lines.
 """
 
 import os
@@ -18,9 +18,9 @@ from cli.console.event_text import EventLine, Tone
 from cli.sanitize import one_line, printable
 
 WHO_WIDTH: Final = 14
-WIPE: Final = "\r\x1b[K"
+CLEAR: Final = "\r\x1b[K"
 
-_LOOKS: dict[Tone, Callable[[str], str]] = {
+_STYLES: dict[Tone, Callable[[str], str]] = {
     "plain": lambda text: text,
     "quiet": lambda text: click.style(text, dim=True),
     "good": lambda text: click.style(text, fg="green"),
@@ -34,7 +34,7 @@ class TerminalScreen:
     """Writes to one stream; `is_live` says whether it is a terminal that a person watches."""
 
     def __init__(self, out: TextIO, *, is_live: bool, is_quiet: bool = False) -> None:
-        """Write to `out`; a quiet screen shows nothing but what `note` says."""
+        """Write to `out`; a quiet screen shows only notes."""
         self._out = out
         self._is_live = is_live
         self._is_quiet = is_quiet
@@ -47,11 +47,11 @@ class TerminalScreen:
         if self._is_quiet:
             return
         who = click.style(one_line(line.who).ljust(WHO_WIDTH), bold=True)
-        self._write(f"{who} {_LOOKS[line.tone](printable(line.text))}")
+        self._write(f"{who} {_STYLES[line.tone](printable(line.text))}")
 
     def note(self, text: str, tone: Tone = "plain") -> None:
-        """Show what we ourselves have to say."""
-        self._write(_LOOKS[tone](printable(text)))
+        """Show a line of the command itself."""
+        self._write(_STYLES[tone](printable(text)))
 
     def status(self, text: str) -> None:
         """Replace the bottom line."""
@@ -61,14 +61,14 @@ class TerminalScreen:
         bottom = click.style(one_line(text, room), dim=True)
         if bottom != self._bottom:
             self._bottom = bottom
-            self._put(WIPE + bottom)
+            self._put(CLEAR + bottom)
 
     def close(self) -> None:
-        """Take the bottom line away and show what was held back."""
+        """Remove the bottom line and show what was held back."""
         self.end_prompt()
         if self._bottom:
             self._bottom = ""
-            self._put(WIPE)
+            self._put(CLEAR)
 
     # --- prompting ---
 
@@ -80,7 +80,7 @@ class TerminalScreen:
     def prompt(self, text: str) -> None:
         """Turn the bottom line into a prompt; see `typed`."""
         self._prompt = text
-        self._put(WIPE + text)
+        self._put(CLEAR + text)
 
     def typed(self) -> str | None:
         """Return the line that the person has typed, None if there is none yet.
@@ -100,11 +100,11 @@ class TerminalScreen:
         return line.strip()
 
     def end_prompt(self) -> None:
-        """Take the prompt away and show what was held back."""
+        """Remove the prompt and show what was held back."""
         if self._prompt is None:
             return
         self._prompt = None
-        self._put(WIPE)
+        self._put(CLEAR)
         held, self._held = self._held, []
         for text in held:
             self._write(text)
@@ -116,7 +116,7 @@ class TerminalScreen:
         if not self._is_live:
             click.echo(text, file=self._out, color=False)
             return
-        self._put(f"{WIPE}{text}{os.linesep}{self._bottom}")
+        self._put(f"{CLEAR}{text}{os.linesep}{self._bottom}")
 
     def _put(self, text: str) -> None:
         self._out.write(text)
@@ -124,5 +124,5 @@ class TerminalScreen:
 
 
 def can_prompt() -> bool:
-    """Whether a person sits at our stdin and stderr."""
+    """Whether stdin and stderr are a terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()

@@ -1,4 +1,4 @@
-"""Watching one run from its start to its end: events shown, questions answered, the end seen."""
+"""Watching one run: shows events, prompts for answers, waits for the end."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -18,18 +18,16 @@ if TYPE_CHECKING:
     from agiraph.http.event_follower import EventFollower
 
 ENDED: Final = frozenset({"completed", "failed", "stopped"})
-LOOK_EVERY_SECONDS: Final = 1.0
-TURN_SECONDS: Final = 0.2
+REFRESH_SECONDS: Final = 1.0
+POLL_SECONDS: Final = 0.2
 RECORD_WITHIN_SECONDS: Final = 3.0
 LAST_EVENTS: Final = 1000
-ABSENCE_SECONDS: Final = 60.0
-
-Bell = Callable[[], None]
+AWAY_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class WatchResult:
-    """How a watch ended: the run's own end, or our patience."""
+    """How a watch ended: with the run, or at the timeout."""
 
     how: Literal["ended", "timed_out"]
     agent: AgentView
@@ -47,10 +45,10 @@ class RunWatcher:
         *,
         can_prompt: bool,
         answer_command: str,
-        still_possible: Bell,
+        check_supervisor: Callable[[], None],
         home: Path,
     ) -> None:
-        """Watch `agent`; `still_possible` raises when there is nothing left to wait for."""
+        """Watch `agent`; `check_supervisor` raises when there is nothing left to wait for."""
         self.client = client
         self.agent = agent
         self._run = agent.run
@@ -59,26 +57,26 @@ class RunWatcher:
         self._screen = screen
         self._can_prompt = can_prompt
         self._answer_command = answer_command
-        self._still_possible = still_possible
+        self._check_supervisor = check_supervisor
         self._home = home
         self._is_full = False
         self._questions: dict[str, QuestionView] = {}
         self._shown: set[str] = set()
         self._asked: str | None = None
-        self._looked_at = float("-inf")
-        self._absent_since: float | None = None
-        self._told_at: float | None = None
+        self._refreshed_at = float("-inf")
+        self._away_since: float | None = None
+        self._ended_at: float | None = None
 
     def until_the_end(self, started_at: float, timeout_seconds: float | None) -> WatchResult:
         """Watch until the run has ended or `timeout_seconds` after `started_at` (monotonic)."""
         after = self.agent.last_event
         with self.client.follow_events(self.agent.id, after=after) as follower:
             while True:
-                event = follower.next(TURN_SECONDS)
+                event = follower.next(POLL_SECONDS)
                 if event is not None and not self._is_of_another_run(event):
                     self._show(event)
                 if self._has_ended(event):
-                    self._show_the_last(follower)
+                    self._show_last(follower)
                     return WatchResult("ended", self.agent)
                 elapsed = time.monotonic() - started_at
                 if timeout_seconds is not None and elapsed >= timeout_seconds:
@@ -94,34 +92,34 @@ class RunWatcher:
         if line is not None:
             self._screen.line(line)
 
-    def _show_the_last(self, follower: "EventFollower") -> None:
-        """Show what was already on its way when the run ended."""
+    def _show_last(self, follower: "EventFollower") -> None:
+        """Show the events that were on their way when the run ended."""
         for _ in range(LAST_EVENTS):
-            event = follower.next(TURN_SECONDS)
+            event = follower.next(POLL_SECONDS)
             if event is None:
                 return
             if not self._is_of_another_run(event):
                 self._show(event)
 
     def _has_ended(self, event: Event | None) -> bool:
-        """Ask how the agent stands: when an event rings for it, and every second."""
+        """Ask for the agent's status: when an event may have changed it, and every second."""
         now = time.monotonic()
-        rings = event is not None and event.type.startswith(("agent.", "run.", "human."))
-        if not rings and now - self._looked_at < LOOK_EVERY_SECONDS:
+        is_notable = event is not None and event.type.startswith(("agent.", "run.", "human."))
+        if not is_notable and now - self._refreshed_at < REFRESH_SECONDS:
             return False
-        self._looked_at = now
-        self._look_at_the_disk()
+        self._refreshed_at = now
+        self._check_disk()
         try:
-            self._look()
-            self._absent_since = None
+            self._refresh()
+            self._away_since = None
         except NotReachable:
-            self._bear_absence(now)
+            self._wait_for_gateway(now)
         if self.agent.status not in ENDED:
-            self._believe_the_event(now)
+            self._apply_ending(now)
         return self.agent.status in ENDED
 
-    def _look_at_the_disk(self) -> None:
-        """Say that the team stands still because its disk is full, and that it goes on."""
+    def _check_disk(self) -> None:
+        """Report that the team waits because its disk is full, and that it goes on."""
         is_full = not has_room(self._home)
         if is_full and not self._is_full:
             self._screen.note(
@@ -131,19 +129,19 @@ class RunWatcher:
             self._screen.note("there is room on the disk again: the team goes on")
         self._is_full = is_full
 
-    def _believe_the_event(self, now: float) -> None:
-        """Take the status from the event that told the end, if the record stays behind.
+    def _apply_ending(self, now: float) -> None:
+        """Take the status from the event of the ending if the record does not follow.
 
-        A coordinator that was given up cannot write its record any more.
+        A coordinator that failed for good cannot write its record any more.
         """
         ended_as = self.progress.ended_as
         if ended_as is None:
             return
-        self._told_at = now if self._told_at is None else self._told_at
-        if now - self._told_at >= RECORD_WITHIN_SECONDS:
+        self._ended_at = now if self._ended_at is None else self._ended_at
+        if now - self._ended_at >= RECORD_WITHIN_SECONDS:
             self.agent = self.agent.model_copy(update={"status": ended_as})
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         agent = self.client.agent(self.agent.id)
         self.agent = agent if agent.run == self._run else self._as_it_ended(agent)
         if self.agent.open_questions or self._questions:
@@ -152,17 +150,17 @@ class RunWatcher:
             self._show_questions()
 
     def _as_it_ended(self, agent: AgentView) -> AgentView:
-        """Return the agent as it stood at the end of our run: it is in another one by now."""
+        """Return the agent as it was at the end of our run: it is in another one by now."""
         ours = next(run for run in self.client.runs(agent.id) if run.id == self._run)
         ended = {"run": ours.id, "status": ours.status, "result": ours.result}
         return agent.model_copy(update=ended | {"reason": ours.reason})
 
-    def _bear_absence(self, now: float) -> None:
-        """Wait for a gateway that restarts, at its new address, but not for ever."""
-        self._still_possible()
-        self._absent_since = now if self._absent_since is None else self._absent_since
-        if now - self._absent_since > ABSENCE_SECONDS:
-            raise NotReachable(f"the gateway has been away for {ABSENCE_SECONDS:.0f} seconds")
+    def _wait_for_gateway(self, now: float) -> None:
+        """Wait for a gateway that restarts, for at most AWAY_SECONDS."""
+        self._check_supervisor()
+        self._away_since = now if self._away_since is None else self._away_since
+        if now - self._away_since > AWAY_SECONDS:
+            raise NotReachable(f"the gateway has been away for {AWAY_SECONDS:.0f} seconds")
         try:
             client = self._reconnect()
         except NotReachable:
@@ -196,7 +194,7 @@ class RunWatcher:
                 f"answer with: {self._answer_command.format(question=abbreviated(question.id))}"
             )
 
-    def _meant(self, question: str, typed: str) -> str:
+    def _answer_text(self, question: str, typed: str) -> str:
         found = self._questions.get(question)
         return ready_answer(found.options if found is not None else (), typed)
 
@@ -209,24 +207,24 @@ class RunWatcher:
         except EOFError:
             self._asked, self._can_prompt = None, False
             command = self._answer_command.format(question=question)
-            self._screen.note(f"not answered; later with: {command}")
+            self._screen.note(f"not answered; answer later with: {command}")
             return
         if answer is None:
             return
         self._asked = None
         try:
-            self.client.answer(question, self._meant(question, answer))
+            self.client.answer(question, self._answer_text(question, answer))
             self._questions.pop(question, None)
         except ApiError as error:
             self._screen.note(str(error), "bad")
         except NotReachable as error:
             self._shown.discard(question)
             self._screen.note(f"not delivered: {error}", "bad")
-        self._looked_at = float("-inf")
+        self._refreshed_at = float("-inf")
 
 
 def ready_answer(options: Sequence[str], typed: str) -> str:
-    """Return the ready answer that a number means, else what was typed."""
+    """Return the option that a number selects, else the text."""
     number = typed.strip()
     is_one = number.isdecimal() and 1 <= int(number) <= len(options)
     return options[int(number) - 1] if is_one else typed

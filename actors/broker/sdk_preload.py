@@ -4,7 +4,6 @@ It takes a second or more, most of the time between the start of a run and its f
 it happens in a thread, from the start of a broker's process on.
 """
 
-import gc
 import importlib
 import os
 import threading
@@ -21,7 +20,7 @@ def begin(model: str = "") -> None:
     """
     module = needed_by(model)
     if module is not None:
-        threading.Thread(target=_import, args=(module,), daemon=True).start()
+        threading.Thread(target=importlib.import_module, args=(module,), daemon=True).start()
 
 
 def needed_by(model: str) -> str | None:
@@ -36,14 +35,3 @@ def needed_by(model: str) -> str | None:
         return module_of(preset, name.name) if preset.is_usable(os.environ) else None
     keyed = (preset for preset in presets.values() if preset.key(os.environ) is not None)
     return next(filter(None, map(module_of, keyed)), None)
-
-
-def _import(module: str) -> None:
-    """Import a module with the garbage collector off, which would find nothing."""
-    usual = gc.get_threshold()
-    gc.set_threshold(0)
-    try:
-        importlib.import_module(module)
-    finally:
-        gc.freeze()
-        gc.set_threshold(*usual)

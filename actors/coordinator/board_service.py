@@ -35,12 +35,13 @@ from agiraph.core.ids import (
     coordinator_address,
     worker_address,
 )
-from agiraph.core.models import Assignment, Worker, WorkNode
+from agiraph.core.models import Assignment, TeamMember, TeamRoster, Worker, WorkNode
 from agiraph.messages import (
     AssignNodeMessage,
     CancelNodeMessage,
     ChildFailed,
     ChildSpec,
+    RosterChanged,
     StartChild,
     StopChild,
 )
@@ -73,19 +74,14 @@ class BoardService:
         self._shared = SharedContextStore(files.run.context_journal, files.run.context, bounds)
         self.worktrees = RunWorktrees(runtime, agent, run, environ)
         self.shelf = SharedContextService(runtime, self._shared, agent.id, run)
-        self._is_plan_due = False
+        self._is_plan_due = self._is_roster_due = False
         self.changes = ChangeSignal()
+        self._update_roster()
 
     @property
     def board(self) -> Board:
         """The board as it stands."""
         return self._store.board
-
-    def roster(self) -> dict[str, Address]:
-        """Return the addresses of the team's workers by name and by id."""
-        team = self.board.team
-        by_id = {str(worker.id): worker_address(self._agent.id, worker.id) for worker in team}
-        return by_id | {worker.name: by_id[worker.id] for worker in team}
 
     @property
     def count(self) -> int:
@@ -198,8 +194,10 @@ class BoardService:
             case e.NodeStarted() | e.NodeBlocked() | e.NodeUnblocked():
                 self._write_node(event.node_id)
             case e.WorkerSpawned():
+                self._send_roster_soon()
                 put(lambda: self._hire(event.worker))
             case e.WorkerStopped():
+                self._send_roster_soon()
                 put(lambda: self._dismiss(event.worker_id))
             case e.StageMet() | e.StageReconvened() | e.StagePlanned():
                 self._files.write_plan(self.board)
@@ -231,6 +229,28 @@ class BoardService:
     async def _write_plan(self) -> None:
         self._is_plan_due = False
         self._files.write_plan(self.board)
+
+    def _update_roster(self) -> None:
+        members = tuple(TeamMember(id=mate.id, name=mate.name) for mate in self.board.team)
+        self._context.roster.update(TeamRoster(version=self.count, members=members))
+
+    def _send_roster_soon(self) -> None:
+        """Send the roster once for all changes of the team that happen before it is its turn."""
+        self._update_roster()
+        if not self._is_roster_due:
+            self._is_roster_due = True
+            self._effects.put_nowait(self._send_roster)
+
+    async def _send_roster(self) -> None:
+        """Send the roster to the workers that have a process; it wakes nobody."""
+        self._is_roster_due = False
+        if self.board.is_running:
+            for mate in self.board.team:
+                self.send_roster_to(worker_address(self._agent.id, mate.id))
+
+    def send_roster_to(self, address: Address) -> None:
+        """Send the roster to one worker."""
+        self._runtime.post(address, RosterChanged(roster=self._context.roster.current))
 
     def _write_node(self, node: NodeId) -> None:
         self._files.write_node(self.board, self.board.nodes[node])
@@ -310,6 +330,7 @@ class BoardService:
             team=team,
             goal=self._agent.goal,
             input_dir=self._agent.input_dir,
+            roster=self._context.roster.current,
         )
 
     async def _withdraw(self, node_id: NodeId) -> None:

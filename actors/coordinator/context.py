@@ -7,6 +7,7 @@ from actors.coordinator.files import AgentFiles
 from actors.coordinator.record import AgentRecord
 from actors.entity.args import CoordinatorArgs
 from actors.entity.context import EntityContext
+from actors.entity.roster import Roster
 from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox
@@ -43,6 +44,7 @@ class CoordinatorContext(EntityContext):
             input_dir=input_dir,
             calls=home.calls,
             environment=environment | ({"AGIRAPH_INPUT": input_dir} if input_dir else {}),
+            roster=Roster(args.agent.id),
         )
 
     def cause(self, call_id: str) -> str:

@@ -37,7 +37,7 @@ from agiraph.agent.transcript import OpenCall
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.core.errors import ModelFailure
-from agiraph.core.ids import COORDINATOR_NAME, Address
+from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import Event, ProposedAction
 from agiraph.core.turns import AssistantTurn, UserTurn
 from agiraph.memory import skills
@@ -83,7 +83,6 @@ class CoordinatorActor:
         self.entity = Entity(
             context,
             toolbox,
-            roster=self._roster,
             who=self._acting,
             further=self._opened_stage,
             compaction_context=self._compaction_context,
@@ -347,9 +346,6 @@ class CoordinatorActor:
         return False
 
     # --- what its parts ask for ------------------------------------------------------------------
-
-    async def _roster(self) -> dict[str, Address]:
-        return self.board_service.roster()
 
     def _compaction_context(self) -> CompactionContext:
         """Return the goal, the board and the files."""

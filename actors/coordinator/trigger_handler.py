@@ -120,7 +120,7 @@ class TriggerHandler:
 
     async def _send(self, received: Received, fired: TriggerFired) -> None:
         to, content = str(fired.payload.get("to")), str(fired.payload.get("content"))
-        receivers = self._receivers(to)
+        receivers = await self._receivers(to)
         if not receivers:
             lost = f"This was to be told to '{to}', whom nobody here is called: {content}"
             self._wake(received, fired, shown(fired, lost))
@@ -142,17 +142,18 @@ class TriggerHandler:
         self._note(fired, "message.sent", {"from": TRIGGER_NAME, "to": to, "content": content})
         self._done(received, fired)
 
-    def _receivers(self, to: str) -> list[tuple[str, Address]]:
+    async def _receivers(self, to: str) -> list[tuple[str, Address]]:
         """Return the names and addresses that `to` means, our own if it means us."""
         named = to.strip().lstrip("@")
         if named.lower() == HUMAN_NAME:
             return [(HUMAN_NAME, HUMAN)]
         if named.lower() == COORDINATOR_NAME:
             return [(COORDINATOR_NAME, Address(self._runtime.address))]
-        roster = self._board_service.roster()
+        roster = self._context.roster
         if named == EVERYONE:
-            return [(worker.name, roster[worker.id]) for worker in self._board_service.board.team]
-        return [(named, roster[named])] if named in roster else []
+            return await roster.everyone()
+        address = roster.find(named)
+        return [(named, address)] if address else []
 
     def _run_node(self, received: Received, fired: TriggerFired) -> None:
         """Put the work of a node on the board once more, unless it is still on its way."""

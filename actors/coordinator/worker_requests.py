@@ -13,10 +13,11 @@ from agiraph.board.node_rules import WaitCycle
 from agiraph.board.view import board_view, waited_row
 from agiraph.board.worker_rules import require_lead
 from agiraph.core.errors import IllegalTransition, Refused
-from agiraph.core.ids import COORDINATOR_NAME, NodeId, WorkerId
+from agiraph.core.ids import COORDINATOR_NAME, Address, NodeId, WorkerId
 from agiraph.core.models import Event, WorkNode
 from agiraph.core.turns import JsonObject
 from agiraph.messages import (
+    AskRoster,
     AwaitNodes,
     BoardState,
     Body,
@@ -37,11 +38,13 @@ from agiraph.messages import (
     PublishNode,
     ReadContext,
     RefusedReply,
+    RosterChanged,
     SuggestNode,
     TeamChanged,
     ViewBoard,
 )
 from transport.endpoint import Received
+from transport.envelope import Flag
 
 
 class WorkerRequestHandler:
@@ -67,6 +70,8 @@ class WorkerRequestHandler:
         match received.body:
             case ViewBoard() as view:
                 await self._view(received, view)
+            case AskRoster():
+                await self._send_roster(received)
             case CreateNodeMessage() as create:
                 await self._create(received, create)
             case HireWorker() | LaunchTeam():
@@ -214,6 +219,12 @@ class WorkerRequestHandler:
             await self._refuse(received, error)
             return
         await self._answer(received, BoardState(state={"nodes": rows}))
+
+    async def _send_roster(self, received: Received) -> None:
+        if received.header.flags & Flag.ASK:
+            await self._answer(received, RosterChanged(roster=self._context.roster.current))
+        else:
+            self._board_service.send_roster_to(Address(received.header.sender))
 
     def _rows(self, ids: tuple[NodeId, ...]) -> list[JsonObject]:
         board = self._board_service.board

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
+from actors.entity.roster import Roster
 from actors.runtime.crash_counter import LIMIT
 from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
@@ -50,6 +51,7 @@ class EntityContext:
         input_dir: str | None,
         calls: Path,
         environment: dict[str, str],
+        roster: Roster,
     ) -> None:
         self.runtime = runtime
         self.conversation = conversation
@@ -62,6 +64,7 @@ class EntityContext:
         self.input_dir = input_dir
         self.calls = calls
         self.environment = environment
+        self.roster = roster
         self.pause_switch = PauseSwitch()
         if self.transcript.is_paused:
             self.pause_switch.pause()

@@ -12,7 +12,7 @@ from actors.entity.budget_approval import BudgetApproval
 from actors.entity.compactor import Compactor
 from actors.entity.context import EntityContext
 from actors.entity.message_dispatcher import Handler, MessageDispatcher
-from actors.entity.messenger import Messenger, Roster
+from actors.entity.messenger import Messenger
 from actors.entity.model_client import BrokerModelClient
 from actors.entity.questions import ArrivedAnswers
 from actors.entity.remote_tools import RemoteToolProcesses
@@ -34,7 +34,6 @@ class Entity:
         context: EntityContext,
         toolbox: Toolbox,
         *,
-        roster: Roster,
         who: Callable[[], ActingEntity],
         further: FurtherActions = lambda _opened: (),
         compaction_context: Callable[[], CompactionContext],
@@ -47,7 +46,7 @@ class Entity:
         self.pause_switch = context.pause_switch
         self.now, self.report, self.show = context.now, context.report, context.show
         self._answers = ArrivedAnswers()
-        self.messenger = Messenger(context, self._answers, roster)
+        self.messenger = Messenger(context, self._answers)
         self.budget_approval = BudgetApproval(context, self.messenger)
         self.model_client = BrokerModelClient(context, self.budget_approval.has_raised)
         self.think = self.model_client.think

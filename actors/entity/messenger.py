@@ -1,7 +1,6 @@
 """Messenger: the messages and questions that an entity sends."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 
 from actors.entity.context import EntityContext
@@ -27,7 +26,6 @@ from agiraph.core.ids import (
     QuestionId,
     coordinator_address,
     message_id,
-    slug,
 )
 from agiraph.core.models import DeliveryMode
 from agiraph.messages import AskQuestion, QuestionAnswered, TextMessage
@@ -39,16 +37,12 @@ KNOWN_WITHIN_SECONDS = 3.0
 TRY_AGAIN_SECONDS = 0.05
 NOTHING = ReplyReference()
 
-Roster = Callable[[], Awaitable[dict[str, Address]]]
-"""Returns the addresses of the team's workers, by name and by id."""
-
 
 class Messenger:
     """The messages and questions of one entity."""
 
-    def __init__(self, context: EntityContext, answers: ArrivedAnswers, roster: Roster) -> None:
+    def __init__(self, context: EntityContext, answers: ArrivedAnswers) -> None:
         self._context = context
-        self._roster = roster
         self._runtime = context.runtime
         self._answers = answers
         self._shown: list[IncomingMessage] = []
@@ -227,14 +221,14 @@ class Messenger:
         is_coordinator = self._runtime.address == coordinator
         if wanted.lower() == COORDINATOR_NAME and not is_coordinator:
             return [(COORDINATOR_NAME, coordinator)]
-        roster = await self._roster()
-        mates = {name: a for name, a in roster.items() if a != self._runtime.address}
+        roster, own = self._context.roster, self._runtime.address
         if wanted == "*":
-            everyone = {address: name for name, address in mates.items()}
+            mates = {address: name for name, address in await roster.everyone() if address != own}
             if not is_coordinator:
-                everyone[coordinator] = COORDINATOR_NAME
-            return [(name, address) for address, name in sorted(everyone.items())]
-        address = mates.get(wanted) or mates.get(slug(wanted))
-        if address is None:
-            raise unknown("recipient", to, [*mates, COORDINATOR_NAME, HUMAN_NAME, "*"])
+                mates[coordinator] = COORDINATOR_NAME
+            return [(name, address) for address, name in sorted(mates.items())]
+        address = await roster.find_anywhere(wanted)
+        if address is None or address == own:
+            names = [name for name in roster.names if name != self._context.name]
+            raise unknown("recipient", to, [*names, COORDINATOR_NAME, HUMAN_NAME, "*"])
         return [(wanted, address)]

@@ -1,7 +1,7 @@
 """The bus loop of the human: one handler per kind of message that arrives there.
 
-A durable message is done only when its effect is journaled; on a full disk that waits for room. One
-that is delivered again (its id stands in a journal) leaves no second trace.
+A durable message is done once its effect is on disk; on a full disk that waits for room. One that
+is delivered again has no second effect: its id is known.
 """
 
 from functools import partial
@@ -28,47 +28,49 @@ NOBODY = AgentId("")
 
 
 async def attend(gateway: Gateway) -> None:
-    """Take message after message, for ever."""
+    """Handle messages for ever."""
     while True:
-        received = await gateway.line.receive()
+        received = await gateway.bus.receive()
         await outlasting(partial(handle, gateway, received))
-        gateway.line.done(received)
+        gateway.bus.done(received)
 
 
 async def handle(gateway: Gateway, received: Received) -> None:
-    """Give one message its effect."""
+    """Apply one message."""
     match received.body:
         case TextMessage():
-            await _take_text(gateway, received, received.body)
+            await _on_text(gateway, received, received.body)
         case AskQuestion():
-            await _take_question(gateway, received, received.body)
+            await _on_question(gateway, received, received.body)
         case WithdrawQuestion(question_id=id, reason=reason):
             gateway.questions.withdraw_one(received.header.sender, id, reason, gateway.clock.now())
-            gateway.answer_delivery.ring()
+            gateway.answer_delivery.notify()
         case ChildFailed():
-            await _take_failure(gateway, received, received.body)
+            await _on_failure(gateway, received, received.body)
         case DeadLetter():
-            await _take_letter(gateway, received, received.body)
+            await _on_dead_letter(gateway, received, received.body)
         case EventAppended():
-            gateway.tallies.events.update(received.body.counts)
-            gateway.bells.notify(received.body.event.agent_id)
+            gateway.counters.events.update(received.body.counts)
+            gateway.signals.notify(received.body.event.agent_id)
             gateway.answer_delivery.on_event(received.body.event.agent_id)
         case EntityStatus():
             header = received.header
-            gateway.statuses.hear(header.sender, header.incarnation, received.body, header.sent_at)
+            gateway.activities.record(
+                header.sender, header.incarnation, received.body, header.sent_at
+            )
         case _ if received.header.reply_to is not None:
-            pass  # an answer that came after its asker had given up waiting
+            pass  # a reply that came after its request had timed out
         case _:
             gateway.log.warning(
-                "nobody here takes this", type=received.header.type, sender=received.header.sender
+                "not handled here", type=received.header.type, sender=received.header.sender
             )
 
 
-async def _take_text(gateway: Gateway, received: Received, body: TextMessage) -> None:
+async def _on_text(gateway: Gateway, received: Received, body: TextMessage) -> None:
     header = received.header
     agent = agent_of(header.sender) or NOBODY
     sender = shown_name(header.sender, body.from_name)
-    gateway.thread.add(
+    gateway.messages.add(
         id=header.id.hex(),
         agent=agent,
         sender=sender,
@@ -80,28 +82,28 @@ async def _take_text(gateway: Gateway, received: Received, body: TextMessage) ->
     if agent:
         data = {"from": sender, "to": HUMAN_NAME, "content": body.content, "id": header.id.hex()}
         data |= {"in_reply_to": body.in_reply_to} if body.in_reply_to else {}
-        await gateway.telling.tell("message.received", agent, header.id, data)
+        await gateway.reporter.report("message.received", agent, header.id, data)
 
 
-async def _take_question(gateway: Gateway, received: Received, body: AskQuestion) -> None:
+async def _on_question(gateway: Gateway, received: Received, body: AskQuestion) -> None:
     header = received.header
     if not _is_about_own_money(gateway, body):
         gateway.log.warning("not authorized", sender=header.sender, type=header.type)
         return
     name = shown_name(header.sender, body.from_name)
-    within = body.deadline_seconds or _patience(gateway, body)
+    within = body.deadline_seconds or _deadline_seconds(gateway, body)
     asker = body.model_copy(update={"from_name": name, "deadline_seconds": within})
     question = gateway.questions.ask(asker, header.sender, header.id.hex(), header.sent_at)
     if question is None:
         question = gateway.questions.asked_by(header.id.hex())
         if question is None or question.status != "open":
-            gateway.answer_delivery.ring()
+            gateway.answer_delivery.notify()
             return
     if answer_by_standing(gateway.questions, question, gateway.clock.now()):
-        gateway.answer_delivery.ring()
+        gateway.answer_delivery.notify()
         return
-    gateway.answer_delivery.ring()
-    gateway.thread.add(
+    gateway.answer_delivery.notify()
+    gateway.messages.add(
         id=f"question:{question.id}",
         agent=question.agent,
         sender=question.from_id,
@@ -123,11 +125,13 @@ async def _take_question(gateway: Gateway, received: Received, body: AskQuestion
         "default": question.default,
     }
     cause = f"question:{question.id}".encode()
-    await gateway.telling.tell("human.question", question.agent, cause, data, entity=header.sender)
+    await gateway.reporter.report(
+        "human.question", question.agent, cause, data, entity=header.sender
+    )
 
 
 def _is_about_own_money(gateway: Gateway, body: AskQuestion) -> bool:
-    """Whether a question for more money is for the asking agent's: its answer raises it."""
+    """Whether a question for more money is about the asking agent's own: its answer raises that."""
     short = named_in(body.about.shortage) if body.kind == BUDGET and body.about else None
     if short is None:
         return body.kind != BUDGET
@@ -136,8 +140,8 @@ def _is_about_own_money(gateway: Gateway, body: AskQuestion) -> bool:
     return owns_budget(body.agent, short, has_run=lambda run: run in runs)
 
 
-def _patience(gateway: Gateway, body: AskQuestion) -> float | None:
-    """Return how long a question waits that does not say so itself; None: for ever."""
+def _deadline_seconds(gateway: Gateway, body: AskQuestion) -> float | None:
+    """Return how long a question without a deadline waits; None: for ever."""
     policy = gateway.config.questions
     if body.kind != "question":
         return policy.approval_deadline_seconds
@@ -146,9 +150,9 @@ def _patience(gateway: Gateway, body: AskQuestion) -> float | None:
     return policy.deadline_seconds
 
 
-async def _take_failure(gateway: Gateway, received: Received, body: ChildFailed) -> None:
+async def _on_failure(gateway: Gateway, received: Received, body: ChildFailed) -> None:
     agent = agent_of(body.address) or NOBODY
-    gateway.thread.add(
+    gateway.messages.add(
         id=received.header.id.hex(),
         agent=agent,
         sender="supervisor",
@@ -160,7 +164,7 @@ async def _take_failure(gateway: Gateway, received: Received, body: ChildFailed)
     if agent:
         is_coordinator = body.address.endswith(f"/{COORDINATOR_NAME}")
         data = {"address": body.address, "incarnation": body.incarnation, "reason": body.cause}
-        await gateway.telling.tell(
+        await gateway.reporter.report(
             "agent.failed" if is_coordinator else "entity.failed",
             agent,
             received.header.id,
@@ -169,11 +173,10 @@ async def _take_failure(gateway: Gateway, received: Received, body: ChildFailed)
         )
 
 
-async def _take_letter(gateway: Gateway, received: Received, letter: DeadLetter) -> None:
-    """Keep a dead letter."""
-    gateway.dead.keep(letter, received.header.sent_at)
+async def _on_dead_letter(gateway: Gateway, received: Received, letter: DeadLetter) -> None:
+    gateway.dead_letters.add(letter, received.header.sent_at)
     agent = agent_of(letter.to)
     if agent:
         data = {"type": letter.type, "from": letter.sender, "cause": letter.cause}
         cause = received.header.id
-        await gateway.telling.tell("message.dead", agent, cause, data, entity=letter.to)
+        await gateway.reporter.report("message.dead", agent, cause, data, entity=letter.to)

@@ -1,4 +1,4 @@
-"""What happened at the human, told to the recorder: once for each cause, through any crash."""
+"""Events of the gateway, sent to the recorder: once for each cause, also after a crash."""
 
 from typing import Any
 
@@ -14,16 +14,16 @@ from transport.errors import TransportError
 class GatewayEventReporter:
     """Sends the gateway's events.
 
-    The message's id follows from the cause (the id of the message that it is about): when the
-    cause is handled again after a crash, the router drops what it knows.
+    The message's id follows from the cause (the id of the message that it is about), so the router
+    drops a report that is repeated after a crash.
     """
 
-    def __init__(self, line: Runtime, agents: AgentDirectory, clock: Clock) -> None:
-        self._line = line
+    def __init__(self, bus: Runtime, agents: AgentDirectory, clock: Clock) -> None:
+        self._bus = bus
         self._agents = agents
         self._clock = clock
 
-    async def tell(
+    async def report(
         self,
         type: str,
         agent: AgentId,
@@ -31,7 +31,7 @@ class GatewayEventReporter:
         data: dict[str, Any],
         entity: str = HUMAN_NAME,
     ) -> None:
-        """Tell one event and wait until the router holds it, or let it follow in the background."""
+        """Send one event and wait until the router has it; if that fails, in the background."""
         known = self._agents.get(agent)
         event = Event(
             type=type,
@@ -43,6 +43,6 @@ class GatewayEventReporter:
         )
         id = derived_message_id(HUMAN, f"event:{type}:{cause.hex()}")
         try:
-            await self._line.send(RECORDER, ReportEvents(events=(event,)), id=id)
+            await self._bus.send(RECORDER, ReportEvents(events=(event,)), id=id)
         except TransportError:
-            self._line.report(event)
+            self._bus.report(event)

@@ -20,7 +20,6 @@ from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.dead_letters import DeadLetterStore
 from actors.gateway.state.idempotency_store import IdempotencyStore
 from actors.gateway.state.message_history import MessageHistory
-from actors.recorder.event_log import EventLog
 from actors.runtime.runtime import Runtime
 from agiraph.core.clock import Clock
 from agiraph.core.config import Config
@@ -36,29 +35,25 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 class Gateway:
     """Stores, readers and the bus of one home's gateway. `close` closes the files."""
 
-    line: Runtime
+    bus: Runtime
     home: Home
     config: Config
     clock: Clock
     log: Any
     agents: AgentDirectory
-    thread: MessageHistory
+    messages: MessageHistory
     questions: QuestionStore
-    telling: GatewayEventReporter
+    reporter: GatewayEventReporter
     answer_delivery: AnswerDelivery
     boards: BoardReader
-    dead: DeadLetterStore
+    dead_letters: DeadLetterStore
     dispatcher: NotificationDispatcher
-    repeats: IdempotencyStore
-    bells: LogSignals
-    tallies: GatewayCounters
-    statuses: EntityActivities = field(default_factory=EntityActivities)
+    idempotency: IdempotencyStore
+    signals: LogSignals
+    counters: GatewayCounters
+    activities: EntityActivities = field(default_factory=EntityActivities)
     event_texts: EventTexts = field(default_factory=EventTexts)
     cpu: dict[tuple[str, int], tuple[float, float, float]] = field(default_factory=dict)
-
-    def events_of(self, agent: Agent) -> EventLog:
-        """Return the reader of an agent's event log."""
-        return self.agents.events_of(agent)
 
     def worker_status(self, agent: Agent, worker: Worker) -> str:
         """Return a worker's status: as on the board, or that it is paused or waits for the human.
@@ -69,7 +64,7 @@ class Gateway:
         if worker.status == "stopped":
             return worker.status
         address = worker_address(agent.id, worker.id)
-        activity = self.statuses.of(address)
+        activity = self.activities.get(address)
         if activity is not None and activity.state != "parked":
             is_shown = activity.state in ("paused", "waiting_for_human")
             return activity.state if is_shown else worker.status
@@ -81,26 +76,22 @@ class Gateway:
         """Whether everybody in an agent's team who could work waits for an answer of the human."""
         if agent.status != "working" or not self.questions.open(agent.id):
             return False
-        coordinator = self.statuses.of(coordinator_address(agent.id))
+        coordinator = self.activities.get(coordinator_address(agent.id))
         if coordinator is not None and coordinator.state not in ("waiting_for_nodes", "parked"):
             return False
         try:
-            board = self.boards.of(self.agents.run_of(agent))
+            board = self.boards.get(self.agents.run_of(agent))
         except (AgiraphError, OSError):
             return False  # a damaged board must not hide the agent
         working = [worker for worker in board.workers.values() if worker.node is not None]
         statuses = {self.worker_status(agent, worker) for worker in working}
         return statuses == {"waiting_for_human"}
 
-    def forget(self, agent: Agent) -> None:
-        """Disconnect the followers of an agent that is archived."""
-        self.bells.archive(agent.id)
-
     def close(self) -> None:
         """Close the database and the journals."""
-        self.thread.database.close()
+        self.messages.database.close()
         self.dispatcher.close()
-        self.repeats.close()
+        self.idempotency.close()
 
 
 def open_gateway(
@@ -134,23 +125,23 @@ def open_gateway(
         log,
     )
     history.when_added, signals.on_notify = dispatcher.on_message, dispatcher.on_event
-    answers.absence = lambda: dispatcher.book.absence_at(clock.now())
+    answers.absence = lambda: dispatcher.queue.absence_at(clock.now())
     dispatcher.when_delivered = counters.delivered
     return Gateway(
-        line=bus,
+        bus=bus,
         home=home,
         config=config,
         clock=clock,
         log=log,
         agents=agents,
-        thread=history,
+        messages=history,
         questions=questions,
-        telling=reporter,
+        reporter=reporter,
         answer_delivery=answers,
         boards=boards,
-        dead=DeadLetterStore(database),
+        dead_letters=DeadLetterStore(database),
         dispatcher=dispatcher,
-        repeats=IdempotencyStore(home.human.repeats, clock.now()),
-        bells=signals,
-        tallies=counters,
+        idempotency=IdempotencyStore(home.human.repeats, clock.now()),
+        signals=signals,
+        counters=counters,
     )

@@ -69,7 +69,7 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
             group.create_task(outlasting(gateway.dispatcher.run))
             group.create_task(_watch(server))
     finally:
-        gateway.bells.close()
+        gateway.signals.close()
         audit.close()
         await server.stop()
 

@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 from types import FrameType
 
+from actors.router.topology import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from transport.errors import BindRefused, NotStored, StoreRefused
 from transport.mailbox_file import check_durability
@@ -33,7 +34,7 @@ def main(launch: ActorLaunch) -> int:
         log(str(error))
         return NO_SPACE
     try:
-        return route(Router(launch.router_url, key, mailboxes, log=log))
+        return route(Router(launch.router_url, key, mailboxes, topology=TOPOLOGY, log=log))
     finally:
         mailboxes.close()
 

@@ -1,10 +1,9 @@
-"""The child's side of a birth: own session, own title, own log, own environment; then its entry.
+"""Starting as an actor: own session, title, log and environment; then the actor's entry.
 
 Both launchers end here: `fork` in a grandchild of the spawner, `exec` in a fresh interpreter.
 """
 
 import faulthandler
-import gc
 import importlib
 import os
 import signal
@@ -44,7 +43,7 @@ def title_of(kind: str, address: str) -> str:
 
 
 def setup_child(launch: ActorLaunch, supervisor_pid: int, lifeline: int | None = None) -> None:
-    """Make this process the one that `launch` describes; exits if the supervisor is gone.
+    """Make this process the one that `launch` describes; exits if the supervisor has ended.
 
     `lifeline` is a pipe that the supervisor holds open: where the kernel does not kill orphans,
     its end means that the supervisor is dead.
@@ -68,12 +67,10 @@ def setup_child(launch: ActorLaunch, supervisor_pid: int, lifeline: int | None =
     faulthandler.register(signal.SIGUSR1)
 
 
-def live(launch: ActorLaunch) -> int:
+def run(launch: ActorLaunch) -> int:
     """Run the actor's entry; return its exit code, 1 with a traceback if it raised."""
     try:
         entry = resolve(launch.entry or entry_named(launch.kind))
-        gc.freeze()
-        gc.enable()
         return entry(launch)
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else EXIT_CRASHED
@@ -82,14 +79,14 @@ def live(launch: ActorLaunch) -> int:
 
 
 def exit_code_of(error: BaseException) -> int:
-    """Print the traceback of what ends this process, as far as there is room, and say its code."""
+    """Print the traceback of what ends this process, if there is room, and return its exit code."""
     with suppress(OSError):
         traceback.print_exception(error)
     return EXIT_NO_SPACE if is_full_disk(error) else EXIT_CRASHED
 
 
-def leave(code: int) -> None:
-    """End this process now; no exit hook or thread inherited from a preload may hold it up."""
+def exit_now(code: int) -> None:
+    """End this process now; no exit hook or thread inherited from a preload may delay it."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -99,10 +96,10 @@ def leave(code: int) -> None:
 
 
 def exec_main(words: Sequence[str] = (), launch_fd: int = LAUNCH_FD) -> None:
-    """Entry of a fresh interpreter: read the launch from an inherited pipe and live it.
+    """Entry of a fresh interpreter: read the launch from an inherited pipe and run it.
 
-    `words`, if any, are the kind of actor that it will be and hints for it: what that kind needs is
-    imported while its launch is on the way.
+    `words`, if any, are the kind of actor that it will be and hints for its preparation: what that
+    kind needs is imported before its launch comes.
     """
     if words:
         prepare(words[0], words[1:])
@@ -110,8 +107,8 @@ def exec_main(words: Sequence[str] = (), launch_fd: int = LAUNCH_FD) -> None:
     try:
         setup_child(launch, supervisor_pid, launch_fd)
     except OSError as error:
-        leave(exit_code_of(error))
-    leave(live(launch))
+        exit_now(exit_code_of(error))
+    exit_now(run(launch))
 
 
 def forked_main(launch: ActorLaunch, environ: Mapping[str, str], supervisor_pid: int) -> None:
@@ -121,11 +118,11 @@ def forked_main(launch: ActorLaunch, environ: Mapping[str, str], supervisor_pid:
         os.environ.clear()
         os.environ.update(environ)
         setup_child(launch, supervisor_pid)
-        code = live(launch)
+        code = run(launch)
     except OSError as error:
         code = exit_code_of(error)
     finally:
-        leave(code)
+        exit_now(code)
 
 
 def prepare(kind: str, hints: Sequence[str]) -> None:
@@ -162,7 +159,7 @@ def _read_exactly(fd: int, size: int) -> bytes:
 
 
 def open_log(log: Path) -> int:
-    """Return a descriptor at the end of a log file (mode 0600, moved aside once it is large)."""
+    """Return a descriptor at the end of a log file (mode 0600, rotated once it is large)."""
     make_folder(log.parent, 0o700)
     status = status_of(log)
     if status is not None and status.st_size > LOG_LIMIT:

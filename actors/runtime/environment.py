@@ -1,4 +1,4 @@
-"""The environment a child is given: built anew from a list, with keys for who uses them alone."""
+"""The environment of a child: built from a list; each key goes only to the process that uses it."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -13,7 +13,6 @@ PLAIN = frozenset(
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR"),
         *("XDG_RUNTIME_DIR", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"),
         *("PYTHONPYCACHEPREFIX", "PYTHONWARNINGS", "SSL_CERT_FILE", "SSL_CERT_DIR"),
-        "PYDANTIC_DISABLE_PLUGINS",
     }
 )
 PLAIN_PREFIXES = ("LC_", "AGIRAPH_")

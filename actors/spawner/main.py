@@ -1,14 +1,14 @@
-"""The main: has everything an actor needs imported already, and forks actors on request.
+"""The spawner: has everything an actor needs imported already, and forks actors on request.
 
 It is exec'd fresh, runs one thread (checked before each fork) and never opens a socket of the bus.
 Preloaded objects are frozen out of the collector's reach, so that children go on sharing their
-memory. When the supervisor is gone, however it ended, so are all actors: the spawner, the last one
-to know, sees to it that no command of a model is left on that home, and ends.
+memory. When the supervisor has ended, however, so have all actors: the spawner kills what commands
+of models are left on that home, and ends.
 
-Each actor is forked twice: the one between ends at once, so that the supervisor, a
-subreaper, becomes the actor's parent and learns how it ends, also when the spawner is dead.
+Each actor is forked twice: the process between ends at once, so that the supervisor, a subreaper,
+becomes the actor's parent and is notified of its end, also when the spawner is dead.
 
-    supervisor -> spawner   {"log": file}, then {"id", "launch", "environ", "parent"}
+    supervisor -> spawner   {"id", "launch", "environ", "parent"}
     spawner -> supervisor   {"ready": [modules]}, then {"id", "pid"} or {"id", "error"}
 
 Frames are four bytes of length and a msgpack map, over a stream socket: a launch may be larger
@@ -18,42 +18,28 @@ than what one packet can hold.
 import gc
 import importlib
 import os
-import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
-from functools import partial
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import msgpack
 
-from actors.runtime.child import forked_main, redirect_output, set_title
+from actors.runtime.child import forked_main, set_title
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.processes import LINGER_SECONDS, end_commands
 
-FIRST = (
+MODULES = (
     *("asyncio", "msgpack", "zmq", "pydantic", "yaml", "setproctitle", "ctypes"),
-    *(
-        "agiraph.messages",
-        "agiraph.core.config",
-        "agiraph.storage.journal",
-        "agiraph.storage.home",
-        "agiraph.logs.log",
-    ),
+    *("agiraph.messages", "agiraph.core.config", "agiraph.storage.journal"),
+    *("agiraph.storage.home", "agiraph.logs.log", "agiraph.http.api", "agiraph.board.plans.plan"),
     *("transport.codec", "transport.endpoint", "actors.runtime.runtime"),
-    *(
-        "actors.recorder.recorder",
-        "actors.scheduler.main",
-        "agiraph.http.api",
-        "agiraph.board.plans.plan",
-    ),
+    *("actors.recorder.recorder", "actors.scheduler.main"),
+    *("actors.coordinator.main", "actors.worker.main"),
 )
-"""What the services of a house need; the spawner is ready with it."""
-
-LATER = ("actors.coordinator.main", "actors.worker.main")
-"""What the agents need; imported as soon as nobody asks for anything."""
+"""What services and agents import."""
 
 SPAWNER_FD = 3
 
@@ -63,67 +49,37 @@ def main(fd: int = SPAWNER_FD) -> int:
     set_title("agiraph: spawner")
     supervisor_pid = os.getppid()
     link = socket.socket(fileno=fd)
-    gc.disable()
-    modules = preload(FIRST)
+    modules = preload(MODULES)
+    prepare()
+    gc.collect()
     gc.freeze()
-    log = receive_frame(link)
-    if log is None:
-        return 0
-    redirect_output(Path(log["log"]))
     send_frame(link, {"ready": modules})
     homes: set[Path] = set()
     try:
-        for request in requests(link):
+        while (request := receive_frame(link)) is not None:
             homes.add(ActorLaunch.unpack(request["launch"]).home)
             send_frame(link, answer(link, request))
     except OSError:
-        pass  # it died while we spoke
+        pass  # the supervisor died meanwhile
     clean_up(homes, supervisor_pid)
     return 0
 
 
-def requests(link: socket.socket) -> Iterator[dict[str, Any]]:
-    """Yield what is asked for, until the other end is closed.
-
-    While nothing is, what the children would else have to make for themselves is made, piece by
-    piece: nobody who asks should have to wait for more than one of them.
-    """
-    pieces: list[Callable[[], object]] = [
-        *(partial(preload, (name,)) for name in LATER),
-        prepare,
-        look_for_wall,
-    ]
-    while True:
-        if pieces and not select.select([link], [], [], 0)[0]:
-            pieces.pop(0)()
-            gc.freeze()
-            continue
-        request = receive_frame(link)
-        if request is None:
-            return
-        yield request
-
-
 def prepare() -> None:
-    """Compile the prompts, write the tools' schemas, read their runbooks; children share them."""
+    """Compile the prompts, build the tools' schemas, probe the sandbox; children share all this."""
     from agiraph.agent import prompts
+    from agiraph.tools.sandbox.probe import probe
     from agiraph.tools.table import TOOLS
 
     prompts.prepare()
     for tool in TOOLS:
         tool.schema()
         tool.guidance()
-
-
-def look_for_wall() -> None:
-    """Find out whether a sandbox works here; children know what is found."""
-    from agiraph.tools.sandbox.probe import probe
-
     probe()
 
 
 def clean_up(homes: Collection[Path], supervisor_pid: int) -> None:
-    """End the commands that dead actors left; a supervisor that lives does it by itself."""
+    """Kill the commands that dead actors left; a supervisor that still runs does it itself."""
     if not homes:
         return
     time.sleep(LINGER_SECONDS)
@@ -155,7 +111,7 @@ def answer(link: socket.socket, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def fork_actor(link: socket.socket, request: dict[str, Any]) -> int:
-    """Fork twice, wait until the actor is adopted, let it go; return its pid."""
+    """Fork twice, wait until the actor is adopted, have it begin; return its pid."""
     launch = ActorLaunch.unpack(request["launch"])
     assert_single_thread()
     go_read, go_write = os.pipe()
@@ -166,12 +122,12 @@ def fork_actor(link: socket.socket, request: dict[str, Any]) -> int:
     os.close(go_read)
     os.close(pid_write)
     try:
-        told = os.read(pid_read, 8)
+        pid = os.read(pid_read, 8)
         os.waitpid(between, 0)
-        if not told:
+        if not pid:
             raise RuntimeError("the process between spawner and actor could not fork")
         os.write(go_write, b"g")
-        return int.from_bytes(told, "big")
+        return int.from_bytes(pid, "big")
     finally:
         os.close(pid_read)
         os.close(go_write)
@@ -183,7 +139,7 @@ def _between(
     request: dict[str, Any],
     pipes: tuple[int, int, int, int],
 ) -> None:
-    """Fork the actor, tell its pid and end: never returns."""
+    """Fork the actor, report its pid and end: never returns."""
     go_read, go_write, pid_read, pid_write = pipes
     code = 1
     try:

@@ -98,8 +98,8 @@ class Children:
         self.url = socket_url(house)
         is_subreaper = adopt_orphans()
         self.reaper.listen()
-        ahead = self.options.ahead
-        self._exec.adopt(ahead.actors)
+        if self.options.broker is not None:
+            self._exec.adopt("broker", self.options.broker)
         wanted = self._settings.launch
         if wanted in ("auto", "fork") and is_subreaper:
             self.fork = ForkLauncher(
@@ -113,12 +113,8 @@ class Children:
             )
             self.fork.on_start = lambda pid: self._note_process(SPAWNER, pid)
             self.fork.on_change = partial(self._spawner_changed, self.fork)
-            if ahead.spawner is not None:
-                self.fork.adopt(ahead.spawner)
         elif wanted == "fork":
             self.log.warning("fork needs Linux; starting fresh interpreters instead")
-        if self.fork is None and ahead.spawner is not None:
-            ahead.spawner.link.close()
         self.reaper.reap()  # what ended before the handler stood
 
     # --- the table ------------------------------------------------------------------------------
@@ -218,8 +214,10 @@ class Children:
         """
         launch = self._launch_of(spec, incarnation)
         has_secrets = bool(further_variables(launch, self.options.environ))
-        is_fresh = spec.kind == ROUTER or self._exec.is_ahead(spec.kind) or has_secrets
-        launcher = self._exec if is_fresh or self.fork is None else self.fork
+        is_fresh = spec.kind == ROUTER or self._exec.is_waiting(spec.kind) or has_secrets
+        launcher: ExecLauncher | ForkLauncher = (
+            self._exec if is_fresh or self.fork is None else self.fork
+        )
         spawned = await launcher.spawn(launch)
         self.log.info("started", child=spec.address, incarnation=incarnation, pid=spawned.pid)
         self._note_process(spec.address, spawned.pid)

@@ -1,13 +1,15 @@
-"""Inner processes: fresh interpreters of our own, each with one descriptor of ours and no other.
+"""Fresh interpreters of our own: an actor's or the spawner's, each with one descriptor of ours.
 
-Imports next to nothing, so that the first ones can be started before a supervisor is imported.
+Imports next to nothing, so that a broker can be started before the supervisor is imported.
 """
 
 import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from actors.runtime.environment import environment_for
 
 if TYPE_CHECKING:
     import socket
@@ -16,39 +18,32 @@ if TYPE_CHECKING:
 PASSED_FD = 3
 
 
-class PrestartedProcess:
+class WaitingInterpreter(NamedTuple):
     """An interpreter that waits for its launch at the other end of `pipe`."""
 
-    __slots__ = ("pid", "pipe")
-
-    def __init__(self, pid: int, pipe: int) -> None:
-        """Hold what `start_actor` made."""
-        self.pid = pid
-        self.pipe = pipe
+    pid: int
+    pipe: int
 
 
-class SpawnerProcess:
-    """A spawner that waits for requests at the other end of `link`."""
+def prestart_broker(environ: Mapping[str, str]) -> WaitingInterpreter:
+    """Start the interpreter of the broker before its launch is known; raises OSError.
 
-    __slots__ = ("link", "pid")
-
-    def __init__(self, pid: int, link: "socket.socket") -> None:
-        """Hold what `start_spawner` made."""
-        self.pid = pid
-        self.link = link
+    It imports the SDK of a provider, the longest import on the way to the first model call, while
+    the supervisor starts. It touches nothing until its launch comes, and ends when we do.
+    """
+    return start_actor(("broker",), environment_for("broker", environ), None)
 
 
 def start_actor(
     words: Sequence[str], environ: Mapping[str, str], log: "Path | None"
-) -> PrestartedProcess:
-    """Start the interpreter of an actor; `words` tell what it may import before its launch comes.
+) -> WaitingInterpreter:
+    """Start the interpreter of an actor; `words` say what it may import before its launch comes.
 
-    What it prints before it is born goes into `log`, by None to where our own stderr goes. Raises
-    OSError.
+    What it prints before its launch goes into `log`, or (None) to our own stderr. Raises OSError.
     """
     for_child, ours = os.pipe()
     try:
-        return PrestartedProcess(_run(("_actor", *words), for_child, environ, log), ours)
+        return WaitingInterpreter(_run(("_actor", *words), for_child, environ, log), ours)
     except OSError:
         os.close(ours)
         raise
@@ -56,14 +51,14 @@ def start_actor(
         os.close(for_child)
 
 
-def start_spawner(environ: Mapping[str, str], log: "Path | None") -> SpawnerProcess:
-    """Start a spawner; the first thing to send it is the name of its log. Raises OSError."""
+def start_spawner(environ: Mapping[str, str], log: "Path") -> "tuple[int, socket.socket]":
+    """Start a spawner; return its pid and the socket for requests to it. Raises OSError."""
     import socket
 
     ours, for_child = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with for_child:
         try:
-            return SpawnerProcess(_run(("_spawner",), for_child.fileno(), environ, log), ours)
+            return _run(("_spawner",), for_child.fileno(), environ, log), ours
         except OSError:
             ours.close()
             raise

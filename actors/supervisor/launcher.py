@@ -1,7 +1,4 @@
-"""Launchers: a launch goes in, a running process comes out. `exec` works anywhere, `fork` is fast.
-
-The seam is the Launcher protocol; another machine's host can be one more.
-"""
+"""Launchers: start the process of a launch. `exec` works anywhere, `fork` is fast."""
 
 import asyncio
 import os
@@ -11,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgpack
 
@@ -20,8 +17,7 @@ from actors.runtime.environment import environment_for, naming_settings
 from actors.runtime.launch import ActorLaunch
 from actors.supervisor.causes import cause_of, is_from_outside, oom_kills, size_of, tail_of
 from actors.supervisor.interpreters import (
-    PrestartedProcess,
-    SpawnerProcess,
+    WaitingInterpreter,
     start_actor,
     start_spawner,
 )
@@ -31,8 +27,8 @@ from agiraph.core.errors import Unavailable
 from agiraph.messages import ChildState
 from agiraph.storage.disk_space import is_full_disk
 
-# A spawner that is started again at once is back in about a second. Fresh interpreters in its
-# stead, many at once, would only keep it from that.
+# A spawner that is restarted at once is ready in about two seconds. Many fresh interpreters in its
+# place would only delay that.
 NEXT_SPAWNER_SECONDS = 5.0
 SPAWNER_KIND = "spawner"
 EXIT_NOT_MADE = 70
@@ -69,63 +65,60 @@ def further_variables(launch: ActorLaunch, environ: Mapping[str, str]) -> frozen
     )
 
 
-class Launcher(Protocol):
-    """Brings processes to life."""
-
-    async def spawn(self, launch: ActorLaunch) -> SpawnedProcess:
-        """Start the process of a launch; raises SpawnFailed."""
-        ...
-
-
 class ExecLauncher:
-    """Starts a fresh interpreter per process."""
+    """Starts a fresh interpreter for each process."""
 
     def __init__(self, reaper: Reaper, environ: Mapping[str, str]) -> None:
-        """Hand deaths to `reaper`; children get what `environ` may show them."""
         self._reaper = reaper
         self._environ = environ
         self._lifelines: dict[int, asyncio.WriteTransport] = {}
-        self._prestarted: dict[str, tuple[PrestartedProcess, SpawnedProcess]] = {}
+        self._waiting: dict[str, tuple[WaitingInterpreter, SpawnedProcess]] = {}
 
-    def adopt(self, ahead: Mapping[str, PrestartedProcess]) -> None:
-        """Take over interpreters that wait already; each serves the first launch of its kind."""
-        for kind, prestarted in ahead.items():
-            self._prestarted[kind] = (prestarted, self._watched(prestarted.pid))
+    def adopt(self, kind: str, interpreter: WaitingInterpreter) -> None:
+        """Use an interpreter that waits already for the first launch of its kind."""
+        self._waiting[kind] = (interpreter, self._watched(interpreter.pid))
 
-    def is_ahead(self, kind: str) -> bool:
+    def is_waiting(self, kind: str) -> bool:
         """Whether an interpreter waits for the launch of an actor of this kind."""
-        return kind in self._prestarted
+        return kind in self._waiting
 
     async def spawn(self, launch: ActorLaunch) -> SpawnedProcess:
-        """Start the process; its launch goes through a pipe that stays open as its lifeline."""
+        """Start the process; its launch goes through a pipe that stays open as its lifeline.
+
+        Raises SpawnFailed.
+        """
         kind = launch.kind
-        prestarted, spawned = (
-            self._prestarted.pop(kind) if self.is_ahead(kind) else self._fresh(launch)
+        interpreter, spawned = (
+            self._waiting.pop(kind) if self.is_waiting(kind) else self._fresh(launch)
         )
         transport, _ = await asyncio.get_running_loop().connect_write_pipe(
-            asyncio.Protocol, os.fdopen(prestarted.pipe, "wb", 0)
+            asyncio.Protocol, os.fdopen(interpreter.pipe, "wb", 0)
         )
         transport.write(framed_launch(launch, os.getpid()))
         self._lifelines[spawned.pid] = transport
         spawned.ended.add_done_callback(lambda _: self._lifelines.pop(spawned.pid).close())
         return spawned
 
-    def _fresh(self, launch: ActorLaunch) -> tuple[PrestartedProcess, SpawnedProcess]:
+    def _fresh(self, launch: ActorLaunch) -> tuple[WaitingInterpreter, SpawnedProcess]:
         environ = environment_of(launch, self._environ)
         try:
-            prestarted = start_actor((), environ, log_file(launch.home, launch.address))
+            interpreter = start_actor((), environ, log_file(launch.home, launch.address))
         except OSError as error:
             failed = SpawnFailed(f"{launch.address}: {error}")
             failed.is_full = is_full_disk(error)
             raise failed from None
-        return prestarted, self._watched(prestarted.pid)
+        return interpreter, self._watched(interpreter.pid)
 
     def _watched(self, pid: int) -> SpawnedProcess:
         return SpawnedProcess(pid, self._reaper.watch(pid))
 
 
 class ForkLauncher:
-    """Asks the spawner to fork, the next one if it just died; else a fresh interpreter does it."""
+    """Asks the spawner to fork; falls back to a fresh interpreter while there is no spawner.
+
+    `kill_orphans` is called when a spawner died that may have left a process of unknown pid;
+    `policy` says how the spawner is restarted, which is never given up.
+    """
 
     def __init__(
         self,
@@ -133,19 +126,15 @@ class ForkLauncher:
         environ: Mapping[str, str],
         fallback: ExecLauncher,
         home: Path,
-        sweep: Callable[[], None],
+        kill_orphans: Callable[[], None],
         policy: RestartPolicy,
         log: Any,
     ) -> None:
-        """`sweep` is called when the spawner died and may have left a process of unknown pid.
-
-        `policy` says how it is restarted; it is never given up.
-        """
         self._reaper = reaper
         self._environ = environ
         self._fallback = fallback
         self._home = home
-        self._sweep = sweep
+        self._kill_orphans = kill_orphans
         self._log = log
         self._policy = policy
         self.on_start: Callable[[int], None] = lambda _pid: None
@@ -153,9 +142,8 @@ class ForkLauncher:
         self._writer: asyncio.StreamWriter | None = None
         self._waiting: dict[int, asyncio.Future[SpawnedProcess]] = {}
         self._count = 0
-        self._keeping: asyncio.Task[None] | None = None
-        self._is_followed_at_once = False
-        self._prestarted: tuple[SpawnerProcess, asyncio.Future[ProcessExit]] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._restarts_at_once = False
         self.ready = asyncio.Event()
         self.pid: int | None = None
         self.state: ChildState = "starting"
@@ -163,24 +151,20 @@ class ForkLauncher:
         self.cause: str | None = None
         self.next_start: float | None = None
 
-    def adopt(self, ahead: SpawnerProcess) -> None:
-        """Take over a spawner that imports already; call it before `start`."""
-        self._prestarted = (ahead, self._reaper.watch(ahead.pid))
-
     def start(self) -> None:
-        """Start the spawner and keep it alive until `stop`."""
-        self._keeping = asyncio.create_task(self._keep())
+        """Start the spawner, and restart it until `stop`."""
+        self._task = asyncio.create_task(self._supervise())
 
     async def stop(self) -> None:
-        """Let the spawner go; it ends when its link is closed."""
-        if self._keeping is not None:
-            self._keeping.cancel()
-            await asyncio.wait([self._keeping])
+        """Close the link to the spawner, which ends it."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
 
     async def spawn(self, launch: ActorLaunch) -> SpawnedProcess:
-        """Fork the process, or start it afresh if the spawner cannot."""
+        """Fork the process, or start a fresh interpreter if that fails; raises SpawnFailed."""
         deadline = asyncio.get_running_loop().time() + NEXT_SPAWNER_SECONDS
-        while await self._is_at_hand(deadline):
+        while await self._is_available(deadline):
             assert self._writer is not None
             try:
                 return await self._ask(self._writer, launch)
@@ -188,9 +172,9 @@ class ForkLauncher:
                 self._log.warning("spawner lost, asking the next one", address=launch.address)
         return await self._fallback.spawn(launch)
 
-    async def _is_at_hand(self, deadline: float) -> bool:
-        """Whether a spawner can be asked; one that follows a good one is waited for."""
-        if not self.ready.is_set() and self._is_followed_at_once:
+    async def _is_available(self, deadline: float) -> bool:
+        """Whether a spawner can be asked; one that is restarted at once is waited for."""
+        if not self.ready.is_set() and self._restarts_at_once:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(deadline):
                     await self.ready.wait()
@@ -210,17 +194,17 @@ class ForkLauncher:
         writer.write(_frame(request))
         return await answer
 
-    async def _keep(self) -> None:
+    async def _supervise(self) -> None:
         history = RestartHistory()
         while True:
             self._become("starting")
-            ended, was_ready = await self._one_spawner()
+            ended, was_ready = await self._run_spawner()
             self.cause = ended.describe()
             now = asyncio.get_running_loop().time()
             verdict = decide(self._policy, history, ended, was_ready, now, random.random())
             assert isinstance(verdict, Restart), "the spawner is permanent and never parks"
             history, delay = verdict.history, verdict.delay_seconds
-            self._is_followed_at_once = delay == 0
+            self._restarts_at_once = delay == 0
             self._log.warning("spawner ended, starting another", after_seconds=delay)
             await self._pause(delay)
             self.restarts += 1
@@ -237,20 +221,18 @@ class ForkLauncher:
             self.state = state
             self.on_change(state)
 
-    async def _one_spawner(self) -> tuple[ProcessExit, bool]:
+    async def _run_spawner(self) -> tuple[ProcessExit, bool]:
         """Start one spawner and serve its link; return how it ended, and whether it was ready."""
-        ahead, self._prestarted = self._prestarted, None
         log = log_file(self._home, SPAWNER_KIND)
         offset, killed = size_of(log), oom_kills()
         try:
-            spawner, ended = ahead or self._fresh()
+            self.pid, link = start_spawner(environment_for(SPAWNER_KIND, self._environ), log)
         except OSError as error:
             self._log.error("the spawner cannot be started", reason=str(error))
             return ProcessExit(code=EXIT_NOT_MADE, text=f"it cannot be started: {error}"), False
-        self.pid = spawner.pid
-        self.on_start(spawner.pid)
-        reader, self._writer = await asyncio.open_unix_connection(sock=spawner.link)
-        self._writer.write(_frame({"log": str(log)}))
+        ended = self._reaper.watch(self.pid)
+        self.on_start(self.pid)
+        reader, self._writer = await asyncio.open_unix_connection(sock=link)
         try:
             await self._read_answers(reader)
             how = await ended
@@ -261,11 +243,6 @@ class ForkLauncher:
         why = cause_of(how, kill_reason=None, oom_kills=kills, step="", tail=tail)
         ended_as = replace(how, text=why.text, is_from_outside=is_from_outside(why))
         return ended_as, was_ready
-
-    def _fresh(self) -> tuple[SpawnerProcess, "asyncio.Future[ProcessExit]"]:
-        environ = environment_for(SPAWNER_KIND, self._environ)
-        spawner = start_spawner(environ, log_file(self._home, SPAWNER_KIND))
-        return spawner, self._reaper.watch(spawner.pid)
 
     async def _read_answers(self, reader: asyncio.StreamReader) -> None:
         with suppress(asyncio.IncompleteReadError, ConnectionError):
@@ -290,7 +267,7 @@ class ForkLauncher:
         self._reaper.settle()
 
     def _lose(self) -> None:
-        """Forget a dead spawner: what it may have made without telling is swept away first."""
+        """Forget a dead spawner; what it made without reporting a pid is killed first."""
         self.ready.clear()
         self.pid = None
         if self._writer is not None:
@@ -300,7 +277,7 @@ class ForkLauncher:
         for _ in lost:
             self._reaper.settle()
         if lost:
-            self._sweep()
+            self._kill_orphans()
         for waiting in lost.values():
             if not waiting.done():
                 waiting.set_exception(SpawnerDown("the spawner ended"))

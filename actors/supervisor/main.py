@@ -1,6 +1,5 @@
-"""`agiraph-supervisor`: reads the options and settings, then lives until it is told to stop."""
+"""`agiraph-supervisor`: reads the options and settings, then runs until it is asked to stop."""
 
-import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -12,8 +11,8 @@ import setproctitle
 from actors.runtime.child import title_of
 from actors.runtime.kinds import KINDS
 from actors.runtime.runtime import run_loop
+from actors.supervisor.interpreters import WaitingInterpreter
 from actors.supervisor.options import SupervisorOptions
-from actors.supervisor.prestart import PrestartedProcesses
 from actors.supervisor.supervisor import Supervisor
 from agiraph.core.config import Config, load_config
 from agiraph.core.errors import AgiraphError, InvalidInput
@@ -41,12 +40,12 @@ def parse_http(
     return host.strip("[]"), int(port)
 
 
-def main(kinds: Mapping[str, str] = KINDS, ahead: PrestartedProcesses | None = None) -> None:
+def main(kinds: Mapping[str, str] = KINDS, broker: WaitingInterpreter | None = None) -> None:
     """Run the command; `kinds` says which function runs each kind of process.
 
-    `ahead` holds processes of the house that were started already.
+    `broker` is the interpreter of one that was started already.
     """
-    command(obj=(kinds, ahead or PrestartedProcesses()))
+    command(obj=(kinds, broker))
 
 
 @click.command(name="agiraph-supervisor")
@@ -63,7 +62,7 @@ def main(kinds: Mapping[str, str] = KINDS, ahead: PrestartedProcesses | None = N
 @click.option("--daemon", is_flag=True, help="Run in the background; return when it is ready.")
 @click.pass_obj
 def command(
-    given: tuple[Mapping[str, str], PrestartedProcesses],
+    given: tuple[Mapping[str, str], WaitingInterpreter | None],
     home: Path | None,
     config: Path | None,
     http: tuple[str, int] | None,
@@ -71,7 +70,7 @@ def command(
     until_eof: bool,
     daemon: bool,
 ) -> None:
-    """Run the house of one home: every agent in it is kept alive until you stop this command.
+    """Run the services and agents of one home, and restart them until you stop this command.
 
     Ctrl-C, SIGTERM and SIGHUP stop it. With --daemon it goes on in the background, and its log is
     in the home.
@@ -87,14 +86,14 @@ def command(
         sys.exit(EXIT_USAGE)
     if daemon:
         sys.exit(go_to_background(folder, options_again(config, http, json_logs)))
-    kinds, ahead = given
-    sys.exit(live(SupervisorOptions(folder, settings, until_eof, kinds, dict(os.environ), ahead)))
+    kinds, broker = given
+    sys.exit(run(SupervisorOptions(folder, settings, until_eof, kinds, dict(os.environ), broker)))
 
 
 def options_again(
     config: Path | None, http: tuple[str, int] | None, json_logs: bool
 ) -> tuple[str, ...]:
-    """Return the words of a command line that say the same."""
+    """Return the same options as command-line words."""
     return (
         *(("--config", str(config.absolute())) if config is not None else ()),
         *(("--http", f"{http[0]}:{http[1]}") if http is not None else ()),
@@ -103,7 +102,7 @@ def options_again(
 
 
 def go_to_background(home: Path, options: tuple[str, ...]) -> int:
-    """Start a supervisor in the background; return the exit code, and say what came of it."""
+    """Start a supervisor in the background; print the outcome and return the exit code."""
     from actors.supervisor.daemon import DaemonFailed, start_daemon
 
     try:
@@ -148,10 +147,8 @@ def check_listening(config: Config) -> None:
         raise InvalidInput(refusal)
 
 
-def live(options: SupervisorOptions) -> int:
-    """Run the supervisor; return its exit code, and say on stderr why it could not start."""
-    gc.freeze()
-    gc.enable()
+def run(options: SupervisorOptions) -> int:
+    """Run the supervisor; return its exit code, and print on stderr why it could not start."""
     setproctitle.setproctitle(title_of("supervisor", SUPERVISOR))
     os.umask(0o077)
     log = options.config.log

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from actors.runtime.kinds import KINDS
-from actors.supervisor.prestart import PrestartedProcesses
+from actors.supervisor.interpreters import WaitingInterpreter
 from agiraph.core.config import Config
 from agiraph.core.ids import (
     BROKER,
@@ -51,4 +51,5 @@ class SupervisorOptions:
     until_eof: bool = False
     kinds: Mapping[str, str] = field(default_factory=lambda: KINDS)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    ahead: PrestartedProcesses = field(default_factory=PrestartedProcesses)
+    broker: WaitingInterpreter | None = None
+    """A broker that was started before its launch was known."""

@@ -10,6 +10,8 @@ from pydantic import BaseModel
 
 from actors.entity.args import WorkerArgs
 from actors.entity.context import EntityContext
+from actors.entity.roster import Roster
+from actors.runtime.ask_again import ask_until_answered
 from actors.runtime.runtime import Runtime
 from actors.worker.files import WorkerFiles
 from agiraph.agent.conversation import Conversation
@@ -17,9 +19,10 @@ from agiraph.agent.inbox import EntityInbox
 from agiraph.agent.records import StateNoted
 from agiraph.agent.worktime import AWAY_SECONDS
 from agiraph.core.ids import NodeId, coordinator_address
-from agiraph.core.models import Assignment, WorkNode
+from agiraph.core.models import Assignment, TeamRoster, WorkNode
 from agiraph.core.money import Shortage
 from agiraph.core.turns import JsonObject
+from agiraph.messages import AskRoster, RosterChanged
 from agiraph.storage.home import NodeHome
 from agiraph.tools.scopes.scope import Scope
 
@@ -59,7 +62,15 @@ class WorkerContext(EntityContext):
             input_dir=args.input_dir,
             calls=home.calls,
             environment=environment,
+            roster=Roster(args.agent, self._fetch_roster),
         )
+        self.roster.update(self.files.load_roster())
+
+    def update_roster(self, roster: TeamRoster) -> None:
+        """Know the team, also after a restart."""
+        self.roster.update(roster)
+        if self.roster.current != self.files.load_roster():
+            self.files.store_roster(self.roster.current)
 
     @property
     def assignment(self) -> Assignment:
@@ -94,6 +105,12 @@ class WorkerContext(EntityContext):
         self.runtime.report(record)
         if assignment:
             self.files.log(self.node_home(assignment.node), record)
+
+    async def _fetch_roster(self) -> TeamRoster:
+        received = await ask_until_answered(self.runtime, self.coordinator, AskRoster())
+        assert isinstance(received.body, RosterChanged)
+        self.update_roster(received.body.roster)
+        return received.body.roster
 
     async def send_to_coordinator(self, key: str, body: BaseModel) -> None:
         """Send as step `key`: repeated after a crash it is the same message."""

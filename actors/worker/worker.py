@@ -11,7 +11,6 @@ from actors.entity.args import WorkerArgs
 from actors.entity.entity import Entity
 from actors.entity.mcp_tools import grants_for
 from actors.entity.sandbox_report import guidance_of
-from actors.runtime.ask_again import ask_until_answered
 from actors.runtime.background_tasks import first_to_end
 from actors.runtime.runtime import Runtime
 from actors.worker.checkout import Checkout
@@ -28,19 +27,19 @@ from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, single_syste
 from agiraph.agent.records import AssignmentTaken, InputReceived, NodeClosed, StateNoted
 from agiraph.agent.transcript import RUNTIME_NAME
 from agiraph.core.errors import ModelFailure
-from agiraph.core.ids import BOARD_NAME, Address, worker_address
+from agiraph.core.ids import BOARD_NAME
 from agiraph.core.models import Assignment, WorkNode
 from agiraph.memory import skills
 from agiraph.messages import (
+    AskRoster,
     AssignNodeMessage,
-    BoardState,
     CancelNodeMessage,
     FailNodeMessage,
     NodeStartedMessage,
     ProxyBudgetLow,
     ProxyCallFailed,
+    RosterChanged,
     SubNodeEnded,
-    ViewBoard,
 )
 from agiraph.storage.files import make_folder
 from agiraph.tools.approvals.policy import ActingEntity
@@ -67,7 +66,6 @@ class WorkerActor:
         self.entity = Entity(
             context,
             toolbox,
-            roster=self._roster,
             who=self._acting,
             compaction_context=self._compaction_context,
         )
@@ -111,6 +109,7 @@ class WorkerActor:
         context.forget_closed_calls(but=open_publishes(context.transcript))
         context.replay_events()
         await self.runtime.ready()
+        self.runtime.post(context.coordinator, AskRoster())  # if it is parked it stays so
         await first_to_end(self.entity.receive_messages(self._handle), self._work())
 
     async def _work(self) -> None:
@@ -136,6 +135,8 @@ class WorkerActor:
                 self._on_cancel(received, cancel)
             case SubNodeEnded() as ended:
                 self._on_sub_node_ended(received, ended)
+            case RosterChanged(roster=roster):
+                context.update_roster(roster)
             case ProxyCallFailed(shortage=shortage):
                 # A bound of the node is reached for good, whatever another call lacks.
                 if context.shortage is None or context.shortage.budget.scope != "node":
@@ -195,6 +196,7 @@ class WorkerActor:
         self.runtime.take_up([message])
         self._cancelled.clear()
         context.conversation.when_recorded(lambda: self.runtime.done(received))
+        context.update_roster(assign.assignment.roster)
         shown = self._single.assignment_turn if self._single else assignment_turn
         assigned = AssignmentTaken(
             content=shown(assign.assignment),
@@ -380,12 +382,3 @@ class WorkerActor:
         folders += [str(context.node_home(assignment.node).path)] if assignment else []
         role = context.args.worker.role
         return ActingEntity(context.name, role, tuple(folders), is_sandboxed)
-
-    async def _roster(self) -> dict[str, Address]:
-        """Return the addresses of the team's workers by name and by id."""
-        agent = self.context.agent
-        received = await ask_until_answered(self.runtime, self.context.coordinator, ViewBoard())
-        assert isinstance(received.body, BoardState)
-        rows = [row for row in received.body.state["workers"] if row["status"] != "stopped"]
-        by_id = {row["id"]: worker_address(agent, row["id"]) for row in rows}
-        return by_id | {row["name"]: by_id[row["id"]] for row in rows}

@@ -195,6 +195,20 @@ class WorktreeOrder(Record):
     result: str
 
 
+class TeamMember(Record):
+    """A worker on the team, as others address it."""
+
+    id: WorkerId
+    name: str
+
+
+class TeamRoster(Record):
+    """Who is on a team. Of two rosters of a run the one with the higher `version` is newer."""
+
+    version: int = 0
+    members: tuple[TeamMember, ...] = ()
+
+
 class Assignment(Record):
     """All that a worker needs to start on a node; `worktree` is None if it works in none."""
 
@@ -206,6 +220,7 @@ class Assignment(Record):
     goal: str = ""
     input_dir: str | None = None
     worktree: WorktreeOrder | None = None
+    roster: TeamRoster = TeamRoster()
 
 
 class Message(Record):

@@ -7,6 +7,7 @@ types belong to the transport and are not here.
 """
 
 from agiraph.messages.board import (
+    AskRoster,
     AwaitNodes,
     BoardState,
     CancelWait,
@@ -15,6 +16,7 @@ from agiraph.messages.board import (
     LaunchTeam,
     NodeCreatedReply,
     NodesEnded,
+    RosterChanged,
     SuggestNode,
     TeamChanged,
     ViewBoard,
@@ -139,6 +141,7 @@ __all__ = [
     "AskBudgets",
     "AskMailboxDepths",
     "AskQuestion",
+    "AskRoster",
     "AskUsage",
     "AssignNodeMessage",
     "AttachConsole",
@@ -213,6 +216,7 @@ __all__ = [
     "ResetBudget",
     "Resume",
     "RetryLetter",
+    "RosterChanged",
     "SetBudgetMessage",
     "SettleProxyCosts",
     "StartChild",
@@ -265,6 +269,8 @@ MESSAGES: tuple[type[Body], ...] = (
     TextMessage,
     *(
         ViewBoard,
+        AskRoster,
+        RosterChanged,
         BoardState,
         CreateNodeMessage,
         NodeCreatedReply,

@@ -268,6 +268,8 @@ RULES: Final[Mapping[type[BaseModel], Rule]] = MappingProxyType(
         m.BeginRun: _only(HUMAN),
         m.TextMessage: _text,
         m.ViewBoard: _view,
+        m.AskRoster: _to_own_coordinator,
+        m.RosterChanged: _by_own_coordinator,
         m.BoardState: _reply,
         m.CreateNodeMessage: _to_own_coordinator,
         m.NodeCreatedReply: _reply,

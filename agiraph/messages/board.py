@@ -1,6 +1,7 @@
 """Board: what workers ask of the coordinator."""
 
 from agiraph.core.ids import NodeId
+from agiraph.core.models import TeamRoster
 from agiraph.core.specs import NodeSpec, StageSpec, WorkerSpec
 from agiraph.core.turns import JsonObject
 from agiraph.messages.body import Body
@@ -22,6 +23,22 @@ class BoardState(Body):
 
     TYPE = "board.state"
     state: JsonObject
+
+
+class AskRoster(Body):
+    """Who is on the team? Worker to its coordinator; asked, it is answered by `board.roster`.
+
+    Posted, which wakes no coordinator that is parked, it is answered by a message of that type.
+    """
+
+    TYPE = "board.ask_roster"
+
+
+class RosterChanged(Body):
+    """The team as it is now. Coordinator to its workers, when it changes or one has asked."""
+
+    TYPE = "board.roster"
+    roster: TeamRoster
 
 
 class CreateNodeMessage(NodeSpec, Body):

@@ -1,4 +1,4 @@
-"""ChaosRun: a team works, and its processes are struck until the strikes are used up."""
+"""ChaosRun: a team works while faults are injected into its processes."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from agiraph.http.client import Client
 from agiraph.storage.files import open_file, read_bytes, remove_tree, write_all
 from agiraph.storage.home import Home, RunHome
 from cli.chaos.chaos_supervisor import ChaosSupervisor
-from cli.chaos.comparison import RunCounts, RunDifference, difference, take, ticks_left
+from cli.chaos.comparison import RunCounts, RunDifference, count_run, difference, ticks_left
 from cli.chaos.schedule import ALL_AT_ONCE, Fault, How
 from cli.chaos.targets import SPAWNER, SUPERVISOR, FaultTarget, living
 
@@ -27,17 +27,17 @@ FREEZE_SECONDS = 0.5
 API_WITHIN_SECONDS = 30.0
 RUN_WITHIN_SECONDS = 300.0
 TICKS_WITHIN_SECONDS = 30.0
-RUNS_IN_VAIN = 3
+IDLE_RUNS = 3
 LOOK_SECONDS = 0.05
 TORN = b'{"kind":"heard","role":"us'
 ENDED = ("completed", "failed", "stopped")
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(slots=True)
 class ChaosReport:
-    """What was done to the team, and what came of it."""
+    """The faults that were injected, and the outcome."""
 
     strikes: Counter[str] = field(default_factory=Counter)
     recoveries: list[float] = field(default_factory=list)
@@ -60,17 +60,17 @@ class ChaosRun:
         folder: Path,
         schedule: Iterator[Fault],
         noise: float = NOISE,
-        tell: Tell = print,
+        report: Report = print,
     ) -> None:
-        """Experiment in `folder`, which is emptied of earlier homes, and strike by `schedule`.
+        """Experiment in `folder`, from which earlier homes are removed, with faults of `schedule`.
 
-        `tell` hears of progress. `noise` is the share of the bus's frames that are repeated, held
-        back or lost.
+        `report` is called with progress. `noise` is the share of the bus's frames that are
+        repeated, delayed or lost.
         """
         self._noise = noise
         self._folder = folder.resolve()
         self._strikes = schedule
-        self._tell = tell
+        self._print = report
         self._struck: list[tuple[str, float]] = []
         self.report = ChaosReport()
         for home in (self._calm_home, self._storm_home):
@@ -86,65 +86,65 @@ class ChaosRun:
         return self._folder / "storm"
 
     def run(self, count: int) -> ChaosReport:
-        """Strike `count` times, over as many runs as that takes. Raises Unavailable."""
+        """Inject `count` faults, over as many runs as that takes. Raises Unavailable."""
         undisturbed = self._undisturbed()
-        house = ChaosSupervisor(self._storm_home, self._noise)
-        house.start()
-        left, in_vain = count, 0
+        supervisor = ChaosSupervisor(self._storm_home, self._noise)
+        supervisor.start()
+        left, idle_runs = count, 0
         try:
             while left > 0:
-                agent = _create(house.home)
-                before, left = left, self._disturb(house, agent, left)
-                in_vain = in_vain + 1 if left == before else 0
-                if in_vain == RUNS_IN_VAIN:
-                    raise Unavailable("nobody of the kinds that are to be struck was there")
-                self._finish(house, agent)
-                self._note_recoveries(house)
-                self._count(house.home, agent, undisturbed)
+                agent = _create(supervisor.home)
+                before, left = left, self._disturb(supervisor, agent, left)
+                idle_runs = idle_runs + 1 if left == before else 0
+                if idle_runs == IDLE_RUNS:
+                    raise Unavailable("no process of the wanted kinds was running")
+                self._finish(supervisor, agent)
+                self._note_recoveries(supervisor)
+                self._count(supervisor.home, agent, undisturbed)
         finally:
-            house.close()
+            supervisor.close()
         return self.report
 
     def _undisturbed(self) -> RunCounts:
-        self._tell("an undisturbed run")
-        house = ChaosSupervisor(self._calm_home)
-        house.start()
+        self._print("an undisturbed run")
+        supervisor = ChaosSupervisor(self._calm_home)
+        supervisor.start()
         try:
-            agent = _create(house.home)
-            self._finish(house, agent)
-            return take(_run_of(house.home, agent))
+            agent = _create(supervisor.home)
+            self._finish(supervisor, agent)
+            return count_run(_run_of(supervisor.home, agent))
         finally:
-            house.close()
+            supervisor.close()
 
-    def _disturb(self, house: ChaosSupervisor, agent: str, left: int) -> int:
-        """Strike until the agent's run has ended or no strike is left; return what is left."""
+    def _disturb(self, supervisor: ChaosSupervisor, agent: str, left: int) -> int:
+        """Inject faults until the run has ended or none is left; return how many are left."""
         for fault in self._strikes:
             time.sleep(fault.pause_seconds)
-            if left == 0 or status_of(house.home, agent) in ENDED:
+            if left == 0 or status_of(supervisor.home, agent) in ENDED:
                 return left
-            if self._strike(house, fault):
+            if self._strike(supervisor, fault):
                 left -= 1
                 if left % 10 == 0:
-                    self._tell(f"{self.report.strikes.total()} strikes, {left} to go")
+                    self._print(f"{self.report.strikes.total()} faults, {left} to go")
         return left
 
-    def _strike(self, house: ChaosSupervisor, fault: Fault) -> bool:
-        """Carry one strike out; return False if nobody of that kind lives."""
-        alive = living(house.home, house.pid)
+    def _strike(self, supervisor: ChaosSupervisor, fault: Fault) -> bool:
+        """Inject one fault; return False if no process of that kind is running."""
+        alive = living(supervisor.home, supervisor.pid)
         targets = sorted((v for v in alive if v.kind == fault.kind), key=lambda v: v.address)
         if fault.kind == ALL_AT_ONCE:
             targets = alive
         elif targets:
             targets = [targets[int(fault.pick * len(targets))]]
         for target in targets:
-            self._blow(target, fault.how)
+            self._hit(target, fault.how)
         if targets:
             self.report.strikes[f"{fault.kind} {fault.how}"] += 1
         if any(target.kind == SUPERVISOR for target in targets):
-            house.revive()
+            supervisor.revive()
         return bool(targets)
 
-    def _blow(self, target: FaultTarget, how: How) -> None:
+    def _hit(self, target: FaultTarget, how: How) -> None:
         if how == "freeze":
             _signal(target, signal.SIGSTOP)
             time.sleep(FREEZE_SECONDS)
@@ -156,40 +156,40 @@ class ChaosRun:
         if target.kind != SPAWNER:
             self._struck.append((target.address, time.monotonic()))
 
-    def _note_recoveries(self, house: ChaosSupervisor) -> None:
-        """Note how long after the last blow each victim was ready again.
+    def _note_recoveries(self, supervisor: ChaosSupervisor) -> None:
+        """Record how long after the last fault each target was ready again.
 
-        One that was struck again on its way back counts once, one whose work was over not at all.
+        One that was hit again while it restarted counts once, one that had finished not at all.
         """
-        last_blow: dict[tuple[str, float], float] = {}
+        last_hit: dict[tuple[str, float], float] = {}
         for address, struck_at in self._struck:
-            later = [at for at in house.ready_at.get(address, ()) if at > struck_at]
+            later = [at for at in supervisor.ready_at.get(address, ()) if at > struck_at]
             if later:
-                last_blow[address, later[0]] = struck_at
-        for (_, ready_at), struck_at in last_blow.items():
+                last_hit[address, later[0]] = struck_at
+        for (_, ready_at), struck_at in last_hit.items():
             self.report.recoveries.append(ready_at - struck_at)
         self._struck.clear()
 
-    def _finish(self, house: ChaosSupervisor, agent: str) -> None:
+    def _finish(self, supervisor: ChaosSupervisor, agent: str) -> None:
         deadline = time.monotonic() + RUN_WITHIN_SECONDS
-        while status_of(house.home, agent) not in ENDED:
+        while status_of(supervisor.home, agent) not in ENDED:
             if time.monotonic() > deadline:
-                self._tell(f"{agent} does not come to an end")
+                self._print(f"{agent} does not finish")
                 return
             time.sleep(LOOK_SECONDS)
-        self._await_ticks(house.home, agent)
+        self._await_ticks(supervisor.home, agent)
 
     def _await_ticks(self, home: Path, agent: str) -> None:
-        """Wait until the agent's triggers have fired and what they told stands in the log."""
+        """Wait until the agent's triggers have fired and their messages are in the log."""
         deadline = time.monotonic() + TICKS_WITHIN_SECONDS
         while ticks_left(Home(home).agent(agent), _run_of(home, agent)):
             if time.monotonic() > deadline:
-                self._tell(f"{agent} has a trigger that does not fire, or nobody hears of it")
+                self._print(f"{agent} has a trigger that does not fire or is not reported")
                 return
             time.sleep(LOOK_SECONDS)
 
     def _count(self, home: Path, agent: str, undisturbed: RunCounts) -> None:
-        counts = take(_run_of(home, agent))
+        counts = count_run(_run_of(home, agent))
         self.report.runs += 1
         self.report.messages += counts.messages.total()
         self.report.steps += counts.lines.total()
@@ -197,11 +197,11 @@ class ChaosRun:
 
 
 def _create(home: Path) -> str:
-    """Create an agent, through a gateway that may be on its way back."""
+    """Create an agent, through a gateway that may be restarting."""
     for client in _clients(home):
         with client:
             return client.create_agent(CreateAgentRequest(goal=GOAL, model=MODEL)).id
-    raise Unavailable("the API does not come back")
+    raise Unavailable("the API does not respond again")
 
 
 def _clients(home: Path) -> Iterator[Client]:
@@ -213,7 +213,7 @@ def _clients(home: Path) -> Iterator[Client]:
 
 
 def status_of(home: Path, agent: str) -> str:
-    """Read an agent's status from its own file: no process has to live for that."""
+    """Read an agent's status from its file, which needs no process."""
     record = Home(home).agent(agent).record
     return Agent.model_validate_json(read_bytes(record)).status
 
@@ -226,7 +226,7 @@ def _run_of(home: Path, agent: str) -> RunHome:
 
 
 def _tear(target: FaultTarget, journal: Path) -> None:
-    """Leave half a record behind, as a process does that dies in the middle of a write."""
+    """Leave a partial record, as a process does that crashes during a write."""
     _signal(target, signal.SIGSTOP)
     with suppress(FileNotFoundError):
         fd = open_file(journal, os.O_WRONLY | os.O_APPEND)

@@ -1,4 +1,4 @@
-"""ChaosSupervisor: the supervisor under test; it is started again when it is struck itself."""
+"""ChaosSupervisor: the supervisor under test, started again when it is killed itself."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from agiraph.storage.home import Home
 
 START_WITHIN_SECONDS = 60.0
 STOP_WITHIN_SECONDS = 20.0
-DEATH_WITHIN_SECONDS = 1.0
+EXIT_WITHIN_SECONDS = 1.0
 SETTINGS = """\
 # Written by `agiraph chaos`; all else is as in any home.
 bus:
@@ -28,10 +28,10 @@ class ChaosSupervisor:
     """One home with its supervisor, and when each address was ready, by the monotonic clock."""
 
     def __init__(self, home: Path, noise: float = 0.0) -> None:
-        """Write the settings of a house on a bus with `noise`."""
+        """Write the settings of a home whose bus has `noise`."""
         self.home = home
         self.ready_at: dict[str, list[float]] = {}
-        self._heard = threading.Condition()
+        self._changed = threading.Condition()
         self._process: subprocess.Popen[str] | None = None
         self._last = ""
         make_folder(Home(home).path)
@@ -56,19 +56,19 @@ class ChaosSupervisor:
             start_new_session=True,
             env={name: value for name, value in os.environ.items() if not _is_secret(name)},
         )
-        self._is_silent = False
+        self._has_exited = False
         self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
         self._listener.start()
         if not self.wait_ready("supervisor", before, START_WITHIN_SECONDS):
             code = self._process.poll()
-            how = "is not ready in time" if code is None else f"ended with {code}: {self._last}"
+            how = "is not ready in time" if code is None else f"exited with {code}: {self._last}"
             raise Unavailable(f"the supervisor on {self.home} {how}")
 
     def wait_ready(self, address: str, before: int, within_seconds: float) -> bool:
         """Wait until `address` was ready more than `before` times."""
-        with self._heard:
-            self._heard.wait_for(
-                lambda: self._was_ready(address, before) or self._is_silent,
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._was_ready(address, before) or self._has_exited,
                 within_seconds,
             )
             return self._was_ready(address, before)
@@ -80,12 +80,12 @@ class ChaosSupervisor:
         """Start the supervisor again if it was killed, as a person or the system would."""
         assert self._process is not None
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(DEATH_WITHIN_SECONDS)
+            self._process.wait(EXIT_WITHIN_SECONDS)
             self.close()
             self.start()
 
     def close(self) -> None:
-        """Stop the supervisor in an orderly way; kill its session if it does not listen."""
+        """Stop the supervisor in an orderly way; kill its session if it does not exit."""
         process = self._process
         if process is None:
             return
@@ -101,23 +101,23 @@ class ChaosSupervisor:
         self._listener.join()
 
     def _listen(self, process: "subprocess.Popen[str]") -> None:
-        """Note each `ready` of the supervisor's log."""
+        """Record each `ready` in the supervisor's log."""
         assert process.stderr is not None
         with process.stderr as log:
             for line in log:
                 self._last = line.strip()
                 try:
-                    said = json.loads(line)
+                    record = json.loads(line)
                 except ValueError:
                     continue
-                if said.get("event") == "ready":
-                    with self._heard:
-                        who = str(said.get("child", "supervisor"))
+                if record.get("event") == "ready":
+                    with self._changed:
+                        who = str(record.get("child", "supervisor"))
                         self.ready_at.setdefault(who, []).append(time.monotonic())
-                        self._heard.notify_all()
-        with self._heard:
-            self._is_silent = True
-            self._heard.notify_all()
+                        self._changed.notify_all()
+        with self._changed:
+            self._has_exited = True
+            self._changed.notify_all()
 
 
 def _is_secret(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""RunCounts: what a run left behind, in countable things; and how one run differs from another."""
+"""RunCounts: what a run left, in countable things; and how one run differs from another."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True)
 class RunDifference:
-    """What a disturbed run has too little or too much of, against the undisturbed one."""
+    """What a disturbed run has too little or too much of, compared with the undisturbed one."""
 
     lost: int = 0
     done_twice: int = 0
@@ -53,8 +53,8 @@ class RunDifference:
         return self == RunDifference()
 
 
-def take(run: RunHome) -> RunCounts:
-    """Read what a run left."""
+def count_run(run: RunHome) -> RunCounts:
+    """Count what a run left."""
     board = read_board(run.journal)
     names = {node.id: node.name for node in board.nodes.values()}
     completions = Counter(
@@ -75,15 +75,15 @@ def take(run: RunHome) -> RunCounts:
 
 
 def ticks_left(agent: AgentHome, run: RunHome) -> int:
-    """Return how many of the agent's triggers have not fired or been heard of in the run's log."""
-    kept = json.loads(read_bytes(agent.triggers))
-    set_up = [trigger["name"] for trigger in kept.get("triggers", ())]
-    told = "\n".join(_messages(run.messages))
-    return sum(f"trigger '{name}'" not in told for name in set_up)
+    """Return how many of the agent's triggers have not fired or been reported in the run's log."""
+    stored = json.loads(read_bytes(agent.triggers))
+    set_up = [trigger["name"] for trigger in stored.get("triggers", ())]
+    text = "\n".join(_messages(run.messages))
+    return sum(f"trigger '{name}'" not in text for name in set_up)
 
 
 def difference(undisturbed: RunCounts, disturbed: RunCounts) -> RunDifference:
-    """Return how a run differs from the one that nobody disturbed."""
+    """Return how a run differs from the undisturbed one."""
     lost_lines = undisturbed.lines - disturbed.lines
     lost_messages = undisturbed.messages - disturbed.messages
     other_files = {

@@ -1,8 +1,8 @@
-"""FullDiskRun: a team works on a small disk that fills up again and again, and has room again.
+"""FullDiskRun: a team works on a small disk that is filled and freed again and again.
 
 The disk is a tmpfs in a mount namespace of its own, where the experiment runs as a further process:
-nobody else sees it, and it goes with that process. That takes Linux, `unshare`, and either root or
-user namespaces.
+no other process sees it, and it disappears with that process. That takes Linux, `unshare`, and
+either root or user namespaces.
 """
 
 import os
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from agiraph.core.errors import InvalidInput
 from agiraph.storage.files import open_file, remove_file, write_all
-from cli.chaos.chaos_run import ENDED, ChaosRun, Tell, status_of
+from cli.chaos.chaos_run import ENDED, ChaosRun, Report, status_of
 from cli.chaos.chaos_supervisor import ChaosSupervisor
 from cli.chaos.schedule import strikes
 
@@ -40,8 +40,8 @@ def run_on_small_disk(folder: Path, words: Sequence[str]) -> int:
         is_allowed = None
     if is_allowed is None or is_allowed.returncode != 0:
         raise InvalidInput(
-            "a full disk needs a small one: Linux with `unshare` (util-linux), and root or "
-            "user namespaces; nothing can be mounted here"
+            "--full-disk mounts a small disk, which needs Linux with `unshare` (util-linux), and "
+            "root or user namespaces; nothing can be mounted here"
         )
     agiraph = [sys.executable, "-P", "-m", "agiraph", *words]
     inner = [*apart, "sh", "-c", MOUNT_AND_GO, SIZE, str(folder), *agiraph]
@@ -49,19 +49,19 @@ def run_on_small_disk(folder: Path, words: Sequence[str]) -> int:
 
 
 class FullDiskRun(ChaosRun):
-    """The storm whose strikes are times without any room on the disk under `folder`."""
+    """The chaos run whose faults are times without free space on the disk under `folder`."""
 
-    def __init__(self, folder: Path, seed: int, noise: float, tell: Tell) -> None:
+    def __init__(self, folder: Path, seed: int, noise: float, report: Report) -> None:
         """Experiment in `folder`, on which a small disk is mounted."""
-        super().__init__(folder, strikes(seed), noise=noise, tell=tell)
+        super().__init__(folder, strikes(seed), noise=noise, report=report)
         self._dice = random.Random(seed)
         self._filler = folder / "filler"
 
-    def _disturb(self, house: ChaosSupervisor, agent: str, left: int) -> int:
-        """Let the disk be full now and then until the run has ended; return how often is left."""
+    def _disturb(self, supervisor: ChaosSupervisor, agent: str, left: int) -> int:
+        """Fill the disk now and then until the run has ended; return how many times are left."""
         while left > 0:
             time.sleep(self._dice.uniform(*PAUSE_SECONDS))
-            if status_of(house.home, agent) in ENDED:
+            if status_of(supervisor.home, agent) in ENDED:
                 return left
             self._fill()
             time.sleep(self._dice.uniform(*FULL_SECONDS))

@@ -1,6 +1,6 @@
-"""Schedule: which kind of process is struck when, and how.
+"""Schedule: which kind of process is hit when, and how.
 
-Strikes at random follow from their seed; a hammer strikes the same kinds again and again.
+Random faults follow from their seed; a hammer kills the same kinds at regular intervals.
 """
 
 import random
@@ -25,10 +25,10 @@ TEARABLE = ("worker", "coordinator")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One blow: after a pause, at a process of this kind.
+    """One fault: after a pause, in a process of this kind.
 
-    kill: SIGKILL. freeze: SIGSTOP for a while. tear: SIGKILL, and half a record at the end of its
-    journal, as a torn write leaves it. `pick` in [0, 1) chooses among the living of that kind.
+    kill: SIGKILL. freeze: SIGSTOP for a while. tear: SIGKILL, and a partial record at the end of
+    its journal. `pick` in [0, 1) chooses among the processes of that kind.
     """
 
     pause_seconds: float
@@ -38,7 +38,7 @@ class Fault:
 
 
 def strikes(seed: int, kinds: Sequence[str] = KINDS) -> Iterator[Fault]:
-    """Return the endless schedule of a seed; some kinds are struck more often than others."""
+    """Return the endless schedule of a seed; some kinds are hit more often than others."""
     dice = random.Random(seed)
     weights = [WEIGHTS.get(kind, 2) for kind in kinds]
     while True:

@@ -1,4 +1,4 @@
-"""Targets: the living processes of a home, as the supervisor wrote them down."""
+"""Targets: the running processes of a home, from the supervisor's journal."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ SAME_START_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class FaultTarget:
-    """One living process; `journal` is the conversation it writes, if it writes one."""
+    """One running process; `journal` is the conversation it writes, if it writes one."""
 
     address: str
     kind: str
@@ -27,7 +27,7 @@ class FaultTarget:
 
 
 def living(home: Path, supervisor_pid: int) -> list[FaultTarget]:
-    """Return every process of the home that lives now, the supervisor among them."""
+    """Return every running process of the home, including the supervisor."""
     table = fold(read_journal(Home(home).system.children))
     found = [FaultTarget(SUPERVISOR, SUPERVISOR, supervisor_pid)]
     for address, process in table.processes.items():

@@ -1,4 +1,4 @@
-"""`agiraph agents` and `agiraph show`: all agents, and one with all that is known of it."""
+"""`agiraph agents` and `agiraph show`: all agents, and one in detail."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -48,20 +48,22 @@ RUNS = (
     "statuses",
     type=click.Choice(get_args(AgentStatus)),
     multiple=True,
-    help="Those in this status; may be given several times.",
+    help="Only agents in this status; repeatable.",
 )
-@click.option("--mode", type=click.Choice(get_args(Mode)), help="Those in this mode.")
-@click.option("--search", default="", help="Those with this text in their name or goal.")
+@click.option("--mode", type=click.Choice(get_args(Mode)), help="Only agents in this mode.")
+@click.option("--search", default="", help="Only agents with this text in their name or goal.")
 @home_option
 @json_option("a JSON array: id, name, goal, status, run and more")
 def agents(
     statuses: tuple[AgentStatus, ...], mode: Mode | None, search: str, home: Path, as_json: bool
 ) -> None:
-    """List all agents, or those that are wanted, oldest first."""
+    """List agents, oldest first."""
     with connect(home) as client:
         rows = to_rows(client.agents(status=statuses, mode=mode, text=search))
     is_narrowed = bool(statuses or mode or search)
-    empty = "no such agent" if is_narrowed else "no agent yet: agiraph run GOAL"
+    empty = (
+        "no matching agents" if is_narrowed else "no agents yet; create one with: agiraph run GOAL"
+    )
     print_listing(rows, COLUMNS, as_json=as_json, empty=empty)
 
 
@@ -71,18 +73,18 @@ def agents(
     )
 )
 @click.argument("agent")
-@click.option("--runs", "lists_runs", is_flag=True, help="List all its runs instead.")
+@click.option("--runs", "lists_runs", is_flag=True, help="List all runs of the agent instead.")
 @run_option
 @home_option
 @json_option("one JSON object: id, name, goal, status, run, result and more (--runs: an array)")
 def show(agent: str, lists_runs: bool, run_id: str | None, home: Path, as_json: bool) -> None:
     """Show one agent, by id or name: goal, status, models, run, result."""
     if lists_runs and run_id:
-        raise click.UsageError("--runs lists them all: it does not go with --run")
+        raise click.UsageError("--runs and --run cannot be used together")
     with connect(home) as client:
         if lists_runs:
             rows = to_rows(client.runs(agent))
-            print_listing(rows, RUNS, as_json=as_json, empty="no run yet")
+            print_listing(rows, RUNS, as_json=as_json, empty="no runs yet")
             return
         record = _run(client, agent, run_id) if run_id else client.agent(agent)
     print_record(to_rows([record])[0], as_json=as_json)

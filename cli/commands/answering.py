@@ -1,4 +1,4 @@
-"""`agiraph questions` and `agiraph respond`: what a team asks its human, and the answers."""
+"""`agiraph questions` and `agiraph respond`: what agents ask the human, and the answers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,16 +27,18 @@ COLUMNS = (
 
 @click.command(epilog=examples("agiraph questions", "agiraph questions --all --json"))
 @click.argument("agent", required=False)
-@click.option("--all", "everything", is_flag=True, help="Also those that are no longer open.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Include questions that are no longer open."
+)
 @home_option
 @json_option(
     "a JSON array: id, kind, agent, from, question, options, urgency, deadline_at, default, "
     "asked_at, status, answer, answered_by, answered_at, answered_via"
 )
 def questions(agent: str | None, everything: bool, home: Path, as_json: bool) -> None:
-    """List the open questions to you, oldest first; of one AGENT, or of all.
+    """List the open questions of AGENT, or of all agents, oldest first.
 
-    A question's ready answers are numbered: `agiraph respond ID 1` gives the first of them.
+    The options of a question are numbered: `agiraph respond ID 1` chooses the first.
     """
     with connect(home) as client:
         found = client.questions(status=None if everything else "open")
@@ -47,7 +49,7 @@ def questions(agent: str | None, everything: bool, home: Path, as_json: bool) ->
     if not as_json:
         rows = [row | {"shown": _shown(row)} for row in rows]
     columns = COLUMNS if everything else COLUMNS[:-1]
-    print_listing(rows, columns, as_json=as_json, empty="no open question")
+    print_listing(rows, columns, as_json=as_json, empty="no open questions")
 
 
 @click.command(
@@ -60,15 +62,15 @@ def questions(agent: str | None, everything: bool, home: Path, as_json: bool) ->
 )
 @click.argument("question")
 @click.argument("text")
-@click.option("--reason", default="", help="Why: added to the answer, as in 'deny: REASON'.")
+@click.option("--reason", default="", help="A reason, added to the answer as in 'deny: REASON'.")
 @home_option
 @json_option("one JSON object: the question with its answer")
 def respond(question: str, text: str, reason: str, home: Path, as_json: bool) -> None:
-    """Answer QUESTION (its id, or how it begins: `agiraph questions` lists it) with TEXT.
+    """Answer QUESTION, an id or its beginning as `agiraph questions` lists it, with TEXT.
 
-    TEXT `-` is read from stdin. A number means the ready answer of that number, if the question has
-    any. An approval is answered with `allow once`, `allow always`, `deny` or `deny: REASON`. The
-    first answer holds; whoever comes second is told who was first, when and from where.
+    TEXT `-` is read from stdin. A number chooses the option of that number, if the question has
+    options. An approval is answered with `allow once`, `allow always`, `deny` or `deny: REASON`.
+    The first answer counts; a second one is refused, with who answered first, when and from where.
     """
     answer = text_argument(text, "TEXT")
     with connect(home) as client:
@@ -83,21 +85,21 @@ def respond(question: str, text: str, reason: str, home: Path, as_json: bool) ->
 
 
 def _option(found: Sequence[QuestionView], id: str, number: str) -> str:
-    """Return the ready answer of a number; the number itself where it cannot mean one."""
+    """Return the option of a number; the number itself where it cannot be one."""
     meant = ids_meant(id, (question.id for question in found))
     options = next((one.options for one in found if meant == [one.id]), ())
     if 1 <= int(number) <= len(options):
         return options[int(number) - 1]
     if options and len(number) < SHORT:
         listed = ", ".join(f"{n}: {option}" for n, option in enumerate(options, start=1))
-        raise click.UsageError(f"question '{id}' has no answer number {number} ({listed})")
+        raise click.UsageError(f"question '{id}' has no option {number} ({listed})")
     return number
 
 
 def _shown(row: JsonObject) -> str:
-    """Return a question with its ready answers and what holds without one."""
+    """Return a question with its options and its default."""
     listed = ", ".join(f"{n}: {text}" for n, text in enumerate(row["options"], start=1))
-    default = "" if row["default"] is None else f"else: {row['default']}"
+    default = "" if row["default"] is None else f"default: {row['default']}"
     more = "; ".join(part for part in (listed, default) if part)
     urgent = "(urgent) " if row["urgency"] == "urgent" else ""
     return f"{urgent}{row['question']}" + (f" [{more}]" if more else "")

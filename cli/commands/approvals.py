@@ -1,4 +1,4 @@
-"""`agiraph approvals`: what "allow always" has allowed, taking it back, and the rules in force."""
+"""`agiraph approvals`: standing approvals, revoking one, and the rules in force."""
 
 from pathlib import Path
 
@@ -41,23 +41,25 @@ RULES = (
 @click.option(
     "--revoke",
     metavar="ID",
-    help="Take this approval back (its id, or how it begins): it is asked for again.",
+    help="Revoke this approval (an id or its beginning): the action is asked for again.",
 )
-@click.option("--rules", is_flag=True, help="List the rules in force, first match first.")
+@click.option(
+    "--rules", is_flag=True, help="List the rules in force, in the order in which they are matched."
+)
 @home_option
 @json_option("a JSON array: id, agent, agent_name, tool, pattern, rule, by, via, at")
 def approvals(
     agent: str | None, revoke: str | None, rules: bool, home: Path, as_json: bool
 ) -> None:
-    """List what you allowed for always ("allow always"), of one AGENT or of all.
+    """List what you answered with "allow always", for AGENT or for all agents.
 
-    What has to be asked at all stands in approvals.yaml; see `--rules`.
+    What is asked for at all is defined in approvals.yaml; see `--rules`.
     """
     if rules:
         file = policy_file(home)
         policy = read_policy(file, tool_names())
         listed = [_row(number, rule) for number, rule in enumerate(policy.rules, start=1)]
-        empty = f"no rule in {file}: everything is allowed"
+        empty = f"no rules in {file}: everything is allowed"
         print_listing(listed, RULES, as_json=as_json, empty=empty)
         return
     with connect(home) as client:
@@ -66,17 +68,17 @@ def approvals(
             if as_json:
                 print_json(to_rows([taken])[0])
             else:
-                click.echo(f"taken back: {taken.tool} {taken.pattern}")
+                click.echo(f"revoked: {taken.tool} {taken.pattern}")
             return
         found = client.approvals(agent)
-    empty = "nothing is allowed for always"
+    empty = "no standing approvals"
     print_listing(to_rows(found), COLUMNS, as_json=as_json, empty=empty)
 
 
 def _row(number: int, rule: ApprovalRule) -> JsonObject:
     conditions = [rule.pattern] if rule.pattern != "*" else []
     conditions += [f"worker {', '.join(rule.worker)}"] if rule.worker != ("*",) else []
-    conditions += ["outside its folders"] if rule.outside else []
+    conditions += ["outside its directories"] if rule.outside else []
     conditions += [f"over {rule.over_usd:g} USD"] if rule.over_usd is not None else []
     return {
         "number": number,

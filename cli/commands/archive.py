@@ -1,4 +1,4 @@
-"""`agiraph archive`, `restore` and `delete`: put agents away, bring them back, be rid of them."""
+"""`agiraph archive`, `restore` and `delete`."""
 
 from pathlib import Path
 
@@ -17,9 +17,9 @@ NOT_FOUND = 404
 @home_option
 @json_option("one JSON object: id, path (without AGENT: an array of agents)")
 def archive(agent: str | None, home: Path, as_json: bool) -> None:
-    """Stop AGENT for good and put its folder away; without AGENT: list what was put away.
+    """Stop AGENT and move it to the archive; without AGENT, list the archive.
 
-    Its questions are withdrawn. `agiraph restore` brings it back, `agiraph delete` removes it.
+    Its questions are withdrawn. `agiraph restore` restores it, `agiraph delete` deletes it.
     """
     with connect(home) as client:
         if agent is None:
@@ -35,7 +35,7 @@ def archive(agent: str | None, home: Path, as_json: bool) -> None:
 @home_option
 @json_option("one JSON object: id, name, status and more")
 def restore(agent: str, home: Path, as_json: bool) -> None:
-    """Bring AGENT back from the archive; `agiraph resume` then starts it again."""
+    """Restore AGENT from the archive; `agiraph resume` then starts it again."""
     with connect(home) as client:
         record = client.restore(agent)
     print_record(to_rows([record])[0], as_json=as_json)
@@ -43,17 +43,17 @@ def restore(agent: str, home: Path, as_json: bool) -> None:
 
 @click.command(epilog=examples("agiraph delete my-agent", "agiraph delete my-agent --yes"))
 @click.argument("agent")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @home_option
 @json_option("one JSON object: id, name")
 def delete(agent: str, yes: bool, home: Path, as_json: bool) -> None:
-    """Delete AGENT with everything it wrote; it is archived first, if it is not yet.
+    """Delete AGENT with all its files; it is archived first if necessary.
 
-    There is no way back.
+    This cannot be undone.
     """
     with connect(home) as client:
         if not yes:
-            click.confirm(f"Delete '{agent}' and all its files for good?", abort=True, err=True)
+            click.confirm(f"Delete '{agent}' and all its files permanently?", abort=True, err=True)
         try:
             agent = client.archive(agent).id
         except ApiError as error:

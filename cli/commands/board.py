@@ -1,4 +1,4 @@
-"""`agiraph board` and `agiraph workers`: what an agent's team has to do, and who does it."""
+"""`agiraph board` and `agiraph workers`: the nodes and the workers of an agent."""
 
 from pathlib import Path
 from typing import Any
@@ -46,9 +46,9 @@ WORKERS = (
 @home_option
 @json_option("a JSON array: id, name, role, task, status, summary and more; with NODE one object")
 def board(agent: str, node: str | None, run_id: str | None, home: Path, as_json: bool) -> None:
-    """List the nodes of an agent's work board, in the order in which they were made.
+    """List the nodes of an agent's work board, in the order in which they were created.
 
-    With NODE, a name or an id: all of that one, its checks and the evidence of its result too.
+    With NODE, a name or an id: show that node in detail, with its checks and their evidence.
     """
     with connect(home) as client:
         if node:
@@ -57,12 +57,12 @@ def board(agent: str, node: str | None, run_id: str | None, home: Path, as_json:
             return
         rows = to_rows(client.board(agent, run=run_id).nodes)
     if not as_json:
-        rows = [row | {"shown": _told(row)} for row in rows]
-    print_listing(rows, NODES, as_json=as_json, empty="no node yet")
+        rows = [row | {"shown": _summary(row)} for row in rows]
+    print_listing(rows, NODES, as_json=as_json, empty="no nodes yet")
 
 
 def _readable(detail: dict[str, Any]) -> dict[str, Any]:
-    """Return a node for people: lists as lines, evidence as how each check ended and the sums."""
+    """Return a node for people: lists as lines, evidence as the outcome of each check, and sums."""
     evidence = detail.pop("evidence") or {}
     detail.pop("result_preview", None)
     shown = {key: _lines(value) for key, value in detail.items()}
@@ -82,7 +82,7 @@ def _lines(value: Any) -> Any:
     return "\n".join(map(str, value)) if isinstance(value, list) else value
 
 
-def _told(row: dict[str, Any]) -> str:
+def _summary(row: dict[str, Any]) -> str:
     return str(row.get("reason") or row.get("summary") or row.get("task") or "")
 
 
@@ -92,7 +92,7 @@ def _told(row: dict[str, Any]) -> str:
 @home_option
 @json_option("a JSON array: id, name, type, role, model, status, node and more")
 def workers(agent: str, run_id: str | None, home: Path, as_json: bool) -> None:
-    """List an agent's workers and what each does right now."""
+    """List an agent's workers and what each is doing."""
     with connect(home) as client:
         rows = to_rows(client.workers(agent, run=run_id))
-    print_listing(rows, WORKERS, as_json=as_json, empty="no worker yet")
+    print_listing(rows, WORKERS, as_json=as_json, empty="no workers yet")

@@ -35,17 +35,16 @@ FIELDS = "scope, agent, key, name, period, usd, tokens, spent_usd, left_usd, is_
 
 
 class BudgetLimit(click.ParamType[Any]):
-    """What may be spent: `5`, `2.50`, `40k`, `2m`, or `none` for no bound."""
+    """A limit: `5`, `2.50`, `40k`, `2m`, or `none`."""
 
     def __init__(self, unit: Unit) -> None:
-        """Read amounts of this unit."""
         self.unit = unit
         self.name = "amount"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float | Literal["none"]:
-        """Return the amount; refuse what is none."""
+        """Return the amount, or refuse the value."""
         try:
             return parse_limit(str(value), self.unit)
         except InvalidInput as error:
@@ -64,14 +63,16 @@ class BudgetLimit(click.ParamType[Any]):
     )
 )
 @click.argument("agent", required=False)
-@click.option("--usd", type=BudgetLimit("usd"), help="What may be spent in US dollars, or none.")
+@click.option("--usd", type=BudgetLimit("usd"), help="The limit in US dollars, or none.")
 @click.option(
-    "--tokens", type=BudgetLimit("tokens"), help="The same in tokens, as 40k or 2m, or none."
+    "--tokens", type=BudgetLimit("tokens"), help="The limit in tokens, such as 40k or 2m, or none."
 )
-@click.option("--per-day", is_flag=True, help="On each day (of UTC), not in all.")
-@click.option("--trigger", metavar="TRIGGER", help="Of what this trigger's firings lead to.")
+@click.option("--per-day", is_flag=True, help="For each day (UTC) instead of in all.")
+@click.option("--trigger", metavar="TRIGGER", help="For what the firings of this trigger lead to.")
 @click.option(
-    "--remove", is_flag=True, help="Let the settings' budget hold again, if there is one."
+    "--remove",
+    is_flag=True,
+    help="Remove the limit; that of the settings applies again, if there is one.",
 )
 @home_option
 @json_option(f"a JSON array of budgets, one object if you set one: {FIELDS}")
@@ -85,17 +86,19 @@ def budget(
     home: Path,
     as_json: bool,
 ) -> None:
-    """Show what AGENT, its triggers and its run may spend (without AGENT: all), or set it.
+    """Show or set what AGENT, its triggers and its run may spend; without AGENT, show all.
 
-    A limit that you do not name stays as it is; `none` is no bound, also where the settings have
-    one. Set anew, a budget is what you say: what it was raised by before is void. Who waits for
-    more goes on if there is enough now. A run's own budget is raised by answering its question.
+    A limit that you do not name stays as it is; `none` means no limit, even if the settings have
+    one. Setting a budget discards earlier raises. Entities that wait for more budget continue if
+    there is enough now. The budget of a run is raised by answering its question.
     """
     is_change = remove or usd is not None or tokens is not None
     if agent is None and (is_change or trigger or per_day):
-        raise click.UsageError("AGENT is missing: whose budget?")
+        raise click.UsageError("AGENT is missing")
     if remove and (usd is not None or tokens is not None):
-        raise click.UsageError("--remove goes without --usd and --tokens (no bound: --usd none)")
+        raise click.UsageError(
+            "--remove cannot be used with --usd or --tokens (for no limit: --usd none)"
+        )
     period: Period = "day" if per_day else "total"
     with connect(home) as client:
         if not is_change or agent is None:
@@ -128,7 +131,7 @@ def _is_wanted(one: "BudgetView", trigger: str | None, *, per_day: bool) -> bool
 
 def _nothing(agent: str | None) -> str:
     if agent is None:
-        return "no agent has a budget"
+        return "no budgets"
     return f"{agent} has no such budget (agiraph budget {agent} --usd 5 sets one)"
 
 

@@ -1,4 +1,4 @@
-"""`agiraph channels`, `away`, `back`: how the person is told things, and whether he is here."""
+"""`agiraph channels`, `away`, `back`: the notification channels, and do not disturb."""
 
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ def _in_short(value: Any) -> str:
 COLUMNS = (
     Column("NAME", "name"),
     Column("KIND", "kind"),
-    Column("TELLS OF", "notices", _in_short, spare=3),
-    Column("OUT", "delivered", align="right"),
-    Column("WAIT", "waiting", align="right"),
+    Column("NOTICES", "notices", _in_short, spare=3),
+    Column("SENT", "delivered", align="right"),
+    Column("WAITING", "waiting", align="right"),
     Column("DEAD", "dead", align="right"),
     Column("LAST", "last_at", format_time, spare=2),
     Column("WHERE", "where", wide=True),
@@ -45,12 +45,12 @@ DELIVERY_COLUMNS = (
 @json_option("a JSON array: name, kind, where, notices, waiting, delivered, dead, last_error ...")
 @click.pass_context
 def channels(context: click.Context, home: Path, as_json: bool) -> None:
-    """List the ways by which you are told things; they stand under `channels:` in agiraph.yaml."""
+    """List the channels that notify you, as configured under `channels:` in agiraph.yaml."""
     if context.invoked_subcommand is not None:
         return
     with connect(home) as client:
         rows = to_rows(client.channels())
-    print_listing(rows, COLUMNS, as_json=as_json, empty="no channel")
+    print_listing(rows, COLUMNS, as_json=as_json, empty="no channels")
 
 
 @channels.command(epilog=examples("agiraph channels test phone"))
@@ -58,13 +58,13 @@ def channels(context: click.Context, home: Path, as_json: bool) -> None:
 @home_option
 @json_option("one JSON object: channel, delivery, delivered, error")
 def test(name: str, home: Path, as_json: bool) -> int:
-    """Send a test message by the channel NAME; exits 1 if it did not get through."""
+    """Send a test message over the channel NAME; exits 1 if it is not delivered."""
     with connect(home) as client:
         result = client.test_channel(name)
     if as_json:
         print_json(to_rows([result])[0])
     elif result.delivered:
-        click.echo(f"{name} has it")
+        click.echo(f"{name}: delivered")
     else:
         click.echo(f"agiraph: {name}: {result.error}", err=True)
     return 0 if result.delivered else 1
@@ -74,10 +74,10 @@ def test(name: str, home: Path, as_json: bool) -> int:
 @home_option
 @json_option("a JSON array: id, channel, status, kind, agent, text, attempts, next_at, error")
 def waiting(home: Path, as_json: bool) -> None:
-    """List what has yet to go out, and what was given up (dead)."""
+    """List notifications that are waiting, and those that were given up (dead)."""
     with connect(home) as client:
         rows = to_rows(client.deliveries())
-    print_listing(rows, DELIVERY_COLUMNS, as_json=as_json, empty="nothing waits")
+    print_listing(rows, DELIVERY_COLUMNS, as_json=as_json, empty="no waiting notifications")
 
 
 @channels.command(epilog=examples("agiraph channels retry dlv_3fa9c1d20b7e"))
@@ -85,24 +85,24 @@ def waiting(home: Path, as_json: bool) -> None:
 @home_option
 @json_option("one JSON object: the delivery")
 def retry(delivery: str, home: Path, as_json: bool) -> None:
-    """Have a DELIVERY that was given up tried again."""
+    """Retry a DELIVERY that was given up."""
     with connect(home) as client:
         again = client.retry_delivery(delivery)
     if as_json:
         print_json(to_rows([again])[0])
     else:
-        click.echo(f"{again.channel} is tried again")
+        click.echo(f"{again.channel}: will be retried")
 
 
 class FutureTime(click.ParamType[float]):
-    """A moment to come: `18:30`, `2026-05-01T09:00`, or a length of time from now, `2h`."""
+    """A time in the future: `18:30`, `2026-05-01T09:00`, or a duration from now, `2h`."""
 
     name = "moment"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return epoch seconds; refuse what is none."""
+        """Return epoch seconds, or refuse the value."""
         if isinstance(value, float):
             return value
         try:
@@ -124,14 +124,16 @@ def _moment(text: str) -> float:
         try:
             then = datetime.strptime(text, "%H:%M").replace(now.year, now.month, now.day)
         except ValueError:
-            raise InvalidInput(f"'{text}' is no time of day") from None
+            raise InvalidInput(f"'{text}' is not a time of day") from None
         return (then if then > now else then + timedelta(days=1)).timestamp()
     if re.match(r"\d{4}-", text):
         return moment_of(text, machine_zone())
     try:
         return time.time() + seconds_of(text, "the time")
     except InvalidInput:
-        raise InvalidInput(f"'{text}' is no moment (as 18:30, 2026-05-01T09:00 or 2h)") from None
+        raise InvalidInput(
+            f"'{text}' is not a time (such as 18:30, 2026-05-01T09:00 or 2h)"
+        ) from None
 
 
 @click.command(
@@ -141,12 +143,18 @@ def _moment(text: str) -> float:
         "agiraph away",
     )
 )
-@click.option("--until", type=FutureTime(), help="18:30, 2026-05-01T09:00 or 2h [default: `back`].")
-@click.option("--channel", help="Where what is urgent goes meanwhile (`agiraph channels`).")
+@click.option(
+    "--until",
+    type=FutureTime(),
+    help="18:30, 2026-05-01T09:00 or 2h [default: until `agiraph back`].",
+)
+@click.option(
+    "--channel", help="The channel for urgent notices meanwhile (`agiraph channels` lists them)."
+)
 @home_option
 @json_option("one JSON object: status, since, until, channel")
 def away(until: float | None, channel: str | None, home: Path, as_json: bool) -> None:
-    """Say that you are away: what is urgent goes where you say, the rest waits for you."""
+    """Set yourself away: urgent notices go to one channel, the others wait for you."""
     from agiraph.http.api import SetPresenceRequest
 
     _set(home, SetPresenceRequest(status="away", until=until, channel=channel), as_json)
@@ -156,7 +164,7 @@ def away(until: float | None, channel: str | None, home: Path, as_json: bool) ->
 @home_option
 @json_option("one JSON object: status")
 def back(home: Path, as_json: bool) -> None:
-    """Say that you are back: what waited is told now."""
+    """Set yourself available: notices that waited are sent now."""
     from agiraph.http.api import SetPresenceRequest
 
     _set(home, SetPresenceRequest(status="available"), as_json)
@@ -164,13 +172,13 @@ def back(home: Path, as_json: bool) -> None:
 
 def _set(home: Path, wanted: Any, as_json: bool) -> None:
     with connect(home) as client:
-        said = client.set_me(wanted)
+        presence = client.set_me(wanted)
     if as_json:
-        print_json(to_rows([said])[0])
+        print_json(to_rows([presence])[0])
         return
-    if said.status == "available":
-        click.echo("you are here")
+    if presence.status == "available":
+        click.echo("you are available")
         return
-    until = f"until {format_time(said.until)}" if said.until else "until you say `agiraph back`"
-    where = f"; what is urgent goes to {said.channel}" if said.channel else ""
+    until = f"until {format_time(presence.until)}" if presence.until else "until `agiraph back`"
+    where = f"; urgent notices go to {presence.channel}" if presence.channel else ""
     click.echo(f"you are away {until}{where}")

@@ -1,4 +1,4 @@
-"""`agiraph chaos`: kill the processes of a working team at random and see that nothing is lost."""
+"""`agiraph chaos`: kill the processes of a working team at random; check that nothing is lost."""
 
 import sys
 import tempfile
@@ -29,17 +29,20 @@ from cli.own_supervisor import signals_interrupt
 )
 @click.option("--kills", type=click.IntRange(min=1), default=40, show_default=True)
 @click.option(
-    "--seed", type=int, default=1, show_default=True, help="The same seed, the same blows."
+    "--seed", type=int, default=1, show_default=True, help="The same seed gives the same faults."
 )
 @click.option(
-    "--only", multiple=True, metavar="KIND", help=f"Strike only these kinds: {', '.join(KINDS)}."
+    "--only",
+    multiple=True,
+    metavar="KIND",
+    help=f"Only processes of this kind, repeatable: {', '.join(KINDS)}.",
 )
 @click.option(
     "--hammer",
     "hammered",
     multiple=True,
     metavar="KIND",
-    help="Instead: kill this kind again and again, with no luck in it.",
+    help="Instead of random faults: kill this kind at regular intervals; repeatable.",
 )
 @click.option(
     "--every",
@@ -47,7 +50,7 @@ from cli.own_supervisor import signals_interrupt
     type=click.FloatRange(min=0.05),
     default=0.5,
     show_default=True,
-    help="Seconds between two kills of --hammer.",
+    help="With --hammer: seconds between two kills.",
 )
 @click.option(
     "--for",
@@ -55,24 +58,24 @@ from cli.own_supervisor import signals_interrupt
     type=click.FloatRange(min=1),
     default=60,
     show_default=True,
-    help="Seconds for which --hammer goes on.",
+    help="With --hammer: for how many seconds.",
 )
 @click.option(
     "--noise",
     type=click.FloatRange(0, 0.5),
     default=NOISE,
     show_default=True,
-    help="Share of the bus's frames that are repeated, held back or lost with their connection.",
+    help="Share of frames on the bus that are repeated, delayed or lost with their connection.",
 )
 @click.option(
     "--keep",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Keep the two homes in this folder, to look at.",
+    help="Keep both homes in this directory, to inspect them.",
 )
 @click.option(
     "--full-disk",
     is_flag=True,
-    help="Kill nobody: fill the disk up, and make room again, as often as --kills says.",
+    help="Kill nothing; fill the disk and free it again, --kills times.",
 )
 @click.option("--on", type=click.Path(path_type=Path), hidden=True)
 @json_option("one JSON object: strikes, runs, lost, done_twice and more, verdict")
@@ -89,19 +92,19 @@ def chaos(
     on: Path | None,
     as_json: bool,
 ) -> None:
-    """Let a team of scripts work on fresh homes while its processes are killed at random.
+    """Run a scripted team on fresh homes while its processes are killed at random.
 
-    Workers, coordinators, the broker, the recorder, the gateway, the clock, the process that reads
-    the web, the router, the spawner, the supervisor, and all at once: SIGKILL mostly, sometimes a
-    freeze, sometimes half a record at the end of a journal; and the bus loses, repeats and delays
-    frames. What is left is compared with a run that nobody disturbed: nothing may be lost, nothing
-    done twice, every node published once. Exit code 0 if so, 1 if not.
+    Faults hit workers, coordinators, the broker, the recorder, the gateway, the scheduler, the web
+    reader, the router, the spawner, the supervisor, or all at once: mostly SIGKILL, sometimes a
+    freeze, sometimes a partial record at the end of a journal; and the bus loses, repeats and
+    delays frames. The outcome is compared with an undisturbed run: nothing may be lost or done
+    twice, and every node must be published once. Exits 0 if so, else 1.
 
-    With --hammer one kind is killed every half second for a minute, then left alone: what waits for
-    it must go on, and the runs end as if nothing had been.
+    With --hammer one kind is killed every half second for a minute; what waits for it must then
+    continue, and the runs must end as if undisturbed.
     """
     if hammered and (only or full_disk):
-        raise InvalidInput("--hammer excludes --only and --full-disk")
+        raise InvalidInput("--hammer cannot be used with --only or --full-disk")
     if full_disk and on is None:
         words = ["--kills", str(kills), "--seed", str(seed), "--noise", str(noise)]
         sys.exit(_on_small_disk(words + (["--json"] if as_json else [])))
@@ -112,17 +115,17 @@ def chaos(
         schedule = strikes(seed, _kinds(only) or KINDS)
     with signals_interrupt(), ExitStack() as stack:
         if on is not None:
-            report = FullDiskRun(on, seed, noise, _tell).run(kills)
+            report = FullDiskRun(on, seed, noise, _report).run(kills)
         else:
             prefix = "agiraph-chaos-"
             folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
             folder.mkdir(parents=True, exist_ok=True)  # plain: a folder that the person names
-            report = ChaosRun(folder, schedule, noise, _tell).run(kills)
-    told = ({} if hammered else {"seed": seed}) | facts(report)
+            report = ChaosRun(folder, schedule, noise, _report).run(kills)
+    found = ({} if hammered else {"seed": seed}) | facts(report)
     if as_json:
-        print_json(told)
+        print_json(found)
     else:
-        click.echo(table(report.strikes, told))
+        click.echo(table(report.strikes, found))
     sys.exit(0 if report.is_good else 1)
 
 
@@ -140,7 +143,7 @@ def _kinds(only: tuple[str, ...]) -> tuple[str, ...]:
     return only
 
 
-def _tell(text: str) -> None:
+def _report(text: str) -> None:
     click.echo(text, err=True)
 
 
@@ -164,11 +167,11 @@ def facts(report: ChaosReport) -> dict[str, object]:
     }
 
 
-def table(strikes: Counter[str], told: dict[str, object]) -> str:
+def table(strikes: Counter[str], facts: dict[str, object]) -> str:
     """Return a report as lines for people."""
     rows = [(f"  {kind}", str(count)) for kind, count in sorted(strikes.items())]
     rows = [("strikes", str(strikes.total())), *rows]
-    for name, value in told.items():
+    for name, value in facts.items():
         if name != "strikes":
             shown = f"{value:.3f}" if isinstance(value, float) else str(value)
             rows.append((name.replace("_", " "), shown))

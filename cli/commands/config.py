@@ -1,4 +1,4 @@
-"""`agiraph config`: the settings in force on a home, and every setting that is possible."""
+"""`agiraph config`: the settings in force on a home, and the schema of all settings."""
 
 from pathlib import Path
 
@@ -16,9 +16,9 @@ from cli.options import examples, home_option
 
 @click.group(epilog=examples("agiraph config show", "agiraph config schema"))
 def config() -> None:
-    """Show the settings in force, or the schema of all that can be set.
+    """Show the settings in force, or the schema of all settings.
 
-    Your own settings stand in agiraph.yaml in the home; write only those that you change.
+    Your own settings are in agiraph.yaml in the home; write only those that you change.
     """
 
 
@@ -30,11 +30,11 @@ def config() -> None:
     "--config",
     "file",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="A settings file laid over the home's own.",
+    help="A settings file that overrides the home's own.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(home: Path, file: Path | None, as_json: bool) -> None:
-    """Print the settings in force: the defaults with this home's own laid over them."""
+    """Print the settings in force: the defaults, overridden by those of this home."""
     import yaml
 
     own = Home(home).config
@@ -43,7 +43,7 @@ def show(home: Path, file: Path | None, as_json: bool) -> None:
     settings["channels"] = without_secrets(settings["channels"])
     servers = mcp_settings.without_secrets(settings["mcp"]["servers"])
     settings["mcp"] = settings["mcp"] | {"servers": servers}
-    read_policy(policy_file(home), tool_names())  # which says what is wrong in it
+    read_policy(policy_file(home), tool_names())  # raises if it is invalid
     if as_json:
         print_json(settings)
         return
@@ -53,5 +53,5 @@ def show(home: Path, file: Path | None, as_json: bool) -> None:
 
 @config.command(epilog=examples("agiraph config schema > agiraph.schema.json"))
 def schema() -> None:
-    """Print the JSON Schema of the settings, for editors and for checks."""
+    """Print the JSON Schema of the settings, for editors and validators."""
     print_json(Config.model_json_schema())

@@ -1,4 +1,4 @@
-"""`agiraph console`: a person's own terminal as an actor on the bus, talking with one team."""
+"""`agiraph console`: a person's terminal on one team."""
 
 import os
 import sys
@@ -29,44 +29,44 @@ OVER = frozenset({"completed", "failed", "stopped"})
 @click.option(
     "--plain",
     is_flag=True,
-    help="Lines that scroll by, for pipes and screen readers [default: if this is no terminal].",
+    help="Plain lines, for pipes and screen readers [default: if this is not a terminal].",
 )
-@click.option("--to", "entity", help="Look at this worker first, or at the whole team as '*'.")
+@click.option("--to", "entity", help="Show this worker first, or the whole team as '*'.")
 @click.option(
     "--wait",
     "linger_seconds",
     type=click.FloatRange(min=0),
     default=60.0,
     show_default=True,
-    help="When a pipe ends: seconds to wait for the team's next word.",
+    help="When a pipe ends: seconds to wait for the next message of the team.",
 )
 @home_option
 def console(
     agent: str | None, plain: bool, entity: str | None, linger_seconds: float, home: Path
 ) -> None:
-    """Talk with a running team; without AGENT, with the only one that is at work.
+    """Talk with the team of AGENT; without AGENT, with the only one that is working.
 
     On a terminal: the team at the side, the conversation in the middle, questions on top; F1 or
-    /help tells every key. A line goes to the coordinator, `@name text` to a worker, `@* text` to
-    all; /quit leaves and the team goes on.
+    /help lists every key. A line goes to the coordinator, `@name text` to a worker, `@* text` to
+    all; /quit leaves the console, and the team goes on.
     """
-    door = cli_context().connect  # asked for here: threads that connect again have no command line
-    with door(home) as client:
+    connect = cli_context().connect  # got here: threads that reconnect have no click context
+    with connect(home) as client:
         chosen = client.agent(agent) if agent else client.agent(only_one(client).id)
     if not plain and is_screen():
         from cli.console.ui.main import show_console
 
-        show_console(lambda: door(home), chosen, entity)
+        show_console(lambda: connect(home), chosen, entity)
         return
     from cli.console.session import converse
 
     if sys.stdin.isatty():
-        click.echo("/help says what can be typed, /quit leaves", err=True)
-    converse(lambda: door(home), chosen, click.echo, linger_seconds)
+        click.echo("/help lists the commands, /quit leaves", err=True)
+    converse(lambda: connect(home), chosen, click.echo, linger_seconds)
 
 
 def is_screen() -> bool:
-    """Whether a person sits at a terminal that can be drawn on."""
+    """Whether stdin and stdout are a terminal that can be drawn on."""
     is_dumb = os.environ.get("TERM", "dumb") in ("dumb", "")
     return sys.stdin.isatty() and sys.stdout.isatty() and not is_dumb
 
@@ -78,6 +78,6 @@ def only_one(client: "Client") -> AgentView:
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
-        raise InvalidInput("there is no agent yet: start one with `agiraph run`")
+        raise InvalidInput("no agents yet; create one with `agiraph run`")
     names = ", ".join(agent.id for agent in candidates)
-    raise InvalidInput(f"which agent? name one: agiraph console AGENT (there are: {names})")
+    raise InvalidInput(f"several agents: name one with `agiraph console AGENT` (known: {names})")

@@ -1,4 +1,4 @@
-"""`agiraph dead`: messages that ended their receiver again and again, and sending one back."""
+"""`agiraph dead`: dead letters, and sending one to its receiver again."""
 
 from pathlib import Path
 
@@ -23,12 +23,12 @@ COLUMNS = (
 @json_option("a JSON array: id, agent, to, from, type, cause, at, size")
 @click.pass_context
 def dead(context: click.Context, home: Path, as_json: bool) -> None:
-    """List the messages that were set aside: each ended its receiver three times."""
+    """List the dead letters: messages that each crashed their receiver three times."""
     if context.invoked_subcommand is not None:
         return
     with connect(home) as client:
         rows = to_rows(client.dead_letters())
-    print_listing(rows, COLUMNS, as_json=as_json, empty="no dead letter")
+    print_listing(rows, COLUMNS, as_json=as_json, empty="no dead letters")
 
 
 @dead.command(epilog=examples("agiraph dead retry d-3fa9c1d20b7e"))
@@ -36,10 +36,10 @@ def dead(context: click.Context, home: Path, as_json: bool) -> None:
 @home_option
 @json_option("one JSON object: the letter that was sent back")
 def retry(letter: str, home: Path, as_json: bool) -> None:
-    """Send LETTER back to its receiver, which has three attempts again."""
+    """Send LETTER to its receiver again, with three new attempts."""
     with connect(home) as client:
         sent = client.retry_dead_letter(letter)
     if as_json:
         print_json(to_rows([sent])[0])
     else:
-        click.echo(f"sent back to {sent.to}")
+        click.echo(f"sent to {sent.to} again")

@@ -1,4 +1,4 @@
-"""`agiraph doctor`: is everything here that Agiraph needs, and what is to be done if not."""
+"""`agiraph doctor`: checks what Agiraph needs, and says how to fix what is missing."""
 
 import os
 import shutil
@@ -28,9 +28,9 @@ _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 @json_option("one JSON object: ok, home, checks")
 @click.pass_context
 def doctor(ctx: click.Context, home: Path, as_json: bool) -> None:
-    """Check this machine and this home, and say what to do about what is wrong.
+    """Check this machine and this home, and say how to fix problems.
 
-    Needs no supervisor. Exits 1 if a check failed; warnings are no failure.
+    Needs no supervisor. Exits 1 if a check fails; warnings are not failures.
     """
     from cli.doctor_checks import DoctorContext, check_up
 

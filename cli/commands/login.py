@@ -1,4 +1,4 @@
-"""`agiraph login`, `sessions`, `logout`: browsers that may use the HTTP API of this home."""
+"""`agiraph login`, `sessions`, `logout`: browsers that may use the HTTP API."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ COLUMNS = (
     show_default=True,
     help="What the browser may do.",
 )
-@click.option("--for", "lasts", type=Duration(), help="How long it stays logged in, as 12h.")
+@click.option("--for", "lasts", type=Duration(), help="How long it stays logged in, such as 12h.")
 @click.option("--open", "opens", is_flag=True, help="Open the link in this machine's browser.")
 @click.option("--at", metavar="URL", help="The gateway's address as that browser reaches it.")
 @home_option
@@ -42,7 +42,7 @@ COLUMNS = (
 def login(
     scope: Scope, lasts: float | None, opens: bool, at: str | None, home: Path, as_json: bool
 ) -> None:
-    """Print a link by which one browser can log in, once, within a few minutes."""
+    """Print a login link that works once, within a few minutes."""
     with connect(home) as client:
         made = client.begin_login(scope=scope, session_seconds=lasts)
         url = (at or client.url).rstrip("/") + made.path
@@ -53,7 +53,9 @@ def login(
         return
     if not is_open:
         click.echo(url)
-    click.echo(f"it opens once, until {format_time(made.expires_at)}, and may {scope}", err=True)
+    click.echo(
+        f"the link works once, until {format_time(made.expires_at)}, with scope {scope}", err=True
+    )
 
 
 def _open(url: str) -> bool:
@@ -69,22 +71,22 @@ def sessions(home: Path, as_json: bool) -> None:
     """List the browsers that are logged in."""
     with connect(home) as client:
         rows = to_rows(client.sessions())
-    print_listing(rows, COLUMNS, as_json=as_json, empty="no browser is logged in")
+    print_listing(rows, COLUMNS, as_json=as_json, empty="no browsers are logged in")
 
 
 @click.command(epilog=examples("agiraph logout 3fa9c1d2", "agiraph logout --all"))
 @click.argument("session", required=False)
-@click.option("--all", "everyone", is_flag=True, help="Log every browser out.")
+@click.option("--all", "everyone", is_flag=True, help="Log out every browser.")
 @home_option
 @json_option("a JSON array: the sessions that were ended")
 def logout(session: str | None, everyone: bool, home: Path, as_json: bool) -> None:
-    """Log the browser with the id SESSION out, at once."""
+    """Log out the browser with the id SESSION."""
     if everyone == (session is not None):
-        raise click.UsageError("name a session (agiraph sessions lists them), or --all")
+        raise click.UsageError("name a session (`agiraph sessions` lists them), or --all")
     with connect(home) as client:
         ids = [one.id for one in client.sessions()] if session is None else [session]
         ended = [client.end_session(id) for id in ids]
     if as_json:
         print_json(to_rows(ended))
     else:
-        click.echo(f"logged out: {', '.join(one.id for one in ended) or 'nobody'}")
+        click.echo(f"logged out: {', '.join(one.id for one in ended) or 'none'}")

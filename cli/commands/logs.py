@@ -1,4 +1,4 @@
-"""`agiraph logs`: what the processes of a home wrote into their logs."""
+"""`agiraph logs`: the logs of the processes of a home."""
 
 import time
 from datetime import UTC, datetime
@@ -14,19 +14,19 @@ from agiraph.storage.home import Home
 from cli.options import examples, home_option
 from cli.sanitize import one_line, printable
 
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 LINES = 200
 COLORS = {"debug": "bright_black", "warning": "yellow", "error": "red", "critical": "red"}
-TOLD = ("timestamp", "level", "event", "entity", "incarnation", "exception")
+SHOWN_APART = ("timestamp", "level", "event", "entity", "incarnation", "exception")
 
 
 class PastTime(click.ParamType[str]):
-    """A moment gone by: `10m`, `18:30`, `2026-05-01T09:00`; becomes ISO 8601 in UTC."""
+    """A time in the past: `10m`, `18:30`, `2026-05-01T09:00`; becomes ISO 8601 in UTC."""
 
     name = "moment"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the moment; refuse what is none."""
+        """Return the time, or refuse the value."""
         try:
             ts = _moment(str(value))
         except InvalidInput as error:
@@ -58,11 +58,18 @@ def _moment(text: str) -> float:
     )
 )
 @click.argument("entity", required=False)
-@click.option("-f", "--follow", is_flag=True, help="Go on with what is written from now on.")
-@click.option("--since", type=PastTime(), help="10m, 18:30 or 2026-05-01T09:00.")
-@click.option("--level", type=click.Choice(LEVELS), default="debug", help="This level and above.")
+@click.option("-f", "--follow", is_flag=True, help="Follow new lines until Ctrl-C.")
 @click.option(
-    "-n", "--lines", type=click.IntRange(min=0), help=f"The last so many [default: {LINES}]."
+    "--since", type=PastTime(), help="Only lines since then: 10m, 18:30 or 2026-05-01T09:00."
+)
+@click.option(
+    "--level", type=click.Choice(LEVELS), default="debug", help="Only this level and above."
+)
+@click.option(
+    "-n",
+    "--lines",
+    type=click.IntRange(min=0),
+    help=f"The number of lines to show [default: {LINES}].",
 )
 @home_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
@@ -75,9 +82,9 @@ def logs(
     home: Path,
     as_json: bool,
 ) -> None:
-    """Show what the processes of ENTITY wrote into their logs; without ENTITY, of all.
+    """Show the logs of the processes of ENTITY; without ENTITY, of all.
 
-    ENTITY is an address as `agiraph ps` lists it, a worker's name, an agent (all of its team) or a
+    ENTITY is an address as `agiraph ps` lists it, a worker's name, an agent (its whole team) or a
     service such as broker. Needs no supervisor. With --since all lines are shown.
     """
     wanted = LogQuery(since or "", level)
@@ -89,11 +96,11 @@ def logs(
     for line in shown[len(shown) - most :] if most < len(shown) else shown:
         _print(line, as_json)
     if not shown and not follow:
-        click.echo("nothing was logged", err=True)
+        click.echo("no log lines", err=True)
     try:
         while follow:
             _print_new(folder, entity, tails, wanted, as_json)
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
     except KeyboardInterrupt:
         pass
     finally:
@@ -104,13 +111,13 @@ def logs(
 def _print_new(
     folder: Path, entity: str | None, tails: dict[Path, LogTail], wanted: LogQuery, as_json: bool
 ) -> None:
-    """Print what was added, also to logs that have begun since."""
+    """Print what was added, also to logs that were created since."""
     try:
         for file in logs_of(folder, entity):
             if file not in tails:
                 tails[file] = LogTail(file, from_start=True)
     except InvalidInput:
-        pass  # its log was taken away; another may come
+        pass  # its log was removed; another may be created
     new = [line for tail in tails.values() for line in tail.new() if wanted.takes(line)]
     for line in sorted(new, key=lambda line: str(line.get("timestamp", ""))):
         _print(line, as_json)
@@ -123,7 +130,7 @@ def _print(line: JsonObject, as_json: bool) -> None:
         click.echo(json.dumps(line, ensure_ascii=True))
         return
     level = str(line.get("level", ""))
-    fields = " ".join(f"{key}={value}" for key, value in line.items() if key not in TOLD)
+    fields = " ".join(f"{key}={value}" for key, value in line.items() if key not in SHOWN_APART)
     stamp = str(line.get("timestamp", ""))[:23]
     text = f"{stamp} {level:7} {line.get('entity', '')}: {line.get('event', '')} {fields}".rstrip()
     color = COLORS.get(level)

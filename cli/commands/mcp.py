@@ -1,4 +1,4 @@
-"""`agiraph mcp`: Agiraph as a server of tools, and the servers of tools that a home has."""
+"""`agiraph mcp`: Agiraph as an MCP server, and the tool servers that a home uses."""
 
 import asyncio
 import contextlib
@@ -44,16 +44,16 @@ Over HTTP, with a token of `agiraph tokens add NAME --scope talk`:
 @click.group(
     invoke_without_command=True,
     epilog=examples(
-        "agiraph mcp serve --help      # the lines to paste into Claude Code, Codex ...",
+        "agiraph mcp serve --help         # configuration for Claude Code, Codex ...",
         "agiraph mcp list",
-        "agiraph mcp list --kept --json   # as last found out, starting nothing",
+        "agiraph mcp list --kept --json   # the last result, starting nothing",
     ),
 )
 @click.pass_context
 def mcp(ctx: click.Context) -> None:
-    """Serve Agiraph over the Model Context Protocol, or list the servers whose tools teams use.
+    """Serve Agiraph over the Model Context Protocol, or list the tool servers that teams use.
 
-    Without a command it is `agiraph mcp serve`, if it is not a person at a terminal who calls.
+    Without a command and without a terminal it is `agiraph mcp serve`.
     """
     if ctx.invoked_subcommand is None:
         if sys.stdin.isatty():
@@ -72,27 +72,31 @@ def _place(
     if not host or not (port.isascii() and port.isdecimal()) or int(port) > HIGHEST_PORT:
         raise click.BadParameter(f"'{value}' is not HOST:PORT, as in 127.0.0.1:8765")
     if not is_loopback(host):
-        raise click.BadParameter(f"'{host}' is not on this machine: it listens on loopback only")
+        raise click.BadParameter(f"'{host}' is not a loopback address")
     return host, int(port)
 
 
 @mcp.command(
     epilog=examples(
         "agiraph mcp serve                         # over stdin and stdout, for one client",
-        "agiraph mcp serve --start                 # and start a supervisor if none runs",
-        "agiraph mcp serve --http 127.0.0.1:8765   # for many, each with a token",
+        "agiraph mcp serve --start                 # and start a supervisor if none is running",
+        "agiraph mcp serve --http 127.0.0.1:8765   # for many clients, each with a token",
     )
     + "\n\n"
     + SNIPPET
 )
-@click.option("--http", callback=_place, metavar="HOST:PORT", help="Over HTTP (port 0: any).")
-@click.option("--start", is_flag=True, help="Start a supervisor for as long as none runs.")
+@click.option("--http", callback=_place, metavar="HOST:PORT", help="Serve over HTTP (port 0: any).")
+@click.option(
+    "--start",
+    is_flag=True,
+    help="Start a supervisor if none is running, for as long as this serves.",
+)
 @home_option
 def serve(http: tuple[str, int] | None, start: bool, home: Path) -> None:
     """Offer run, status, send, ask, questions, answer, board, read and stop to any MCP client.
 
-    Over stdin and stdout the client has what AGIRAPH_TOKEN allows, or the home's own token. Over
-    HTTP each caller brings a token (`Authorization: Bearer ...`) and has what that one allows.
+    Over stdin and stdout the client has the rights of AGIRAPH_TOKEN, or of the home's own token.
+    Over HTTP each client needs a token (`Authorization: Bearer ...`) and has its rights.
     """
     if importlib.util.find_spec(SDK) is None:
         raise Unavailable(NO_SDK)
@@ -123,7 +127,7 @@ async def _serve(home: Path, http: tuple[str, int] | None) -> None:
 
 @contextlib.contextmanager
 def _supervised(home: Path, start: bool) -> Iterator[None]:
-    """Have a supervisor inside this block if one is wanted; without it tools say there is none."""
+    """Run a supervisor inside this block if one is wanted; else tools report that there is none."""
     own = None
     if start:
         try:
@@ -148,34 +152,34 @@ COLUMNS = (
     Column("GRANTED TO", "granted"),
     Column("LENT", "lent", spare=1),
     Column("SEEN", "found_at", show=format_time, spare=2),
-    Column("TOOLS OR PROBLEM", "told", wide=True),
+    Column("TOOLS OR PROBLEM", "detail", wide=True),
 )
 
 
 @mcp.command(name="list")
-@click.option("--kept", is_flag=True, help="As last found out: ask and start nothing.")
+@click.option("--kept", is_flag=True, help="The last result: ask and start nothing.")
 @home_option
 @json_option("one JSON array: name, state, grant, tools, problem ...")
 def list_servers(kept: bool, home: Path, as_json: bool) -> None:
     """Ask every server of `mcp.servers` for its tools, and list them with who may use them.
 
-    A server that is at rest is started. One that does not answer within `mcp.start_seconds`, or
-    cannot be started, connected with or asked for its tools, is `unusable`, with the reason.
+    An idle server is started. One that cannot be started or connected to, or does not list its
+    tools within `mcp.start_seconds`, is `unusable`, with the reason.
     """
     with connect(home) as client:
         rows = to_rows(client.servers(afresh=not kept))
     if not as_json:
         rows = [row | _words(row) for row in rows]
-    empty = "no servers: name some under mcp.servers in agiraph.yaml (docs/mcp.md)"
+    empty = "no tool servers; configure them under mcp.servers in agiraph.yaml (docs/mcp.md)"
     print_listing(rows, COLUMNS, as_json=as_json, empty=empty)
 
 
 def _words(row: dict[str, Any]) -> dict[str, Any]:
     names = [str(tool["name"]).removeprefix(f"{row['name']}__") for tool in row["tools"]]
-    unknown = "" if row["found_at"] or row["problem"] else "not asked yet: agiraph mcp list"
+    unknown = "" if row["found_at"] or row["problem"] else "not asked yet (agiraph mcp list)"
     return {
-        "granted": ", ".join(row["grant"]) or "nobody",
+        "granted": ", ".join(row["grant"]) or "none",
         "lent": "yes" if row["lend"] else "no",
         "tool_count": len(names) or "",
-        "told": row["problem"] or unknown or ", ".join(names),
+        "detail": row["problem"] or unknown or ", ".join(names),
     }

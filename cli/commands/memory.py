@@ -1,4 +1,4 @@
-"""`agiraph memory`: what an agent remembers: its files, one of them, or what fits some words."""
+"""`agiraph memory`: the files of an agent's memory, one of them, or a search in all."""
 
 import sys
 from pathlib import Path
@@ -33,13 +33,13 @@ HITS = (
 )
 @click.argument("agent")
 @click.argument("path", default="")
-@click.option("--search", "query", help="Show the sections that fit these words, the best first.")
+@click.option("--search", "query", help="Show the sections that match these words, best first.")
 @home_option
 @json_option("a JSON array: path, size, modified_at (--search: path, heading, score, text)")
 def memory(agent: str, path: str, query: str | None, home: Path, as_json: bool) -> None:
-    """List the files of an agent's memory, print one, or search in all of them."""
+    """List the files of an agent's memory, print one, or search all of them."""
     if path and query is not None:
-        raise click.UsageError("PATH reads one file and --search looks in all: give one of them")
+        raise click.UsageError("PATH and --search cannot be used together")
     if query is not None and not query.strip():
         raise click.UsageError("--search is empty")
     with connect(home) as client:
@@ -47,10 +47,10 @@ def memory(agent: str, path: str, query: str | None, home: Path, as_json: bool) 
             _print_text(client.memory_file(agent, path).model_dump(mode="json"), as_json=as_json)
         elif query is not None:
             hits = to_rows(client.search_memory(agent, query))
-            print_listing(hits, HITS, as_json=as_json, empty="nothing in its memory fits that")
+            print_listing(hits, HITS, as_json=as_json, empty="no matches in its memory")
         else:
             rows = to_rows(client.memory(agent))
-            print_listing(rows, FILES, as_json=as_json, empty="it remembers nothing yet")
+            print_listing(rows, FILES, as_json=as_json, empty="its memory is empty")
 
 
 def _print_text(file: "dict[str, object]", *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`agiraph messages`: what the members of a team wrote to each other."""
+"""`agiraph messages`: the messages of a team."""
 
 from pathlib import Path
 
@@ -22,13 +22,13 @@ COLUMNS = (
 )
 @click.argument("agent")
 @click.option(
-    "--after", default=0, type=click.IntRange(min=0), help="Only those after this number."
+    "--after", default=0, type=click.IntRange(min=0), help="Only messages after this number."
 )
 @run_option
 @home_option
 @json_option("a JSON array: seq, id, from, to, content, ts")
 def messages(agent: str, after: int, run_id: str | None, home: Path, as_json: bool) -> None:
-    """List what was said in an agent's team, oldest first."""
+    """List the messages of an agent's team, oldest first."""
     with connect(home) as client:
         rows = to_rows(client.messages(agent, after=after, run=run_id))
-    print_listing(rows, COLUMNS, as_json=as_json, empty="no message yet")
+    print_listing(rows, COLUMNS, as_json=as_json, empty="no messages yet")

@@ -1,4 +1,4 @@
-"""`agiraph models`: which models can be called, and why the others cannot."""
+"""`agiraph models`: which models can be used, and why others cannot."""
 
 import os
 from pathlib import Path
@@ -16,14 +16,14 @@ def _yes(value: Any) -> str:
 
 
 def _short(reason: Any) -> str:
-    """Return a reason in the words that a narrow table has room for."""
+    """Return a reason shortened for a narrow table."""
     text = str(reason).partition(";")[0].partition(":")[0]
     missing = text.removesuffix(" is not set")
     return text if missing == text else f"set {missing.partition(' or ')[0]}"
 
 
 def _own_name(model: Any) -> str:
-    """Return a model's name without its provider, which stands beside it."""
+    """Return a model's name without its provider, which is shown beside it."""
     return str(model or "").partition("/")[2]
 
 
@@ -42,9 +42,9 @@ COLUMNS = (
 @home_option
 @json_option("a JSON array: name, usable, reason, default_model, base_url, api, context ...")
 def models(home: Path, as_json: bool) -> None:
-    """List the providers, whether each is usable and why not, and the default model.
+    """List the providers, whether each is usable, the reason, and the default model.
 
-    If no supervisor runs, this tells what one would find that you start from this shell.
+    Without a running supervisor, this shows what one started from this shell would find.
     """
     try:
         with connect(home) as client:
@@ -55,8 +55,8 @@ def models(home: Path, as_json: bool) -> None:
     except NotReachable:
         rows, default = _of_this_shell(home)
         if not as_json:
-            click.echo("no supervisor runs on this home: seen from this shell", err=True)
-    print_listing(rows, COLUMNS, as_json=as_json, empty="no provider is known")
+            click.echo("no supervisor is running on this home: as seen from this shell", err=True)
+    print_listing(rows, COLUMNS, as_json=as_json, empty="no providers")
     if not as_json:
         click.echo(f"default: {default}", err=True)
 

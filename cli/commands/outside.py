@@ -1,4 +1,4 @@
-"""`agiraph outside`: which external agents can be workers here, and how to install the others."""
+"""`agiraph outside`: which external agents can be workers, and how to install the others."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ COLUMNS = (
     Column("VERSION", "version", spare=1),
     Column("RULES", "rules"),
     Column("ACCOUNT", "account", spare=2),
-    Column("WHERE, OR HOW TO INSTALL IT, OR WHY IT CANNOT WORK", "where", wide=True),
+    Column("PROGRAM, OR HOW TO INSTALL IT, OR PROBLEM", "where", wide=True),
 )
 
 
@@ -34,14 +34,14 @@ COLUMNS = (
 @home_option
 @json_option("a JSON array: name, about, installed, version, program, install, rules, problem, ...")
 def outside(home: Path, as_json: bool) -> None:
-    """List the external agents that a worker can be, and whether they are installed and can work.
+    """List the external agents that can be workers, and whether they are installed and usable.
 
-    Any other command line can be one too. Programs are looked up on the PATH of this shell; a
-    supervisor uses the PATH that it was started with. RULES, how approvals.yaml applies: `asked`,
-    the agent asks before each action and the rules answer; `denied`, its own configuration denies;
-    `sandbox`, it does not ask, only the sandbox confines it (so it is with any command line).
-    ACCOUNT: `door`, it calls models through Agiraph's LLM proxy and holds no key; `own`, it uses
-    your own login, and can read your keys and settings.
+    Any other command line can be an external agent, too. Programs are looked up in the PATH of
+    this shell; a supervisor uses the PATH it was started with. RULES says how approvals.yaml is
+    enforced: `asked`, the agent asks before each action and the rules answer; `denied`, its own
+    configuration denies; `sandbox`, it does not ask, and only the sandbox limits it (as for any
+    command line). ACCOUNT: `door`, it calls models through Agiraph's LLM proxy and has no key;
+    `own`, it uses your own login, and can read your keys and settings.
     """
     from agiraph.core.config import load_config
     from agiraph.external.preflight import why_not_confined
@@ -70,11 +70,11 @@ def outside(home: Path, as_json: bool) -> None:
         rows = list(pool.map(row, known_agents(home, os.environ)))
     if not as_json:
         rows = [one | {"where": one["problem"] or one["program"] or one["install"]} for one in rows]
-    print_listing(rows, COLUMNS, as_json=as_json, empty="no external agent is known")
+    print_listing(rows, COLUMNS, as_json=as_json, empty="no external agents")
 
 
 def _version(program: str, arguments: tuple[str, ...]) -> str | None:
-    """Return what a program says of its version; None if it does not say it soon."""
+    """Return the version that a program prints; None if it does not within VERSION_SECONDS."""
     if not arguments:
         return None
     try:

@@ -1,4 +1,4 @@
-"""`agiraph ps`: every entity with its process, state, tokens and money."""
+"""`agiraph ps`: every entity with its process, state, tokens and cost."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from cli.formats import format_count, format_money, format_percent, format_size,
 from cli.listing import Column, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option
 
-WAITING = "whoever has something to write waits until there is room"
+WAITING = "processes that write wait until there is room"
 COLUMNS = (
     Column("ADDRESS", "address"),
     Column("KIND", "kind", spare=5),
@@ -30,15 +30,15 @@ COLUMNS = (
 @home_option
 @json_option("a JSON array: address, kind, name, state, pid, cpu, tokens and more")
 def ps(agent: str | None, home: Path, as_json: bool) -> None:
-    """List every entity: the system's processes, agents and their workers.
+    """List every entity: services, coordinators and workers.
 
-    With AGENT (an id or a name): only that agent's coordinator and workers.
+    With AGENT (an id or a name): only its coordinator and workers.
     """
     with connect(home) as client:
         rows = to_rows(client.entities())
         if agent is not None:
             prefix = f"{client.agent(agent).id}/"
             rows = [row for row in rows if row["address"].startswith(prefix)]
-    print_listing(rows, COLUMNS, as_json=as_json, empty="no entity")
+    print_listing(rows, COLUMNS, as_json=as_json, empty="no entities")
     if not has_room(home):
         click.echo(f"agiraph: the disk of {home} is full: {WAITING}", err=True)

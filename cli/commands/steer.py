@@ -1,4 +1,4 @@
-"""`agiraph pause`, `resume`, `stop`, `restart`, `kill`: acts on one entity or a whole agent."""
+"""`agiraph pause`, `resume`, `stop`, `restart`, `kill`: steer one entity or a whole agent."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ COLUMNS = (Column("ADDRESS", "address"), Column("STATE", "state"))
 
 
 def _command(act: EntityAct, what: str) -> click.Command:
-    """Make the command of one act; `what` is its help."""
+    """Return the command of one act; `what` is its help."""
 
     @click.command(
         act,
@@ -32,28 +32,28 @@ def _command(act: EntityAct, what: str) -> click.Command:
 
 pause = _command(
     "pause",
-    "Let ENTITY stand still at its next step, until it is resumed.\n\n"
+    "Pause ENTITY at its next step, until it is resumed.\n\n"
     "ENTITY is an address as `agiraph ps` lists it, or an agent's id or name, which means its "
     "coordinator and all its workers.",
 )
 resume = _command(
     "resume",
-    "Let a paused ENTITY go on; a stopped agent is started again where it was.\n\n"
+    "Resume a paused ENTITY; a stopped agent is started again where it was.\n\n"
     "ENTITY is an address as `agiraph ps` lists it, or an agent's id or name.",
 )
 stop = _command(
     "stop",
-    "Stop ENTITY within five seconds, whatever it is doing; its files and its place are kept.\n\n"
+    "Stop ENTITY within five seconds, whatever it is doing; it can be resumed where it was.\n\n"
     "ENTITY is an address as `agiraph ps` lists it, or an agent's id or name, which means its "
     "coordinator and all its workers.",
 )
 restart = _command(
     "restart",
-    "Stop ENTITY's process and start it again; it goes on where it was.\n\n"
+    "Stop the process of ENTITY and start it again; it continues where it was.\n\n"
     "ENTITY is an address as `agiraph ps` lists it, or an agent's id or name.",
 )
 kill = _command(
     "kill",
-    "Kill ENTITY's process at once (SIGKILL); supervision starts it again.\n\n"
+    "Kill the process of ENTITY (SIGKILL); the supervisor starts it again.\n\n"
     "ENTITY is an address as `agiraph ps` lists it, or an agent's id or name.",
 )

@@ -1,4 +1,4 @@
-"""`agiraph send` and `agiraph nudge`: a person talks with a team, one line at a time."""
+"""`agiraph send` and `agiraph nudge`: send one message to a team."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -28,19 +28,19 @@ ID_DIGITS = 8
 @click.argument("agent")
 @click.argument("text")
 @click.option(
-    "--to", help="A worker's name or id, coordinator, or * for all [default: coordinator]."
+    "--to", help="A worker's name or id, `coordinator`, or `*` for all [default: coordinator]."
 )
 @click.option(
     "--mode",
     type=click.Choice(get_args(DeliveryMode)),
     default="steer",
     show_default=True,
-    help="At the next step, at once (what runs is cut off), or after the current node.",
+    help="steer: at its next step; interrupt: now, cancelling that step; followup: after the node.",
 )
 @click.option(
     "--reply-to",
     metavar="MESSAGE",
-    help="The message it answers: a number of `agiraph messages`, or an id; it goes to its writer.",
+    help="The message it answers (a number in `agiraph messages`, or an id); goes to its sender.",
 )
 @home_option
 @json_option("one JSON object: id, to, ts")
@@ -55,8 +55,8 @@ def send(
 ) -> None:
     """Send TEXT (- for stdin) to an agent or one of its workers.
 
-    Returns once the message is safe on disk: it reaches its receiver even if that dies now. What
-    you write to somebody answers the last they wrote to you, unless --reply-to says otherwise.
+    Returns once the message is on disk: it reaches its receiver even if that crashes now. It
+    answers the receiver's last message to you, unless --reply-to names another.
     """
     content = text_argument(text, "TEXT")
     with connect(home) as client:
@@ -74,10 +74,10 @@ def send(
 @home_option
 @json_option("one JSON object: id, to, ts")
 def nudge(agent: str, text: str, home: Path, as_json: bool) -> None:
-    """Put an instruction (- for stdin) into a running agent: its coordinator follows it.
+    """Give a running agent an instruction (- for stdin), which its coordinator follows.
 
-    The coordinator hears it at its next step, as it does what `agiraph send` tells it; in the
-    events it is a `human.nudge`.
+    The coordinator receives it at its next step, like a message of `agiraph send`; in the events it
+    is a `human.nudge`.
     """
     content = text_argument(text, "TEXT")
     with connect(home) as client:
@@ -85,7 +85,7 @@ def nudge(agent: str, text: str, home: Path, as_json: bool) -> None:
     if as_json:
         print_json(to_rows([sent])[0])
     else:
-        click.echo(f"nudged {', '.join(sent.to)}")
+        click.echo(f"sent to {', '.join(sent.to)}")
 
 
 def _message_id(client: "Client", agent: str, named: str) -> str:
@@ -95,6 +95,6 @@ def _message_id(client: "Client", agent: str, named: str) -> str:
     found = client.messages(agent, after=int(named) - 1, limit=1)
     if not found or found[0].seq != int(named):
         raise click.UsageError(
-            f"there is no message number {named} (see: agiraph messages {agent})"
+            f"there is no message {named} (`agiraph messages {agent}` lists them)"
         )
     return found[0].id

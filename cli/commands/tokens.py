@@ -1,4 +1,4 @@
-"""`agiraph tokens`: who else may use the HTTP API of this home, and for what."""
+"""`agiraph tokens`: the tokens of the HTTP API of this home."""
 
 from pathlib import Path
 from typing import Any
@@ -43,10 +43,10 @@ FIELDS = "name, scope, status, created_at, created_by, expires_at, rotated_at, l
 @json_option(f"a JSON array: {FIELDS}")
 @click.pass_context
 def tokens(context: click.Context, home: Path, as_json: bool) -> None:
-    """List the tokens that open this home's API; the commands here use `home`.
+    """List the API tokens of this home; the commands on this machine use `home`.
 
-    A token of scope `read` may look, one of `talk` also send messages and answer questions, one of
-    `control` do everything. What you change counts at once, without a restart.
+    The scope `read` allows reading, `talk` also sending messages and answering questions,
+    `control` everything. Changes take effect at once, without a restart.
     """
     if context.invoked_subcommand is None:
         _list(home, as_json)
@@ -56,14 +56,14 @@ def tokens(context: click.Context, home: Path, as_json: bool) -> None:
 @home_option
 @json_option(f"a JSON array: {FIELDS}")
 def list_tokens(home: Path, as_json: bool) -> None:
-    """List the tokens, those that ended within thirty days too."""
+    """List the tokens, including those that ended within the last thirty days."""
     _list(home, as_json)
 
 
 def _list(home: Path, as_json: bool) -> None:
     with connect(home) as client:
         rows = to_rows(client.tokens())
-    print_listing(rows, COLUMNS, as_json=as_json, empty="no token")
+    print_listing(rows, COLUMNS, as_json=as_json, empty="no tokens")
 
 
 @tokens.command(
@@ -77,14 +77,18 @@ def _list(home: Path, as_json: bool) -> None:
 @click.option(
     "--scope", type=click.Choice(SCOPES), default="read", show_default=True, help="What it may do."
 )
-@click.option("--expires", type=Duration(), help="When it ends, as 30d [default: never].")
-@click.option("--rate", type=PositiveNumber(), help="Calls a second that it may make at most.")
+@click.option(
+    "--expires", type=Duration(), help="How long it is valid, such as 30d [default: for ever]."
+)
+@click.option(
+    "--rate", type=PositiveNumber(), help="The number of calls that it may make per second."
+)
 @home_option
 @json_option("one JSON object: the token, its secret under `token`")
 def add(
     name: str, scope: Scope, expires: float | None, rate: float | None, home: Path, as_json: bool
 ) -> None:
-    """Make the token NAME and print its secret, this once: only a digest of it is kept."""
+    """Create the token NAME and print its secret, once: only a digest of it is stored."""
     try:
         wanted = CreateTokenRequest(
             name=name, scope=scope, expires_in_seconds=expires, calls_per_second=rate
@@ -100,18 +104,18 @@ def add(
     epilog=examples("agiraph tokens rotate ci --grace 10m", "agiraph tokens rotate home")
 )
 @click.argument("name")
-@click.option("--grace", type=Duration(), help="How long the old secret opens too [default: 0].")
+@click.option("--grace", type=Duration(), help="How long the old secret stays valid [default: 0].")
 @home_option
 @json_option("one JSON object: the token, its new secret under `token`")
 def rotate(name: str, grace: float | None, home: Path, as_json: bool) -> None:
-    """Give the token NAME another secret, at once, and print it.
+    """Give the token NAME a new secret and print it.
 
-    That of `home` is written to system/token, where the commands find it.
+    The secret of `home` is written to system/token, where the commands find it.
     """
     with connect(home) as client:
         made = client.rotate_token(name, grace_seconds=grace or 0)
     if name == HOME_TOKEN and not as_json:
-        click.echo("rotated: the commands find the new one in system/token", err=True)
+        click.echo("rotated: the new secret is in system/token", err=True)
         return
     _show(made, as_json)
 
@@ -121,7 +125,7 @@ def rotate(name: str, grace: float | None, home: Path, as_json: bool) -> None:
 @home_option
 @json_option("one JSON object: the token")
 def revoke(name: str, home: Path, as_json: bool) -> None:
-    """End the token NAME at once, and the browsers that logged in by a link of it."""
+    """Revoke the token NAME, and log out the browsers that logged in by a link of it."""
     with connect(home) as client:
         ended = client.revoke_token(name)
     if as_json:
@@ -136,9 +140,7 @@ def _show(made: NewTokenView, as_json: bool) -> None:
         return
     click.echo(made.token)
     until = f" until {format_time(made.expires_at)}" if made.expires_at is not None else ""
-    click.echo(
-        f"this is the only time that it is shown; '{made.name}' may {made.scope}{until}", err=True
-    )
+    click.echo(f"shown only once; '{made.name}' has scope {made.scope}{until}", err=True)
 
 
 def _complaint(error: ValidationError) -> str:

@@ -1,4 +1,4 @@
-"""`agiraph top`: every entity with what it uses and does, refreshing, with keys to steer it."""
+"""`agiraph top`: every entity with what it uses and does, refreshed, with keys to steer it."""
 
 import time
 from pathlib import Path
@@ -40,27 +40,31 @@ COLUMNS = (
 )
 @click.argument("agent", required=False)
 @click.option(
-    "--sort", type=click.Choice(SORTS), default="cpu", show_default=True, help="Sort by this."
+    "--sort",
+    type=click.Choice(SORTS),
+    default="cpu",
+    show_default=True,
+    help="The column to sort by.",
 )
 @click.option(
     "--every", "every_seconds", type=click.FloatRange(min=0.2), default=1.0, show_default=True,
-    help="Seconds between two looks.",
+    help="Seconds between refreshes.",
 )  # fmt: skip
 @click.option(
-    "--once", "--plain", is_flag=True, help="Print one table [default: if this is no terminal]."
+    "--once", "--plain", is_flag=True, help="Print one table [default: if this is not a terminal]."
 )
 @home_option
 @json_option("a JSON array: the rows of `agiraph ps`, sorted")
 def top(
     agent: str | None, sort: str, every_seconds: float, once: bool, home: Path, as_json: bool
 ) -> None:
-    """Watch every entity: state, cpu, memory, mail, age of its step, tokens, format_money.
+    """Watch every entity: state, CPU, memory, mail, age of its step, tokens, cost.
 
-    The arrows left and right change the sorting; Enter opens the console on an entity; p pauses,
-    r resumes, i interrupts, s stops, k kills, q quits. With AGENT only its coordinator and workers.
+    Left and right change the sorting; Enter opens the console on an entity; p pauses, r resumes,
+    i interrupts, s stops, k kills, q quits. With AGENT: only its coordinator and workers.
     """
-    door = cli_context().connect
-    with door(home) as client:
+    connect = cli_context().connect
+    with connect(home) as client:
         chosen = client.agent(agent).id if agent else None
         if as_json or once or not is_screen():
             listed = client.entities()
@@ -70,8 +74,8 @@ def top(
                 shown = [known[row.address] for row in rows]
             else:
                 shown = [{key: getattr(row, key) for key in row.__slots__} for row in rows]
-            print_listing(shown, COLUMNS, as_json=as_json, empty="no entity")
+            print_listing(shown, COLUMNS, as_json=as_json, empty="no entities")
             return
     from cli.console.ui.main import show_top
 
-    show_top(lambda: door(home), chosen, sort, every_seconds)
+    show_top(lambda: connect(home), chosen, sort, every_seconds)

@@ -1,4 +1,4 @@
-"""`agiraph triggers`: what wakes an agent, and when; add, pause, resume, cancel, fire."""
+"""`agiraph triggers`: list, add, pause, resume, cancel and fire triggers."""
 
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from cli.listing import Column, print_listing, print_record, to_rows
 from cli.options import Duration, connect, examples, home_option, json_option
 
 FIELDS = "id, name, type, config, action, status, next_due, last_fired_at, fired, skipped ..."
-GOING_ON = ("active", "paused")
+CURRENT = ("active", "paused")
 
 
 def moment(value: Any) -> str:
@@ -63,10 +63,10 @@ COLUMNS = (
 
 
 class AgentFirstGroup(click.Group):
-    """`triggers AGENT [ACT ...]`: without an act it lists, whatever options stand where."""
+    """`triggers AGENT [ACT ...]`: without an act it lists; options may be anywhere."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `list` in if no act is named; name the acts if it is an unknown one."""
+        """Insert `list` if no act is named; a usage error lists the acts."""
         if {"-h", "--help"} & set(args) and not set(self.commands) & set(args):
             return super().parse_args(ctx, ["--help"])
         return super().parse_args(ctx, self._with_act(ctx, args))
@@ -111,7 +111,7 @@ def _positionals(args: list[str]) -> list[int]:
 )
 @click.argument("agent")
 def triggers(agent: str) -> None:
-    """List what wakes AGENT and when, or change it. Without an act: list."""
+    """List or change the triggers of AGENT; without an act: list."""
 
 
 def _agent() -> str:
@@ -122,14 +122,14 @@ def _agent() -> str:
 
 
 @triggers.command("list", epilog=examples("agiraph triggers my-agent list --all"))
-@click.option("--all", "is_all", is_flag=True, help="Show those that have ended, too.")
+@click.option("--all", "is_all", is_flag=True, help="Include triggers that have ended.")
 @home_option
 @json_option(f"a JSON array: {FIELDS}")
 def list_(is_all: bool, home: Path, as_json: bool) -> None:
     """List the triggers: what each waits for, when it is due next, what it does."""
     with connect(home) as client:
         rows = to_rows(client.triggers(_agent()))
-    shown = [row for row in rows if is_all or row["status"] in GOING_ON]
+    shown = [row for row in rows if is_all or row["status"] in CURRENT]
     if not as_json:
         shown = [row | {"waits_for": waits_for(row)} for row in shown]
     print_listing(shown, COLUMNS, as_json=as_json, empty=f"{_agent()} has no triggers")
@@ -146,19 +146,32 @@ def list_(is_all: bool, home: Path, as_json: bool) -> None:
     )
 )
 @click.argument("task", default="")
-@click.option("--cron", help="Again and again, by a cron expression of five fields.")
-@click.option("--in", "delay", type=Duration(), help="Once, after this time.")
-@click.option("--at", help="Once, at this time, as 2026-02-12T09:00.")
-@click.option("--every", type=Duration(), help="A heartbeat: left out when nothing happened.")
-@click.option("--on", "event", help="Whenever this event happens, as node.failed or node.*")
-@click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only such events; repeatable.")
-@click.option("--idle", type=Duration(), help="When nothing has happened for this time.")
-@click.option("--zone", help="The IANA time zone of --cron and --at [default: the settings'].")
-@click.option("--missed", type=click.Choice(get_args(MissedPolicy)), help="What is missed fires.")
+@click.option("--cron", help="Repeatedly, by a cron expression of five fields.")
+@click.option("--in", "delay", type=Duration(), help="Once, after this duration.")
+@click.option("--at", help="Once, at this time, such as 2026-02-12T09:00.")
+@click.option("--every", type=Duration(), help="At this interval; skipped when nothing happened.")
+@click.option("--on", "event", help="Whenever this event happens, such as node.failed or node.*")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="With --on: only events with this value; repeatable.",
+)
+@click.option("--idle", type=Duration(), help="When nothing has happened for this duration.")
+@click.option(
+    "--zone", help="The IANA time zone of --cron and --at [default: that of the settings]."
+)
+@click.option(
+    "--missed",
+    type=click.Choice(get_args(MissedPolicy)),
+    help="What to do about firings that were missed.",
+)
 @click.option("--say", metavar="TO", help="Send TASK to this entity instead of waking the agent.")
-@click.option("--node", help="Run the work of this node again instead.")
-@click.option("--callback", help="Run this command of the settings instead.")
-@click.option("--name", default="", help="What it is called [default: TASK's first words].")
+@click.option("--node", help="Run this node again instead.")
+@click.option("--callback", help="Run this callback of the settings instead.")
+@click.option(
+    "--name", default="", help="The name of the trigger [default: the first words of TASK]."
+)
 @home_option
 @json_option("one JSON object: the trigger")
 def add(
@@ -179,7 +192,10 @@ def add(
     home: Path,
     as_json: bool,
 ) -> None:
-    """Add a trigger that wakes AGENT with TASK; one of --cron --in --at --every --on --idle."""
+    """Add a trigger that wakes AGENT with TASK.
+
+    One of --cron, --in, --at, --every, --on and --idle says when.
+    """
     kinds: dict[TriggerType, JsonObject | None] = {
         "scheduled": _given(cron=cron),
         "delayed": _given(delay_seconds=delay),
@@ -190,7 +206,7 @@ def add(
     }
     wanted = [(type_, config) for type_, config in kinds.items() if config is not None]
     if len(wanted) != 1:
-        raise click.UsageError("say when, by one of --cron --in --at --every --on --idle")
+        raise click.UsageError("give one of --cron, --in, --at, --every, --on and --idle")
     type_, config = wanted[0]
     config |= (_given(time_zone=zone) or {}) | (_given(missed=missed) or {})
     if where:
@@ -222,13 +238,13 @@ def _pair(text: str) -> tuple[str, str]:
 def _action(task: str, say: str | None, node: str | None, callback: str | None) -> JsonObject:
     others = [one for one in (say, node, callback) if one is not None]
     if len(others) > 1:
-        raise click.UsageError("--say, --node and --callback: one of them")
+        raise click.UsageError("--say, --node and --callback cannot be used together")
     if node is not None:
         return {"type": "run_node", "payload": {"node_id": node}}
     if callback is not None:
         return {"type": "run_callback", "payload": {"callback": callback}}
     if not task.strip():
-        raise click.UsageError("TASK is missing: what is the agent to be told?")
+        raise click.UsageError("TASK is missing")
     if say is not None:
         return {"type": "send_message", "payload": {"to": say, "content": task}}
     return {"type": "wake_agent", "payload": {"task": task}}
@@ -253,7 +269,7 @@ def _act(act: Literal["pause", "resume", "cancel", "fire"], what: str) -> None:
             click.echo(f"{state.id} ({state.name}): {'fired' if act == 'fire' else state.status}")
 
 
-_act("pause", "Let a TRIGGER stand still; what it would have done meanwhile is not made up for.")
-_act("resume", "Let a paused TRIGGER go on, counted from now.")
-_act("cancel", "Cancel a TRIGGER for good, by its id or name.")
-_act("fire", "Fire a TRIGGER now; its next due time stays.")
+_act("pause", "Pause a TRIGGER; firings that it misses meanwhile are not made up for.")
+_act("resume", "Resume a paused TRIGGER, counted from now.")
+_act("cancel", "Cancel a TRIGGER permanently, by its id or name.")
+_act("fire", "Fire a TRIGGER now; its next due time does not change.")

@@ -49,10 +49,10 @@ ALL_RUNS = "*"
     type=click.Choice(get_args(UsageBy)),
     default="entity",
     show_default=True,
-    help="What a row is of; a day is one of UTC.",
+    help="What each row is about; days are in UTC.",
 )
 @run_option
-@click.option("--all-runs", is_flag=True, help="All runs of AGENT, not its current one alone.")
+@click.option("--all-runs", is_flag=True, help="All runs of AGENT, not only the current one.")
 @home_option
 @json_option("a JSON array: key, name, run, calls, seconds, input_tokens, cost_usd and more")
 @click.option("--budgets", is_flag=True, help="With --json: one object: rows, total, budgets.")
@@ -65,36 +65,36 @@ def usage(
     as_json: bool,
     budgets: bool,
 ) -> None:
-    """Tell what model calls took in tokens and format_money, and what is left of the budgets.
+    """Show what model calls used in tokens and money, and what is left of the budgets.
 
     With AGENT (an id or a name): its current run. Without: everything in this home. INPUT counts
-    all tokens that went in; CACHED of them were read from a provider's cache, STORED put into it.
+    all input tokens; of them, CACHED were read from a provider's cache and STORED written to it.
     """
     if budgets and not as_json:
-        raise click.UsageError("--budgets goes with --json: the table shows them anyway")
+        raise click.UsageError("--budgets needs --json: the table always shows them")
     if agent is None and (run_id or all_runs):
         raise click.UsageError("--run and --all-runs need an AGENT")
     if run_id and all_runs:
-        raise click.UsageError("--all-runs are all of them: it does not go with --run")
+        raise click.UsageError("--run and --all-runs cannot be used together")
     with connect(home) as client:
-        told = client.usage(agent=agent, run=ALL_RUNS if all_runs else run_id, by=by)
-    rows = [_row(row) for row in to_rows(told.rows)]
+        found = client.usage(agent=agent, run=ALL_RUNS if all_runs else run_id, by=by)
+    rows = [_row(row) for row in to_rows(found.rows)]
     if rows and not as_json:
         total = {"calls": sum(row["calls"] for row in rows)}
-        rows.append(_row({"key": "in all", "usage": to_rows([told.total])[0], **total}))
+        rows.append(_row({"key": "total", "usage": to_rows([found.total])[0], **total}))
     if as_json and budgets:
-        print_json(_as_json(told))
+        print_json(_as_json(found))
         return
     print_listing(rows, COLUMNS, as_json=as_json, empty="nothing was spent")
-    held = [row for state in told.budgets for row in _budget_rows(state)]
+    held = [row for state in found.budgets for row in _budget_rows(state)]
     if held and not as_json:
         click.echo("")
         print_listing(held, BUDGETS, as_json=False, empty="")
 
 
-def _as_json(told: UsageView) -> JsonObject:
-    rows = [_row(row) for row in to_rows(told.rows)]
-    return {"rows": rows, "total": to_rows([told.total])[0], "budgets": to_rows(told.budgets)}
+def _as_json(found: UsageView) -> JsonObject:
+    rows = [_row(row) for row in to_rows(found.rows)]
+    return {"rows": rows, "total": to_rows([found.total])[0], "budgets": to_rows(found.budgets)}
 
 
 def _budget_rows(state: BudgetState) -> list[JsonObject]:
@@ -117,7 +117,7 @@ def _budget_rows(state: BudgetState) -> list[JsonObject]:
 
 
 def _row(row: JsonObject) -> JsonObject:
-    """Return a row with its counts beside its key; a call outside of nodes is its leader's."""
+    """Return a row with its counts beside its key."""
     facts = {**row, **row["usage"]}
     del facts["usage"]
     return facts | {"name": row.get("name") or row["key"] or "(no node)"}

@@ -1,7 +1,7 @@
-"""Events told as lines for people: who did what, in one line each.
+"""Events as lines for people: who did what, in one line each.
 
-The narrator knows no more of an event's `data` than it needs, and tells a type that it has never
-seen as its name and values, so that a new event is shown before anyone has written its line.
+An event of an unknown type is shown as its name and values, so that a new type is shown before it
+has a line of its own.
 """
 
 import json
@@ -28,7 +28,7 @@ class EventLine:
     tone: Tone = "plain"
 
 
-# What needs no line of its own while a person watches a run: another line says it already.
+# What needs no line while a person watches a run: another line says it already.
 MINOR = frozenset(
     {
         "agent.created", "message.received", "worker.idle", "worker.busy", "worker.stopped",
@@ -37,14 +37,14 @@ MINOR = frozenset(
     }
 )  # fmt: skip
 
-WORKERS_DEEDS = frozenset(
+BY_WORKERS = frozenset(
     {"node.started", "node.completed", "node.failed", "node.blocked", "node.unblocked"}
 )
 
 
 @dataclass(slots=True)
 class EventNarrator:
-    """Tells events as lines; learns the names of workers and nodes from the events it is shown."""
+    """Describes events; learns the names of workers and nodes from the events it is given."""
 
     names: dict[str, str] = field(default_factory=dict)
 
@@ -60,8 +60,8 @@ class EventNarrator:
             self.learn(text_of(data, "worker_id", "id", "worker"), text_of(data, "name"))
         if event.type.startswith("node.") and event.node_id:
             self.learn(event.node_id, text_of(data, "name"))
-        teller = _TELLERS.get(event.type)
-        text, tone = teller(self, event) if teller else (_values(event), "quiet")
+        describe = _DESCRIBERS.get(event.type)
+        text, tone = describe(self, event) if describe else (_values(event), "quiet")
         return EventLine(self.who(event), one_line(text, TEXT_LIMIT), tone)
 
     def describe_if_major(self, event: Event) -> EventLine | None:
@@ -76,8 +76,8 @@ class EventNarrator:
 
     def who(self, event: Event) -> str:
         """Return the short name of the entity that an event is about."""
-        # The coordinator tells of the nodes, but it is the worker who works on them.
-        worker = text_of(event.data, "worker") if event.type in WORKERS_DEEDS else ""
+        # The coordinator reports nodes, but it is the worker who works on them.
+        worker = text_of(event.data, "worker") if event.type in BY_WORKERS else ""
         entity = worker or event.entity or text_of(event.data, "from") or event.agent_id
         return one_line(self.name(entity), 40)
 
@@ -108,7 +108,7 @@ def is_failed_tool(event: Event) -> bool:
 
 
 def arguments_of(data: Data) -> str:
-    """Return a tool call's arguments for one line: a shell's command, or what it says it does."""
+    """Return a tool call's arguments in one line: of a shell, its command or first comment."""
     arguments = data.get("arguments", data.get("args"))
     if isinstance(arguments, str):
         return one_line(arguments, ARGUMENT_LIMIT)
@@ -137,71 +137,73 @@ def _values(event: Event) -> str:
     return f"{event.type} {shown}".strip()
 
 
-Told = tuple[str, Tone]
+Described = tuple[str, Tone]
 
 
 def _with(text: str, more: str, joint: str = ": ") -> str:
     return f"{text}{joint}{more}" if more else text
 
 
-def _tool_called(teller: EventNarrator, event: Event) -> Told:
+def _tool_called(narrator: EventNarrator, event: Event) -> Described:
     tool = text_of(event.data, "tool", "name")
     arguments = event.data.get("arguments")
     nodes = arguments.get("nodes") if isinstance(arguments, dict) else None
     if tool == "wait" and isinstance(nodes, list | tuple):
-        return _with("waits for", ", ".join(teller.name(str(n)) for n in nodes), " "), "quiet"
+        return _with("waits for", ", ".join(narrator.name(str(n)) for n in nodes), " "), "quiet"
     return _with(tool, arguments_of(event.data), " "), "quiet"
 
 
-def _tool_result(_teller: EventNarrator, event: Event) -> Told:
+def _tool_result(_narrator: EventNarrator, event: Event) -> Described:
     tool = text_of(event.data, "tool", "name")
     result = one_line(text_of(event.data, "content", "result", "preview", "error"), ARGUMENT_LIMIT)
     verb = "failed" if is_failed_tool(event) else "done"
     return _with(f"{tool} {verb}", result), "bad" if is_failed_tool(event) else "quiet"
 
 
-def _message(teller: EventNarrator, event: Event) -> Told:
-    to = teller.name(text_of(event.data, "to_name", "to", "to_id") or "?")
+def _message(narrator: EventNarrator, event: Event) -> Described:
+    to = narrator.name(text_of(event.data, "to_name", "to", "to_id") or "?")
     return f"→ {to}: {text_of(event.data, 'content', 'text', 'message')}", "voice"
 
 
-def _question(_teller: EventNarrator, event: Event) -> Told:
+def _question(_narrator: EventNarrator, event: Event) -> Described:
     return f"asks you: {text_of(event.data, 'question')}", "ask"
 
 
-def _answered(teller: EventNarrator, event: Event) -> Told:
+def _answered(narrator: EventNarrator, event: Event) -> Described:
     asker = text_of(event.data, "to")
-    to = f" {teller.name(asker)}" if asker else ""
+    to = f" {narrator.name(asker)}" if asker else ""
     return f"answered{to}: {text_of(event.data, 'answer', 'response')}", "voice"
 
 
-def _node_created(teller: EventNarrator, event: Event) -> Told:
-    return _with(f"new node {teller.node(event)}", text_of(event.data, "task")), "plain"
+def _node_created(narrator: EventNarrator, event: Event) -> Described:
+    return _with(f"new node {narrator.node(event)}", text_of(event.data, "task")), "plain"
 
 
-def _node_assigned(teller: EventNarrator, event: Event) -> Told:
-    return _with(f"node {teller.node(event)} goes to", teller.worker(event), " "), "quiet"
+def _node_assigned(narrator: EventNarrator, event: Event) -> Described:
+    return _with(
+        f"node {narrator.node(event)} is assigned to", narrator.worker(event), " "
+    ), "quiet"
 
 
-def _node_started(teller: EventNarrator, event: Event) -> Told:
-    return _with(f"works on {teller.node(event)}", text_of(event.data, "task")), "plain"
+def _node_started(narrator: EventNarrator, event: Event) -> Described:
+    return _with(f"works on {narrator.node(event)}", text_of(event.data, "task")), "plain"
 
 
-def _node_completed(teller: EventNarrator, event: Event) -> Told:
-    return _with(f"completed {teller.node(event)}", text_of(event.data, "summary")), "good"
+def _node_completed(narrator: EventNarrator, event: Event) -> Described:
+    return _with(f"completed {narrator.node(event)}", text_of(event.data, "summary")), "good"
 
 
-def _node_waits(teller: EventNarrator, event: Event) -> Told:
+def _node_waits(narrator: EventNarrator, event: Event) -> Described:
     waits_for = event.data.get("on")
     names = ", ".join(map(str, waits_for)) if isinstance(waits_for, list) else ""
-    return _with(f"{teller.node(event)} waits for", names, " "), "quiet"
+    return _with(f"{narrator.node(event)} waits for", names, " "), "quiet"
 
 
-def _node_failed(teller: EventNarrator, event: Event) -> Told:
-    return _with(f"failed at {teller.node(event)}", text_of(event.data, "reason")), "bad"
+def _node_failed(narrator: EventNarrator, event: Event) -> Described:
+    return _with(f"failed {narrator.node(event)}", text_of(event.data, "reason")), "bad"
 
 
-def _node_checked(teller: EventNarrator, event: Event) -> Told:
+def _node_checked(narrator: EventNarrator, event: Event) -> Described:
     checks = event.data.get("checks")
     ended = [one for one in checks if isinstance(one, dict)] if isinstance(checks, list) else []
     failed = [str(one.get("command", "")) for one in ended if one.get("exit_code") != 0]
@@ -210,64 +212,68 @@ def _node_checked(teller: EventNarrator, event: Event) -> Told:
     return f"{len(ended)} of {len(ended)} checks passed", "good"
 
 
-def _worker_spawned(teller: EventNarrator, event: Event) -> Told:
-    name = text_of(event.data, "name") or teller.worker(event)
+def _worker_spawned(narrator: EventNarrator, event: Event) -> Described:
+    name = text_of(event.data, "name") or narrator.worker(event)
     return _with(f"new worker {name}", text_of(event.data, "role"), ", "), "plain"
 
 
-def _thought(_teller: EventNarrator, event: Event) -> Told:
+def _thought(_narrator: EventNarrator, event: Event) -> Described:
     calls = event.data.get("calls")
     names = ", ".join(map(str, calls)) if isinstance(calls, list | tuple) else ""
     return _with("thought", text_of(event.data, "text") or names), "quiet"
 
 
-def _no_sandbox(_teller: EventNarrator, event: Event) -> Told:
+def _no_sandbox(_narrator: EventNarrator, event: Event) -> Described:
     effect, advice = text_of(event.data, "effect"), text_of(event.data, "advice")
-    told = f"{effect}: there is no sandbox, {text_of(event.data, 'why')}"
-    return _with(told, advice, ". To mend it: "), "bad"
+    text = f"{effect}: there is no sandbox, {text_of(event.data, 'why')}"
+    return _with(text, advice, ". To fix it: "), "bad"
 
 
-def _outside_started(_teller: EventNarrator, event: Event) -> Told:
+def _outside_started(_narrator: EventNarrator, event: Event) -> Described:
     agent, number = text_of(event.data, "agent"), event.data.get("number")
     if number in (None, 1):
         return f"{agent} is started", "plain"
-    how = "its conversation goes on" if text_of(event.data, "session") else "it begins anew"
+    how = (
+        "its conversation continues"
+        if text_of(event.data, "session")
+        else "its conversation starts again"
+    )
     return f"{agent} is started again (number {number}): {how}", "plain"
 
 
-def _outside_ended(_teller: EventNarrator, event: Event) -> Told:
+def _outside_ended(_narrator: EventNarrator, event: Event) -> Described:
     agent, problem = text_of(event.data, "agent"), text_of(event.data, "problem")
     if problem:
         return _with(f"{agent} failed", problem), "bad"
-    return f"{agent} has ended", "quiet"
+    return f"{agent} has exited", "quiet"
 
 
-def _ready(_teller: EventNarrator, event: Event) -> Told:
+def _ready(_narrator: EventNarrator, event: Event) -> Described:
     number = event.data.get("incarnation")
     if number in (None, 1):
         return "its process is ready", "quiet"
-    return f"its process is back (number {number}) and goes on where it was", "good"
+    return f"its process was restarted (number {number}) and continues where it was", "good"
 
 
 def _phrase(
     phrase: str, *keys: str, tone: Tone = "plain"
-) -> Callable[[EventNarrator, Event], Told]:
-    """Return a teller that says `phrase` and the first of `keys` that the event has."""
+) -> Callable[[EventNarrator, Event], Described]:
+    """Return a describer of `phrase` and the first of `keys` that the event has."""
 
-    def tell(_teller: EventNarrator, event: Event) -> Told:
+    def describe(_narrator: EventNarrator, event: Event) -> Described:
         return _with(phrase, text_of(event.data, *keys)), tone
 
-    return tell
+    return describe
 
 
-_TELLERS: dict[str, Callable[[EventNarrator, Event], Told]] = {
+_DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "agent.created": _phrase("created", "goal"),
     "agent.started": _phrase("started", "model"),
     "agent.paused": _phrase("paused", tone="ask"),
-    "agent.resumed": _phrase("goes on"),
+    "agent.resumed": _phrase("resumed"),
     "agent.completed": _phrase("the goal is met", tone="good"),
-    "agent.failed": _phrase("gave up", "reason", "error", tone="bad"),
-    "agent.set_aside": _phrase("is left out by a service", "service", "reason", tone="bad"),
+    "agent.failed": _phrase("failed", "reason", "error", tone="bad"),
+    "agent.set_aside": _phrase("is skipped by a service", "service", "reason", tone="bad"),
     "agent.stopped": _phrase("stopped", "reason", tone="bad"),
     "stage.started": _phrase("stage opened", "name", "stage"),
     "stage.reconvened": _phrase("the team reconvenes", "assessment"),
@@ -279,37 +285,37 @@ _TELLERS: dict[str, Callable[[EventNarrator, Event], Told]] = {
     "node.failed": _node_failed,
     "node.checked": _node_checked,
     "node.blocked": _node_waits,
-    "node.unblocked": _phrase("goes on with", "name", tone="quiet"),
+    "node.unblocked": _phrase("continues with", "name", tone="quiet"),
     "node.cancelled": _phrase("node cancelled", "reason", tone="bad"),
     "node.checkpoint": _phrase("milestone", "summary"),
     "worker.spawned": _worker_spawned,
     "worker.stopped": _phrase("worker stopped", "name", tone="quiet"),
-    "outside.warning": _phrase("mind", "text", tone="ask"),
+    "outside.warning": _phrase("warning", "text", tone="ask"),
     "outside.started": _outside_started,
     "outside.ended": _outside_ended,
     "sandbox.missing": _no_sandbox,
-    "entity.failed": _phrase("was given up", "reason", "cause", tone="bad"),
-    "entity.suspect": _phrase("does not answer", "step", tone="bad"),
-    "entity.recovered": _phrase("answers again"),
+    "entity.failed": _phrase("failed for good", "reason", "cause", tone="bad"),
+    "entity.suspect": _phrase("does not respond", "step", tone="bad"),
+    "entity.recovered": _phrase("responds again"),
     "child.ready": _ready,
-    "child.crashed": _phrase("its process died", "cause", tone="bad"),
-    "child.starting": _phrase("its process is started", tone="quiet"),
-    "child.backing_off": _phrase("its process is started again in a moment", tone="quiet"),
-    "service.backing_off": _phrase("is started again in a moment", "cause", tone="bad"),
-    "service.recovered": _phrase("is back"),
-    "child.failed": _phrase("its process died too often", "cause", tone="bad"),
+    "child.crashed": _phrase("its process crashed", "cause", tone="bad"),
+    "child.starting": _phrase("its process is starting", tone="quiet"),
+    "child.backing_off": _phrase("its process is restarted soon", tone="quiet"),
+    "service.backing_off": _phrase("is restarted soon", "cause", tone="bad"),
+    "service.recovered": _phrase("is running again"),
+    "child.failed": _phrase("its process crashed too often", "cause", tone="bad"),
     "child.stopping": _phrase("its process is being stopped", tone="quiet"),
     "child.stopped": _phrase("its process is stopped", "cause", tone="quiet"),
-    "child.exited": _phrase("its process ended", "cause", tone="quiet"),
+    "child.exited": _phrase("its process exited", "cause", tone="quiet"),
     "tool.called": _tool_called,
     "tool.result": _tool_result,
     "message.sent": _message,
-    "message.dead": _phrase("a message was set aside", "cause", tone="bad"),
+    "message.dead": _phrase("a message is a dead letter", "cause", tone="bad"),
     "human.question": _question,
     "human.response": _answered,
-    "human.nudge": _phrase("nudged", "content", "message", tone="voice"),
+    "human.nudge": _phrase("instruction", "content", "message", tone="voice"),
     "model.answered": _thought,
-    "model.retry": _phrase("the model is tried again", "message", "kind", "reason", tone="bad"),
-    "model.fallback": _phrase("another model is asked", "to", tone="bad"),
-    "model.failed": _phrase("the model failed", "message", "kind", tone="bad"),
+    "model.retry": _phrase("the model call is retried", "message", "kind", "reason", tone="bad"),
+    "model.fallback": _phrase("falls back to another model", "to", tone="bad"),
+    "model.failed": _phrase("the model call failed", "message", "kind", tone="bad"),
 }

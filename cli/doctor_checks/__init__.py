@@ -1,7 +1,6 @@
-"""The checks of `agiraph doctor`: one look each at this machine or this home, changing nothing.
+"""The checks of `agiraph doctor`, which change nothing on this machine or in this home.
 
-A check is a function from a DoctorContext to a DoctorCheck in one of these files, and its line in
-CHECKS.
+A check is a function from a DoctorContext to a DoctorCheck in one of these files, listed in CHECKS.
 """
 
 from collections.abc import Callable
@@ -43,18 +42,18 @@ CHECKS: tuple[Callable[[DoctorContext], DoctorCheck], ...] = (
 
 
 def check_up(context: DoctorContext) -> list[DoctorCheck]:
-    """Make every check; one that breaks has failed and says how."""
-    return [_made(check, context) for check in CHECKS]
+    """Run every check; one that raises has failed, with the error."""
+    return [_run(check, context) for check in CHECKS]
 
 
-def _made(check: Callable[[DoctorContext], DoctorCheck], context: DoctorContext) -> DoctorCheck:
+def _run(check: Callable[[DoctorContext], DoctorCheck], context: DoctorContext) -> DoctorCheck:
     name = check.__name__.removeprefix("check_")
     try:
         return check(context)
     except (AgiraphError, OSError, ImportError) as error:
         if not _has_settings(context):
             return DoctorCheck(name, "warn", "not checked: the settings cannot be read")
-        return DoctorCheck(name, "fail", f"could not be checked: {error}", "mend that first")
+        return DoctorCheck(name, "fail", f"could not be checked: {error}", "fix this first")
 
 
 def _has_settings(context: DoctorContext) -> bool:

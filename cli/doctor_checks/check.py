@@ -1,4 +1,4 @@
-"""DoctorCheck: what one look of `agiraph doctor` found; DoctorContext: what is looked at."""
+"""DoctorCheck: the result of one check of `agiraph doctor`; DoctorContext: what is checked."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -13,7 +13,7 @@ Status = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class DoctorCheck:
-    """What one look found, and what to do about it if it is not `ok`."""
+    """The result of one check, and what to do about it if it is not `ok`."""
 
     name: str
     status: Status
@@ -27,7 +27,7 @@ class DoctorCheck:
 
 @dataclass(frozen=True, slots=True)
 class DoctorContext:
-    """What is looked at: a home and an environment."""
+    """What is checked: a home and an environment."""
 
     home: Home
     environ: Mapping[str, str]
@@ -37,17 +37,17 @@ class DoctorContext:
         return load_config(*([self.home.config] if self.home.config.is_file() else []))
 
     @property
-    def standing(self) -> Path:
+    def nearest_folder(self) -> Path:
         """The home, or the nearest folder above it that exists."""
         path = self.home.path
         return next(folder for folder in (path, *path.parents) if folder.is_dir())
 
 
 def other_home() -> str:
-    """Return the advice to take another home."""
+    """Return the advice to use another home."""
     return f"name another home with --home or {HOME_VARIABLE}"
 
 
 def listed(rows: Mapping[str, str]) -> str:
-    """Return names with what is said of each, in one line."""
-    return ", ".join(f"{name} ({said})" if said else name for name, said in rows.items())
+    """Return names with a remark on each, in one line."""
+    return ", ".join(f"{name} ({remark})" if remark else name for name, remark in rows.items())

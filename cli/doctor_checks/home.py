@@ -26,32 +26,32 @@ ODD_SHOWN: Final = 5
 
 
 def check_home(context: DoctorContext) -> DoctorCheck:
-    """The home can be written to, or made."""
+    """The home can be written to, or created."""
     home = context.home.path
     if home.exists() and not home.is_dir():
         return DoctorCheck("home", "fail", f"{home} is not a folder", other_home())
-    standing = context.standing
+    folder = context.nearest_folder
     try:
-        with tempfile.TemporaryFile(dir=standing):
+        with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        detail = f"{standing} cannot be written to ({error.strerror})"
+        detail = f"{folder} cannot be written to ({error.strerror})"
         return DoctorCheck("home", "fail", detail, other_home())
-    if standing == home:
+    if folder == home:
         return DoctorCheck("home", "ok", f"{home} can be written to")
-    return DoctorCheck("home", "ok", f"{home} does not exist yet; it can be made")
+    return DoctorCheck("home", "ok", f"{home} does not exist yet; it can be created")
 
 
 def check_privacy(context: DoctorContext) -> DoctorCheck:
-    """Nobody else can read what is private in the home."""
+    """No other user can read what is private in the home."""
     home = context.home
     private = (home.system.path, home.human.path, home.system.token, home.system.secrets)
     open_to_all = [path for path in private if path.exists() and _is_open(path)]
     if not open_to_all:
-        return DoctorCheck("privacy", "ok", "nobody else can read its keys, tokens and logs")
+        return DoctorCheck("privacy", "ok", "no other user can read its keys, tokens and logs")
     shown = ", ".join(str(path) for path in open_to_all)
     words = " ".join(str(path) for path in open_to_all)
-    return DoctorCheck("privacy", "fail", f"others can read {shown}", f"chmod go-rwx {words}")
+    return DoctorCheck("privacy", "fail", f"other users can read {shown}", f"chmod go-rwx {words}")
 
 
 def _is_open(path: Path) -> bool:
@@ -59,16 +59,16 @@ def _is_open(path: Path) -> bool:
 
 
 def check_files(context: DoctorContext) -> DoctorCheck:
-    """What services open in the agents' homes is what Agiraph put there."""
-    odd = [told for agent in _agents(context.home) for told in odd_places(agent)]
+    """The files that services open in the agents' homes are regular files."""
+    odd = [found for agent in _agents(context.home) for found in odd_places(agent)]
     if not odd:
         return DoctorCheck(
-            "files", "ok", "nothing in the agents' homes is a link or of another kind"
+            "files", "ok", "the agents' homes hold only regular files and directories"
         )
     more = f" and {len(odd) - ODD_SHOWN} more" if len(odd) > ODD_SHOWN else ""
-    detail = f"{'; '.join(odd[:ODD_SHOWN])}{more}: what needs it leaves that agent out"
+    detail = f"{'; '.join(odd[:ODD_SHOWN])}{more}: services skip that agent"
     return DoctorCheck(
-        "files", "fail", detail, "look at it, then move it away; services look again"
+        "files", "fail", detail, "inspect it, then move it away; services check again"
     )
 
 
@@ -80,12 +80,12 @@ def check_versions(context: DoctorContext) -> DoctorCheck:
     files += [human.questions, human.inbox, human.repeats, human.dead, human.channels, human.tokens]
     files += [path for agent in _agents(home) for path in files_of(agent)]
     newer = [_newer(path) for path in files] + [_newer(system.mailboxes, MAILBOXES)]
-    told = [one for one in newer if one]
-    if not told:
+    found = [one for one in newer if one]
+    if not found:
         return DoctorCheck("versions", "ok", "this version can read every file of the home")
-    more = f" and {len(told) - ODD_SHOWN} more" if len(told) > ODD_SHOWN else ""
+    more = f" and {len(found) - ODD_SHOWN} more" if len(found) > ODD_SHOWN else ""
     advice = "install that version again, or use another home"
-    return DoctorCheck("versions", "fail", f"{'; '.join(told[:ODD_SHOWN])}{more}", advice)
+    return DoctorCheck("versions", "fail", f"{'; '.join(found[:ODD_SHOWN])}{more}", advice)
 
 
 def _newer(path: Path, kind: FileKind | None = None) -> str:
@@ -94,7 +94,7 @@ def _newer(path: Path, kind: FileKind | None = None) -> str:
     except TooNew as error:
         return str(error)
     except OSError:
-        pass  # `check_files` tells it
+        pass  # `check_files` reports it
     return ""
 
 
@@ -113,7 +113,7 @@ def odd_places(agent: AgentHome) -> list[str]:
         folders += [run.path, run.messages, run.nodes, run.workers]
     wrong = [_wrong_with(path, open_file) for path in files_of(agent)]
     wrong += [_wrong_with(path, entries) for path in folders]
-    return [told for told in wrong if told]
+    return [found for found in wrong if found]
 
 
 def _wrong_with(path: Path, look: Callable[[Path], object]) -> str:
@@ -151,13 +151,13 @@ def check_settings(context: DoctorContext) -> DoctorCheck:
         load_config(own)
     except AgiraphError as error:
         return DoctorCheck(
-            "settings", "fail", str(error), "mend the line; `agiraph config schema` helps"
+            "settings", "fail", str(error), "fix that line; see `agiraph config schema`"
         )
     return DoctorCheck("settings", "ok", f"{own}")
 
 
 def check_approvals(context: DoctorContext) -> DoctorCheck:
-    """The rules on what needs the human's word can be read."""
+    """The approval rules can be read."""
     from agiraph.tools.approvals.policy_file import FILE, policy_file, read_policy
     from agiraph.tools.table import tool_names
 
@@ -166,7 +166,7 @@ def check_approvals(context: DoctorContext) -> DoctorCheck:
         rules = read_policy(file, tool_names()).rules
     except InvalidInput as error:
         return DoctorCheck(
-            "approvals", "fail", str(error), f"mend {FILE}; until then all is asked for"
+            "approvals", "fail", str(error), f"fix {FILE}; until then every action is asked for"
         )
     if not rules:
         return DoctorCheck("approvals", "ok", f"no rules ({FILE}): everything is allowed")
@@ -174,56 +174,58 @@ def check_approvals(context: DoctorContext) -> DoctorCheck:
 
 
 def check_supervisor(context: DoctorContext) -> DoctorCheck:
-    """Who holds the home, and can it be reached?"""
+    """A supervisor of this home can be reached, if one is running."""
     home = context.home
     if not is_held(home.path):
-        detail = "none runs on this home; `agiraph run` starts its own"
+        detail = "none is running on this home; `agiraph run` starts its own"
         return DoctorCheck(
             "supervisor", "ok", detail, "agiraph-supervisor --daemon keeps one running"
         )
     holder = _holder(home.system.lock)
     try:
         address = json.loads(read_bytes(home.human.address, anyones=True))
-        detail = f"{holder} holds the home; its API is {address['url']}"
+        detail = f"{holder} is running; its API is {address['url']}"
         return DoctorCheck("supervisor", "ok", detail)
     except (OSError, ValueError, KeyError, TypeError):
-        detail = f"{holder} holds the home, but its API has no address yet"
+        detail = f"{holder} is running, but its API has no address yet"
         return DoctorCheck("supervisor", "warn", detail, f"see the logs in {home.system.logs}")
 
 
 def check_processes(context: DoctorContext) -> DoctorCheck:
-    """Every service of the house is up; one that backs off is told with its cause."""
+    """Every service is up; one that is backing off is reported with its cause."""
     from agiraph.http.client import Client
 
     home = context.home
     if not is_held(home.path):
-        return DoctorCheck("processes", "ok", "none: no supervisor runs on this home")
+        return DoctorCheck("processes", "ok", "none: no supervisor is running on this home")
     try:
         with Client.for_home(home.path) as client:
             services = [row for row in client.entities() if agent_of(row.address) is None]
     except (ApiError, NotReachable) as error:
-        detail = f"the human gateway does not answer: {error}"
+        detail = f"the gateway does not answer: {error}"
         return DoctorCheck("processes", "warn", detail, f"see the logs in {home.system.logs}")
     down = [row for row in services if row.state in ("backing_off", "failed")]
     if not down:
         return DoctorCheck("processes", "ok", f"{len(services)} services are up")
-    told = "; ".join(f"{row.address} is {row.state.replace('_', ' ')}: {row.cause}" for row in down)
-    advice = f"agiraph logs {down[0].address}; what waits for it goes on when it is back"
-    return DoctorCheck("processes", "warn", told, advice)
+    found = "; ".join(
+        f"{row.address} is {row.state.replace('_', ' ')}: {row.cause}" for row in down
+    )
+    advice = f"agiraph logs {down[0].address}; what waits for it continues when it is running again"
+    return DoctorCheck("processes", "warn", found, advice)
 
 
 def check_socket(context: DoctorContext) -> DoctorCheck:
-    """The router's socket has a path that the system takes."""
+    """The path of the router's socket is not too long."""
     own = context.home.system.sockets
     try:
         folder = socket_folder(context.home, context.environ)
     except Refused as error:
         return DoctorCheck("socket path", "fail", str(error), "the supervisor cannot start")
-    told = f"{socket_length(folder)} of {LONGEST_SOCKET} bytes"
+    found = f"{socket_length(folder)} of {LONGEST_SOCKET} bytes"
     if folder == own:
-        return DoctorCheck("socket path", "ok", told)
-    detail = f"{socket_length(own)} bytes in the home, {LONGEST_SOCKET} are possible"
-    return DoctorCheck("socket path", "warn", detail, f"it is in {folder} instead ({told})")
+        return DoctorCheck("socket path", "ok", found)
+    detail = f"{socket_length(own)} bytes in the home, at most {LONGEST_SOCKET} are possible"
+    return DoctorCheck("socket path", "warn", detail, f"it is in {folder} instead ({found})")
 
 
 def _holder(lock: Path) -> str:

@@ -1,4 +1,4 @@
-"""The machine: Python, what Agiraph imports, the bus, SQLite, loopback, processes, room on disk."""
+"""The machine: Python, packages, the bus, SQLite, loopback, processes, free disk space."""
 
 import importlib.metadata
 import os
@@ -85,7 +85,7 @@ def _is_installed(package: str) -> bool:
 
 
 def check_bus(_context: DoctorContext) -> DoctorCheck:
-    """ZeroMQ is there, with what the router needs."""
+    """ZeroMQ is installed, with what the router needs."""
     try:
         import zmq
     except ImportError as error:
@@ -101,10 +101,12 @@ def check_bus(_context: DoctorContext) -> DoctorCheck:
 
 
 def check_sqlite(context: DoctorContext) -> DoctorCheck:
-    """SQLite can keep a write-ahead log where the home is; some network disks cannot."""
+    """SQLite can use a write-ahead log where the home is; some network disks cannot."""
     found = f"SQLite {sqlite3.sqlite_version}"
     try:
-        with tempfile.TemporaryDirectory(dir=context.standing, prefix=".agiraph-doctor-") as folder:
+        with tempfile.TemporaryDirectory(
+            dir=context.nearest_folder, prefix=".agiraph-doctor-"
+        ) as folder:
             trial = Path(folder) / "trial.db"
             database = sqlite3.connect(trial)  # plain: in a new temporary folder
             try:
@@ -115,13 +117,13 @@ def check_sqlite(context: DoctorContext) -> DoctorCheck:
     except (OSError, sqlite3.Error) as error:
         return DoctorCheck("sqlite", "fail", f"{found} cannot write there: {error}", other_home())
     if mode != "wal":
-        detail = f"{found} cannot keep a write-ahead log in {context.standing}"
+        detail = f"{found} cannot use a write-ahead log in {context.nearest_folder}"
         return DoctorCheck("sqlite", "fail", detail, f"{other_home()}, on a local disk")
     return DoctorCheck("sqlite", "ok", f"{found}, write-ahead log works")
 
 
 def check_loopback(context: DoctorContext) -> DoctorCheck:
-    """The API can listen where it should."""
+    """The API can listen on its address."""
     from agiraph.http.client.discovery import is_held
 
     http = context.settings().http
@@ -132,7 +134,7 @@ def check_loopback(context: DoctorContext) -> DoctorCheck:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             trial.bind((http.host, port))
     except OSError as error:
-        detail = f"{http.host}:{http.port} cannot be listened at ({error.strerror or error})"
+        detail = f"{http.host}:{http.port} cannot be listened on ({error.strerror or error})"
         return DoctorCheck(
             "loopback", "fail", detail, "choose another http.port (0: any), or http.host"
         )
@@ -141,11 +143,11 @@ def check_loopback(context: DoctorContext) -> DoctorCheck:
 
 
 def check_launcher(context: DoctorContext) -> DoctorCheck:
-    """How processes are started, and whether the quick way is safe here."""
+    """How processes are started, and whether forking is safe here."""
     can_fork = sys.platform == "linux" and hasattr(os, "fork")
     wanted = context.settings().supervisor.launch
     if wanted == "fork" and not can_fork:
-        detail = f"fork is asked for, but it is not safe on {sys.platform}"
+        detail = f"fork is configured, but it is not safe on {sys.platform}"
         return DoctorCheck(
             "launcher", "fail", detail, "set supervisor.launch to auto in agiraph.yaml"
         )
@@ -156,7 +158,7 @@ def check_launcher(context: DoctorContext) -> DoctorCheck:
 
 
 def check_programs(context: DoctorContext) -> DoctorCheck:
-    """The programs that others of ours call."""
+    """The programs that Agiraph calls are installed."""
     path = context.environ.get("PATH", os.defpath)
     if shutil.which("bash", path=path) is None:
         return DoctorCheck("programs", "fail", "bash is not installed", "apt install bash")
@@ -165,15 +167,15 @@ def check_programs(context: DoctorContext) -> DoctorCheck:
     found = ", ".join(["bash", *there])
     if not missing:
         return DoctorCheck("programs", "ok", found)
-    advice = "install them if you want that: apt install git nodejs npm"
+    advice = "install them if you need them: apt install git nodejs npm"
     return DoctorCheck("programs", "warn", f"{found}; not installed: {listed(missing)}", advice)
 
 
 def check_disk(context: DoctorContext) -> DoctorCheck:
-    """There is room for journals and files."""
-    free = shutil.disk_usage(context.standing).free
+    """There is free disk space."""
+    free = shutil.disk_usage(context.nearest_folder).free
     detail = f"{free / 1e9:.1f} GB free"
-    if not has_room(context.standing):
+    if not has_room(context.nearest_folder):
         detail = f"the disk is full ({free} bytes free): processes wait until there is room"
     if free < FULL_DISK:
         return DoctorCheck("disk", "fail", detail, f"free some space, or {other_home()}")

@@ -1,4 +1,4 @@
-"""What runs beside Agiraph's own processes: the sandbox, external agents, servers of tools."""
+"""What runs beside Agiraph's own processes: the sandbox, external agents, tool servers."""
 
 import importlib.util
 from collections.abc import Sequence
@@ -14,51 +14,57 @@ if TYPE_CHECKING:
 
 
 def check_sandbox(context: DoctorContext) -> DoctorCheck:
-    """Whether models' commands are shut in, found out by shutting one in."""
+    """Models' commands run in a sandbox, which is tried."""
     config = context.settings().sandbox
     wall = find_sandbox(config)
     if wall.is_up:
         network = "the network" if config.network else "no network"
-        detail = f"commands run behind {wall.found.program}, with {network}; so are pages read"
+        detail = (
+            f"commands run in {wall.found.program}, with {network}; so does the reader of web pages"
+        )
         if config.network and not wall.found.can_scope:
             detail += ", which reaches this machine's abstract Unix sockets (D-Bus, X11) too"
         return DoctorCheck("sandbox", "ok", f"{detail} (mode {config.mode})")
     if wall.is_required:
-        detail = f"required, but there is none, so commands are refused: {wall.why_missing}"
-        return DoctorCheck("sandbox", "fail", detail, _mending(wall))
-    detail = f"none, so commands and the reader of web pages see what you see: {wall.why_missing}"
-    return DoctorCheck("sandbox", "warn", detail, _mending(wall))
+        detail = f"required, but not available, so commands are refused: {wall.why_missing}"
+        return DoctorCheck("sandbox", "fail", detail, _advice(wall))
+    detail = (
+        f"none, so commands and the reader of web pages can read what you can: {wall.why_missing}"
+    )
+    return DoctorCheck("sandbox", "warn", detail, _advice(wall))
 
 
-def _mending(wall: Sandbox) -> str:
-    return wall.advice or "docs/sandbox.md tells what is possible here"
+def _advice(wall: Sandbox) -> str:
+    return wall.advice or "see docs/sandbox.md"
 
 
 def check_agents(context: DoctorContext) -> DoctorCheck:
-    """Which external agents can be given work; none is needed."""
+    """Which external agents can be workers; none is required."""
     from agiraph.external.preflight import rules_not_enforced, why_not_confined
     from agiraph.external.preset import known_agents
 
     try:
         agents = known_agents(context.home.path, context.environ)
     except InvalidInput as error:
-        return DoctorCheck("external agents", "fail", str(error), "mend the line of agents.yaml")
+        return DoctorCheck("external agents", "fail", str(error), "fix that line of agents.yaml")
     there = [agent for agent in agents if agent.program]
     missing = ", ".join(agent.name for agent in agents if not agent.program)
     detail = f"installed: {_names(there) or 'none'}"
-    detail += f"; not installed: {missing} (`agiraph outside` says how)" if missing else ""
+    detail += f"; not installed: {missing} (see `agiraph outside`)" if missing else ""
     if own := [agent for agent in there if agent.preset.account == "own"]:
         detail += f"; with your own login, keys and settings: {_names(own)}"
     advice: list[str] = []
     policy = _policy_of(context)
     if free := [agent for agent in there if rules_not_enforced(agent, policy)]:
-        detail += f"; your approvals.yaml does not apply to: {_names(free)}"
-        advice.append("where the rules must apply, use agents that ask (docs/outside.md, Rules)")
+        detail += f"; not bound by your approvals.yaml: {_names(free)}"
+        advice.append(
+            "where the rules must be enforced, use agents that ask (docs/outside.md, Rules)"
+        )
     wall = find_sandbox(context.settings().sandbox)
     problems = {agent.name: why_not_confined(agent, wall, context.environ) for agent in there}
-    if told := [f"{name} cannot work here: {why}" for name, why in problems.items() if why]:
-        detail = "; ".join([detail, *told])
-        advice.append(_mending(wall))
+    if found := [f"{name} cannot work here: {why}" for name, why in problems.items() if why]:
+        detail = "; ".join([detail, *found])
+        advice.append(_advice(wall))
     if advice:
         return DoctorCheck("external agents", "warn", detail, "; ".join(advice))
     return DoctorCheck("external agents", "ok", detail)
@@ -69,7 +75,7 @@ def _names(agents: "Sequence[ExternalAgent]") -> str:
 
 
 def _policy_of(context: DoctorContext) -> "ApprovalPolicy":
-    """Return the rules in force, none if they cannot be read: another check tells of that."""
+    """Return the rules in force, none if they cannot be read: another check reports that."""
     from agiraph.tools.approvals.policy import ApprovalPolicy
     from agiraph.tools.approvals.policy_file import policy_file, read_policy
     from agiraph.tools.table import tool_names
@@ -81,7 +87,7 @@ def _policy_of(context: DoctorContext) -> "ApprovalPolicy":
 
 
 def check_servers(context: DoctorContext) -> DoctorCheck:
-    """The servers of tools can be started."""
+    """The tool servers can be started."""
     from agiraph.mcp.secrets import read_secrets, why_unusable
 
     servers = context.settings().mcp.servers
@@ -91,6 +97,6 @@ def check_servers(context: DoctorContext) -> DoctorCheck:
         return DoctorCheck("tool servers", "fail", "no MCP SDK", "pip install 'agiraph[mcp]'")
     known = {**read_secrets(context.home.system.secrets), **context.environ}
     problems = [why_unusable(name, servers[name], known) for name in sorted(servers)]
-    if told := "; ".join(filter(None, problems)):
-        return DoctorCheck("tool servers", "warn", told, "set it, or install it; see docs/mcp.md")
+    if found := "; ".join(filter(None, problems)):
+        return DoctorCheck("tool servers", "warn", found, "see docs/mcp.md")
     return DoctorCheck("tool servers", "ok", ", ".join(sorted(servers)))

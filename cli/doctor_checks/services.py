@@ -1,4 +1,4 @@
-"""Services: models, the web, channels and traces: what they need is set and installed."""
+"""Models, the web, channels and traces: what they need is set and installed."""
 
 import importlib.util
 import shutil
@@ -7,7 +7,7 @@ from cli.doctor_checks.check import DoctorCheck, DoctorContext
 
 
 def check_providers(context: DoctorContext) -> DoctorCheck:
-    """Some model can be called with the keys of this environment."""
+    """A model can be called with the keys of this environment."""
     from agiraph.llm.registry import load_presets, usable
 
     presets = load_presets(context.home.path / "providers.yaml")
@@ -25,7 +25,7 @@ def check_providers(context: DoctorContext) -> DoctorCheck:
 
 
 def check_search(context: DoctorContext) -> DoctorCheck:
-    """Some search service can be asked for `web_search`."""
+    """A search service is available for `web_search`."""
     from agiraph.tools.web.services import advice, chosen, why_unusable
 
     web = context.settings().web
@@ -34,14 +34,16 @@ def check_search(context: DoctorContext) -> DoctorCheck:
     reason = why_unusable(name, web.search_url, context.environ, has_ddgs=has_ddgs)
     if reason is None:
         return DoctorCheck("web search", "ok", f"{name} (web.search is {web.search})")
-    return DoctorCheck("web search", "warn", f"{name} cannot be asked: {reason}", advice(name))
+    return DoctorCheck("web search", "warn", f"{name} cannot be used: {reason}", advice(name))
 
 
 def check_pages(_context: DoctorContext) -> DoctorCheck:
-    """Pages of the web are read with the best extractor."""
+    """The main text of web pages can be extracted."""
     if importlib.util.find_spec("trafilatura") is not None:
-        return DoctorCheck("web pages", "ok", "trafilatura finds a page's main text")
-    detail = "trafilatura is not installed; pages are read whole, with what stands round their text"
+        return DoctorCheck("web pages", "ok", "trafilatura extracts the main text of a page")
+    detail = (
+        "trafilatura is not installed; pages are read whole, with navigation and advertisements"
+    )
     return DoctorCheck("web pages", "warn", detail, "pip install 'agiraph[web]'")
 
 
@@ -67,7 +69,7 @@ def check_channels(context: DoctorContext) -> DoctorCheck:
 
 
 def check_traces(context: DoctorContext) -> DoctorCheck:
-    """Traces can be sent, if they should be."""
+    """Traces can be sent, if they are configured."""
     endpoint = context.settings().telemetry.otlp_endpoint
     endpoint = endpoint or context.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
     if not endpoint:

@@ -30,7 +30,7 @@ PRELOADED = (
         "cli.run_target",
         "cli.watch",
     ),
-    *("cli.progress", "cli.prestart", "cli.own_supervisor", "actors.supervisor.main"),
+    *("cli.progress", "cli.own_supervisor", "actors.supervisor.main"),
     *("httpx", "click", "pydantic", "zmq.asyncio", "psutil", "yaml", "msgpack"),
     *("actors.broker.main", "anthropic", "openai"),
 )

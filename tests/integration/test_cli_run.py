@@ -95,7 +95,7 @@ def test_a_timeout_stops_everything_and_is_exit_1(home: Path, held: FakeModelSer
     )
     assert done.returncode == 1
     assert json.loads(done.stdout)["status"] == "stopped"
-    assert "not done within 1 seconds" in done.stderr
+    assert "not finished within 1 seconds" in done.stderr
     await_nothing_left(home)
 
 

@@ -13,7 +13,6 @@ from click.testing import CliRunner, Result
 
 from actors.runtime.kinds import KINDS
 from actors.supervisor.main import command
-from actors.supervisor.prestart import PrestartedProcesses
 from tests.integration.conftest import KEYS, OTHER_SECRETS
 from tests.integration.house import House, is_gone, running, until
 
@@ -264,8 +263,8 @@ def _pid(house: House, address: str) -> int | None:
 
 
 def refused(*options: str) -> Result:
-    """Give the command options that it does not get to live with."""
-    return CliRunner().invoke(command, options, obj=(KINDS, PrestartedProcesses()))
+    """Run the command with options that it refuses."""
+    return CliRunner().invoke(command, options, obj=(KINDS, None))
 
 
 def test_a_service_that_cannot_start_ends_the_supervisor(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_allowed_for_always_until_it_is_taken_back(place: Place) -> None:
     [standing] = place.json("approvals", "always")
     assert (standing["tool"], standing["pattern"]) == ("bash", "echo x >> marks.txt")
     place.kill("human")
-    assert "taken back" in patiently(place, "approvals", "--revoke", standing["id"])
+    assert "revoked" in patiently(place, "approvals", "--revoke", standing["id"])
     assert place.json("approvals", "always") == []
     place.command("stop", "always")
 

@@ -200,7 +200,7 @@ def test_a_run_that_takes_too_long_is_stopped(place: Place) -> None:
     place.plays(coordinator=one_worker("bob"), bob=[Reply(text="late", gate=gate)])
     line = told(place, "run", "x", "--name", "slow", *MODEL, "--timeout", "4", code=1)
     gate.set()
-    assert line == "stopped: not done within 4 seconds (--timeout)"
+    assert line == "stopped: not finished within 4 seconds (--timeout)"
     assert place.json("show", "slow")["status"] == "stopped"
     assert not [title for title in place.titles() if "bob" in title or "slow" in title]
 

@@ -1,11 +1,12 @@
 """What waits has no process: it parks, and the next message wakes it, whatever died meanwhile."""
 
 from pathlib import Path
+from typing import Any
 
 from tests.fakes.model_server import call
 from tests.integration.house import until
 from tests.scenarios.house import processes_of
-from tests.scenarios.place import Place, Steps
+from tests.scenarios.place import Place, Steps, whole_lines
 
 ASKING: dict[str, Steps] = {
     "coordinator": [
@@ -90,3 +91,48 @@ def test_an_approval_is_given_while_nobody_has_a_process_and_after_a_stop(
     [marks] = home.glob("runs/*/nodes/*/published/marks.txt")
     assert marks.read_text() == "x\n"
     assert len(place.json("questions", agent, "--all")) == 1
+
+
+def test_workers_that_write_to_each_other_do_not_wake_their_parked_coordinator(
+    drowsy_place: Place,
+) -> None:
+    place = drowsy_place
+    place.plays(
+        coordinator=[
+            call("spawn_worker", name="ada"),
+            call("create_work_node", name="a", task="Ask", worker="ada"),
+            call("spawn_worker", name="bob"),
+            call("create_work_node", name="b", task="Answer", worker="bob"),
+            call("wait"),
+        ],
+        ada=[
+            call("ask_human", question="May ada start?"),
+            call("send_message", to="bob", content="Which columns?"),
+            call("ask_human", question="What else, ada?"),
+        ],
+        bob=[
+            call("ask_human", question="May bob start?"),
+            call("send_message", to="ada", content="Three of them."),
+            call("ask_human", question="What else, bob?"),
+        ],
+    )
+    agent = str(place.json("run", "Talk", "--model", "openai/fake", "--detach")["agent"])
+
+    def questions() -> dict[str, str]:
+        return {row["question"]: row["id"] for row in place.json("questions", agent)}
+
+    def coordinator() -> dict[str, Any]:
+        rows = {row["address"]: row for row in place.json("ps")}
+        row: dict[str, Any] = rows[f"{agent}/coordinator"]
+        return row
+
+    until(lambda: states(place, agent) == ["parked"] * 3, "all three have parked")
+    before = coordinator()["incarnation"]
+    for name in ("ada", "bob"):
+        assert place.command("respond", questions()[f"May {name} start?"], "yes").returncode == 0
+        until(lambda: f"What else, {name}?" in questions(), f"{name} has written and asks again")  # noqa: B023
+    until(lambda: states(place, agent) == ["parked"] * 3, "all three have parked again")
+    assert (coordinator()["state"], coordinator()["incarnation"]) == ("parked", before)
+    events = whole_lines(place.home / "agents" / agent / "events.jsonl")
+    sent = [event["data"] for event in events if event["type"] == "message.sent"]
+    assert [(one["from"], one["to"]) for one in sent] == [("ada", "bob"), ("bob", "ada")]

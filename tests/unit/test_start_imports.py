@@ -13,14 +13,13 @@ NEVER = (*HEAVY, *SHOWY, *TELEMETRY, *TOOL_HOSTS)
 SMALL = ("dataclasses", "subprocess", "tempfile", "json", "socket", "pathlib", "logging")
 OURS = ("pydantic", "asyncio", "zmq", "yaml", "psutil", "click")
 
-PRELOADED = "from actors.spawner.main import FIRST, LATER, preload; preload(FIRST); preload(LATER)"
+PRELOADED = "from actors.spawner.main import MODULES, preload; preload(MODULES)"
 
 
 @pytest.mark.parametrize(
     ("program", "unwanted"),
     [
         pytest.param("import cli.main", (*NEVER, "pydantic", "asyncio"), id="command line"),
-        pytest.param("import cli.prestart", (*NEVER, *OURS, *SMALL), id="head start"),
         pytest.param("import cli.run", (*NEVER, "asyncio", "zmq", "yaml", "psutil"), id="run"),
         pytest.param(
             "from agiraph.http.client import Client",
@@ -30,7 +29,7 @@ PRELOADED = "from actors.spawner.main import FIRST, LATER, preload; preload(FIRS
         pytest.param(
             "import agiraph.http.client.discovery", (*NEVER, "asyncio"), id="is anybody there"
         ),
-        pytest.param("import actors.supervisor.prestarted", (*NEVER, *OURS, *SMALL), id="ahead"),
+        pytest.param("import actors.supervisor.interpreters", (*NEVER, *OURS), id="prestart"),
         pytest.param("import actors.supervisor.main", NEVER, id="supervisor"),
         pytest.param("import actors.router.main", (*NEVER, "pydantic", "asyncio"), id="router"),
         pytest.param("import actors.broker.main", NEVER, id="broker before its SDK"),

@@ -88,7 +88,7 @@ async def list_agents(
 async def show(agent: AgentDep, gateway: GatewayDep) -> AgentView:
     """Show one agent; `last_event` is the cursor of the last event of its log."""
     table = await _children(gateway)
-    return _summary(gateway, agent, table, gateway.events_of(agent).last())
+    return _summary(gateway, agent, table, gateway.agents.events_of(agent).last())
 
 
 async def _children(gateway: Gateway) -> Sequence[ChildInfo]:
@@ -109,7 +109,7 @@ def _summary(
         agent,
         status,
         open_questions=len(gateway.questions.open(agent.id)),
-        unread=sum(gateway.thread.unread(agent.id).values()),
+        unread=sum(gateway.messages.unread(agent.id).values()),
         last_event=last_event,
     )
 
@@ -143,7 +143,7 @@ async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: Cal
         updated_at=cause.at,
     )
     await ask_for(
-        gateway.line,
+        gateway.bus,
         SUPERVISOR,
         StartChild(spec=coordinator_spec(agent, request)),
         ChildStarted,
@@ -213,7 +213,7 @@ async def _models_for(gateway: Gateway, request: CreateAgentRequest) -> tuple[st
 async def check_model(gateway: Gateway, wanted: str) -> None:
     """Raise ApiError 422 with the reason unless the broker knows this model and can use it."""
     await ask_for(
-        gateway.line,
+        gateway.bus,
         BROKER,
         CheckModel(model=wanted),
         Ok,
@@ -224,7 +224,7 @@ async def check_model(gateway: Gateway, wanted: str) -> None:
 
 async def _default_model(gateway: Gateway) -> str:
     catalog = await ask_for(
-        gateway.line, BROKER, ListModels(), ModelCatalog, within_seconds=MODEL_SECONDS
+        gateway.bus, BROKER, ListModels(), ModelCatalog, within_seconds=MODEL_SECONDS
     )
     return catalog.default
 
@@ -256,7 +256,7 @@ def coordinator_spec(agent: Agent, request: CreateAgentRequest | None = None) ->
 async def _wait_for(gateway: Gateway, agent: Agent) -> Agent:
     """Return the agent as its coordinator wrote it."""
     give_up_at = gateway.clock.monotonic() + BEGIN_SECONDS
-    with gateway.bells.subscribe(agent.id) as signal:
+    with gateway.signals.subscribe(agent.id) as signal:
         while (begun := gateway.agents.get(agent.id)) is None:
             if notice := _notice_of_failure(gateway, agent):
                 raise ApiError(503, f"agent '{agent.id}' did not begin: {notice}")
@@ -267,5 +267,5 @@ async def _wait_for(gateway: Gateway, agent: Agent) -> Agent:
 
 
 def _notice_of_failure(gateway: Gateway, agent: Agent) -> str | None:
-    page = gateway.thread.page(agent.id, after=0, limit=100)
+    page = gateway.messages.page(agent.id, after=0, limit=100)
     return next((m.content for m in page.messages if m.kind == "notice"), None)

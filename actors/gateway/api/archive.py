@@ -50,7 +50,7 @@ async def bring_back(agent: str, gateway: GatewayDep) -> AgentView:
     if status_of(folder) is not None:
         raise ApiError(409, f"there is an agent '{found.id}' again: archive that one first")
     move(_folder(gateway.home) / found.id, folder)
-    gateway.bells.restore(found.id)
+    gateway.signals.restore(found.id)
     return agent_summary(found, found.status if found.status in ENDED else STOPPED)
 
 
@@ -103,5 +103,5 @@ async def archive(gateway: Gateway, agent: Agent) -> ArchivedView:
     await stop_team(gateway, agent, "forget")
     path = gateway.agents.archive(agent)
     gateway.questions.withdraw(agent.id)
-    gateway.forget(agent)
+    gateway.signals.archive(agent.id)
     return ArchivedView(id=agent.id, path=str(path))

@@ -57,21 +57,21 @@ async def board(agent: AgentDep, run: RunDep, gateway: GatewayDep, at: At = None
 @router.get("/agents/{agent}/board/{node}", dependencies=[READ], tags=["work"])
 async def node(agent: AgentDep, run: RunDep, node: str, gateway: GatewayDep) -> NodeDetailView:
     """Show one node by id or name."""
-    state = gateway.boards.of(run)
+    state = gateway.boards.get(run)
     return node_detail(state, node_named(state, node))
 
 
 @router.get("/agents/{agent}/workers", dependencies=[READ], tags=["work"])
 async def workers(agent: AgentDep, run: RunDep, gateway: GatewayDep) -> list[WorkerView]:
     """List the workers and what each does right now."""
-    state, unread = gateway.boards.of(run), gateway.thread.unread(agent.id)
+    state, unread = gateway.boards.get(run), gateway.messages.unread(agent.id)
     return [
         worker_view(
             state,
             agent.id,
             worker,
             gateway.worker_status(agent, worker),
-            gateway.statuses.step_of(worker_address(agent.id, worker.id)),
+            gateway.activities.step_of(worker_address(agent.id, worker.id)),
             unread.get(worker.name, 0),
         )
         for worker in state.workers.values()

@@ -44,7 +44,7 @@ async def budgets(gateway: GatewayDep, agent: str | None = None) -> list[BudgetV
     agents = gateway.agents.all() if agent is None else [gateway.agents.find(agent)]
     keys = [key for one in agents for key in _keys(gateway, one, whole=agent is not None)]
     request = AskBudgets(keys=tuple(keys))
-    table = await ask_for(gateway.line, BROKER, request, BudgetTable, within_seconds=ANSWER_SECONDS)
+    table = await ask_for(gateway.bus, BROKER, request, BudgetTable, within_seconds=ANSWER_SECONDS)
     return _views(gateway, agents, table.budgets)
 
 
@@ -131,7 +131,7 @@ def _scope(gateway: Gateway, agent: Agent, trigger: str | None) -> tuple[BudgetS
 
 async def _change(gateway: Gateway, agent: Agent, order: Order) -> BudgetView:
     table = await ask_for(
-        gateway.line,
+        gateway.bus,
         BROKER,
         order,
         BudgetTable,
@@ -154,8 +154,8 @@ def _answer_outdated(gateway: Gateway, agent: Agent, state: BudgetState) -> None
             continue
         if is_outdated(about.shortage, state):
             answered = gateway.questions.answer(question.id, SET_ANEW, HUMAN_NAME, now, ELSEWHERE)
-            write_outcome(gateway.thread, answered)
-    gateway.answer_delivery.ring()
+            write_outcome(gateway.messages, answered)
+    gateway.answer_delivery.notify()
 
 
 async def _tell(gateway: Gateway, agent: Agent, state: BudgetState) -> None:
@@ -165,7 +165,7 @@ async def _tell(gateway: Gateway, agent: Agent, state: BudgetState) -> None:
     told = state.model_dump(include={"scope", "key", "period", "usd", "tokens", "is_own"})
     change = f"{state.scope}:{state.key}:{state.period}:{state.sets}"
     cause = derived_message_id(HUMAN, f"budget:{change}")
-    await gateway.telling.tell("human.budget", agent.id, cause, {**told, "by": HUMAN_NAME})
+    await gateway.reporter.report("human.budget", agent.id, cause, {**told, "by": HUMAN_NAME})
 
 
 def _views(

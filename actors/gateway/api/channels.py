@@ -34,7 +34,7 @@ async def channels(gateway: GatewayDep) -> list[ChannelView]:
     always = [
         ChannelView(name="console", kind="console", where="agiraph console"),
         ChannelView(
-            name="web", kind="web", where=dispatcher.links.base, listeners=gateway.bells.followers
+            name="web", kind="web", where=dispatcher.links.base, listeners=gateway.signals.followers
         ),
     ]
     return [*always, *(_view(dispatcher, name, one) for name, one in dispatcher.settings.items())]
@@ -59,14 +59,14 @@ async def deliveries(
     gateway: GatewayDep, status: Literal["waiting", "dead"] | None = None
 ) -> list[DeliveryView]:
     """List what has yet to go out, and what was given up, oldest first."""
-    kept = gateway.dispatcher.book.deliveries.values()
+    kept = gateway.dispatcher.queue.deliveries.values()
     return [_delivery_view(one) for one in kept if status in (None, one.status)]
 
 
 @router.post("/deliveries/{delivery}/retry", dependencies=[CONTROL])
 async def retry(delivery: str, gateway: GatewayDep) -> DeliveryView:
     """Have a delivery that was given up tried again, from the first attempt on."""
-    book = gateway.dispatcher.book
+    book = gateway.dispatcher.queue
     known = book.deliveries.get(delivery)
     if known is None or known.status != "dead":
         ids = ", ".join(one.id for one in book.dead()) or "none"
@@ -100,7 +100,7 @@ def _test_notice(gateway: Gateway) -> Notice:
 
 
 def _view(dispatcher: NotificationDispatcher, name: str, settings: ChannelConfig) -> ChannelView:
-    book = dispatcher.book
+    book = dispatcher.queue
     tally = book.tallies.get(name, ChannelStats())
     kept = [one.status for one in book.deliveries.values() if one.channel == name]
     return ChannelView(

@@ -62,7 +62,7 @@ async def entities(gateway: GatewayDep) -> tuple[EntityView, ...]:
 async def children(gateway: Gateway) -> tuple[ChildInfo, ...]:
     """Return the supervisor's table; raise ApiError 503 or 504 if it does not answer."""
     table = await ask_for(
-        gateway.line, SUPERVISOR, ListChildren(), ChildTable, within_seconds=TABLE_SECONDS
+        gateway.bus, SUPERVISOR, ListChildren(), ChildTable, within_seconds=TABLE_SECONDS
     )
     return table.children
 
@@ -83,7 +83,7 @@ async def _mailbox_depths(gateway: Gateway) -> dict[str, tuple[int, int]]:
     """Return each mailbox's messages and bytes by address, none if the router does not answer."""
     try:
         answer = await ask_for(
-            gateway.line, ROUTER, AskMailboxDepths(), MailboxDepths, within_seconds=EXTRA_SECONDS
+            gateway.bus, ROUTER, AskMailboxDepths(), MailboxDepths, within_seconds=EXTRA_SECONDS
         )
     except ApiError:
         return {}
@@ -94,7 +94,7 @@ async def _usage(gateway: Gateway) -> dict[str, Usage]:
     """Return what each entity has used, by address, none if the broker does not answer."""
     try:
         answer = await ask_for(
-            gateway.line, BROKER, AskUsage(), UsageTable, within_seconds=EXTRA_SECONDS
+            gateway.bus, BROKER, AskUsage(), UsageTable, within_seconds=EXTRA_SECONDS
         )
     except ApiError:
         return {}
@@ -142,7 +142,7 @@ def _word(gateway: Gateway, child: ChildInfo) -> EntityActivity | None:
         return None
     if child.step == WAITS:  # it cannot say so itself
         return EntityActivity(child.incarnation, "waiting_for_room", WAITS, child.step_since or 0.0)
-    heard = gateway.statuses.of(child.address, child.incarnation)
+    heard = gateway.activities.get(child.address, child.incarnation)
     state, colon, step = child.step.partition(": ")
     if heard is not None or not colon:
         return heard
@@ -206,7 +206,7 @@ def _names(gateway: Gateway) -> dict[str, str]:
     for agent in gateway.agents.all():
         names[coordinator_address(agent.id)] = agent.name
         try:
-            board = gateway.boards.of(gateway.agents.run_of(agent))
+            board = gateway.boards.get(gateway.agents.run_of(agent))
         except (AgiraphError, OSError):
             continue  # a damaged board is told where it is asked for; `ps` must work all the same
         for worker in board.workers.values():

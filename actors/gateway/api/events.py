@@ -56,7 +56,7 @@ def _node_named(gateway: Gateway, agent: Agent, named: str) -> str:
     """Return a node's id by its name in the current run; an id of any run serves as it is."""
     if NODE_ID.fullmatch(named):
         return named
-    return find_node(gateway.boards.of(gateway.agents.run_of(agent)), named).id
+    return find_node(gateway.boards.get(gateway.agents.run_of(agent)), named).id
 
 
 Wanted = Annotated[EventFilter, Depends(_wanted)]
@@ -104,7 +104,7 @@ async def page(
         feed = _feed(gateway, agent, wanted, after if last_event_id is None else last_event_id)
         lines = _stream_lines(feed, gateway.event_texts)
         return StreamingResponse(lines, media_type=MEDIA_TYPE, headers=STREAM_HEADERS)
-    events, seen = gateway.events_of(agent).pick(after, limit, wanted)
+    events, seen = gateway.agents.events_of(agent).pick(after, limit, wanted)
     return EventPageView(events=tuple(events), next=seen)
 
 
@@ -134,12 +134,12 @@ def _feed(gateway: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Fe
     ApiError 503 if too many follow, Corrupt if the log cannot be read there: a follower that was
     accepted and then dropped would return at once.
     """
-    count = gateway.bells.followers
+    count = gateway.signals.followers
     if count >= gateway.config.http.followers:
         raise ApiError(503, f"{count} follow already, no more can (http.followers)")
-    log = gateway.events_of(agent)
+    log = gateway.agents.events_of(agent)
     log.page(after, 1)
-    return follow(log, gateway.bells, agent.id, after, wanted)
+    return follow(log, gateway.signals, agent.id, after, wanted)
 
 
 async def _send_feed(socket: WebSocket, feed: Feed, texts: EventTexts, cursor: int) -> None:

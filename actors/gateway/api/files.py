@@ -163,7 +163,7 @@ def run_begun(agent: Agent, run: RunHome | None) -> RunHome:
 
 
 def find_node_of(gateway: Gateway, run: RunHome, named: str) -> WorkNode:
-    return node_named(gateway.boards.of(run), named)
+    return node_named(gateway.boards.get(run), named)
 
 
 def _in_node(

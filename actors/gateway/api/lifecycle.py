@@ -90,7 +90,7 @@ async def act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> Steere
     entities = await stop_team(gateway, agent, "stop")
     if entities:
         data = {"by": HUMAN_NAME, "entities": [entity.address for entity in entities]}
-        await gateway.telling.tell("agent.stopped", agent.id, message_id(), data)
+        await gateway.reporter.report("agent.stopped", agent.id, message_id(), data)
     return SteeredView(act=act, entities=tuple(entities))
 
 
@@ -98,7 +98,7 @@ async def _start_unknown(gateway: Gateway, agent: Agent) -> SteeredView:
     """Start the coordinator of an agent that the supervisor does not know: it was archived."""
     order = StartChild(spec=coordinator_spec(agent))
     started = await ask_for(
-        gateway.line, SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS
+        gateway.bus, SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS
     )
     return SteeredView(
         act="resume", entities=(SteeredEntityView(address=started.address, state="resuming"),)
@@ -142,7 +142,7 @@ def _entity_named(gateway: Gateway, table: Sequence[ChildInfo], named: str) -> C
 def _ids_named(gateway: Gateway, agent: Agent, wanted: str) -> list[str]:
     if wanted == COORDINATOR_NAME:
         return [COORDINATOR_NAME]
-    board = gateway.boards.of(gateway.agents.run_of(agent))
+    board = gateway.boards.get(gateway.agents.run_of(agent))
     return [
         worker.id
         for worker in board.workers.values()
@@ -198,7 +198,7 @@ async def _stop(gateway: Gateway, child: ChildInfo, how: How) -> SteeredEntityVi
     order = StopChild(address=child.address, how=how, reason="asked by the human")
     try:
         stopped = await ask_for(
-            gateway.line, SUPERVISOR, order, ChildStopped, within_seconds=STOP_SECONDS
+            gateway.bus, SUPERVISOR, order, ChildStopped, within_seconds=STOP_SECONDS
         )
     except ApiError:
         if how in ("stop", "forget") and not await _is_child(gateway, child.address):
@@ -218,7 +218,7 @@ async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[Ste
         raise ApiError(409, "nothing to pause: no process of it runs")
     for child in at_work:
         _check_can_pause(child)
-        await deliver(gateway.line, child.address, Pause(), id=message_id())
+        await deliver(gateway.bus, child.address, Pause(), id=message_id())
     return [SteeredEntityView(address=child.address, state="pausing") for child in at_work]
 
 
@@ -230,7 +230,7 @@ async def _resume_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[St
     for child in targets:
         _check_can_pause(child)
     for child in targets:
-        await deliver(gateway.line, child.address, Resume(), id=message_id())
+        await deliver(gateway.bus, child.address, Resume(), id=message_id())
     entities = []
     for child in targets:
         state = "resuming"

@@ -91,12 +91,12 @@ async def send_text(
     """Send text to the coordinator, a worker or everyone."""
     answered, to = None, body.to
     if body.in_reply_to is not None:
-        answered = gateway.thread.find(agent.id, body.in_reply_to)
+        answered = gateway.messages.find(agent.id, body.in_reply_to)
         if to is None:
             to = answered.to if answered.sender == HUMAN_NAME else answered.sender
     receivers = _receivers(gateway, agent, to)
     if answered is None and len(receivers) == 1:  # then who wrote last is answered
-        answered = gateway.thread.unanswered(agent.id, receivers[0][0])
+        answered = gateway.messages.unanswered(agent.id, receivers[0][0])
     reference = ReplyReference(answered.id, quote(answered.content)) if answered else NOTHING
     return await _send(
         gateway, agent, receivers, _Text(body.message, body.mode, "text", reference), cause
@@ -122,7 +122,7 @@ async def conversation(
     limit: Limit = 100,
 ) -> ConversationPageView:
     """Page through the thread with an agent's entities, forwards or, with `before`, backwards."""
-    return gateway.thread.page(agent.id, after, limit, before=before, entity=entity)
+    return gateway.messages.page(agent.id, after, limit, before=before, entity=entity)
 
 
 @router.get("/inbox", dependencies=[READ])
@@ -134,16 +134,16 @@ async def inbox(gateway: GatewayDep) -> list[InboxView]:
 @router.post("/agents/{agent}/read", dependencies=[TALK])
 async def mark_read(agent: AgentDep, body: MarkReadRequest, gateway: GatewayDep) -> InboxView:
     """Record that the person has read an agent's conversation, by default all of it."""
-    gateway.thread.mark_read(agent.id, body.seq)
+    gateway.messages.mark_read(agent.id, body.seq)
     return _inbox(gateway, agent)
 
 
 def _inbox(gateway: Gateway, agent: Agent) -> InboxView:
-    unread = gateway.thread.unread(agent.id)
+    unread = gateway.messages.unread(agent.id)
     return InboxView(
         agent=agent.id,
         agent_name=agent.name,
-        read_to=gateway.thread.read_to(agent.id),
+        read_to=gateway.messages.read_to(agent.id),
         unread=sum(unread.values()),
         by_entity=unread,
     )
@@ -176,7 +176,7 @@ def _receivers(gateway: Gateway, agent: Agent, to: str | None) -> list[Receiver]
     coordinator = (COORDINATOR_NAME, coordinator_address(agent.id))
     if to is None or to.lower() in (COORDINATOR_NAME, agent.id, agent.name.lower()):
         return [coordinator]
-    board = gateway.boards.of(gateway.agents.run_of(agent))
+    board = gateway.boards.get(gateway.agents.run_of(agent))
     team = [worker for worker in board.workers.values() if worker.status != "stopped"]
     if to == EVERYONE:
         workers = [(worker.name, worker_address(agent.id, worker.id)) for worker in team]
@@ -203,7 +203,7 @@ async def _send(
     for name, address in receivers:
         own = id if len(receivers) == 1 else cause.message(f"{text.kind} to {address}")
         try:
-            await deliver(gateway.line, address, text.to(name), id=own)
+            await deliver(gateway.bus, address, text.to(name), id=own)
         except ApiError as error:
             problem = error
             continue
@@ -219,7 +219,7 @@ async def _record(
 ) -> None:
     """Write a text that was sent into the conversation, and report the event."""
     in_reply_to = text.reference.message
-    gateway.thread.add(
+    gateway.messages.add(
         id=id.hex(),
         agent=agent.id,
         sender=HUMAN_NAME,
@@ -231,7 +231,7 @@ async def _record(
     )
     data = {"from": HUMAN_NAME, "to": to, "content": text.content, "mode": text.mode}
     data |= {"id": id.hex()} | ({"in_reply_to": in_reply_to} if in_reply_to else {})
-    await gateway.telling.tell(EVENT_OF[text.kind], agent.id, id, data)
+    await gateway.reporter.report(EVENT_OF[text.kind], agent.id, id, data)
 
 
 def transcript_of(gateway: Gateway, agent: Agent, run: RunHome | None, entity: str) -> Path:
@@ -241,7 +241,7 @@ def transcript_of(gateway: Gateway, agent: Agent, run: RunHome | None, entity: s
     """
     if entity.casefold() == COORDINATOR_NAME:
         return gateway.agents.home_of(agent).conversation
-    board = gateway.boards.of(run)
+    board = gateway.boards.get(run)
     try:
         worker = find_worker(board, entity)
     except InvalidInput:

@@ -54,12 +54,12 @@ def _families(gateway: Gateway, rows: Sequence[EntityView] | None) -> Iterator[A
     )
     yield from _of_entities(rows or ())
     yield from _of_people(gateway)
-    yield from _of_events(gateway.tallies.events)
+    yield from _of_events(gateway.counters.events)
     yield (
         "histogram",
         "agiraph_delivery_seconds",
         "From a notice's cause until a channel had it.",
-        dict(gateway.tallies.deliveries),
+        dict(gateway.counters.deliveries),
     )
 
 
@@ -123,9 +123,9 @@ def _of_people(gateway: Gateway) -> Iterator[Family]:
         "gauge",
         "agiraph_followers",
         "Who follows events by WebSocket.",
-        [({}, float(gateway.bells.followers))],
+        [({}, float(gateway.signals.followers))],
     )
-    book, names = gateway.dispatcher.book, list(gateway.dispatcher.settings)
+    book, names = gateway.dispatcher.queue, list(gateway.dispatcher.settings)
     kept = Counter((one.channel, one.status) for one in book.deliveries.values())
     yield (
         "gauge",

@@ -122,8 +122,8 @@ def answer(
             question_id, text, by or HUMAN_NAME, now, via or DEFAULT_CHANNEL, known_as
         )
     finally:  # also when it was too late: its asker has to be told
-        gateway.answer_delivery.ring()
-    write_outcome(gateway.thread, question)
+        gateway.answer_delivery.notify()
+    write_outcome(gateway.messages, question)
     return question
 
 

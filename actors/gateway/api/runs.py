@@ -46,7 +46,7 @@ async def begin(
     agent: AgentDep, request: StartRunRequest, gateway: GatewayDep, cause: CauseDep
 ) -> AgentView:
     """Give an agent another goal; `last_event` is the cursor of the last event before it."""
-    last_event = gateway.events_of(agent).last()
+    last_event = gateway.agents.events_of(agent).last()
     begun = await begin_run(gateway, agent, request, cause)
     return agent_summary(begun, begun.status, last_event=last_event)
 
@@ -55,7 +55,7 @@ async def begin(
 async def runs(agent: AgentDep, gateway: GatewayDep) -> list[RunView]:
     """List an agent's runs, oldest first."""
     home = gateway.agents.home_of(agent)
-    boards = (gateway.boards.of(home.run(run)) for run in gateway.agents.runs_of(agent))
+    boards = (gateway.boards.get(home.run(run)) for run in gateway.agents.runs_of(agent))
     views = [_run_view(board.run, agent) for board in boards if board.run is not None]
     return sorted(views, key=lambda run: run.started_at)
 
@@ -105,7 +105,7 @@ async def begin_run(
 
 async def _ask_to_begin(gateway: Gateway, agent: Agent, body: BeginRun) -> Ok:
     to = coordinator_address(agent.id)
-    return await ask_for(gateway.line, to, body, Ok, within_seconds=BEGIN_SECONDS)
+    return await ask_for(gateway.bus, to, body, Ok, within_seconds=BEGIN_SECONDS)
 
 
 async def _coordinator_child(gateway: Gateway, agent: Agent) -> ChildInfo | None:
@@ -115,13 +115,13 @@ async def _coordinator_child(gateway: Gateway, agent: Agent) -> ChildInfo | None
 
 async def _restart_coordinator(gateway: Gateway, child: ChildInfo) -> None:
     order = StopChild(address=child.address, how="restart", reason="a new run begins")
-    await ask_for(gateway.line, SUPERVISOR, order, ChildStopped, within_seconds=START_SECONDS)
+    await ask_for(gateway.bus, SUPERVISOR, order, ChildStopped, within_seconds=START_SECONDS)
 
 
 async def _start_coordinator(gateway: Gateway, agent: Agent) -> None:
     """Start the coordinator of an agent that the supervisor has never heard of."""
     order = StartChild(spec=coordinator_spec(agent))
-    await ask_for(gateway.line, SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS)
+    await ask_for(gateway.bus, SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS)
 
 
 async def _wait_until_begun(
@@ -129,7 +129,7 @@ async def _wait_until_begun(
 ) -> Agent:
     """Return the agent as soon as its record tells of the new run, whoever is quicker to say so."""
     give_up_at = gateway.clock.monotonic() + BEGIN_SECONDS
-    with gateway.bells.subscribe(id) as signal:
+    with gateway.signals.subscribe(id) as signal:
         while (agent := gateway.agents.get(id)) is None or agent.run != run:
             if asking.done():
                 asking.result()

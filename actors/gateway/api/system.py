@@ -39,7 +39,7 @@ async def health(gateway: GatewayDep) -> HealthView:
 async def models(gateway: GatewayDep) -> ModelsView:
     """List the providers and which of them are usable."""
     catalog = await ask_for(
-        gateway.line, BROKER, ListModels(), ModelCatalog, within_seconds=ANSWER_SECONDS
+        gateway.bus, BROKER, ListModels(), ModelCatalog, within_seconds=ANSWER_SECONDS
     )
     return ModelsView(providers=catalog.providers, default=catalog.default)
 
@@ -48,7 +48,7 @@ async def models(gateway: GatewayDep) -> ModelsView:
 async def attach(gateway: GatewayDep) -> ConsoleTicketView:
     """Hand out what a console needs to join the bus."""
     ticket = await ask_for(
-        gateway.line, SUPERVISOR, AttachConsole(), AttachTicket, within_seconds=ANSWER_SECONDS
+        gateway.bus, SUPERVISOR, AttachConsole(), AttachTicket, within_seconds=ANSWER_SECONDS
     )
     return ConsoleTicketView(
         address=ticket.address,
@@ -61,18 +61,18 @@ async def attach(gateway: GatewayDep) -> ConsoleTicketView:
 @router.get("/dead", dependencies=[READ], tags=["dead"])
 async def dead(gateway: GatewayDep) -> list[DeadLetterView]:
     """List the messages that ended their receiver again and again, oldest first."""
-    return gateway.dead.views()
+    return gateway.dead_letters.views()
 
 
 @router.post("/dead/{letter}/retry", dependencies=[CONTROL], tags=["dead"])
 async def retry(letter: str, gateway: GatewayDep, cause: CauseDep) -> DeadLetterView:
     """Send a message back to its receiver; 404 lists the known."""
-    if (before := gateway.dead.sent_by(cause.id)) is not None:
+    if (before := gateway.dead_letters.sent_by(cause.id)) is not None:
         return before
-    found = gateway.dead.find(letter)
+    found = gateway.dead_letters.find(letter)
     id = cause.message(f"retry of {letter}")
     try:
-        await gateway.line.send(found.to, RetryLetter(letter=found), id=id)
+        await gateway.bus.send(found.to, RetryLetter(letter=found), id=id)
     except TransportError as error:
         raise as_api_error(error, found.to) from error
-    return gateway.dead.sent_back(letter, cause.id)
+    return gateway.dead_letters.sent_back(letter, cause.id)

@@ -67,7 +67,7 @@ async def require_tools(gateway: Gateway, tools: Sequence[str]) -> None:
 async def _asked(gateway: Gateway, name: str) -> ToolCatalog:
     try:
         listed = await ask_for(
-            gateway.line,
+            gateway.bus,
             tools_address(name),
             ListTools(afresh=True),
             ToolsListed,

@@ -82,9 +82,7 @@ async def _change(
 
 async def _table(gateway: Gateway, agent: Agent) -> list[TriggerView]:
     question = ListTriggers(agent=agent.id)
-    table = await ask_for(
-        gateway.line, CLOCK, question, TriggerTable, within_seconds=ANSWER_SECONDS
-    )
+    table = await ask_for(gateway.bus, CLOCK, question, TriggerTable, within_seconds=ANSWER_SECONDS)
     return [TriggerView.model_validate(row) for row in table.triggers]
 
 
@@ -105,7 +103,7 @@ async def _ask(
     within = AGAIN_SECONDS if cause.is_again else ANSWER_SECONDS
     try:
         state = await ask_for(
-            gateway.line, CLOCK, body, TriggerState, within_seconds=within, refused=refused, id=id
+            gateway.bus, CLOCK, body, TriggerState, within_seconds=within, refused=refused, id=id
         )
     except ApiError as error:
         if not cause.is_again or error.status != TOO_LATE:

@@ -39,7 +39,7 @@ async def usage(
         raise ApiError(422, "run: name the agent whose run it is")
     found = gateway.agents.find(agent) if agent is not None else None
     request = AskUsage(by=by) if found is None else _of_agent(gateway, found, run, by)
-    table = await ask_for(gateway.line, BROKER, request, UsageTable, within_seconds=ANSWER_SECONDS)
+    table = await ask_for(gateway.bus, BROKER, request, UsageTable, within_seconds=ANSWER_SECONDS)
     names = _names(gateway, table.rows) if by in ("entity", "node") else {}
     rows = [
         row.model_copy(update={"name": names.get((row.run, row.key), "")}) for row in table.rows
@@ -80,7 +80,7 @@ def _names(gateway: Gateway, rows: Sequence[UsageRow]) -> dict[tuple[str, str], 
             if agent.id not in agents and run not in runs:
                 continue
             try:
-                board = gateway.boards.of(gateway.agents.run_of(agent, run))
+                board = gateway.boards.get(gateway.agents.run_of(agent, run))
             except (AgiraphError, OSError):
                 continue  # what was spent is told all the same
             for worker in board.workers.values():

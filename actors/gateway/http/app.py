@@ -106,7 +106,7 @@ def build_app(gateway: Gateway, keys: CredentialStore, audit: AuditLog) -> ASGIA
     app.state.keys = keys
     http = gateway.config.http
     hosts = TrustedHosts(http.host, *http.names, *_public_name(gateway), is_tls=bool(http.tls_cert))
-    once = IdempotencyMiddleware(app, gateway.repeats, gateway.clock)
+    once = IdempotencyMiddleware(app, gateway.idempotency, gateway.clock)
     limited = BodyLimitMiddleware(once, http.body_bytes, http.body_seconds)
     return AccessMiddleware(limited, keys, hosts, audit, http, gateway.clock)
 

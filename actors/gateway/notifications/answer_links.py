@@ -1,4 +1,4 @@
-"""Answer links: where they lead, and the key of this home that signs them."""
+"""AnswerLinks: the links by which questions are answered, and the key that signs them."""
 
 import secrets
 from pathlib import Path
@@ -14,7 +14,7 @@ class AnswerLinks:
     """Makes and reads the links of one home."""
 
     def __init__(self, key_file: Path, good_for_seconds: float) -> None:
-        """Sign with the key in `key_file`, which is made when it is first needed."""
+        """Sign with the key in `key_file`, which is created when it is first needed."""
         self._key_file = key_file
         self._good_for = good_for_seconds
         self._key: bytes | None = None

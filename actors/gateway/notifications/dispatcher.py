@@ -76,7 +76,7 @@ class NotificationDispatcher:
         self.when_delivered: Callable[[str, float], None] = lambda _channel, _seconds: None
 
     @property
-    def book(self) -> DeliveryQueue:
+    def queue(self) -> DeliveryQueue:
         """What was noticed, and what has yet to be delivered."""
         return self._journal.queue
 
@@ -113,9 +113,9 @@ class NotificationDispatcher:
     def _open(self) -> None:
         """Record which channels there are; the first ones start with what comes from now on."""
         seqs: dict[str, int] | None = {} if self._reads_events else None
-        if seqs is not None and not self.book.reads_events:
+        if seqs is not None and not self.queue.reads_events:
             seqs |= {agent.id: self._last_event(agent) for agent in self._agents.all()}
-        record = self.book.opening(self.settings, self._history.count, seqs)
+        record = self.queue.opening(self.settings, self._history.count, seqs)
         if record is not None:
             self._journal.write(record)
 
@@ -150,33 +150,33 @@ class NotificationDispatcher:
             await self._news.wait()
 
     def _read_messages(self) -> None:
-        for message in self._history.since(self.book.thread):
+        for message in self._history.since(self.queue.thread):
             id = message.question_id
             question = self._questions.get(id) if id else None
             agent = self._agents.get(message.agent)
             name = agent.name if agent else message.agent
             self._record(notice_of_message(message, name, question), {"thread": message.seq})
-        if self._history.count > self.book.thread:
+        if self._history.count > self.queue.thread:
             self._journal.write({"type": "passed", "thread": self._history.count})
 
     def _read_events(self, id: str) -> None:
         agent = self._agents.get(id)
         if agent is None:
             return
-        after, last = -1, self.book.events.get(id, 0)
+        after, last = -1, self.queue.events.get(id, 0)
         while after != last:
             after = last
             events, last = self._agents.events_of(agent).pick(after, UNRECORDED, ENDS)
             for event in events:
                 self._record(notice_of_event(event, agent), {"events": {id: event.seq}})
-        if after - self.book.events.get(id, 0) >= UNRECORDED:
+        if after - self.queue.events.get(id, 0) >= UNRECORDED:
             self._journal.write({"type": "passed", "events": {id: after}})
 
     def _record(self, notice: Notice | None, read: dict[str, Any]) -> None:
         """Record a notice that some channel wants, and how far its source was read."""
         if notice is None:
             return
-        record = self.book.noticing(notice, self.settings, self._clock.now(), read)
+        record = self.queue.noticing(notice, self.settings, self._clock.now(), read)
         if record is None:
             return
         self._journal.write(record)
@@ -191,11 +191,11 @@ class NotificationDispatcher:
         while True:
             self._due[name].clear()
             now = self._clock.now()
-            due = self.book.due(name, now, holds=holds)
+            due = self.queue.due(name, now, holds=holds)
             if due:
                 await self._handle(due[0])
                 continue
-            next_at = self.book.next_due(name, now)
+            next_at = self.queue.next_due(name, now)
             with suppress(TimeoutError):
                 async with asyncio.timeout(None if next_at is None else max(0.0, next_at - now)):
                     await self._due[name].wait()
@@ -274,7 +274,7 @@ class NotificationDispatcher:
         }
         agent = AgentId(delivery.notice.agent)
         if self._agents.get(agent) is not None:
-            await self._reporter.tell("channel.dead", agent, delivery.id.encode(), data)
+            await self._reporter.report("channel.dead", agent, delivery.id.encode(), data)
 
     def close(self) -> None:
         """Close the journal."""

@@ -9,7 +9,7 @@ UNPROCESSABLE = 422
 
 def presence(dispatcher: NotificationDispatcher, now: float) -> PresenceView:
     """Return whether the person is here."""
-    away = dispatcher.book.away_at(now)
+    away = dispatcher.queue.away_at(now)
     if away is None:
         return PresenceView(status="available")
     return PresenceView(status="away", since=away.since, until=away.until, channel=away.channel)
@@ -25,7 +25,7 @@ def set_presence(
     if wanted.status == "available":
         if wanted.until is not None or wanted.channel is not None:
             raise ApiError(UNPROCESSABLE, "until and channel go with the status 'away'")
-        if dispatcher.book.away is not None:
+        if dispatcher.queue.away is not None:
             dispatcher.write({"type": "back", "at": now})
         return presence(dispatcher, now)
     if wanted.channel is not None and wanted.channel not in dispatcher.settings:

@@ -75,7 +75,7 @@ class AnswerDelivery:
         self.absence: Callable[[], str] = lambda: ""
         """Returns in words that the human is away, and until when."""
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Look again: a question was asked or has ended."""
         self._news.set()
 
@@ -122,7 +122,7 @@ class AnswerDelivery:
             agent = self._agents.get(agent_id)
             if agent is None or name == COORDINATOR_NAME:
                 return False
-            board = self._boards.of(self._agents.run_of(agent))
+            board = self._boards.get(self._agents.run_of(agent))
         except (AgiraphError, OSError):
             return False  # a damaged record hides this agent alone
         worker = board.workers.get(WorkerId(name))
@@ -169,7 +169,7 @@ class AnswerDelivery:
             self._log.error("an answer has no receiver", question=question.id, reason=str(error))
         event, data = outcome_event(question, record.reason)
         cause = answer_id(record, record.asks[0])
-        await self._reporter.tell(event, question.agent, cause, data)
+        await self._reporter.report(event, question.agent, cause, data)
         self._questions.delivered(question.id, ask)
 
     async def _raise_budget(self, question: Question) -> None:

@@ -39,7 +39,7 @@ def question_page(question: Question, agent: str, problem: str = "") -> str:
 
 
 def thanks_page(question: Question, agent: str) -> str:
-    """Return what is shown to one whose answer holds."""
+    """Return the page for an accepted answer."""
     answer = f"<p>Your answer:</p><blockquote>{escape(question.answer or '')}</blockquote>"
     then = "<p>It is on its way; you can close this page.</p>"
     return page("Thank you", _asked(question, agent) + answer + then)
@@ -63,7 +63,7 @@ def became_of(question: Question) -> str:
         where = f", over {question.answered_via}" if question.answered_via else ""
         return f"It was answered by {question.answered_by}{when}{where}: {question.answer}"
     if question.status == "withdrawn":
-        return "It was withdrawn: nobody waits for an answer any more."
+        return "It was withdrawn: nobody waits for an answer."
     otherwise = f" The default holds: {question.default}" if question.default else ""
     return f"Nobody answered in time.{otherwise}"
 

@@ -1,4 +1,4 @@
-"""What became of a question, as the thread with the person and the events tell it."""
+"""The outcome of a question, as the conversation and the events show it."""
 
 from typing import Any
 
@@ -17,9 +17,9 @@ BY_APPROVAL = "standing approval"
 
 
 def write_outcome(thread: MessageHistory, question: Question, reason: str = "") -> None:
-    """Write into the thread what became of a question: once, however often it is called.
+    """Write the outcome of a question into the conversation, once.
 
-    What a standing approval has answered was never shown, and is not shown now.
+    A question that a standing approval answered was never shown, and its answer is not either.
     """
     if (question.answered_by or "").startswith(BY_APPROVAL):
         return
@@ -37,7 +37,7 @@ def write_outcome(thread: MessageHistory, question: Question, reason: str = "") 
 
 
 def outcome_event(question: Question, reason: str = "") -> tuple[str, dict[str, Any]]:
-    """Return the event that tells it, and its data."""
+    """Return the type and the data of the event that reports it."""
     data = {
         "question_id": question.id,
         "question": question.question,

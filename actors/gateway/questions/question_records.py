@@ -1,7 +1,6 @@
-"""QuestionRecord: one question to the human, all that became of it, and what is still to be told of
-it.
+"""QuestionRecord: one question to the human, its outcome, and to whom that has yet to be delivered.
 
-A case is the fold of its records; see `actors.gateway.questions.questions` for what they are.
+It is the fold of records; `actors.gateway.questions.questions` says which there are.
 """
 
 from dataclasses import dataclass, field, replace
@@ -19,9 +18,9 @@ JsonObject = dict[str, Any]
 class QuestionRecord:
     """One question. `asked_as` is the id its asker gave it, `asks` the messages that asked it.
 
-    `question.id` differs from `asked_as` only if another asker used the same id before. `askers`
-    tells whose message it was where that is somebody else than `asker`. `answered_as` is the cause
-    of the call that answered it.
+    `question.id` differs from `asked_as` only if another asker used the same id before. `askers` is
+    the sender of an asking message where it is not `asker`. `answered_as` is the cause of the call
+    that answered it.
     """
 
     question: Question
@@ -37,35 +36,35 @@ class QuestionRecord:
 
     @property
     def undelivered(self) -> tuple[str, ...]:
-        """The asking messages to which what became of the question has yet to go."""
+        """The asking messages whose senders have yet to get the outcome."""
         if self.question.status == "open":
             return ()
         return tuple(ask for ask in self.asks if ask not in self.delivered)
 
     @property
     def was_given(self) -> bool:
-        """Whether it is an approval that was given for always."""
+        """Whether it is an approval that was answered "allow always"."""
         question = self.question
         is_given = question.status == "answered" and question.answer == ALLOW_ALWAYS
         return question.kind == "approval" and is_given
 
     @property
     def stands(self) -> bool:
-        """Whether it is such an approval, and was not taken back."""
+        """Whether it is such an approval, and was not revoked."""
         return self.was_given and not self.is_revoked
 
     @property
     def is_live(self) -> bool:
-        """Whether something may follow from it by itself: it is open, stands, or is to be told."""
+        """Whether it may still have an effect: it is open, stands, or has yet to be delivered."""
         return self.question.status == "open" or self.stands or bool(self.undelivered)
 
     def asker_of(self, ask: str) -> str:
-        """Return the address of the one who sent this asking message."""
+        """Return the address of the sender of this asking message."""
         return self.askers.get(ask, self.asker)
 
 
-def first_case(record: JsonObject) -> QuestionRecord:
-    """Return the case that a record `asked` begins."""
+def first_record(record: JsonObject) -> QuestionRecord:
+    """Return the question that a record `asked` creates."""
     return QuestionRecord(
         question=Question.model_validate(record["question"]),
         asker=record["asker"],
@@ -75,8 +74,8 @@ def first_case(record: JsonObject) -> QuestionRecord:
     )
 
 
-def case_after(case: QuestionRecord, record: JsonObject) -> QuestionRecord:
-    """Return the case as it is after one more record."""
+def record_after(case: QuestionRecord, record: JsonObject) -> QuestionRecord:
+    """Return a question as it is after one more record."""
     match record["type"]:
         case "asked_again":
             asker = record.get("asker", case.asker)
@@ -85,12 +84,12 @@ def case_after(case: QuestionRecord, record: JsonObject) -> QuestionRecord:
         case "delivered":
             return replace(case, delivered=case.delivered | {record["ask"]})
         case "withdrawn":
-            told = case.asks if record.get("silent", True) else ()
+            delivered = case.asks if record.get("silent", True) else ()
             withdrawn = _with(case.question, status="withdrawn", answered_at=record.get("at"))
             return replace(
                 case,
                 question=withdrawn,
-                delivered=case.delivered | set(told),
+                delivered=case.delivered | set(delivered),
                 reason=record.get("reason", ""),
             )
         case "revoked":

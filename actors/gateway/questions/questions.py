@@ -1,18 +1,18 @@
-"""Questions to the human: who asked what, what became of it, and what is still to deliver.
+"""QuestionStore: questions to the human, their outcomes, and what has yet to be delivered.
 
-What may still change or be told (open ones, standing approvals, outcomes on their way) is held in
-memory, the others are looked up in the database when somebody names them. A case is the fold of
-records of these types, the form in which older versions kept them:
+Those that may still have an effect (open ones, standing approvals, undelivered outcomes) are in
+memory, the others are read from the database. A question is the fold of records of these types,
+which is how older versions stored them:
 
     asked      a new question, with the address of its asker and the id of the message
     asked_again  it is asked once more (by its asker after a restart, or, if it is shared, by
                another entity): one more message to reply to. Under the same id, but with other
-               words or about another deed, it is a new question
+               words or about another action, it is a new question
     answered   a person's answer; the first one holds
     expired    its deadline has passed without one
-    withdrawn  nobody waits any more: its asker said so, or is gone
-    revoked    what an approval allowed for always is allowed no more
-    delivered  the outcome is in the router's hands as the answer to one message
+    withdrawn  nobody waits for an answer: its asker said so, or has left
+    revoked    what an approval allowed for always is no longer allowed
+    delivered  the router has the outcome as the answer to one message
 
 Each question gets exactly one of answered, expired and withdrawn, here and nowhere else.
 """
@@ -23,7 +23,7 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
-from actors.gateway.questions.question_records import QuestionRecord, case_after, first_case
+from actors.gateway.questions.question_records import QuestionRecord, first_record, record_after
 from actors.gateway.state.database import GatewayDatabase, Statement
 from agiraph.core.clock import iso
 from agiraph.core.errors import Corrupt
@@ -36,21 +36,21 @@ from agiraph.storage.journal import JsonObject
 JOURNAL: Final = "questions.jsonl"
 CASES: Final = TypeAdapter(QuestionRecord)
 MOST_MEANT: Final = 20
-"""Questions that are named to a person who has named the beginning of them all."""
+"""How many questions an error lists that begin with the id a person gave."""
 
 
 class QuestionStore:
-    """The book of questions."""
+    """All questions of a home."""
 
     def __init__(self, database: GatewayDatabase) -> None:
-        """Read from `database`, once the journal of an older version is in it; Corrupt, OSError."""
+        """Read from `database`; an older version's journal is imported first. Corrupt, OSError."""
         self.database = database
         database.take_in(JOURNAL, _statements)
         live = self._read("is_live = 1 ORDER BY +number")  # by the index of those alone
         self._live = {case.question.id: case for case in live}
 
     def ask(self, body: AskQuestion, asker: str, ask: str, ts: float) -> Question | None:
-        """Write a question down; return it if it is new, None if it was known already.
+        """Store a question; return it if it is new, None if it was known already.
 
         `ask` is the id of the message that asked, in hexadecimal, `ts` when it was sent: its
         deadline counts from there, however often it is asked again.
@@ -114,9 +114,9 @@ class QuestionStore:
     def answer(
         self, id: str, answer: str, by: str, at: float, via: str = "", cause: str = ""
     ) -> Question:
-        """Write the answer down and return the question; raise ApiError 404 or 409.
+        """Store the answer and return the question; raise ApiError 404 or 409.
 
-        Whoever comes second, or too late, is told what holds instead. The same `cause` again is
+        The error for a second or a late answer says what holds instead. The same `cause` again is
         the same answer.
         """
         if cause and self._case(id).answered_as == cause:
@@ -135,7 +135,7 @@ class QuestionStore:
         return found[0].question.id if found else None
 
     def expire(self, now: float) -> list[Question]:
-        """Write down which questions have not been answered in time; return them."""
+        """Expire the questions whose deadline has passed; return them."""
         over = [q for q in self.open() if q.deadline_at is not None and q.deadline_at <= now]
         for question in over:
             self._write({"type": "expired", "id": question.id, "at": now})
@@ -147,14 +147,14 @@ class QuestionStore:
         return min(times, default=None)
 
     def withdraw(self, agent: str) -> None:
-        """Withdraw what an agent that is gone left open; there is nobody to be told."""
+        """Withdraw the open questions of an agent that is archived; nobody waits for them."""
         for question in self.open(agent):
             self._write({"type": "withdrawn", "id": question.id})
 
     def withdraw_one(self, asker: str, asked_as: str, reason: str, at: float) -> Question | None:
         """Withdraw an open question; None if this asker has none of that id.
 
-        Who asked is told, so that one who waits for it all the same does not wait for ever.
+        Its askers get that as the outcome, in case one waits all the same.
         """
         for case in self.live():
             named = asked_as in (case.asked_as, case.question.id)
@@ -166,15 +166,15 @@ class QuestionStore:
         return None
 
     def delivered(self, id: str, ask: str) -> None:
-        """Write down that the answer to one asking message is in the router's hands."""
+        """Record that the router has the answer to one asking message."""
         self._write({"type": "delivered", "id": id, "ask": ask})
 
     def undelivered(self) -> list[QuestionRecord]:
-        """Return the questions of whose outcome somebody has yet to be told."""
+        """Return the questions whose outcome has yet to be delivered to somebody."""
         return [case for case in self.live() if case.undelivered]
 
     def live(self) -> list[QuestionRecord]:
-        """Return the questions from which something may follow by itself, oldest first."""
+        """Return the questions that may still have an effect, oldest first."""
         return list(self._live.values())
 
     def listed(self, most: int, status: QuestionStatus | None = None) -> list[Question]:
@@ -197,16 +197,16 @@ class QuestionStore:
         return {record.asker for record in self.live() if record.question.status == "open"}
 
     def asker_of(self, id: str) -> str:
-        """Return the address of the one who asked a question first; ApiError 404."""
+        """Return the address of who asked a question first; ApiError 404."""
         return self._case(id).asker
 
     def given(self, id: str) -> list[QuestionRecord]:
-        """Return the approvals given for always, taken back or not, whose ids begin with `id`."""
+        """Return the approvals given for always, revoked or not, whose ids begin with `id`."""
         wanted = "was_given AND id >= ? AND id < ? ORDER BY id LIMIT ?"
         return self._read(wanted, id, f"{id}\U0010ffff", MOST_MEANT)
 
     def revoke(self, id: str, at: float) -> None:
-        """Take back what the answer to an approval has allowed from then on."""
+        """Revoke what the answer to an approval has allowed for always."""
         self._write({"type": "revoked", "id": id, "at": at})
 
     def _find(self, id: str) -> QuestionRecord | None:
@@ -248,14 +248,14 @@ class QuestionStore:
 
 
 def _after(record: JsonObject, case_of: Callable[[str], QuestionRecord]) -> QuestionRecord:
-    """Return the case of a record as it is after it."""
+    """Return a question as it is after a record."""
     if record["type"] == "asked":
-        return first_case(record)
-    return case_after(case_of(record["id"]), record)
+        return first_record(record)
+    return record_after(case_of(record["id"]), record)
 
 
 def _written(case: QuestionRecord) -> Iterator[Statement]:
-    """Yield what writes a case and the messages that asked it down."""
+    """Yield the statements that store a question and the messages that asked it."""
     state = (case.question.status, case.is_live, case.was_given, case.answered_as)
     yield (
         'INSERT INTO questions (id, asked_as, status, is_live, was_given, cause, "case")'
@@ -269,7 +269,7 @@ def _written(case: QuestionRecord) -> Iterator[Statement]:
 
 
 def _statements(path: Path, records: list[JsonObject]) -> Iterator[Statement]:
-    """Yield what writes the questions of an older version's journal down."""
+    """Yield the statements that store the questions of an older version's journal."""
     cases: dict[str, QuestionRecord] = {}
     for number, record in enumerate(records, start=1):
         try:
@@ -284,8 +284,8 @@ def _statements(path: Path, records: list[JsonObject]) -> Iterator[Statement]:
 def asks_the_same(question: Question, body: AskQuestion) -> bool:
     """Whether what is asked under an id is what was asked under it before.
 
-    An answer must never be given to anything else. Of a deed its words may be others (how much is
-    spent by now), of a question without one they are all there is.
+    An answer must never apply to anything else. A question about an action is known by the action
+    (its words may change: how much is spent by now), any other by its words.
     """
     if question.kind != body.kind or (question.about is None) != (body.about is None):
         return False
@@ -295,7 +295,7 @@ def asks_the_same(question: Question, body: AskQuestion) -> bool:
 
 
 def _too_late(question: Question) -> str:
-    """Say to one who answers what came before, in one sentence."""
+    """Return why a question cannot be answered, in one sentence."""
     named = f"question '{abbreviated(question.id)}'"
     match question.status:
         case "answered":

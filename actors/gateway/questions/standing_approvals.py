@@ -1,7 +1,7 @@
-"""Standing approvals: what "allow always" has allowed, until it is taken back.
+"""Standing approvals: what "allow always" has allowed, until it is revoked.
 
-They are answers in the book of questions, so an approval and what it allows from then on are one
-record; taking one back is another.
+They are answered questions, so an approval and what it allows from then on are one record, and its
+revocation is another.
 """
 
 from actors.gateway.questions.outcomes import BY_APPROVAL
@@ -13,40 +13,42 @@ from agiraph.http.api import ApiError, ApprovalView
 from agiraph.tools.approvals.policy import remembers
 
 
-def standing(book: QuestionStore, agent: str | None = None) -> list[QuestionRecord]:
+def standing(questions: QuestionStore, agent: str | None = None) -> list[QuestionRecord]:
     """Return the approvals that stand, of one agent or of all, oldest first."""
-    return [case for case in book.live() if case.stands and agent in (None, case.question.agent)]
+    return [
+        case for case in questions.live() if case.stands and agent in (None, case.question.agent)
+    ]
 
 
-def answer_by_standing(book: QuestionStore, question: Question, now: float) -> bool:
+def answer_by_standing(questions: QuestionStore, question: Question, now: float) -> bool:
     """Answer an approval that an earlier "allow always" covers; return whether one does."""
     if question.kind != "approval" or question.about is None or question.status != "open":
         return False
-    for case in standing(book, question.agent):
+    for case in standing(questions, question.agent):
         known = case.question.about
         if known is not None and remembers(known, question.about):
-            book.answer(
+            questions.answer(
                 question.id, "allow once", f"{BY_APPROVAL} {abbreviated(case.question.id)}", now
             )
             return True
     return False
 
 
-def revoke(book: QuestionStore, id: str, now: float) -> ApprovalView:
-    """Take an approval back, if it still stands; return what it was.
+def revoke(questions: QuestionStore, id: str, now: float) -> ApprovalView:
+    """Revoke an approval, if it still stands; return what it was.
 
     `id` may be how it begins. ApiError 404 lists those that stand, 409 those that it may be.
     """
-    given = {str(case.question.id): case for case in book.given(id)}
+    given = {str(case.question.id): case for case in questions.given(id)}
     meant = ids_meant(id, given)
     if len(meant) > 1:
         raise ApiError(409, f"'{id}' is the beginning of several approvals ({', '.join(meant)})")
     if not meant:
-        known = ", ".join(abbreviated(case.question.id) for case in standing(book)) or "none"
+        known = ", ".join(abbreviated(case.question.id) for case in standing(questions)) or "none"
         raise ApiError(404, f"unknown approval '{id}' (standing: {known})")
     found = given[meant[0]]
     if not found.is_revoked:
-        book.revoke(found.question.id, now)
+        questions.revoke(found.question.id, now)
     return approval_view(found)
 
 

@@ -1,4 +1,4 @@
-"""What each entity said last about what it does; telemetry, kept in memory only."""
+"""What each entity last reported that it does; telemetry, in memory only."""
 
 from dataclasses import dataclass, replace
 
@@ -9,7 +9,7 @@ MOST = 20_000
 
 @dataclass(frozen=True, slots=True)
 class EntityActivity:
-    """The last word of one incarnation, and when it was said first (seconds since the epoch)."""
+    """The last report of one incarnation, and since when it reports that (epoch seconds)."""
 
     incarnation: int
     state: str
@@ -18,14 +18,13 @@ class EntityActivity:
 
 
 class EntityActivities:
-    """The latest status by address; a word of an older incarnation is not believed."""
+    """The latest report by address; that of an older incarnation is ignored."""
 
     def __init__(self) -> None:
-        """Begin with none heard."""
         self._latest: dict[str, EntityActivity] = {}
 
-    def hear(self, address: str, incarnation: int, status: EntityStatus, at: float = 0.0) -> None:
-        """Take a status in that was sent at `at`; the same one again began when it did."""
+    def record(self, address: str, incarnation: int, status: EntityStatus, at: float = 0.0) -> None:
+        """Record a status that was sent at `at`; a repeated one keeps its first time."""
         known = self._latest.pop(address, None)
         if known is not None and known.incarnation > incarnation:
             self._latest[address] = known
@@ -37,14 +36,14 @@ class EntityActivities:
         if len(self._latest) > MOST:
             self._latest.pop(next(iter(self._latest)))
 
-    def of(self, address: str, incarnation: int | None = None) -> EntityActivity | None:
-        """Return the last word of an address (of this incarnation of it, if one is named)."""
+    def get(self, address: str, incarnation: int | None = None) -> EntityActivity | None:
+        """Return the last report of an address (of this incarnation, if one is named)."""
         known = self._latest.get(address)
         if known is None or incarnation not in (None, known.incarnation):
             return None
         return known
 
     def step_of(self, address: str) -> str:
-        """Return what an entity does right now, empty if it did not say."""
+        """Return what an entity does right now, '' if it did not report."""
         known = self._latest.get(address)
         return known.step if known else ""

@@ -28,7 +28,7 @@ class BoardReader:
         self._folded: dict[Path, tuple[int, Board, int]] = {}
         self._journal = lru_cache(MOST_PATHS)(lambda run: Path(run.journal))
 
-    def of(self, run: RunHome | None) -> Board:
+    def get(self, run: RunHome | None) -> Board:
         """Return the board of a run, an empty one before there is any."""
         return self.with_seq(run)[0]
 

@@ -1,4 +1,4 @@
-"""Dead letters that the gateway keeps, until they are sent back."""
+"""DeadLetterStore: the dead letters of the home, until they are sent back."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,15 +18,15 @@ JOURNAL: Final = "dead.jsonl"
 
 
 class DeadLetterStore:
-    """The book of dead letters; one that was sent back may come again."""
+    """The dead letters; one that was sent back may come again."""
 
     def __init__(self, database: GatewayDatabase) -> None:
-        """Read from `database`, once the journal of an older version is in it; Corrupt, OSError."""
+        """Read from `database`; an older version's journal is imported first. Corrupt, OSError."""
         self.database = database
         database.take_in(JOURNAL, _statements)
 
-    def keep(self, letter: DeadLetter, at: float) -> bool:
-        """Write a letter down; return whether it is new here."""
+    def add(self, letter: DeadLetter, at: float) -> bool:
+        """Store a letter; return whether it is new."""
         id = letter_id(letter)
         if self.database.rows("SELECT 1 FROM letters WHERE id = ?", id):
             return False
@@ -42,7 +42,7 @@ class DeadLetterStore:
         return _unpacked(found[0][0])
 
     def sent_back(self, id: str, cause: str) -> DeadLetterView:
-        """Note that a letter is with its receiver again, because of this call; return it."""
+        """Record that this call sent a letter back to its receiver; return it."""
         [(letter, at)] = self.database.rows("SELECT letter, at FROM letters WHERE id = ?", id)
         view = _view(id, _unpacked(letter), at)
         self.database.write(*_sent(id, cause, view))
@@ -60,7 +60,7 @@ class DeadLetterStore:
 
 
 def letter_id(letter: DeadLetter) -> str:
-    """Return what people call a letter."""
+    """Return the id by which people name a letter."""
     return f"d-{letter.letter.hex()[:ID_CHARACTERS]}"
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.gateway.questions.question_records import QuestionRecord, case_after, first_case
+from actors.gateway.questions.question_records import QuestionRecord, first_record, record_after
 from actors.gateway.questions.questions import QuestionStore, asks_the_same
 from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.dead_letters import DeadLetterStore, letter_id
@@ -127,7 +127,7 @@ class Model:
     def put(self, record: dict[str, Any]) -> None:
         id = record["question"]["id"] if record["type"] == "asked" else record["id"]
         known = self.cases.get(id)
-        self.cases[id] = first_case(record) if known is None else case_after(known, record)
+        self.cases[id] = first_record(record) if known is None else record_after(known, record)
 
     def answer(self, id: str, text: str, at: float, cause: str) -> None:
         case = self.cases.get(id)
@@ -255,7 +255,7 @@ def test_the_dead_letters_are_those_that_were_not_sent_back(
     for at, (what, number) in enumerate(steps):
         id = letter_id(letter(number))
         if what == "keep":
-            assert book.keep(letter(number), float(at)) == (id not in model)
+            assert book.add(letter(number), float(at)) == (id not in model)
             model.setdefault(id, float(at))
         elif what == "send back" and id in model:
             assert book.sent_back(id, f"c{at}").at == model.pop(id)

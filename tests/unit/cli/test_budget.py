@@ -66,7 +66,7 @@ def test_one_is_removed() -> None:
         (("survey", "--usd", "-5"), "'-5' is no limit"),
         (("survey", "--tokens", "$5"), "tokens, as 40000, 40k or 2m, or 'none'"),
         (("--usd", "5"), "AGENT is missing"),
-        (("survey", "--usd", "5", "--remove"), "--remove goes without"),
+        (("survey", "--usd", "5", "--remove"), "--remove cannot be used with"),
         (("nobody", "--usd", "5"), "unknown agent 'nobody' (known: survey-3fa9c1)"),
     ],
 )

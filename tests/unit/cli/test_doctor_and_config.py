@@ -41,7 +41,7 @@ def test_doctor_for_people_says_what_to_do(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "fail  settings" in result.stdout
     assert "agiraph.yaml:2" in result.stdout
-    assert "→ mend the line" in result.stdout
+    assert "→ fix that line" in result.stdout
 
 
 def test_doctor_tells_of_a_channel_whose_variable_is_not_set(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_installed_agents_that_the_rules_do_not_hold_are_named(tmp_path: Path) -
     (tmp_path / "agents.yaml").write_text("claude-code: {account: own}")
     check = checks(tmp_path, {"PATH": str(tmp_path)})["external agents"]
     assert check.status == "warn"
-    assert check.detail.endswith("; your approvals.yaml does not apply to: codex")
+    assert check.detail.endswith("; not bound by your approvals.yaml: codex")
     assert "with your own login, keys and settings: claude-code" in check.detail
     (tmp_path / "approvals.yaml").write_text("rules: [{tool: bash, action: allow}]")
     assert checks(tmp_path, {"PATH": str(tmp_path)})["external agents"].status == "ok"
@@ -183,10 +183,10 @@ def test_a_home_that_cannot_be_written_to_fails(tmp_path: Path) -> None:
 
 def test_the_holder_of_the_home_is_named(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    assert "none runs" in checks(tmp_path)["supervisor"].detail
+    assert "none is running" in checks(tmp_path)["supervisor"].detail
     home.system.lock.parent.mkdir()
     home.system.lock.write_text("4711\n")
-    assert "none runs" in checks(tmp_path)["supervisor"].detail
+    assert "none is running" in checks(tmp_path)["supervisor"].detail
     with open(home.system.lock) as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         check = checks(tmp_path)["supervisor"]
@@ -244,7 +244,7 @@ def test_doctor_names_the_search_service_and_what_it_lacks(tmp_path: Path) -> No
     (tmp_path / "agiraph.yaml").write_text("web:\n  search: brave\n")
     found = checks(tmp_path)["web search"]
     assert (found.status, found.detail) == (
-        "warn", "brave cannot be asked: BRAVE_API_KEY is not set",
+        "warn", "brave cannot be used: BRAVE_API_KEY is not set",
     )  # fmt: skip
     assert "export BRAVE_API_KEY=..." in found.advice
     (tmp_path / "agiraph.yaml").write_text("web:\n  search: searxng\n")

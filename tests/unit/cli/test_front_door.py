@@ -26,7 +26,7 @@ main()
         ("mcp", "serve", "--no-such-option"),
         ("console", "nobody"),
         ("_supervisor", "--no-such-option"),
-        ("_ahead", "", "--no-such-option"),
+        ("_run_supervisor", "--no-such-option"),
     ],
     ids=" ".join,
 )

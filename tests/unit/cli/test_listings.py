@@ -210,7 +210,7 @@ def test_agents_are_narrowed_by_status_and_words() -> None:
     client = FakeClient(record=summary(status="completed"))
     assert len(json_of(command(client, "agents", "--status", "completed", "--json"))) == 1
     assert json_of(command(client, "agents", "--status", "working", "--json")) == []
-    assert "no such agent" in command(client, "agents", "--search", "nothing like it").stderr
+    assert "no matching agents" in command(client, "agents", "--search", "nothing like it").stderr
     wrong = command(client, "agents", "--status", "asleep")
     assert wrong.exit_code == 2
     assert "waiting_for_human" in wrong.stderr

@@ -32,7 +32,7 @@ def test_without_an_index_it_says_what_failed_and_what_is_needed(
     result = command(FakeClient(), "local", "install")
     assert result.exit_code == 1
     assert f"failed: No matching distribution found for {local.ENGINE}" in result.output
-    assert "is a package index in reach?" in result.output
+    assert "a package index must be reachable" in result.output
     assert "Traceback" not in result.output
     assert [words[:4] for words in asked] == [[sys.executable, "-m", "pip", "install"]]
 

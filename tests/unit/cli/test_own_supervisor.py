@@ -9,19 +9,18 @@ import psutil
 import pytest
 
 from cli import own_supervisor
-from cli.own_supervisor import OwnSupervisor, SupervisorFailed
-from cli.prestart import begin, command
+from cli.own_supervisor import OwnSupervisor, SupervisorFailed, supervisor_command
 
 READY = "print('agiraph-supervisor ready: home x, API y', flush=True)"
 
 
 def supervisor(tmp_path: Path, program: str) -> OwnSupervisor:
-    return OwnSupervisor(tmp_path, begin(str(tmp_path), [sys.executable, "-c", program]))
+    return OwnSupervisor(tmp_path, [sys.executable, "-c", program])
 
 
 def test_the_command_starts_it_apart_from_the_current_folder(tmp_path: Path) -> None:
-    assert command(str(tmp_path), "script/survey")[1:] == [
-        "-P", "-m", "agiraph", "_ahead", "script/survey", "--home", str(tmp_path), "--until-eof",
+    assert supervisor_command(tmp_path)[1:] == [
+        "-P", "-m", "agiraph", "_run_supervisor", "--home", str(tmp_path), "--until-eof",
     ]  # fmt: skip
 
 

@@ -117,7 +117,7 @@ def test_every_option_reaches_the_gateway(tmp_path: Path) -> None:
     assert (request.mode, request.name, request.budget_usd) == ("infinite", "Surveyor", 2.5)
     assert request.input == str(tmp_path.resolve())
     assert request.plan == "# First\nread"
-    assert "model anthropic/x: as you asked" in result.stderr
+    assert "model anthropic/x: from --model" in result.stderr
 
 
 def test_why_a_model_was_taken_is_the_reason_of_its_provider() -> None:
@@ -187,7 +187,7 @@ def test_a_timeout_stops_the_agent_and_is_exit_1() -> None:
     client = FakeClient()
     result = command(client, "run", "x", "--timeout", "0.05", "--json")
     assert result.exit_code == 1
-    assert "not done within 0.05 seconds (--timeout)" in result.stderr
+    assert "not finished within 0.05 seconds (--timeout)" in result.stderr
     assert json.loads(result.stdout)["status"] == "stopped"
     assert client.did[-1] == ("stop", AGENT)
 
@@ -312,7 +312,7 @@ def test_a_gateway_that_comes_back_elsewhere_is_found_again(
         return client.record
 
     monkeypatch.setattr(client, "agent", agent)
-    monkeypatch.setattr("cli.watch.LOOK_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr("cli.watch.REFRESH_SECONDS", 0.0)
     client.script += [
         event("agent.started"), event("agent.paused"), event("agent.resumed"),
         client.end("completed"), event("agent.completed"),
@@ -343,7 +343,7 @@ def test_a_goal_for_a_known_agent_begins_a_run_of_it_and_shows_only_that_run() -
 def test_what_does_not_go_with_an_agent_is_said() -> None:
     named = command(FakeClient(), "run", "x", "--agent", AGENT, "--name", "y")
     assert named.exit_code == 2
-    assert "--name is for a new agent" in named.stderr
+    assert "--name cannot be used with --agent" in named.stderr
     busy = command(FakeClient(), "run", "x", "--agent", AGENT)
     assert busy.exit_code == 1
     assert "still at work" in busy.stderr

@@ -122,5 +122,5 @@ def test_a_reply_names_its_message_by_number_or_id() -> None:
 
 def test_a_nudge_goes_to_the_coordinator() -> None:
     client = FakeClient()
-    assert command(client, "nudge", "survey", "Shorter!").stdout == "nudged coordinator\n"
+    assert command(client, "nudge", "survey", "Shorter!").stdout == "sent to coordinator\n"
     assert client.did == [("nudge", "Shorter!")]

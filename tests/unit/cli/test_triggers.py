@@ -10,11 +10,14 @@ from tests.unit.cli.fakes import FakeClient, command
     ("args", "told"),
     [
         (("survey", "foo"), "unknown act 'foo' (known: list, add, pause, resume, cancel, fire)"),
-        (("survey", "add", "x"), "say when, by one of --cron --in --at --every --on --idle"),
-        (("survey", "add", "x", "--in", "5m", "--at", "2026-01-01"), "say when, by one of"),
+        (("survey", "add", "x"), "give one of --cron, --in, --at, --every, --on and --idle"),
+        (("survey", "add", "x", "--in", "5m", "--at", "2026-01-01"), "give one of --cron"),
         (("survey", "add", "x", "--in", "soon"), "'soon' is no length of time"),
         (("survey", "add", "--in", "5m"), "TASK is missing"),
-        (("survey", "add", "x", "--in", "5m", "--say", "a", "--node", "b"), "one of them"),
+        (
+            ("survey", "add", "x", "--in", "5m", "--say", "a", "--node", "b"),
+            "cannot be used together",
+        ),
         (("survey", "add", "x", "--on", "node.failed", "--where", "name"), "is not KEY=VALUE"),
         (("survey", "pause"), "Missing argument 'TRIGGER'"),
     ],

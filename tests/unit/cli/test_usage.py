@@ -8,7 +8,7 @@ def test_what_was_spent_is_told_with_its_sum() -> None:
     result = command(client, "usage", "survey")
     assert result.exit_code == 0, result.output
     assert "coordinator" in result.output
-    assert "in all" in result.output
+    assert "total" in result.output
     assert client.usages[-1] == ("survey", None, "entity")
 
 

@@ -39,7 +39,7 @@ def watch(client: FakeClient, screen: TerminalScreen) -> WatchResult:
         screen,
         can_prompt=True,
         answer_command="agiraph respond {question} 'your answer'",
-        still_possible=lambda: None,
+        check_supervisor=lambda: None,
         home=Path("."),
     ).until_the_end(time.monotonic(), None)
 

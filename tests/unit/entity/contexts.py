@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from actors.entity.context import EntityContext
+from actors.entity.roster import Roster
 from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox
@@ -12,7 +13,9 @@ from agiraph.core.money import RunTerms
 from tests.fakes.line import FakeLine
 
 
-def entity_context(home: Path, address: str, bus: Any = None) -> tuple[EntityContext, FakeLine]:
+def entity_context(
+    home: Path, address: str, bus: Any = None, roster: Roster | None = None
+) -> tuple[EntityContext, FakeLine]:
     """Return the context of the entity at `address`, and the bus that it speaks on."""
     line: Any = bus or FakeLine(home)
     line.address = address
@@ -29,5 +32,6 @@ def entity_context(home: Path, address: str, bus: Any = None) -> tuple[EntityCon
         input_dir=None,
         calls=home / ".calls",
         environment={},
+        roster=roster or Roster(AgentId(agent)),
     )
     return context, line

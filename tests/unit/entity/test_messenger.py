@@ -10,13 +10,14 @@ from actors.entity import messenger as talk_module
 from actors.entity.messenger import Messenger
 from actors.entity.questions import ArrivedAnswer, ArrivedAnswers
 from agiraph.core.errors import Refused
-from agiraph.core.ids import Address, AgentId, QuestionId
+from agiraph.core.ids import AgentId, QuestionId, WorkerId
+from agiraph.core.models import TeamMember, TeamRoster
 from agiraph.messages import AskQuestion, QuestionAnswered
 from tests.fakes.line import FakeLine
 from tests.unit.entity.contexts import entity_context
 from transport.errors import Nacked
 
-ADA = "shop-1/ada-1"
+TEAM = TeamRoster(version=1, members=(TeamMember(id=WorkerId("ada-1"), name="ada"),))
 
 
 class Bus(FakeLine):
@@ -38,11 +39,8 @@ class Bus(FakeLine):
 
 def messenger(bus: FakeLine, answers: ArrivedAnswers | None = None) -> Messenger:
     context, _ = entity_context(bus.home.path, "shop-1/coordinator", bus)
-
-    async def roster() -> dict[str, Address]:
-        return {"ada": Address(ADA)}
-
-    return Messenger(context, answers or ArrivedAnswers(), roster)
+    context.roster.update(TEAM)
+    return Messenger(context, answers or ArrivedAnswers())
 
 
 async def send(bus: Bus) -> list[str]:

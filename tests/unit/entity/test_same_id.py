@@ -14,7 +14,6 @@ from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.database import GatewayDatabase
 from agiraph.agent.loop import Permission
 from agiraph.agent.transcript import OpenCall
-from agiraph.core.ids import Address
 from agiraph.core.turns import ToolCall
 from agiraph.messages import QuestionAnswered
 from agiraph.tools.approvals.policy import ActingEntity, ApprovalPolicy, ApprovalRule
@@ -65,10 +64,7 @@ class Gateway(FakeLine):
 def approval_gate(gateway: Gateway) -> ApprovalGate:
     context, _ = entity_context(gateway.home.path, ADA, gateway)
 
-    async def roster() -> dict[str, Address]:
-        return {}
-
-    messenger = Messenger(context, gateway.arrived, roster)
+    messenger = Messenger(context, gateway.arrived)
     gate = ApprovalGate(context, messenger, lambda: ActingEntity(name="ada"))
     gate._policies = cast(ApprovalPolicyFile, SimpleNamespace(current=lambda: ASK_ALL))
     return gate

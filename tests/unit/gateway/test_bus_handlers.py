@@ -41,7 +41,7 @@ def line(tmp_path: Path) -> FakeLine:
 
 
 def kinds(gateway: Gateway) -> list[tuple[str, str]]:
-    return [(m.kind, m.content) for m in gateway.thread.page("a-1", 0, 99).messages]
+    return [(m.kind, m.content) for m in gateway.messages.page("a-1", 0, 99).messages]
 
 
 @pytest.mark.parametrize("received", MESSAGES, ids=lambda received: received.header.type)
@@ -54,9 +54,9 @@ def test_a_message_whose_handling_was_cut_off_has_its_effect_once(
 
     gateway = opened(line)
     if crash_at == "thread":
-        monkeypatch.setattr(gateway.thread, "add", crash)
+        monkeypatch.setattr(gateway.messages, "add", crash)
     elif crash_at == "telling":
-        monkeypatch.setattr(gateway.telling, "tell", crash)
+        monkeypatch.setattr(gateway.reporter, "report", crash)
     else:
         monkeypatch.setattr(line, "done", crash)
     line.put(received)
@@ -109,7 +109,7 @@ def test_more_money_is_raised_by_the_gateway_alone_and_for_the_asking_agent(
         assert [question.id for question in gateway.questions.listed(99)] == ["q-own"]
         gateway.questions.answer("q-own", "raise by $5.00", "human", 2000.0)
         delivering = asyncio.create_task(gateway.answer_delivery.run())
-        gateway.answer_delivery.ring()
+        gateway.answer_delivery.notify()
         await line.until(lambda: bool(line.sent_to("a-1/ada-1")))
         delivering.cancel()
 

@@ -33,9 +33,9 @@ def test_a_letter_holds_the_message_whole() -> None:
 
 def test_a_letter_is_kept_once_and_outlives_the_gateway(tmp_path: Path) -> None:
     book = DeadLetterStore(GatewayDatabase(tmp_path / "book.db"))
-    assert book.keep(letter(1), 10.0)
-    assert not book.keep(letter(1), 11.0)
-    assert book.keep(letter(2), 12.0)
+    assert book.add(letter(1), 10.0)
+    assert not book.add(letter(1), 11.0)
+    assert book.add(letter(2), 12.0)
     book.database.close()
     book = DeadLetterStore(GatewayDatabase(tmp_path / "book.db"))
     assert [(view.to, view.sender, view.type, view.at) for view in book.views()] == [
@@ -48,10 +48,10 @@ def test_a_letter_is_kept_once_and_outlives_the_gateway(tmp_path: Path) -> None:
 
 def test_what_was_sent_back_is_gone_and_may_come_again(tmp_path: Path) -> None:
     book = DeadLetterStore(GatewayDatabase(tmp_path / "book.db"))
-    book.keep(letter(1), 10.0)
+    book.add(letter(1), 10.0)
     book.sent_back(letter_id(letter(1)), "c1")
     assert book.views() == []
     with pytest.raises(ApiError, match="unknown dead letter"):
         book.find(letter_id(letter(1)))
-    assert book.keep(letter(1), 20.0)
+    assert book.add(letter(1), 20.0)
     book.database.close()

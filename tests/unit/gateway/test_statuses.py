@@ -7,19 +7,19 @@ from agiraph.messages import EntityStatus
 
 def test_the_latest_word_wins_and_an_older_incarnation_is_not_believed() -> None:
     statuses = EntityActivities()
-    statuses.hear("a/w", 2, EntityStatus(state="busy", step="one"))
-    statuses.hear("a/w", 2, EntityStatus(state="busy", step="two"))
-    statuses.hear("a/w", 1, EntityStatus(state="idle", step="ghost"))
+    statuses.record("a/w", 2, EntityStatus(state="busy", step="one"))
+    statuses.record("a/w", 2, EntityStatus(state="busy", step="two"))
+    statuses.record("a/w", 1, EntityStatus(state="idle", step="ghost"))
     assert statuses.step_of("a/w") == "two"
-    assert statuses.of("a/w", 3) is None
+    assert statuses.get("a/w", 3) is None
     assert statuses.step_of("a/other") == ""
 
 
 def test_what_is_said_again_began_when_it_was_said_first() -> None:
     statuses = EntityActivities()
     for at, step in ((10.0, "bash"), (15.0, "bash"), (20.0, "thinking")):
-        statuses.hear("a/w", 1, EntityStatus(state="busy", step=step), at)
-        doing = statuses.of("a/w")
+        statuses.record("a/w", 1, EntityStatus(state="busy", step=step), at)
+        doing = statuses.get("a/w")
         assert doing is not None
         assert doing.since == (10.0 if step == "bash" else 20.0)
 

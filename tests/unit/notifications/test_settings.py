@@ -1,11 +1,10 @@
 """What agiraph.yaml may say of channels; what is secret in it is shown to nobody."""
 
 from pathlib import Path
-from typing import cast
 
 import pytest
 
-from actors.entity.messenger import Messenger, Roster
+from actors.entity.messenger import Messenger
 from actors.entity.questions import ArrivedAnswers
 from actors.runtime.environment import environment_for, holds_secrets
 from agiraph.core.channel_settings import (
@@ -46,7 +45,7 @@ async def test_a_question_for_a_channel_that_does_not_exist_is_refused_with_thos
 ) -> None:
     context, line = entity_context(tmp_path, "shop-1/ada-1")
     line.config = line.config.model_copy(update={"channels": {"phone": webhook()}})
-    messenger = Messenger(context, ArrivedAnswers(), cast(Roster, None))
+    messenger = Messenger(context, ArrivedAnswers())
     known = r"unknown channel 'pager' \(known: cli, console, phone, web, webhook\)"
     with pytest.raises(InvalidInput, match=known):
         await messenger.ask_human("call-1", NewQuestion(question="Which?", channel="pager"))

@@ -25,17 +25,17 @@ def test_one_that_died_before_its_launch_is_known_to_have_ended(tmp_path: Path) 
     )
 
     async def scenario() -> ProcessExit:
-        unborn = start_actor(("router",), dict(os.environ), tmp_path / "logs" / "router.log")
-        os.kill(unborn.pid, signal.SIGKILL)
+        waiting = start_actor(("router",), dict(os.environ), tmp_path / "logs" / "router.log")
+        os.kill(waiting.pid, signal.SIGKILL)
         reaper = Reaper()
         reaper.listen()
         launcher = ExecLauncher(reaper, dict(os.environ))
-        launcher.adopt({"router": unborn})
+        launcher.adopt("router", waiting)
         reaper.reap()
-        assert launcher.is_ahead("router")
+        assert launcher.is_waiting("router")
         spawned = await launcher.spawn(launch)
-        assert spawned.pid == unborn.pid
-        assert not launcher.is_ahead("router")
+        assert spawned.pid == waiting.pid
+        assert not launcher.is_waiting("router")
         async with asyncio.timeout(10):
             return await spawned.ended
 
@@ -44,8 +44,8 @@ def test_one_that_died_before_its_launch_is_known_to_have_ended(tmp_path: Path) 
 
 def test_one_whose_launch_never_comes_ends_with_its_descriptor(tmp_path: Path) -> None:
     log = tmp_path / "logs" / "broker.log"
-    unborn = start_actor(("broker", "script/survey"), dict(os.environ), log)
-    os.close(unborn.pipe)
-    _, status = os.waitpid(unborn.pid, 0)
+    waiting = start_actor(("broker", "script/survey"), dict(os.environ), log)
+    os.close(waiting.pipe)
+    _, status = os.waitpid(waiting.pid, 0)
     assert os.waitstatus_to_exitcode(status) == 71
     assert log.read_text() == ""

@@ -28,7 +28,7 @@ def event(type: str, entity: str = "coordinator", node: str | None = None, **dat
          "started: script/survey"),
         (event("node.started", name="tables", worker="ada"), "ada", "works on tables"),
         (event("node.failed", name="tables", worker=None, reason="no time"), "coordinator",
-         "failed at tables: no time"),
+         "failed tables: no time"),
         (event("tool.called", "ada", tool="bash", arguments={"command": "ls\n-la"}), "ada",
          "bash ls -la"),
         (event("tool.called", "ada", tool="list_files", arguments={}), "ada", "list_files"),
@@ -39,8 +39,8 @@ def event(type: str, entity: str = "coordinator", node: str | None = None, **dat
         (event("human.question", "survey-3fa9c1/ada-0a1b2c", question="Which?"), "ada",
          "asks you: Which?"),
         (event("child.ready", "survey-3fa9c1/ada-0a1b2c", incarnation=2), "ada",
-         "its process is back (number 2) and goes on where it was"),
-        (event("agent.failed", reason="bad key"), "coordinator", "gave up: bad key"),
+         "its process was restarted (number 2) and continues where it was"),
+        (event("agent.failed", reason="bad key"), "coordinator", "failed: bad key"),
     ],
 )  # fmt: skip
 def test_who_did_what(told: Event, who: str, text: str) -> None:

@@ -1,0 +1,56 @@
+"""Roster: the workers of the team as an entity knows them, so that a name is resolved locally.
+
+The coordinator keeps its own from the board and sends it to the workers that have a process when
+the team changes. A worker gets it with each assignment, too, stores it, and posts a request for it
+when it starts, which wakes no coordinator. What it missed all the same it asks for when it needs
+it.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from agiraph.core.ids import Address, AgentId, slug, worker_address
+from agiraph.core.models import TeamRoster
+
+Fetch = Callable[[], Awaitable[TeamRoster]]
+
+
+class Roster:
+    """The addresses of a team's workers. `fetch` asks the coordinator; its own has none."""
+
+    def __init__(self, agent: AgentId, fetch: Fetch | None = None) -> None:
+        self._agent = agent
+        self._fetch = fetch
+        self.current = TeamRoster()
+
+    def update(self, roster: TeamRoster) -> None:
+        """Replace what is known, unless that is newer."""
+        if roster.version >= self.current.version:
+            self.current = roster
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the team's workers."""
+        return [member.name for member in self.current.members]
+
+    def find(self, named: str) -> Address | None:
+        """Return the address of the worker of this name or id, None if none is known."""
+        for wanted in (named, slug(named)):
+            for member in self.current.members:
+                if wanted in (member.name, member.id):
+                    return worker_address(self._agent, member.id)
+        return None
+
+    async def find_anywhere(self, named: str) -> Address | None:
+        """Like `find`, but ask the coordinator once about a name that is not known."""
+        known = self.find(named)
+        if known is None and self._fetch is not None:
+            self.update(await self._fetch())
+            known = self.find(named)
+        return known
+
+    async def everyone(self) -> list[tuple[str, Address]]:
+        """Return names and addresses of all workers: asked for, as nobody may be left out."""
+        if self._fetch is not None:
+            self.update(await self._fetch())
+        members = self.current.members
+        return [(member.name, worker_address(self._agent, member.id)) for member in members]

@@ -118,7 +118,7 @@ async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: Cal
     """Create an agent and return it once its coordinator has written its record.
 
     Raises ApiError: 422 for what was asked wrongly, 409 for a taken name, 503 and 504 if the
-    processes that it takes do not answer.
+    processes involved do not answer.
     """
     await asyncio.to_thread(check_orders, request, gateway.home.path, gateway.config.sandbox)
     run = RunId(request.run) if request.run else cause.run
@@ -201,7 +201,7 @@ def _name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
 
 
 async def _models_for(gateway: Gateway, request: CreateAgentRequest) -> tuple[str, str]:
-    """Return the models of coordinator and workers; the broker has said that it knows them."""
+    """Return the models of coordinator and workers; the broker knows and can use them."""
     models = gateway.config.models
     model = request.model or models.default or await _default_model(gateway)
     worker_model = request.worker_model or models.worker or model

@@ -45,7 +45,7 @@ def kinds(gateway: Gateway) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("received", MESSAGES, ids=lambda received: received.header.type)
-@pytest.mark.parametrize("crash_at", ["thread", "telling", "done"])
+@pytest.mark.parametrize("crash_at", ["thread", "reporter", "done"])
 def test_a_message_whose_handling_was_cut_off_has_its_effect_once(
     line: FakeLine, received: Received, crash_at: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,7 +55,7 @@ def test_a_message_whose_handling_was_cut_off_has_its_effect_once(
     gateway = opened(line)
     if crash_at == "thread":
         monkeypatch.setattr(gateway.messages, "add", crash)
-    elif crash_at == "telling":
+    elif crash_at == "reporter":
         monkeypatch.setattr(gateway.reporter, "report", crash)
     else:
         monkeypatch.setattr(line, "done", crash)

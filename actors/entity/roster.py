@@ -1,8 +1,9 @@
 """Roster: the workers of the team as an entity knows them, so that a name is resolved locally.
 
 The coordinator keeps its own from the board and sends it to the workers that have a process when
-the team changes. A worker gets it with each assignment, too, and asks for it when it starts; what
-it missed while it was parked it asks for when it needs it.
+the team changes. A worker gets it with each assignment, too, stores it, and posts a request for it
+when it starts, which wakes no coordinator. What it missed all the same it asks for when it needs
+it.
 """
 
 from collections.abc import Awaitable, Callable

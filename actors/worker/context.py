@@ -64,8 +64,13 @@ class WorkerContext(EntityContext):
             environment=environment,
             roster=Roster(args.agent, self._fetch_roster),
         )
-        if self.transcript.assignment is not None:
-            self.roster.update(self.transcript.assignment.roster)
+        self.roster.update(self.files.load_roster())
+
+    def update_roster(self, roster: TeamRoster) -> None:
+        """Know the team, also after a restart."""
+        self.roster.update(roster)
+        if self.roster.current != self.files.load_roster():
+            self.files.store_roster(self.roster.current)
 
     @property
     def assignment(self) -> Assignment:
@@ -104,6 +109,7 @@ class WorkerContext(EntityContext):
     async def _fetch_roster(self) -> TeamRoster:
         received = await ask_until_answered(self.runtime, self.coordinator, AskRoster())
         assert isinstance(received.body, RosterChanged)
+        self.update_roster(received.body.roster)
         return received.body.roster
 
     async def send_to_coordinator(self, key: str, body: BaseModel) -> None:

@@ -5,8 +5,10 @@ import os
 from pathlib import Path
 from typing import IO, Any
 
+from pydantic import ValidationError
+
 from agiraph.core.clock import iso
-from agiraph.core.models import Event, Worker, WorkNode
+from agiraph.core.models import Event, TeamRoster, Worker, WorkNode
 from agiraph.storage.files import open_file, read_bytes, read_shown, replace_file, status_of
 from agiraph.storage.home import NodeHome, WorkerHome
 
@@ -29,6 +31,17 @@ class WorkerFiles:
         ):
             if status_of(path) is None:
                 replace_file(path, text)
+
+    def load_roster(self) -> TeamRoster:
+        """Return the roster that was stored last, an empty one if there is none."""
+        try:
+            return TeamRoster.model_validate_json(read_bytes(self.home.roster))
+        except (OSError, ValidationError):
+            return TeamRoster()
+
+    def store_roster(self, roster: TeamRoster) -> None:
+        """Store the roster for the next incarnation: its coordinator may be parked by then."""
+        replace_file(self.home.roster, roster.model_dump_json() + "\n")
 
     def note_start(self, node: WorkNode, now: float) -> None:
         """Write into the notebook that a node was taken up."""

@@ -136,7 +136,7 @@ class WorkerActor:
             case SubNodeEnded() as ended:
                 self._on_sub_node_ended(received, ended)
             case RosterChanged(roster=roster):
-                context.roster.update(roster)
+                context.update_roster(roster)
             case ProxyCallFailed(shortage=shortage):
                 # A bound of the node is reached for good, whatever another call lacks.
                 if context.shortage is None or context.shortage.budget.scope != "node":
@@ -196,7 +196,7 @@ class WorkerActor:
         self.runtime.take_up([message])
         self._cancelled.clear()
         context.conversation.when_recorded(lambda: self.runtime.done(received))
-        context.roster.update(assign.assignment.roster)
+        context.update_roster(assign.assignment.roster)
         shown = self._single.assignment_turn if self._single else assignment_turn
         assigned = AssignmentTaken(
             content=shown(assign.assignment),

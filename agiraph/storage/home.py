@@ -139,6 +139,11 @@ class WorkerHome:
         """The MCP tools of its current node."""
         return self.path / ".tools-at-start.json"
 
+    @property
+    def roster(self) -> Path:
+        """The team as it was told last."""
+        return self.path / ".roster.json"
+
 
 @dataclass(frozen=True, slots=True)
 class RunHome:

@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing.synchronize import Barrier as BarrierType
 from pathlib import Path
 
@@ -116,28 +117,16 @@ def _serve_bare(folder: str) -> None:
             send(blob, LAST)
 
 
-def _serve_router(folder: str, topology: Topology = UNTAPPED) -> None:
-    """Our router."""
-    router = Router(f"ipc://{folder}/bus", KEY, MemoryMailboxes(), topology=topology)
+def _serve_router(
+    folder: str, topology: Topology = UNTAPPED, durability: Durability | None = None
+) -> None:
+    """Our router; with mailboxes on disk if a durability is given."""
+    mailboxes: MemoryMailboxes | StoredMailboxes = MemoryMailboxes()
+    if durability is not None:
+        mailboxes = StoredMailboxes(Path(folder) / "mailboxes.db", durability=durability)
+    router = Router(f"ipc://{folder}/bus", KEY, mailboxes, topology=topology)
     router.bind()
     router.run()
-
-
-def _serve_recorded(folder: str) -> None:
-    """Our router, with copies for the recorder."""
-    _serve_router(folder, TOPOLOGY)
-
-
-def _serve_full(folder: str, durability: Durability = "full") -> None:
-    """Our router, with mailboxes on disk."""
-    mailboxes = StoredMailboxes(Path(folder) / "mailboxes.db", durability=durability)
-    router = Router(f"ipc://{folder}/bus", KEY, mailboxes, topology=UNTAPPED)
-    router.bind()
-    router.run()
-
-
-def _serve_normal(folder: str) -> None:
-    _serve_full(folder, "normal")
 
 
 SERVERS: dict[str, Callable[[str], None]] = {
@@ -145,9 +134,9 @@ SERVERS: dict[str, Callable[[str], None]] = {
     "bare": _serve_bare,
     "router": _serve_router,
     "durable": _serve_router,
-    "recorded": _serve_recorded,
-    "full": _serve_full,
-    "normal": _serve_normal,
+    "recorded": partial(_serve_router, topology=TOPOLOGY),
+    "full": partial(_serve_router, durability="full"),
+    "normal": partial(_serve_router, durability="normal"),
 }
 
 

@@ -3,8 +3,7 @@
 A team of three works, each model call half a second: alone, then while 200 WebSockets follow its
 events, then while 200 calls a second are made as well. In each phase a person writes to the
 coordinator again and again: timed from the POST until the text is, synced, in the coordinator's
-journal. What a call of each kind costs the gateway is its processor time while only that kind is
-called, less what it uses when nobody calls.
+journal.
 """
 
 import json
@@ -17,7 +16,6 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from benchmarks.crowd_client import CALLS
 from benchmarks.model_service import CALL_SECONDS, ModelService, model_service
 from benchmarks.product import (
     Options,
@@ -33,7 +31,6 @@ from benchmarks.report import Figure, at_least, at_most
 FOLLOWERS = 200
 CALLS_PER_SECOND = 200.0
 SECONDS, QUICK_SECONDS = 15.0, 6.0
-KIND_SECONDS = 2.0
 WORKERS = 3
 PAUSE_SECONDS = 0.9
 AIM_MS = 50.0
@@ -67,8 +64,7 @@ def run(options: Options) -> list[Figure]:
         followed = _phase(home, service, seconds, FOLLOWERS)
         progress(f"and {CALLS_PER_SECOND:g} calls a second, {seconds:g} s")
         crowded = _phase(home, service, seconds, FOLLOWERS, CALLS_PER_SECOND)
-        costs = {} if options.is_quick else _costs(home)
-    return _figures(alone, followed, crowded, costs)
+    return _figures(alone, followed, crowded)
 
 
 def _phase(
@@ -151,36 +147,11 @@ def _result(process: Process, last_words: str) -> dict[str, float]:
     return found
 
 
-def _costs(home: RunningHome) -> dict[str, float]:
-    """Return the gateway's milliseconds of processor time for a call of each kind."""
-    agent, other = _team(home, WORKERS, 999), _team(home, 1, 999)
-    gateway = psutil.Process(home.pid("human"))
-    used = cpu_seconds(gateway)
-    time.sleep(KIND_SECONDS)
-    idle = (cpu_seconds(gateway) - used) / KIND_SECONDS
-    costs = {}
-    for kind in CALLS:
-        progress(f"what a call of '{kind}' costs")
-        rate = str(CALLS_PER_SECOND / 4 if kind == "send" else CALLS_PER_SECOND)
-        with _crowd("callers", str(home.folder), agent, other, rate, kind) as calling:
-            used = cpu_seconds(gateway)
-            time.sleep(KIND_SECONDS)
-            seen = _result(calling, "")
-            spent = cpu_seconds(gateway) - used - idle * seen["call_seconds"]
-        costs[kind] = 1e3 * spent / seen["answers"]
-    home.client.stop(agent)
-    home.client.stop(other)
-    return costs
-
-
-def _figures(
-    alone: Phase, followed: Phase, crowded: Phase, costs: dict[str, float]
-) -> list[Figure]:
+def _figures(alone: Phase, followed: Phase, crowded: Phase) -> list[Figure]:
     seen = crowded.seen
     wrong = ("lost", "doubled", "out_of_order", "different", "cut_off")
     missing = sum(phase.seen[what] for phase in (followed, crowded) for what in wrong)
     events = followed.seen["events"] + seen["events"]
-    by_kind = "; by kind " + ", ".join(f"{k} {ms:.1f}" for k, ms in costs.items()) if costs else ""
     cost = 1e3 * (crowded.gateway_core - followed.gateway_core) / seen["per_second"]
     return [
         at_most(f"text over HTTP until it is journaled, {FOLLOWERS} followers", f"{AIM_MS:g} ms",
@@ -196,7 +167,7 @@ def _figures(
                  f"{seen['refused']:.0f} refused, {seen['unanswered']:.0f} unanswered, median"
                  f" {seen['call_p50_ms']:.1f} ms, p99 {seen['call_p99_ms']:.0f} ms"),
         at_most("gateway's processor time for a call", "5 ms", cost / 5.0, 1.0,
-                f"{cost:.1f} ms{by_kind}; {crowded.gateway_core:.0%} of a core in all"),
+                f"{cost:.1f} ms; {crowded.gateway_core:.0%} of a core in all"),
         at_most("a worker's turn meanwhile", "its turn when nobody looks",
                 crowded.turn_seconds / alone.turn_seconds, 1.05,
                 f"{1e3 * crowded.turn_seconds:.0f} and {1e3 * alone.turn_seconds:.0f} ms"),

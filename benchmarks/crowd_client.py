@@ -1,7 +1,7 @@
 """The crowd of `benchmarks/crowd.py`, in a process of its own: followers, or callers.
 
     python -m benchmarks.crowd_client followers HOME AGENT COUNT
-    python -m benchmarks.crowd_client callers HOME AGENT OTHER CALLS_PER_SECOND [KIND]
+    python -m benchmarks.crowd_client callers HOME AGENT OTHER CALLS_PER_SECOND
 
 Followers each hold a WebSocket on the agent's events. Given on stdin how many events there are,
 they wait until all have come; followers with as many frames and the same checksum as the first,
@@ -114,14 +114,13 @@ async def follow(home: str, agent: str, count: str) -> JsonObject:
 class Callers:
     """Connections that make calls as they are due."""
 
-    def __init__(self, home: str, agent: str, other: str, rate: float, only: str) -> None:
+    def __init__(self, home: str, agent: str, other: str, rate: float) -> None:
         url, token = read_door(Path(home))
         place = urlsplit(url)
         self._host, self._port = str(place.hostname), place.port
         self._head = f"Host: {place.netloc}\r\nAuthorization: Bearer {token}\r\n"
         self._names = {"agent": agent, "other": other}
-        shares = {only: 1} if only else {kind: share for kind, (_, _, share) in CALLS.items()}
-        order = [kind for kind, share in shares.items() for _ in range(share)]
+        order = [kind for kind, (_, _, share) in CALLS.items() for _ in range(share)]
         random.Random(0).shuffle(order)
         self._kinds = itertools.cycle(order)
         self._rate = rate
@@ -183,9 +182,8 @@ async def main(role: str, home: str, agent: str, *words: str) -> None:
     if role == "followers":
         print(json.dumps(await follow(home, agent, *words)), flush=True)
         return
-    other, rate, *only = words
-    callers = Callers(home, agent, other, float(rate), only[0] if only else "")
-    print(json.dumps(await callers.run()), flush=True)
+    other, rate = words
+    print(json.dumps(await Callers(home, agent, other, float(rate)).run()), flush=True)
 
 
 if __name__ == "__main__":

@@ -45,28 +45,39 @@ class Numbered(BaseModel):
 CODEC = Codec([Numbered])
 
 
-class Sender:
-    """Sends 0, 1, 2, ...; `accepted` is its journal: the router has all before this one."""
+class Peer:
+    """One process as the others see it; `crash` ends it as a kill does."""
 
-    def __init__(self, router: LoopbackRouter) -> None:
+    def __init__(self, router: LoopbackRouter, address: str) -> None:
         self._router = router
+        self._address = address
         self._incarnation = 0
-        self.accepted = 0
-        self.last: int | None = None
         self.start()
 
     def start(self) -> None:
         """Start an incarnation."""
         self._incarnation += 1
-        self._endpoint = self._router.endpoint(SENDER, self._incarnation, codec=CODEC)
-        self._task = asyncio.create_task(self._send())
+        self._endpoint = self._router.endpoint(self._address, self._incarnation, codec=CODEC)
+        self._task = asyncio.create_task(self._run())
 
     async def crash(self) -> None:
-        """End as a killed process ends."""
-        await _kill(self._task)
+        """End the incarnation; what it had not written is gone."""
+        self._task.cancel()
+        with suppress(asyncio.CancelledError, TransportError):
+            await self._task
         self._endpoint.abort()
 
-    async def _send(self) -> None:
+    async def _run(self) -> None:
+        raise NotImplementedError
+
+
+class Sender(Peer):
+    """Sends 0, 1, 2, ...; `accepted` is its journal: the router has all before this one."""
+
+    accepted = 0
+    last: int | None = None
+
+    async def _run(self) -> None:
         await self._endpoint.start()
         while self.last is None or self.accepted < self.last:
             numbers = range(self.accepted, self.accepted + IN_FLIGHT)
@@ -77,28 +88,15 @@ class Sender:
         await self._endpoint.send(RECEIVER, Numbered(n=n), id=n.to_bytes(16, "big"))
 
 
-class Receiver:
+class Receiver(Peer):
     """`journal` lists (id, number) of all that had its effect; it is read at each start."""
 
     def __init__(self, router: LoopbackRouter, dice: random.Random) -> None:
-        self._router = router
         self._dice = dice
-        self._incarnation = 0
         self.journal: list[tuple[bytes, int]] = []
-        self.start()
+        super().__init__(router, RECEIVER)
 
-    def start(self) -> None:
-        """Start an incarnation."""
-        self._incarnation += 1
-        self._endpoint = self._router.endpoint(RECEIVER, self._incarnation, codec=CODEC)
-        self._task = asyncio.create_task(self._receive())
-
-    async def crash(self) -> None:
-        """End as a killed process ends."""
-        await _kill(self._task)
-        self._endpoint.abort()
-
-    async def _receive(self) -> None:
+    async def _run(self) -> None:
         known = {id_ for id_, _ in self.journal}
         await self._endpoint.start()
         while True:
@@ -137,7 +135,7 @@ async def _simulate(path: Path, count: int, dice: random.Random) -> tuple[int, l
     """Return how many messages were sent, and the numbers of those that had an effect."""
     mailboxes = _open(path)
     router = LoopbackRouter(mailboxes)
-    receiver, sender = Receiver(router, dice), Sender(router)
+    receiver, sender = Receiver(router, dice), Sender(router, SENDER)
     for number in range(count):
         if number % REPORT_EVERY == 0:
             progress(f"{number:,} of {count:,} crashes")
@@ -171,9 +169,3 @@ async def _settle(sender: Sender, receiver: Receiver) -> None:
 def _open(path: Path) -> StoredMailboxes:
     # A simulated crash leaves the page cache: nothing needs to be synced.
     return StoredMailboxes(path, durability="normal")
-
-
-async def _kill(task: "asyncio.Task[None]") -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError, TransportError):
-        await task

@@ -90,11 +90,11 @@ EVENT_TYPES: tuple[EventType, ...] = (
               _COORDINATOR, ("why", "advice", "effect")),
     EventType("tool.loop", "the same call gave the same result again and again", _ENTITY,
               ("call", "count")),
-    EventType("outside.warning", "an outside agent is about to start that rules do not hold, or "
-              "that works with the person's own account", "worker", ("agent", "rules", "text")),
-    EventType("outside.started", "an outside agent was started on a node", "worker",
+    EventType("outside.warning", "an external agent is about to start to which rules do not "
+              "apply, or that uses the person's own account", "worker", ("agent", "rules", "text")),
+    EventType("outside.started", "an external agent was started on a node", "worker",
               ("agent", "number", "session", "pid")),
-    EventType("outside.ended", "an outside agent has ended", "worker",
+    EventType("outside.ended", "an external agent has ended", "worker",
               ("agent", "number", "problem", "goes_on", "account", "calls", "input_tokens",
                "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd",
                "is_estimate")),

@@ -23,7 +23,7 @@ import psutil
 import yaml
 
 from agiraph.external import process_guard
-from tests.clients import edits, script
+from tests.clients import script
 from tests.clients.catalog import KILLED, Client
 from tests.clients.judge import DENIED_FILE, Killed, Observed
 from tests.fakes.forked import Forked
@@ -297,7 +297,9 @@ class _Work(_Case):
 
     def _behind(self) -> Brain:
         if self._client.speech == "edits":
-            return edits.plays({"written.txt": "written in step-write", "_result.md": "Done."})
+            return script.plays_edits(
+                {"written.txt": "written in step-write", "_result.md": "Done."}
+            )
         return super()._behind()
 
     def _meanwhile(self) -> None:
@@ -349,7 +351,7 @@ class _Kills(_Case):
     def __init__(self, place: ClientPlace, client: Client, within_seconds: float) -> None:
         super().__init__(place, client, within_seconds)
         self._kills: list[Killed] = []
-        self._pages = edits.Pages(len(KILLED))
+        self._pages = script.Pages(len(KILLED))
         self.steps = (
             script.where(),
             *(script.held(number) for number in range(len(KILLED))),

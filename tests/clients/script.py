@@ -3,11 +3,13 @@
 Nothing is remembered between requests: which step is due follows from what the conversation holds,
 as with a real model. A step carries its mark in the arguments of its call; it is over once that
 call has a result that does not say NOT-YET. So a step whose call was killed is asked for again, and
-an agent that lost its conversation looks at its folder first.
+an agent that lost its conversation looks at its folder first. Aider has no tools: it writes the
+files that it finds in the model's answer (`plays_edits`, `Pages`).
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -238,3 +240,50 @@ def held(number: int) -> Step:
     then = f"echo D''ID-{number} >> steps.txt; echo D''ID-{number}"
     slow = f"echo begun >> begun-{number}; {wait_for(f'test -e go-{number}', then)}"
     return shell(f"held-{number}", slow, until=f"DID-{number}")
+
+
+# --- aider ----------------------------------------------------------------------------------------
+
+
+def plays_edits(files: Mapping[str, str]) -> Brain:
+    """Return the model behind aider: its answer is these files, by name, which aider writes."""
+
+    def brain(seen: SeenRequest) -> Reply:
+        return say(_listed(files))
+
+    return brain
+
+
+def _listed(files: Mapping[str, str]) -> str:
+    """Return files as aider's format `whole` has them."""
+    return "\n\n".join(f"{name}\n```\n{text}\n```" for name, text in files.items())
+
+
+class Pages:
+    """A brain for the kills: the one answer is held back until every kill is over.
+
+    Aider has no step but its model's answer, so all kills happen while that is awaited; a step is
+    begun when its kill is next and the model is being asked.
+    """
+
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+        self._asked = 0
+        self._done = 0
+        self._over = threading.Event()
+
+    def __call__(self, seen: SeenRequest) -> Reply:
+        """Hold the answer back."""
+        self._asked += 1
+        files = {"steps.txt": "\n".join(f"DID-{n}" for n in range(self._steps))}
+        answer = _listed(files | {"_result.md": "Done."})
+        return Reply(text=answer, gate=self._over)
+
+    def begun(self, number: int) -> int:
+        """Return how often the model was asked since the kill before."""
+        return self._asked
+
+    def let_go(self, number: int) -> None:
+        """End a step; the answer goes out after the last."""
+        if number == self._steps - 1:
+            self._over.set()

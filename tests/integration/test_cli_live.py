@@ -99,7 +99,7 @@ def test_models_and_doctor(place: Place) -> None:
     assert rows["anthropic"]["usable"] is True
     told = place.commands.json("doctor")
     [check] = [check for check in told["checks"] if check["name"] == "supervisor"]
-    assert (check["status"], "holds the home" in check["detail"]) == ("ok", True)
+    assert (check["status"], "its API is" in check["detail"]) == ("ok", True)
 
 
 def test_unknown_names_list_the_known(place: Place) -> None:

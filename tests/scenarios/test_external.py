@@ -81,6 +81,13 @@ def folder_of(place: Place, agent: str, node: str) -> Path:
     return until(lambda: next(found.glob(f"runs/*/nodes/{node}-*"), None), f"the node {node}")
 
 
+def working_in(place: Place, agent: str, node: str) -> Path:
+    """Return the folder of a node when its agent is at work."""
+    folder = folder_of(place, agent, node)
+    until((folder / "scratch/ready").exists, "the agent is at work")
+    return folder
+
+
 def of_folder(folder: Path) -> list[psutil.Process]:
     """Return the living processes that work in a node's scratch folder."""
     found = []
@@ -97,6 +104,10 @@ def agents_of(folder: Path, program: str) -> list[psutil.Process]:
     return [one for one in of_folder(folder) if any(program in w for w in words_of(one)[:2])]
 
 
+def gone(processes: list[psutil.Process]) -> None:
+    until(lambda: not any(map(is_alive, processes)), "what it had started has ended")
+
+
 def test_a_killed_worker_leaves_no_agent_and_its_next_incarnation_goes_on(
     rough_place: Place, tmp_path: Path
 ) -> None:
@@ -104,12 +115,11 @@ def test_a_killed_worker_leaves_no_agent_and_its_next_incarnation_goes_on(
     rough_place.plays(coordinator=led("bea", f"{command} 2"))
 
     def meanwhile() -> None:
-        folder = folder_of(rough_place, "killed", "bea-tool")
-        until((folder / "scratch/ready").exists, "the agent is at work")
+        folder = working_in(rough_place, "killed", "bea-tool")
         before = of_folder(folder)
         assert len(agents_of(folder, command)) == 1
         rough_place.kill("worker bea-")
-        until(lambda: not any(map(is_alive, before)), "what it had started is gone")
+        gone(before)
 
     outcome = rough_place.lead("Have a tool written", "--name", "killed", meanwhile=meanwhile)
     assert outcome.result["status"] == "completed", outcome.progress
@@ -126,12 +136,11 @@ def test_a_killed_agent_is_started_again_and_one_that_fails_for_good_fails_its_n
     rough_place.plays(coordinator=led("cal", f"{command} 2 fails"))
 
     def meanwhile() -> None:
-        folder = folder_of(rough_place, "failing", "cal-tool")
-        until((folder / "scratch/ready").exists, "the agent is at work")
+        folder = working_in(rough_place, "failing", "cal-tool")
         before = of_folder(folder)
         for process in agents_of(folder, command):
             process.kill()
-        until(lambda: not any(map(is_alive, before)), "what it had started is gone")
+        gone(before)
 
     outcome = rough_place.lead("Have a tool written", "--name", "failing", meanwhile=meanwhile)
     [failed] = outcome.events("node.failed")
@@ -150,8 +159,7 @@ def test_an_agent_is_paused_and_stopped_with_all_it_has_started(
     started = rough_place.json(
         "run", "Have a tool", "--name", "halted", "--detach", "--model", MODEL
     )
-    folder = folder_of(rough_place, "halted", "dan-tool")
-    until((folder / "scratch/ready").exists, "the agent is at work")
+    folder = working_in(rough_place, "halted", "dan-tool")
     everyone = [one for one in of_folder(folder) if process_guard.START not in words_of(one)]
     assert len(everyone) >= 2
     worker = f"{started['agent']}/{rough_place.worker(rough_place.agent('halted'), 'dan').name}"
@@ -160,7 +168,7 @@ def test_an_agent_is_paused_and_stopped_with_all_it_has_started(
     rough_place.command("resume", worker)
     until(lambda: psutil.STATUS_STOPPED not in {o.status() for o in everyone}, "all are resumed")
     rough_place.command("stop", started["agent"])
-    until(lambda: not any(map(is_alive, everyone)), "all are gone")
+    gone(everyone)
 
 
 CURIOUS = """\
@@ -265,32 +273,27 @@ def test_a_log_is_a_result_only_beside_files_and_what_an_agent_keeps_is_none(
     assert told["left"] == [], "of that its team is told what it can use: nothing"
 
 
-@pytest.mark.parametrize(
-    ("agent", "said"),
-    [
-        ("cluade-code", "unknown external agent 'cluade-code', did you mean 'claude-code'?"),
-        ("./no-such-program", "'./no-such-program' is not installed"),
-    ],
-)
-def test_a_plan_with_an_agent_that_is_not_here_is_refused(
-    place: Place, tmp_path: Path, agent: str, said: str
-) -> None:
-    role = {"id": "x", "title": "X", "node_type": "agentic", "agent": agent, "prompt": "Do it"}
-    plan = tmp_path / "plan.json"
+def plan_with(folder: Path, agent: str) -> str:
+    """Write a plan of one role, which this agent plays; return its path."""
+    role = {"id": "kit", "title": "K", "node_type": "agentic", "agent": agent, "prompt": "Copy"}
+    plan = folder / "plan.json"
     plan.write_text(json.dumps({"goal": "g", "stages": [{"name": "s", "roles": [role]}]}))
-    done = place.command("run", "A tool", "--plan", str(plan), "--model", MODEL)
+    return str(plan)
+
+
+def test_a_plan_with_an_agent_that_is_not_here_is_refused(place: Place, tmp_path: Path) -> None:
+    plan = plan_with(tmp_path, "cluade-code")
+    done = place.command("run", "A tool", "--plan", plan, "--model", MODEL)
     assert done.returncode == 2
-    assert said in " ".join(done.stderr.split())
+    message = "unknown external agent 'cluade-code', did you mean 'claude-code'?"
+    assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
 
 
 def test_a_plan_with_a_command_is_done(place: Place, tmp_path: Path) -> None:
     command = program(tmp_path, "#!/bin/sh\ncat _task.md > copy.md; echo Copied.\n")
-    role = {"id": "kit", "title": "K", "node_type": "agentic", "agent": command, "prompt": "Copy"}
-    plan = tmp_path / "plan.json"
-    plan.write_text(json.dumps({"goal": "g", "stages": [{"name": "s", "roles": [role]}]}))
     place.plays(coordinator=[call("wait"), call("finish", summary="Copied")])
-    outcome = place.lead("A copy", "--plan", str(plan), "--name", "planned")
+    outcome = place.lead("A copy", "--plan", plan_with(tmp_path, command), "--name", "planned")
     assert outcome.result["status"] == "completed", outcome.progress
     [done] = outcome.events("node.completed")
     assert done["data"]["summary"] == "Copied."
@@ -410,8 +413,7 @@ def test_an_agent_is_ended_at_a_bound_of_its_node_also_after_its_worker_was_kill
     rough_place.plays(coordinator=led("gus", f"{caller} waits"), **{"*": [say("fine")] * 9})
 
     def meanwhile() -> None:
-        folder = folder_of(rough_place, "bound", "gus-tool")
-        until((folder / "scratch/ready").exists, "it has made two calls")
+        working_in(rough_place, "bound", "gus-tool")  # it has made two calls
         rough_place.kill("worker gus-")
 
     outcome = rough_place.lead("Have a tool written", "--name", "bound", meanwhile=meanwhile)

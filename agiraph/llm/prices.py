@@ -40,7 +40,7 @@ class Price(ConfigSection):
 
     @property
     def dearest_input(self) -> float:
-        """What a token of input costs at most: it may be written to the cache."""
+        """The most that a token of input costs: it may be written to the cache."""
         return max(self.input, self.cache_write or 0)
 
 
@@ -48,7 +48,7 @@ FREE = Price(input=0, output=0)
 
 
 def load_prices(*files: Path) -> dict[str, Price]:
-    """Return prices by `provider/name`, `files` (those that exist) laid over the shipped ones."""
+    """Return prices by `provider/name`, the shipped ones overridden by `files`."""
     prices: dict[str, Price] = {}
     for file in (configs_folder() / "prices.yaml", *files):
         for name, values in read_table(file).items():
@@ -67,7 +67,7 @@ def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
 
 
 def guess_input_tokens(request: ModelRequest) -> int:
-    """Return about how many tokens of input a request has, rather too many than too few."""
+    """Return an estimate of a request's input in tokens, rather too high than too low."""
     size = len(request.system) + sum(map(_size, request.turns))
     for tool in request.tools:
         size += len(tool.name) + len(tool.description) + encoded_length(tool.parameters)
@@ -76,10 +76,10 @@ def guess_input_tokens(request: ModelRequest) -> int:
 
 
 def estimated_usage(request: ModelRequest, so_far: PartialUsage) -> Usage:
-    """Return what an answer that did not come to its end has taken, rather too much.
+    """Return an estimate of what an incomplete answer has used, rather too high.
 
-    What the service has counted is kept; what it has not counted follows from the request and from
-    what was streamed.
+    What the service has counted is used; the rest follows from the request and from what was
+    streamed.
     """
     counted = so_far.usage
     if so_far.is_counted:
@@ -95,7 +95,7 @@ def estimated_usage(request: ModelRequest, so_far: PartialUsage) -> Usage:
 
 
 def _size(turn: Turn) -> int:
-    """Return about how many characters a turn has on the wire; it is asked for often."""
+    """Return about how many characters a turn has on the wire; called often, so it is cheap."""
     if not isinstance(turn, AssistantTurn):
         return len(turn.content)
     size = len(turn.text or "") + (encoded_length(turn.provider_data) if turn.provider_data else 0)

@@ -26,6 +26,7 @@ from agiraph.board.shared_context.store import SharedContextStore
 from agiraph.board.stage_rules import node_contract
 from agiraph.board.store import BoardStore
 from agiraph.board.sub_nodes import to_be_told
+from agiraph.core.clock import iso_date
 from agiraph.core.errors import Refused
 from agiraph.core.ids import (
     SUPERVISOR,
@@ -330,6 +331,7 @@ class BoardService:
             team=team,
             goal=self._agent.goal,
             input_dir=self._agent.input_dir,
+            today=iso_date(self._context.now()),
             roster=self._context.roster.current,
         )
 

@@ -1,9 +1,10 @@
 """The broker: the one process that holds provider keys, calls models, and counts what they cost.
 
-`broker` takes messages and runs one task a call; `calls` is the way of one call: the models of its
-chain, one after the other, each within the budgets. `attempts` asks one model until it answers, in
-the row of its service (`queues`: pace and breaker, shared by all), and meters every try; `services`
-connects providers. `limits` are the budgets, `spending` what is spent of them, `budgets` reserves
-before a call, `ledger` writes down what it took; `own_data` keeps what is one service's own from
-all others; `deltas` sends the text on as it streams in; `door` lets outside agents call over HTTP.
+`broker` handles messages and runs one task for each call; `calls` calls the models of its chain,
+one after the other, each within the budgets. `call_retries` calls one model until it answers, in
+the queue of its service (`provider_queue`: concurrency and circuit breaker, shared by all), and
+meters every attempt; `provider_pool` connects providers. `budget_limits` are the budgets,
+`spending` what is spent of them, `reservations` reserves before a call, `ledger` records what it
+used. `streaming` sends text on as it streams in; `call_recorder` records; `llm_proxy` lets external
+agents call over HTTP.
 """

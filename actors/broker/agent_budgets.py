@@ -1,6 +1,6 @@
 """AgentBudgets: which runs an agent has, and what each may spend, as the agent's record says.
 
-A caller names its run; what the run may spend is no matter of the caller's.
+A caller names its run, but cannot say what the run may spend.
 """
 
 from pydantic import ValidationError
@@ -15,21 +15,20 @@ from agiraph.storage.home import Home
 
 
 class AgentBudgets:
-    """Reads `agent.json`, which the agent's coordinator writes before anybody calls for the run."""
+    """Reads `agent.json`, which the agent's coordinator writes before the run's first call."""
 
     def __init__(self, home: Home) -> None:
-        """Know the agents of this home."""
         self._home = home
 
     def billed(self, request: ModelRequest) -> ModelRequest:
-        """Return a request on the terms of its run; ProviderError if its agent has no such run.
+        """Return a request with the terms of its run; ProviderError if its agent has no such run.
 
-        For a run that is over nothing is said: what it was begun on is known to `Limits`.
+        The record has no terms of an earlier run: BudgetLimits has stored them.
         """
         agent = agent_of(request.entity) or AgentId("")
         if not self.has_run(agent, request.run_id):
-            told = f"agent '{agent}' has no run '{request.run_id}' that could be charged"
-            raise ProviderError("bad_request", told)
+            text = f"agent '{agent}' has no run '{request.run_id}' that could be charged"
+            raise ProviderError("bad_request", text)
         record = self._record(agent)
         if record is None or record.run != request.run_id:
             terms: dict[str, object] = {"budget_usd": None, "budgets": (), "record": False}
@@ -38,7 +37,7 @@ class AgentBudgets:
         return request.model_copy(update=terms)
 
     def has_run(self, agent: str, run: str) -> bool:
-        """Whether a run is one of an agent's."""
+        """Whether an agent has this run."""
         if not (is_plain_name(agent) and is_plain_name(run)):
             return False
         record = self._record(agent)

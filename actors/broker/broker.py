@@ -254,7 +254,7 @@ class Broker:
     ) -> None:
         deltas.restart()
         data = retry.event_data(request.model)
-        self._runtime.log.warning("a model call is retried", entity=request.entity, **data)
+        self._runtime.log.warning("a model call is retried", entity=request.entity, data=data)
         self._report(request, "model.retry", data)
 
     def _report_fallback(
@@ -262,7 +262,7 @@ class Broker:
     ) -> None:
         deltas.restart()
         data = fallback.event_data()
-        self._runtime.log.warning("another model is called", entity=request.entity, **data)
+        self._runtime.log.warning("another model is called", entity=request.entity, data=data)
         self._report(request, "model.fallback", data)
 
     def _report(self, request: ModelRequest, kind: str, data: JsonObject) -> None:

@@ -1,8 +1,8 @@
 """BudgetLimits: which budgets there are, and by how much they were raised, in `system/usage.db`.
 
-A budget that a person sets counts how often it was set: so whoever lacks money afterwards asks a
-new question, and is not given the answer to an old one. What was raised before is void then; its
-rows stay, since a raise that is asked for again must be known.
+A budget that a person sets counts how often it was set, so that a later shortage is a new question
+and does not get the answer to an old one. Earlier raises are void then; their rows stay, because a
+raise that is requested twice must be recognised.
 """
 
 import sqlite3
@@ -42,7 +42,7 @@ CREATE INDEX IF NOT EXISTS raises_of_budget ON raises (scope, key, period, day);
 CREATE TABLE IF NOT EXISTS epochs (epoch TEXT NOT NULL);
 """
 NEWER: Final = {"sets": "INTEGER NOT NULL DEFAULT 0", "is_own": "INTEGER NOT NULL DEFAULT 1"}
-"""Columns that databases of older versions have not; `is_own` 0: the settings' hold again."""
+"""Columns that older databases lack; `is_own` 0: the budget of the settings applies again."""
 
 PERIODS: Final[tuple[Period, ...]] = ("total", "day")
 Key = tuple[BudgetScope, str, Period]
@@ -50,7 +50,7 @@ Put = Callable[[str, Sequence[object]], None]
 
 
 class BudgetLimits:
-    """The budgets that hold for calls."""
+    """The budgets that apply to calls."""
 
     def __init__(
         self,
@@ -86,11 +86,11 @@ class BudgetLimits:
     # --- setting ---------------------------------------------------------------------------------
 
     def set(self, budget: Budget, keep: Iterable[Unit] = ()) -> BudgetState:
-        """Let this budget hold as a person wants it, and return how it stands then.
+        """Set a budget as a person wants it; return its state.
 
-        The units in `keep` stay as they are, with their raises; in the others what was raised is
-        void. One without any limit bounds nothing, also if the settings have one. The same again
-        changes nothing.
+        The units in `keep` stay as they are, with their raises; in the others raises are void. A
+        budget without any limit bounds nothing, also if the settings have one. Setting the same
+        again changes nothing.
         """
         place, kept = _place(budget), set(keep)
         before = self._held(*place)
@@ -103,15 +103,15 @@ class BudgetLimits:
         return self.state(budget)
 
     def unset(self, scope: BudgetScope, key: str, period: Period) -> BudgetState:
-        """Let the settings' budget hold again, and return how it stands then."""
+        """Apply the budget of the settings again; return its state."""
         place = (scope, key, period)
         if place in self._set or self._is_raised(place, ALL_UNITS):
             self._change(place, None, ALL_UNITS)
         nothing = Budget(scope=scope, key=key, period=period)
         return self.state(self._default(*place) or nothing)
 
-    def _keep(self, budget: Budget) -> None:
-        """Keep a budget that calls bring along."""
+    def _store(self, budget: Budget) -> None:
+        """Store a budget that calls bring along."""
         place = _place(budget)
         if self._set.get(place) != budget:
             sets = self._sets.get(place, 0)
@@ -119,7 +119,7 @@ class BudgetLimits:
             self._hold(place, budget, sets)
 
     def _change(self, place: Key, budget: Budget | None, units: Iterable[Unit]) -> None:
-        """Write down what a person wants, and that raises are void, at once."""
+        """Store what a person wants, and that raises are void, in one transaction."""
         sets = self._sets.get(place, 0) + 1
         patiently(lambda: self._change_rows(place, budget, units, sets))
         self._hold(place, budget, sets)
@@ -139,7 +139,7 @@ class BudgetLimits:
             raise
 
     def _write_row(self, place: Key, budget: Budget | None, sets: int) -> None:
-        """Write a row: a budget, or (None) that there is none of its own any more."""
+        """Write a row: a budget, or (None) that the settings apply again."""
         limits = (None, None) if budget is None else (budget.usd, budget.tokens)
         self._put(
             "INSERT OR REPLACE INTO budgets (scope, key, period, usd, tokens, sets, is_own)"
@@ -164,7 +164,7 @@ class BudgetLimits:
             self._put(f"UPDATE raises SET {void} WHERE scope = ? AND key = ? AND period = ?", place)
 
     def raise_by(self, state: BudgetState, usd: float, tokens: int, cause: str) -> None:
-        """Raise a budget; asked for again under the same cause it is the same raise."""
+        """Raise a budget; requested again with the same cause it is the same raise."""
         row = (cause, state.scope, state.key, state.period, state.day, usd, tokens)
         patiently(
             lambda: self._put(
@@ -174,17 +174,17 @@ class BudgetLimits:
             )
         )
 
-    # --- asking ----------------------------------------------------------------------------------
+    # --- reading ---------------------------------------------------------------------------------
 
-    def of(self, request: ModelRequest) -> list[BudgetState]:
-        """Return the budgets that a call has to keep to, as they stand now."""
+    def for_request(self, request: ModelRequest) -> list[BudgetState]:
+        """Return the budgets that apply to a call, with what is spent."""
         agent = agent_of(request.entity) or ""
         wanted: dict[Key, Budget] = {}
         for budget in given(request):
             key = _place(budget)
             wanted[key] = _filled(budget, wanted.get(key) or self._held(*key))
             if budget.scope == "run":
-                self._keep(wanted[key])
+                self._store(wanted[key])
         keys: list[tuple[BudgetScope, str]] = [("run", request.run_id), ("agent", agent)]
         keys += [("trigger", f"{agent}/{request.trigger}")] if request.trigger else []
         for scope, named in keys:
@@ -196,7 +196,7 @@ class BudgetLimits:
         return [state for state in states if state.is_bound]
 
     def about(self, agent: str, run: str = "") -> list[BudgetState]:
-        """Return the budgets of an agent, of its triggers, and of a run (all: of everything)."""
+        """Return the budgets of an agent, of its triggers, and of a run (neither given: all)."""
         keys = {
             key: budget
             for key, budget in self._set.items()
@@ -213,7 +213,7 @@ class BudgetLimits:
         return [state for state in states if state.is_bound]
 
     def among(self, keys: Iterable[tuple[BudgetScope, str]]) -> list[BudgetState]:
-        """Return the budgets of these, and those that were set for the triggers of an agent."""
+        """Return these budgets, and those that were set for the triggers of an agent."""
         wanted = {(scope, key, period): True for scope, key in keys for period in PERIODS}
         agents = {key for scope, key, _ in wanted if scope == "agent"}
         for place in self._set:
@@ -243,7 +243,7 @@ class BudgetLimits:
     def state(self, budget: Budget) -> BudgetState:
         """Return a budget with its raises and with what is spent."""
         place, day = _place(budget), self._day(budget.period)
-        spent = self._spending.of(SpendingKey(budget.scope, budget.key, day))
+        spent = self._spending.total(SpendingKey(budget.scope, budget.key, day))
         usd, tokens, raises = self._raises(place, day)
         return BudgetState(
             scope=budget.scope,
@@ -294,7 +294,7 @@ def _place(budget: Budget) -> Key:
 
 
 def _filled(budget: Budget, held: Budget | None) -> Budget:
-    """Return a budget with the limits that it says nothing of."""
+    """Return a budget with the limits that it leaves open."""
     if held is None:
         return budget
     usd = held.usd if budget.usd is None else budget.usd

@@ -1,4 +1,4 @@
-"""CallRetries: one model is asked until it answers or patience is over; each attempt is metered."""
+"""CallRetries: calls one model until it answers or a limit is reached; meters each attempt."""
 
 import asyncio
 import random
@@ -11,6 +11,7 @@ from actors.broker.provider_queue import TOO_MANY, ProviderQueue, QueueEntry
 from agiraph.core.clock import Clock
 from agiraph.core.config import BrokerConfig
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, Usage
+from agiraph.llm.adaptive_concurrency import Backoff
 from agiraph.llm.base import (
     FailureKind,
     OnText,
@@ -20,14 +21,13 @@ from agiraph.llm.base import (
     UsageSoFar,
 )
 from agiraph.llm.prices import Price, estimated_usage
-from agiraph.llm.retry import RetryPolicy
 
 NOTHING = PartialUsage(Usage(), 0, has_begun=False)
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPlanned:
-    """A call failed and will be tried again after a wait."""
+    """A call failed and will be retried after a wait."""
 
     attempt: int
     kind: FailureKind
@@ -41,12 +41,12 @@ class RetryPlanned:
 
 OnRetry = Callable[[RetryPlanned], None]
 Reserve = Callable[[], AbstractAsyncContextManager[int]]
-"""Reserves what one attempt may take; yields how long its answer may be, in tokens."""
+"""Reserves what one attempt may use; yields the longest answer, in tokens."""
 
 
 @dataclass(slots=True)
 class AttemptMeter:
-    """What one attempt takes: the answer that comes in, text that it has streamed, its end."""
+    """What one attempt uses: the answer that streams in, the text so far, the outcome."""
 
     so_far: UsageSoFar | None = None
     streamed: int = 0
@@ -59,10 +59,10 @@ class AttemptMeter:
         self.so_far = so_far
 
     def usage(self, request: ModelRequest) -> Usage | None:
-        """Return what is on the bill for it, None if nothing is.
+        """Return what the attempt is billed for, None if for nothing.
 
         The service's own count, where there is one; else an estimate of what it has worked on. It
-        has not, as far as anybody knows, if it refused before anything of an answer came.
+        counts as nothing if the service refused before any part of an answer arrived.
         """
         counted = self.response.usage if self.response else None
         if counted is not None and (counted.tokens or self.so_far is None):
@@ -74,15 +74,14 @@ class AttemptMeter:
 
 
 class CallRetries:
-    """Asks one model; at most `concurrent_calls` attempts of all models are in flight at once."""
+    """Calls one model; at most `concurrent_calls` attempts of all models run at once."""
 
     def __init__(self, config: BrokerConfig, ledger: UsageLedger, clock: Clock) -> None:
-        """Write what attempts took to `ledger`."""
         self._ledger = ledger
         self._clock = clock
-        self._policy = RetryPolicy.of(config)
+        self._attempts = config.attempts
+        self._backoff = Backoff(config.first_delay_seconds, config.max_delay_seconds)
         self._fallback_attempts = config.fallback_attempts
-        self._longest_rest = config.max_delay_seconds
         self._timeout_seconds = config.timeout_seconds
         self._slots = asyncio.Semaphore(config.concurrent_calls)
 
@@ -98,50 +97,50 @@ class CallRetries:
         *,
         may_leave: bool,
     ) -> ModelResponse:
-        """Return the answer; raise ProviderError when it cannot be had.
+        """Return the answer; raise ProviderError when no attempt succeeds.
 
-        Each attempt is reserved by itself, and written down before its reservation goes: what those
-        before it were billed is spent by then. `may_leave`: another model can be asked, so patience
-        is short.
+        Each attempt is reserved by itself, and recorded before its reservation is released: what
+        the earlier ones were billed is spent by then. `may_leave`: there is a fallback, so few
+        attempts are made.
         """
         entry = queue.entry(may_leave=may_leave)
         attempt = 1
         while True:
             tried_at = self._clock.monotonic()
             try:
-                async with reserve() as max_tokens, queue.turn(entry):
+                async with reserve() as max_tokens, queue.slot(entry):
                     own = request.model_copy(update={"max_tokens": max_tokens})
                     return await self._once(provider, own, price, on_text)
             except ProviderError as error:
                 wait = self._wait_after(error, attempt, queue, entry)
-                rest = max(0.0, queue.pace.rests_until - self._clock.monotonic())
+                rest = max(0.0, queue.concurrency.rests_until - self._clock.monotonic())
                 on_retry(RetryPlanned(attempt, error.kind, str(error), max(wait, rest)))
-                is_crowded = error.kind == TOO_MANY
+                was_refused = error.kind == TOO_MANY
             await asyncio.sleep(wait)
-            # A service that answers others is only slow: no attempt of this call is used up.
-            if not (is_crowded and queue.pace.answered_at >= tried_at):
+            # A service that answers other calls is only slow: this attempt does not count.
+            if not (was_refused and queue.concurrency.answered_at >= tried_at):
                 attempt += 1
 
     def _wait_after(
         self, error: ProviderError, attempt: int, queue: ProviderQueue, entry: QueueEntry
     ) -> float:
-        """Return how long this call waits before it is in the row again; raise if it gives up.
+        """Return the seconds until this call is in the queue again; raise `error` to give up.
 
-        After a 429 it is the lane that rests, for everybody.
+        After a 429 the queue pauses, for all calls.
         """
         wish = error.retry_after or 0.0
-        if not error.is_retryable or wish > self._policy.longest_wish_seconds:
+        if not error.is_retryable or wish > self._timeout_seconds:
             raise error
-        if entry.may_leave and (attempt >= self._fallback_attempts or wish > self._longest_rest):
+        longest = self._backoff.longest_seconds
+        if entry.may_leave and (attempt >= self._fallback_attempts or wish > longest):
             raise error
         if error.kind == TOO_MANY:
             if queue.is_stuck(entry):
                 raise error
             return 0.0
-        wait = self._policy.wait_after(error, attempt, random.random())
-        if wait is None:
+        if attempt >= self._attempts:
             raise error
-        return wait
+        return self._backoff.after(attempt, error.retry_after, random.random())
 
     async def _once(
         self, provider: Provider, request: ModelRequest, price: Price | None, on_text: OnText
@@ -166,7 +165,7 @@ class CallRetries:
     async def metered(
         self, request: ModelRequest, price: Price | None
     ) -> AsyncIterator[AttemptMeter]:
-        """Write down what is done inside, however it ends."""
+        """Record what is used inside the block, however it ends."""
         meter, started = AttemptMeter(), self._clock.monotonic()
         try:
             yield meter

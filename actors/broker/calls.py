@@ -1,16 +1,15 @@
-"""ModelCalls: the way of one model call: which model is asked, within which budgets, and who is
-next.
+"""ModelCalls: one model call: which model is called, within which budgets, and which one is next.
 
 A model that cannot answer, for a reason that another one may not have, is followed by the next of
-its fallback chain (`agiraph.llm.fallback`); each is asked within the budgets, at its price.
+its fallback chain (`agiraph.llm.fallback`); each is called within the budgets, at its price.
 """
 
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from actors.broker.call_recorder import CallRecorder
 from actors.broker.call_retries import CallRetries, OnRetry, RetryPlanned
 from actors.broker.ledger import UsageLedger
-from actors.broker.private_data import ProviderPrivateData, marked
 from actors.broker.provider_pool import ProviderPool
 from actors.broker.provider_queue import ProviderQueues
 from actors.broker.reservations import BudgetReservations
@@ -18,23 +17,23 @@ from agiraph.core.clock import Clock
 from agiraph.core.config import Config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.money import BudgetState
-from agiraph.core.turns import ModelRequest, ModelResponse, Usage
+from agiraph.core.turns import AssistantTurn, ModelRequest, ModelResponse, Turn, Usage
 from agiraph.llm.base import OnText, Provider, ProviderError
 from agiraph.llm.fallback import ROLES, FallbackStarted, chain_of, is_handed_on
 from agiraph.llm.prices import FREE, Price, guess_input_tokens, price_of
 from agiraph.llm.registry import ModelName
 
-__all__ = ["FallbackStarted", "ModelCalls", "OnHandedOn", "OnRetry", "RetryPlanned"]
+__all__ = ["FallbackStarted", "ModelCalls", "OnFallback", "OnRetry", "RetryPlanned"]
 
-OnHandedOn = Callable[[FallbackStarted], None]
-
-
-def _nobody(_: FallbackStarted) -> None:
-    """Tell nobody."""
-
-
+BY = "by"
+STORED_TURNS = 4096
+OnFallback = Callable[[FallbackStarted], None]
 Via = Callable[[ModelName], Awaitable[Provider | None]]
-"""Another way to a model, None for the usual one: an outside agent's request is handed on as is."""
+"""Another provider of a model, None for the usual one: an external agent's request is forwarded."""
+
+
+def _ignore(_: FallbackStarted) -> None:
+    """Report a fallback to nobody."""
 
 
 class ModelCalls:
@@ -57,11 +56,11 @@ class ModelCalls:
         self._prices = prices
         self._ledger = ledger
         self.limits = ledger.limits(config.budgets, clock)
-        self.budgets = BudgetReservations(self.limits.of)
+        self.budgets = BudgetReservations(self.limits.for_request)
         self.queues = ProviderQueues(config.broker, clock)
         self.attempts = CallRetries(config.broker, ledger, clock)
         self._fallbacks = _checked(config.models.fallbacks, services)
-        self._own_data = ProviderPrivateData()
+        self._private_data = ProviderPrivateData()
         self._recorder = recorder
         self._too_long: dict[tuple[str, str], int] = {}
 
@@ -70,16 +69,16 @@ class ModelCalls:
         request: ModelRequest,
         on_text: OnText,
         on_retry: OnRetry,
-        on_handed_on: OnHandedOn = _nobody,
+        on_fallback: OnFallback = _ignore,
         *,
         via: Via | None = None,
     ) -> ModelResponse:
-        """Return the answer to `request`; ProviderError when it cannot be had.
+        """Return the answer to `request`; ProviderError if no model of its chain can give one.
 
-        `via` may name another way to a model than its provider.
+        `via` may return another provider of a model than the usual one.
         """
         try:
-            response = await self._answer(request, on_text, on_retry, on_handed_on, via)
+            response = await self._answer(request, on_text, on_retry, on_fallback, via)
         except ProviderError as error:
             if self._recorder is not None:
                 self._recorder.failed(request, error)
@@ -93,7 +92,7 @@ class ModelCalls:
         request: ModelRequest,
         on_text: OnText,
         on_retry: OnRetry,
-        on_handed_on: OnHandedOn,
+        on_fallback: OnFallback,
         via: Via | None,
     ) -> ModelResponse:
         asked = self.named(request.model)
@@ -110,13 +109,13 @@ class ModelCalls:
                 if error.kind == "context_too_long":
                     self._too_long[request.entity, str(name)] = guess_input_tokens(request)
                 if first is not None and error.kind in ("out_of_budget", "bad_request"):
-                    raise error  # it is no trouble of a service's, and may concern the human
+                    raise error  # it is no failure of a service, and may concern the human
                 advised = self._services.advised(name.provider, error)
                 first = advised if first is None else _and_then(first, name, advised)
                 following = [one for one in following if self._follows(error, name, one)]
                 if not following:
                     raise first from None
-                on_handed_on(FallbackStarted(str(name), str(following[0]), error.kind, str(error)))
+                on_fallback(FallbackStarted(str(name), str(following[0]), error.kind, str(error)))
                 name, *following = following
 
     def named(self, model: str) -> ModelName:
@@ -132,7 +131,7 @@ class ModelCalls:
         return FREE if known is None and self._services.is_free(name.provider) else known
 
     def budgets_about(self, agent: str, run: str) -> list[BudgetState]:
-        """Return the budgets of an agent and a run, as they stand."""
+        """Return the budgets of an agent and a run with what is spent."""
         return self.limits.about(agent, run)
 
     def usage_of_grant(self, entity: str, digest: str) -> tuple[Usage, int]:
@@ -140,7 +139,7 @@ class ModelCalls:
         return self._ledger.usage_of_grant(entity, digest)
 
     def _chain(self, asked: ModelName, request: ModelRequest) -> list[ModelName]:
-        """Return the models to ask, in order: not those that are known to be too small for it."""
+        """Return the models to call, in order, without those that are known to be too small."""
         following = chain_of(self._fallbacks, str(asked), request.entity)
         chain = [asked, *(self.named(model) for model in following)]
         if not self._too_long or not following:
@@ -153,7 +152,7 @@ class ModelCalls:
         return [name for name in chain if self._services.window(name) > refused] or chain
 
     def _follows(self, error: ProviderError, failed: ModelName, following: ModelName) -> bool:
-        """Whether a model is asked after another one's failure."""
+        """Whether a model is called after another one's failure."""
         windows = self._services.window(failed), self._services.window(following)
         return is_handed_on(error.kind, *windows)
 
@@ -170,14 +169,14 @@ class ModelCalls:
         """Return the answer of one model, within the budgets."""
         longest = self._services.answer_tokens(name, request.max_tokens)
         own = request.model_copy(update={"model": str(name), "max_tokens": longest})
-        own = self._own_data.only(own, name)
+        own = self._private_data.only(own, name)
         price = self.price(name)
         provider = None if via is None else await via(name)
         if provider is None:
             provider = await self._services.provider(name)
         response = await self.attempts.until_answered(
             provider,
-            self.queues.of(name.provider),
+            self.queues.get(name.provider),
             own,
             price,
             lambda: self.budgets.reserved(own, price),
@@ -185,7 +184,7 @@ class ModelCalls:
             on_retry,
             may_leave=may_leave,
         )
-        return marked(response, name)
+        return _marked(response, name)
 
     def _finished(
         self,
@@ -203,7 +202,7 @@ class ModelCalls:
 
 
 def _and_then(first: ProviderError, name: ModelName, error: ProviderError) -> ProviderError:
-    """Return the first failure, telling that of a fallback besides."""
+    """Return the first failure, with that of a fallback added."""
     text = f"{first}; {name}: {error}"
     return ProviderError(first.kind, text, retry_after=first.retry_after)
 
@@ -211,7 +210,7 @@ def _and_then(first: ProviderError, name: ModelName, error: ProviderError) -> Pr
 def _checked(
     fallbacks: Mapping[str, Sequence[str]], services: ProviderPool
 ) -> dict[str, tuple[str, ...]]:
-    """Return the chains under the models' full names; InvalidInput names what is wrong."""
+    """Return the chains by the models' full names; InvalidInput says what is wrong."""
     chains: dict[str, tuple[str, ...]] = {}
     for key, models in fallbacks.items():
         try:
@@ -222,3 +221,51 @@ def _checked(
                 f"models.fallbacks.{key}: {error} (a key is a model, or {' or '.join(ROLES)})"
             ) from None
     return chains
+
+
+def _marked(response: ModelResponse, name: ModelName) -> ModelResponse:
+    """Return an answer whose private data names the service that it came from."""
+    if response.provider_data is None:
+        return response
+    data = {**response.provider_data, BY: name.provider}
+    return response.model_copy(update={"provider_data": data})
+
+
+class ProviderPrivateData:
+    """Leaves out the private data of other services.
+
+    Thinking blocks and such are signed by the service that made them, and others refuse them.
+    """
+
+    def __init__(self) -> None:
+        # The same turn gives the same object again: the body cache compares turns by identity.
+        self._bare: OrderedDict[int, tuple[Turn, AssistantTurn]] = OrderedDict()
+
+    def only(self, request: ModelRequest, name: ModelName) -> ModelRequest:
+        """Return the request without the private data of services other than that of `name`."""
+        if not any(_is_foreign(turn, name.provider) for turn in request.turns):
+            return request
+        turns = tuple(
+            self._without(turn) if _is_foreign(turn, name.provider) else turn
+            for turn in request.turns
+        )
+        return request.model_copy(update={"turns": turns})
+
+    def _without(self, turn: Turn) -> Turn:
+        known = self._bare.get(id(turn))
+        if known is not None and known[0] is turn:
+            self._bare.move_to_end(id(turn))
+            return known[1]
+        assert isinstance(turn, AssistantTurn)
+        bare = turn.model_copy(update={"provider_data": None})
+        self._bare[id(turn)] = turn, bare
+        if len(self._bare) > STORED_TURNS:
+            self._bare.popitem(last=False)
+        return bare
+
+
+def _is_foreign(turn: Turn, provider: str) -> bool:
+    if not isinstance(turn, AssistantTurn) or turn.provider_data is None:
+        return False
+    by = turn.provider_data.get(BY)
+    return by is not None and by != provider

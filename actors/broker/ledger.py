@@ -1,4 +1,4 @@
-"""UsageLedger: what every model call took in tokens and money, in `system/usage.db`."""
+"""UsageLedger: what every model call used in tokens and money, in `system/usage.db`."""
 
 import asyncio
 import os
@@ -50,7 +50,7 @@ NEWER: Final = {
     "attempt": "INTEGER NOT NULL DEFAULT 0",
     "door": "TEXT NOT NULL DEFAULT ''",
 }
-"""Columns that ledgers of older versions have not."""
+"""Columns that ledgers of older versions lack."""
 
 GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
     "entity": ("entity", "''"),
@@ -59,23 +59,22 @@ GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
     "day": ("date(ts, 'unixepoch')", "''"),
     "trigger": ("trigger_id", "''"),
 }
-"""What usage can be told by: the SQL of a row's key, and of the run that it is of."""
-
+"""What usage can be grouped by: the SQL of a group's key, and of its run."""
 
 SUMS: Final = (
     "COUNT(*), COALESCE(SUM(input_tokens), 0), COALESCE(SUM(output_tokens), 0),"
     " COALESCE(SUM(cache_read_tokens), 0), COALESCE(SUM(cache_write_tokens), 0), SUM(cost_usd),"
     " MAX(is_estimate)"
 )
-"""The SQL of what rows took together: how many they are, then what `_usage` takes."""
+"""The SQL of the sums over rows: how many they are, then what `_usage` takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
     """One row: an attempt that was paid for.
 
-    `attempt` is which one at its node it was made for, `door` the digest of an outside agent's
-    token ('' for our own calls).
+    `attempt` is the number of the attempt at the node, `door` the digest of an external agent's
+    token ('' for calls of Agiraph's own entities).
     """
 
     ts: float
@@ -120,7 +119,7 @@ class UsageLedger:
         self._waits_for_room = False
 
     def note(self, spent: LedgerRow) -> None:
-        """Write a row down with all others of this turn of the loop: they wait for the disk once.
+        """Write a row in one transaction with all others of this iteration of the event loop.
 
         It counts at once; `flushed` returns when it is on disk.
         """
@@ -132,9 +131,9 @@ class UsageLedger:
         self.write(spent)
 
     async def flushed(self) -> None:
-        """Wait until everything that was noted is on disk, on a full one until there is room.
+        """Wait until every noted row is on disk; on a full disk until there is space.
 
-        Raises sqlite3.Error if it cannot be.
+        Raises sqlite3.Error if that fails.
         """
         if self._batch is not None:
             await asyncio.shield(self._batch)
@@ -156,7 +155,7 @@ class UsageLedger:
                 batch.get_loop().call_later(LONGEST_PAUSE_SECONDS, self._commit)
                 return
             batch.set_exception(error)
-            batch.exception()  # who waits is told; that nobody does is no fault of its own
+            batch.exception()  # marked as retrieved: there may be nobody who waits
         else:
             batch.set_result(None)
         if self._waits_for_room:
@@ -166,19 +165,19 @@ class UsageLedger:
         self._written.clear()
 
     def _begin_again(self) -> None:
-        """Write everything of a batch again into a transaction: SQLite has rolled it back."""
+        """Write a batch again in a new transaction: SQLite has rolled it back."""
         self._db.execute("BEGIN")
         for statement, values in self._written:
             self._db.execute(statement, values)
 
     def put(self, statement: str, values: Sequence[object]) -> None:
-        """Write with the batch that is under way; by itself if there is none."""
+        """Write in the open batch; by itself if there is none."""
         self._db.execute(statement, values)
         if self._batch is not None:
             self._written.append((statement, values))
 
     def write(self, spent: LedgerRow) -> None:
-        """Write one row down."""
+        """Write one row."""
         usage = spent.usage
         self.put(
             "INSERT INTO calls (ts, run_id, node_id, entity, model, outcome, input_tokens,"
@@ -193,17 +192,16 @@ class UsageLedger:
                 *(spent.attempt, spent.door),
             ),
         )
-        one = spent
-        about = (one.ts, one.entity, one.run_id, one.node_id, one.trigger)
-        self.spending.add(*about, usage, one.attempt)
+        about = (spent.ts, spent.entity, spent.run_id, spent.node_id, spent.trigger)
+        self.spending.add(*about, usage, spent.attempt)
 
     def limits(self, config: BudgetsConfig, clock: Clock) -> BudgetLimits:
-        """Return the budgets that stand in this database beside what was spent."""
+        """Return the budgets, which are stored in this database too."""
         return BudgetLimits(self._db, self.put, self.spending, config, clock)
 
     def spent_usd(self, run_id: str) -> float:
-        """Return what the calls of a run have cost so far, as far as their prices are known."""
-        return self.spending.of(SpendingKey("run", run_id)).usd
+        """Return what the calls of a run have cost so far, as far as prices are known."""
+        return self.spending.total(SpendingKey("run", run_id)).usd
 
     def by_entity(self, run_id: str = "", agent: str = "") -> dict[str, Usage]:
         """Return usage by entity address, of one run, of one agent, or (both empty) of all."""
@@ -219,7 +217,7 @@ class UsageLedger:
     def rows(self, by: UsageBy, run_id: str = "", agent: str = "") -> tuple[UsageRow, ...]:
         """Return usage by entity, node, model, trigger or day (of UTC), in their order.
 
-        Nodes are told apart by their run; calls that are of no node stand under an empty key.
+        Nodes are grouped by run too; calls that belong to no node have an empty key.
         """
         key, run = GROUPS[by]
         rows = self._db.execute(

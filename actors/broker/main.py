@@ -1,4 +1,4 @@
-"""The broker process's entry: the one place that reads provider keys from the environment."""
+"""The entry of the broker's process: the only place that reads provider keys."""
 
 import os
 
@@ -15,12 +15,12 @@ from agiraph.storage.versions import refuse_newer
 
 
 async def serve(runtime: Runtime) -> None:
-    """Answer model calls until told to stop."""
+    """Answer model calls until the process is stopped."""
     home = runtime.home
-    refuse_newer(home.system.doors)  # it is read when the first door opens
+    refuse_newer(home.system.doors)  # it is read when the first grant is opened
     presets = load_presets(home.path / "providers.yaml")
     prices = load_prices(home.path / "prices.yaml")
-    services = ProviderPool(runtime.config, presets, dict(os.environ))
+    services = ProviderPool(runtime.config, presets, prices, dict(os.environ))
     with UsageLedger(home.system.usage) as ledger:
         is_on = runtime.config.broker.record
         recorder = CallRecorder(home.system, services.secrets(), runtime.clock, is_on=is_on)

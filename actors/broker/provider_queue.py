@@ -1,9 +1,8 @@
-"""ProviderQueues: the way to one service, shared by all who call it: its pace, its breaker, and who
-is next.
+"""ProviderQueue: the calls that wait for one service, with its concurrency and circuit breaker.
 
-Whoever came first goes first, also when it comes back after a refusal: a storm of refusals slows
-everybody down and starves nobody. While the breaker is open, one call at a time tries the service;
-who has somewhere else to go does not wait for that, and who has not shares what becomes of it.
+The call that came first goes first, also when it is retried after a refusal: many refusals slow all
+calls down and starve none. While the breaker is open, one call at a time probes the service; a call
+with a fallback does not wait for it, one without shares the outcome.
 """
 
 import asyncio
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 
 from agiraph.core.clock import Clock
 from agiraph.core.config import BrokerConfig
-from agiraph.llm.adaptive_concurrency import AdaptiveConcurrency, RestTimes
+from agiraph.llm.adaptive_concurrency import AdaptiveConcurrency, Backoff
 from agiraph.llm.base import FailureKind, ProviderError
 from agiraph.llm.circuit_breaker import CircuitBreaker
 
@@ -27,7 +26,7 @@ OVERLOADED: FailureKind = "overloaded"
 
 @dataclass(slots=True)
 class QueueEntry:
-    """One call's place in the row, for as long as it tries; `may_leave`: it has elsewhere to go."""
+    """One call's place in the queue while it is tried; `may_leave`: it has a fallback."""
 
     number: int
     since: float
@@ -36,21 +35,20 @@ class QueueEntry:
 
 @dataclass(slots=True)
 class CallSlot:
-    """One attempt that was let through."""
+    """One attempt that was admitted."""
 
     began: float
     is_probe: bool
 
 
 class ProviderQueue:
-    """The way to one service."""
+    """The queue of one service."""
 
     def __init__(self, config: BrokerConfig, clock: Clock) -> None:
-        """Begin with nothing known against the service."""
-        rests = RestTimes(config.first_delay_seconds, config.max_delay_seconds)
+        backoff = Backoff(config.first_delay_seconds, config.max_delay_seconds)
         self._clock = clock
         self._patience = config.patience_seconds
-        self.pace = AdaptiveConcurrency(config.concurrent_calls, rests)
+        self.concurrency = AdaptiveConcurrency(config.concurrent_calls, backoff)
         self.breaker = CircuitBreaker(config.breaker_failures, config.breaker_seconds)
         self._waiting: list[tuple[int, int, QueueEntry, asyncio.Future[CallSlot]]] = []
         self._order = itertools.count()
@@ -58,39 +56,39 @@ class ProviderQueue:
         self._last_error: ProviderError | None = None
 
     def entry(self, *, may_leave: bool) -> QueueEntry:
-        """Return a place behind all who have come before."""
+        """Return a place behind all earlier calls."""
         return QueueEntry(next(self._order), self._clock.monotonic(), may_leave)
 
     @asynccontextmanager
-    async def turn(self, entry: QueueEntry) -> AsyncIterator[None]:
-        """Wait until it is this call's turn, hold its place, and learn from what becomes of it.
+    async def slot(self, entry: QueueEntry) -> AsyncIterator[None]:
+        """Wait for a slot, hold it, and learn from the outcome of the attempt.
 
         Raises the service's last error if waiting is of no use: the breaker is open and this call
-        has elsewhere to go, or the call that tried the service meanwhile has failed too.
+        has a fallback, or the call that probed the service meanwhile has failed too.
         """
-        turn = await self._let_through(entry)
+        slot = await self._admit(entry)
         try:
             yield
         except ProviderError as error:
-            self._failed(turn, error)
+            self._failed(slot, error)
             raise
         except BaseException:
-            self.breaker.released(was_probe=turn.is_probe)
+            self.breaker.released(was_probe=slot.is_probe)
             raise
         else:
-            self.pace.succeeded(self._clock.monotonic())
+            self.concurrency.succeeded(self._clock.monotonic())
             self.breaker.succeeded()
         finally:
-            self.pace.ended()
+            self.concurrency.ended()
             self._pump()
 
     def is_stuck(self, entry: QueueEntry) -> bool:
-        """Whether the service has answered nobody for longer than patience lasts."""
-        return self.pace.is_stuck(entry.since, self._clock.monotonic(), self._patience)
+        """Whether the service has answered no call for `broker.patience_seconds`."""
+        return self.concurrency.is_stuck(entry.since, self._clock.monotonic(), self._patience)
 
     # --- waiting ---------------------------------------------------------------------------------
 
-    async def _let_through(self, entry: QueueEntry) -> CallSlot:
+    async def _admit(self, entry: QueueEntry) -> CallSlot:
         now = self._clock.monotonic()
         if entry.may_leave and self._last_error and self.breaker.wait(now) != 0:
             raise again(self._last_error)
@@ -102,12 +100,12 @@ class ProviderQueue:
         except asyncio.CancelledError:
             if future.done() and not future.cancelled() and future.exception() is None:
                 self.breaker.released(was_probe=future.result().is_probe)
-                self.pace.ended()  # it was let through in the same moment
+                self.concurrency.ended()  # it was admitted at the same moment
                 self._pump()
             raise
 
     def _pump(self) -> None:
-        """Let through whoever may go now; look again when a rest is over."""
+        """Admit the calls that may begin now; check again when a pause is over."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -116,36 +114,36 @@ class ProviderQueue:
                 heapq.heappop(self._waiting)
                 continue
             now = self._clock.monotonic()
-            waits = (self.pace.wait(now), self.breaker.wait(now))
+            waits = (self.concurrency.wait(now), self.breaker.wait(now))
             if None in waits:
-                return  # whoever is in flight pumps when it ends
+                return  # a call in flight pumps when it ends
             wait = max(seconds for seconds in waits if seconds is not None)
             if wait > 0:
                 self._timer = asyncio.get_running_loop().call_later(wait, self._pump)
                 return
             future = heapq.heappop(self._waiting)[-1]
-            self.pace.begin()
+            self.concurrency.begin()
             future.set_result(CallSlot(now, self.breaker.begin(now)))
 
-    # --- what becomes of calls -------------------------------------------------------------------
+    # --- outcomes --------------------------------------------------------------------------------
 
-    def _failed(self, turn: CallSlot, error: ProviderError) -> None:
+    def _failed(self, slot: CallSlot, error: ProviderError) -> None:
         now = self._clock.monotonic()
         if error.kind == TOO_MANY or (error.kind == OVERLOADED and error.retry_after is not None):
-            self.pace.refused(turn.began, now, error.retry_after, random.random())
+            self.concurrency.refused(slot.began, now, error.retry_after, random.random())
         if error.kind not in IN_TROUBLE:
-            self.breaker.released(was_probe=turn.is_probe)
+            self.breaker.released(was_probe=slot.is_probe)
             return
         self._last_error = error
-        if self.breaker.failed(now, was_probe=turn.is_probe):
-            self._send_away(error, everybody=turn.is_probe)
+        if self.breaker.failed(now, was_probe=slot.is_probe):
+            self._reject(error, all_calls=slot.is_probe)
 
-    def _send_away(self, error: ProviderError, *, everybody: bool) -> None:
-        """Fail those who wait, or only those who have elsewhere to go."""
+    def _reject(self, error: ProviderError, *, all_calls: bool) -> None:
+        """Fail the calls that wait, or only those with a fallback."""
         staying = []
         for waiting in self._waiting:
             _, _, entry, future = waiting
-            if not (everybody or entry.may_leave):
+            if not (all_calls or entry.may_leave):
                 staying.append(waiting)
             elif not future.done():
                 future.set_exception(again(error))
@@ -154,20 +152,19 @@ class ProviderQueue:
 
 
 def again(error: ProviderError) -> ProviderError:
-    """Return the error once more, for another call: an exception carries one traceback."""
+    """Return a copy of an error for another call: an exception carries one traceback."""
     return ProviderError(error.kind, str(error), retry_after=error.retry_after)
 
 
 class ProviderQueues:
-    """The lanes to all services, each made when first needed."""
+    """The queues of all services, each made when first needed."""
 
     def __init__(self, config: BrokerConfig, clock: Clock) -> None:
-        """Begin with none."""
         self._make: Callable[[], ProviderQueue] = lambda: ProviderQueue(config, clock)
         self._queues: dict[str, ProviderQueue] = {}
 
-    def of(self, provider: str) -> ProviderQueue:
-        """Return the lane to a service."""
+    def get(self, provider: str) -> ProviderQueue:
+        """Return the queue of a service."""
         if provider not in self._queues:
             self._queues[provider] = self._make()
         return self._queues[provider]

@@ -1,11 +1,10 @@
-"""BudgetReservations: money and tokens are reserved before a call is made, so that nobody spends
-too much.
+"""BudgetReservations: money and tokens are reserved before a call, so that no budget is exceeded.
 
-A reservation is the most that the call can take: its input, and an answer of full length. While
-other calls of the same budget are in flight their reservations stand in the way, and a call that
-would only fit without them waits for them to be settled. One that does not fit even then gets a
-shorter answer, down to SHORTEST_ANSWER tokens; below that the budget is spent. A call keeps to
-several budgets at once: its run's, its agent's, its node's, its trigger's.
+A reservation is the most that the call can use: its input, and an answer of full length. A call
+that would fit only without the reservations of other calls in flight waits until they are settled.
+One that does not fit even then gets a shorter answer, down to SHORTEST_ANSWER tokens; below that
+the budget is spent. Several budgets apply to a call: its run's, its agent's, its node's, its
+trigger's.
 """
 
 import asyncio
@@ -34,7 +33,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """What a call takes: its input for certain, and an answer of up to `wanted` tokens."""
+    """What a call may use: its input, and an answer of up to `wanted` tokens."""
 
     input_tokens: int
     wanted: int
@@ -50,13 +49,13 @@ class CostEstimate:
         return self.input_usd + (answer * self.price.output / MILLION if self.price else 0.0)
 
     def least(self, unit: Unit) -> float:
-        """How much of a unit it takes with the shortest answer."""
+        """How much of a unit it uses with the shortest answer."""
         tokens = self.input_tokens + self.shortest
         return {"usd": self.usd(self.shortest), "tokens": float(tokens), "calls": 1.0}[unit]
 
     @property
     def shortest(self) -> int:
-        """How long the answer must be able to be."""
+        """The shortest useful answer, in tokens."""
         return min(self.wanted, SHORTEST_ANSWER)
 
 
@@ -71,9 +70,9 @@ def affordable_tokens(money: float, input_cost: float, price: Price, wanted: int
 
 
 def affordable(state: BudgetState, held: Reservation, need: CostEstimate) -> tuple[int, Unit]:
-    """Return how long an answer this budget pays for, and the unit that it is bounded by.
+    """Return the longest answer that this budget pays for, and the unit that bounds it.
 
-    `held` is what others have reserved of it.
+    `held` is what other calls have reserved of it.
     """
     if state.calls is not None and state.spent_calls + held.calls >= state.calls:
         return 0, "calls"
@@ -89,19 +88,19 @@ def affordable(state: BudgetState, held: Reservation, need: CostEstimate) -> tup
 
 
 class BudgetReservations:
-    """What is reserved, per budget."""
+    """What is reserved, by budget."""
 
     def __init__(self, states: Callable[[ModelRequest], Sequence[BudgetState]]) -> None:
-        """Keep the budgets that `states` says hold for a call, with what is spent of them."""
+        """Apply the budgets that `states` returns for a request, with what is spent of them."""
         self._states = states
         self._held: defaultdict[Key, Reservation] = defaultdict(Reservation)
         self._settled = asyncio.Condition()
 
     @asynccontextmanager
     async def reserved(self, request: ModelRequest, price: Price | None) -> AsyncIterator[int]:
-        """Hold what the call may take while it runs; yield how long its answer may be, in tokens.
+        """Reserve what the call may use while it runs; yield the longest answer, in tokens.
 
-        What was spent must be in the ledger before this is left. Raises ProviderError:
+        What was spent must be in the ledger before the block is left. Raises ProviderError:
         out_of_budget, or bad_request if there is a budget but no known price to keep it with.
         """
         states = self._states(request)
@@ -126,7 +125,7 @@ class BudgetReservations:
                 self._settled.notify_all()
 
     async def _wait_until_affordable(self, request: ModelRequest, need: CostEstimate) -> int:
-        """Return how long the answer may be."""
+        """Return the longest answer, in tokens."""
         async with self._settled:
             while True:
                 states = self._states(request)
@@ -136,7 +135,7 @@ class BudgetReservations:
                     return need.wanted
                 for state in states:
                     self._refuse_if_spent(state, need, request.model)
-                # Only who stands in the way is waited for.
+                # Only calls whose reservations are in the way are waited for.
                 if not any(h.calls for h, f in zip(held, free, strict=True) if f < need.wanted):
                     return min(free)
                 await self._settled.wait()

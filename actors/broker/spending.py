@@ -1,4 +1,4 @@
-"""SpendingTotals: what each budget's calls have cost so far, added up once and kept up with."""
+"""SpendingTotals: what each budget's calls have cost so far, summed once and then updated."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ CONDITIONS: Final[dict[BudgetScope, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class SpendingKey:
-    """What is added up: a budget's scope and key, and the day of UTC if it is for one day."""
+    """What is summed: a budget's scope and key, and the day in UTC if it is for one day."""
 
     scope: BudgetScope
     key: str
@@ -45,14 +45,14 @@ class SpendingSum:
 
 
 def day_of(ts: float) -> str:
-    """Return the day of UTC."""
+    """Return the day in UTC."""
     return iso(ts)[:10]
 
 
-def lines_of(
+def keys_of(
     entity: str, run: str, nodes: Iterable[str], trigger: str, day: str
 ) -> list[SpendingKey]:
-    """Return all lines that a call of this entity, its node and so on counts for."""
+    """Return the keys of all sums that a call of this entity, node and trigger counts for."""
     agent = agent_of(entity) or ""
     keys: list[tuple[BudgetScope, str]] = [("run", run), ("agent", agent)]
     keys += [("node", f"{run}/{node}") for node in nodes]
@@ -64,21 +64,20 @@ class SpendingTotals:
     """The sums over the ledger's rows."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        """Add up the rows of `db`, each sum when it is first asked for."""
         self._db = db
         self._known: dict[SpendingKey, SpendingSum] = {}
 
-    def of(self, line: SpendingKey) -> SpendingSum:
-        """Return what is spent on a line."""
-        if line not in self._known:
+    def total(self, key: SpendingKey) -> SpendingSum:
+        """Return what is spent."""
+        if key not in self._known:
             row = self._db.execute(
                 "SELECT TOTAL(cost_usd), COALESCE(SUM(input_tokens + output_tokens), 0), COUNT(*)"
-                f" FROM calls WHERE {CONDITIONS[line.scope]}"
+                f" FROM calls WHERE {CONDITIONS[key.scope]}"
                 " AND (?3 = '' OR date(ts, 'unixepoch') = ?3)",
-                (*line.parts, line.day),
+                (*key.parts, key.day),
             ).fetchone()
-            self._known[line] = SpendingSum(float(row[0]), int(row[1]), int(row[2]))
-        return self._known[line]
+            self._known[key] = SpendingSum(float(row[0]), int(row[1]), int(row[2]))
+        return self._known[key]
 
     def add(
         self,
@@ -92,8 +91,8 @@ class SpendingTotals:
     ) -> None:
         """Count a row that was just written."""
         nodes = (node, f"{node}/{attempt}") if node else ()
-        for line in lines_of(entity, run, nodes, trigger, day_of(ts)):
-            known = self._known.get(line)
+        for key in keys_of(entity, run, nodes, trigger, day_of(ts)):
+            known = self._known.get(key)
             if known is not None:
                 known.usd += usage.cost_usd or 0.0
                 known.tokens += usage.tokens

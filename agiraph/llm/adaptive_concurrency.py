@@ -1,10 +1,9 @@
-"""AdaptiveConcurrency: how many calls of a service may be in flight at once, found out by its own
-429s. Pure.
+"""AdaptiveConcurrency: how many calls of a service may run at once, learned from its 429s. Pure.
 
-Every answer lets a little more in flight, every refusal for too many calls halves it (once for all
-that were in flight together) and makes everybody rest: for as long as the service asked, else for a
-time that doubles with every further refusal. So a storm of refusals slows all callers down, and the
-service is never asked more than a little faster than it can bear.
+Every answer raises the number a little, every refusal for too many calls halves it (once for all
+that ran together) and pauses all callers: for as long as the service asked, else for a time that
+doubles with every further refusal. So many refusals slow all callers down, and the service is never
+called much faster than it can answer.
 """
 
 from dataclasses import dataclass
@@ -14,30 +13,30 @@ MOST_DOUBLINGS = 64  # 2.0 ** 1024 overflows
 
 
 @dataclass(frozen=True, slots=True)
-class RestTimes:
-    """How long to rest: `first_seconds`, doubled up to `longest_seconds`."""
+class Backoff:
+    """How long to wait after failures: `first_seconds`, doubled up to `longest_seconds`."""
 
     first_seconds: float
     longest_seconds: float
 
-    def after(self, refusals: int, wish: float | None, chance: float) -> float:
-        """Return the seconds to rest after so many refusals in a row; `chance` is in [0, 1).
+    def after(self, failures: int, retry_after: float | None, chance: float) -> float:
+        """Return the seconds to wait after so many failures in a row; `chance` is in [0, 1).
 
-        A wish of the service is kept, with up to a tenth more; else it is between half and all of
-        the doubled time.
+        With `retry_after`, the service's own wish, it is that and up to a tenth more; else between
+        half and all of the doubled time, so that many callers do not come back at once.
         """
-        if wish is not None:
-            return max(0.0, wish) * (1 + chance / 10)
-        ceiling = self.first_seconds * 2.0 ** min(max(refusals, 1) - 1, MOST_DOUBLINGS)
+        if retry_after is not None:
+            return max(0.0, retry_after) * (1 + chance / 10)
+        ceiling = self.first_seconds * 2.0 ** min(max(failures, 1) - 1, MOST_DOUBLINGS)
         return min(ceiling, self.longest_seconds) * (0.5 + chance / 2)
 
 
 @dataclass(slots=True)
 class AdaptiveConcurrency:
-    """The pace of one service; at most `most` calls at once."""
+    """The concurrency of one service; at most `most` calls at once."""
 
     most: int
-    rests: RestTimes
+    backoff: Backoff
     allowed: float = 0.0
     in_flight: int = 0
     refusals: int = 0
@@ -46,42 +45,41 @@ class AdaptiveConcurrency:
     answered_at: float = float("-inf")
 
     def __post_init__(self) -> None:
-        """Begin with all that may be."""
         self.allowed = self.allowed or float(self.most)
 
     def wait(self, now: float) -> float | None:
-        """Return for how long nobody may call; None: until a call in flight has ended."""
+        """Return for how many seconds no call may begin; None: until a call in flight has ended."""
         if now < self.rests_until:
             return self.rests_until - now
         return 0.0 if self.in_flight < max(1, int(self.allowed)) else None
 
     def begin(self) -> None:
-        """Let a call go (`wait` said 0)."""
+        """Count a call that begins (`wait` returned 0)."""
         self.in_flight += 1
 
     def ended(self) -> None:
-        """Take in that a call has ended, however."""
+        """Count a call that has ended, however it did."""
         self.in_flight -= 1
 
     def succeeded(self, now: float) -> None:
-        """Take in that a call was answered."""
+        """Record that a call was answered."""
         self.refusals = 0
         self.answered_at = now
         self.allowed = min(float(self.most), self.allowed + max(GROWTH, 1 / self.allowed))
 
-    def refused(self, began: float, now: float, wish: float | None, chance: float) -> float:
-        """Take in that a call that `began` then was refused for too many; return the rest's length.
+    def refused(self, began: float, now: float, retry_after: float | None, chance: float) -> float:
+        """Record that a call was refused for too many; return the seconds that all callers pause.
 
-        Calls that were in flight together are refused together: that counts once.
+        Calls that ran together are refused together: that counts once.
         """
         if began >= self.cut_at:
             self.cut_at = now
             self.refusals += 1
             self.allowed = max(1.0, self.allowed / 2)
-        rest = self.rests.after(self.refusals, wish, chance)
+        rest = self.backoff.after(self.refusals, retry_after, chance)
         self.rests_until = max(self.rests_until, now + rest)
         return self.rests_until - now
 
     def is_stuck(self, since: float, now: float, patience: float) -> bool:
-        """Whether nobody was answered for `patience` seconds, counted from `since` at the least."""
+        """Whether no call was answered for `patience` seconds, counted from `since` on."""
         return now - max(since, self.answered_at) > patience

@@ -1,8 +1,8 @@
-"""CircuitBreaker: whether a service may be called at all; one for all who call it. Pure.
+"""CircuitBreaker: whether a service may be called at all; one for all its callers. Pure.
 
-closed      calls go
-open        the last calls have all failed: nobody calls for a while
-half open   that while is over: one call goes, and what becomes of it decides
+closed      calls are made
+open        the last calls have all failed: no calls for some time
+half open   that time is over: one call is made, and its outcome decides
 
 Each time it opens again without an answer in between, it stays open for twice as long.
 """
@@ -26,13 +26,13 @@ class CircuitBreaker:
     is_probing: bool = False
 
     def state(self, now: float) -> State:
-        """Return how it stands."""
+        """Return its state."""
         if self.opens_until is None:
             return "closed"
         return "open" if now < self.opens_until else "half_open"
 
     def wait(self, now: float) -> float | None:
-        """Return for how long nobody may call; None: until the call that tries it has ended."""
+        """Return for how many seconds no call may begin; None: until the probing call has ended."""
         if self.opens_until is None:
             return 0.0
         if now < self.opens_until:
@@ -40,22 +40,22 @@ class CircuitBreaker:
         return None if self.is_probing else 0.0
 
     def begin(self, now: float) -> bool:
-        """Let a call go (`wait` said 0); return whether it is the one that tries the service."""
+        """Count a call that begins (`wait` returned 0); return whether it probes the service."""
         if self.state(now) != "half_open":
             return False
         self.is_probing = True
         return True
 
     def succeeded(self) -> None:
-        """Take in that a call was answered: the service is there."""
+        """Record that a call was answered: the service works."""
         self.in_a_row = self.openings = 0
         self.opens_until = None
         self.is_probing = False
 
     def failed(self, now: float, *, was_probe: bool) -> bool:
-        """Take in that the service could not serve a call; return whether that opened it."""
+        """Record that the service could not serve a call; return whether that opened it."""
         if self.opens_until is not None and not was_probe:
-            return False  # it had begun before the breaker opened, and tells nothing new
+            return False  # it began before the breaker opened, and says nothing new
         self.in_a_row += 1
         if not was_probe and self.in_a_row < self.failures:
             return False
@@ -65,6 +65,6 @@ class CircuitBreaker:
         return True
 
     def released(self, *, was_probe: bool) -> None:
-        """Take in that a call ended in a way that says nothing about the service."""
+        """Record that a call ended in a way that says nothing about the service."""
         if was_probe:
             self.is_probing = False

@@ -1,20 +1,15 @@
-"""Fallback: which failures hand a call on to another model, and to which. Pure.
+"""Fallback: after which failures another model is called, and which. Pure.
 
-A model's chain is what `models.fallbacks` says of it, then what it says of the asker's role; each
-model is asked once, in that order. What is recoverable:
+A model's chain is what `models.fallbacks` says of it, then what it says of the caller's role; each
+model is called once, in that order.
 
-| failure | handed on | because |
-| --- | --- | --- |
-| overloaded, unreachable, timed_out | after a few tries, at once while the breaker is open | the
-service is in trouble |
-| rate_limited | after a few tries, or when the wish is for a long pause | another service has room
-|
-| bad_key, no_credit, unknown_model | at once | it will not get better by itself; an event says so |
-| context_too_long | at once, to a model that can take more | else the asker shortens the
-conversation |
-| bad_request, internal, out_of_budget | never | the call itself is at fault, or may not be made |
+overloaded, unreachable, timed_out    after a few attempts; at once while the breaker is open
+rate_limited                          after a few attempts, or if the service asks for a long wait
+bad_key, no_credit, unknown_model     at once: they are permanent; an event reports them
+context_too_long                      at once, to a model with a larger window
+bad_request, internal, out_of_budget  never: the call itself is at fault, or may not be made
 
-A refusal is an answer, and is never asked elsewhere.
+A refusal is an answer, and no other model is called.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,20 +41,20 @@ class FallbackStarted:
 
 
 def role_of(entity: str) -> str:
-    """Return the role of the entity that asks, as the settings name it."""
+    """Return the role of the entity that calls, as the settings name it."""
     return COORDINATOR_NAME if entity.endswith(f"/{COORDINATOR_NAME}") else WORKER_NAME
 
 
 def chain_of(fallbacks: Mapping[str, Sequence[str]], model: str, entity: str) -> tuple[str, ...]:
-    """Return the models to ask after `model`, each once."""
+    """Return the models to call after `model`, each once."""
     wanted = (*fallbacks.get(model, ()), *fallbacks.get(role_of(entity), ()))
     return tuple(one for one in dict.fromkeys(wanted) if one != model)
 
 
 def is_handed_on(kind: FailureKind, window: int, next_window: int) -> bool:
-    """Whether a failure of this kind goes to a model that can take `next_window` tokens.
+    """Whether a model with a window of `next_window` tokens is called after this failure.
 
-    `window` is what the model that failed can take.
+    `window` is that of the model that failed.
     """
     if kind == TOO_LONG:
         return next_window > window

@@ -26,7 +26,7 @@ def packaged_file() -> Path | None:
 
 
 def has_engine() -> bool:
-    """Whether what runs weights is installed."""
+    """Whether the engine is installed."""
     return bool(_folders_of(ENGINE))
 
 
@@ -52,7 +52,7 @@ def why_not(own: str | None = None) -> str | None:
 
 
 def own_name(own: str) -> str:
-    """Return what a person's own file is called as a model: its name without the ending."""
+    """Return the model name of a person's own file: its name without the suffix."""
     return Path(own).name.removesuffix(SUFFIX)
 
 

@@ -1,8 +1,8 @@
-"""Packing: turns as bytes on their way to the broker, so that a long conversation is cheap to ask.
+"""Packing: turns as bytes on their way to the broker, so that a long conversation costs little.
 
-A conversation goes to the broker whole with every call, and only its end is new. So each turn is
-packed once by the one who asks, and read once by the one who answers; in between it is bytes that
-nobody looks into. A packed turn is its JSON.
+The complete conversation goes to the broker with every call, and only its end is new. So each turn
+is packed once by the entity, and read once by the broker; in between it is opaque bytes. A packed
+turn is its JSON.
 """
 
 import json
@@ -24,14 +24,13 @@ def pack_turn(turn: Turn) -> bytes:
 
 
 class Packer:
-    """Packs the turns of one conversation; those that it has packed before it does not again."""
+    """Packs the turns of one conversation, each once."""
 
     def __init__(self) -> None:
-        """Know no turn."""
         self._known: list[tuple[Turn, bytes]] = []
 
     def pack(self, turns: Sequence[Turn]) -> tuple[bytes, ...]:
-        """Return the turns packed, in order. They are known again by being the same objects."""
+        """Return the turns packed, in order. They are recognised by being the same objects."""
         same = 0
         for (known, _), turn in zip(self._known, turns, strict=False):
             if known is not turn:
@@ -43,16 +42,15 @@ class Packer:
 
 
 class Unpacker:
-    """Reads packed turns of any conversation, and keeps those that were used last."""
+    """Reads packed turns of any conversation; caches `kept_bytes` of those used last."""
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
-        """Keep turns of `kept_bytes` bytes together, as packed."""
         self._kept_bytes = kept_bytes
         self._turns: OrderedDict[bytes, Turn] = OrderedDict()
         self._size = 0
 
     def unpack(self, packed: Sequence[bytes]) -> tuple[Turn, ...]:
-        """Return the turns; the same bytes give the same object while they are kept.
+        """Return the turns; the same bytes give the same object while they are cached.
 
         Raises pydantic.ValidationError for what is no turn.
         """

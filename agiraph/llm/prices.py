@@ -9,7 +9,7 @@ from agiraph.core.config import ConfigSection, configs_folder
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import AssistantTurn, ModelRequest, Turn, Usage, encoded_length
 from agiraph.llm.base import PartialUsage
-from agiraph.llm.registry import DATE, read_table
+from agiraph.llm.registry import DATE, JsonObject, ProviderPreset, read_table, usable
 
 MILLION = 1_000_000
 CHARACTERS_PER_TOKEN = 3  # real text has about four; a guess for a budget had better be too high
@@ -40,7 +40,7 @@ class Price(ConfigSection):
 
     @property
     def dearest_input(self) -> float:
-        """What a token of input costs at most: it may be written to the cache."""
+        """The most that a token of input costs: it may be written to the cache."""
         return max(self.input, self.cache_write or 0)
 
 
@@ -48,7 +48,7 @@ FREE = Price(input=0, output=0)
 
 
 def load_prices(*files: Path) -> dict[str, Price]:
-    """Return prices by `provider/name`, `files` (those that exist) laid over the shipped ones."""
+    """Return prices by `provider/name`, the shipped ones overridden by `files`."""
     prices: dict[str, Price] = {}
     for file in (configs_folder() / "prices.yaml", *files):
         for name, values in read_table(file).items():
@@ -66,8 +66,48 @@ def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
     return prices.get(model) or prices.get(DATE.sub("", model))
 
 
+def priced_models(
+    provider: str, preset: ProviderPreset, prices: Mapping[str, Price]
+) -> tuple[JsonObject, ...]:
+    """Return a row per known model of a provider: its usual one, then those with a price.
+
+    A row is {"name", "strength", "context", "input", "output"}: tokens of the window, and US
+    dollars per million tokens, None if not known.
+    """
+    usual = (f"{provider}/{preset.usual_model}",) if preset.usual_model else ()
+    named = (name for name in prices if name.startswith(f"{provider}/"))
+    rows: list[JsonObject] = []
+    for name in dict.fromkeys((*usual, *named)):
+        model = name.removeprefix(f"{provider}/")
+        price = FREE if preset.local else price_of(name, prices)
+        rows.append(
+            {
+                "name": name,
+                "strength": preset.of(model).strength,
+                "context": preset.window(model),
+                "input": price.input if price else None,
+                "output": price.output if price else None,
+            }
+        )
+    return tuple(rows)
+
+
+def catalog(
+    presets: Mapping[str, ProviderPreset],
+    environ: Mapping[str, str],
+    prices: Mapping[str, Price],
+    *,
+    offline: bool = False,
+) -> tuple[JsonObject, ...]:
+    """Return the rows of `registry.usable`, each with its `models` (`priced_models`)."""
+    return tuple(
+        row | {"models": priced_models(row["name"], presets[row["name"]], prices)}
+        for row in usable(presets, environ, offline=offline)
+    )
+
+
 def guess_input_tokens(request: ModelRequest) -> int:
-    """Return about how many tokens of input a request has, rather too many than too few."""
+    """Return an estimate of a request's input in tokens, rather too high than too low."""
     size = len(request.system) + sum(map(_size, request.turns))
     for tool in request.tools:
         size += len(tool.name) + len(tool.description) + encoded_length(tool.parameters)
@@ -76,10 +116,10 @@ def guess_input_tokens(request: ModelRequest) -> int:
 
 
 def estimated_usage(request: ModelRequest, so_far: PartialUsage) -> Usage:
-    """Return what an answer that did not come to its end has taken, rather too much.
+    """Return an estimate of what an incomplete answer has used, rather too high.
 
-    What the service has counted is kept; what it has not counted follows from the request and from
-    what was streamed.
+    What the service has counted is used; the rest follows from the request and from what was
+    streamed.
     """
     counted = so_far.usage
     if so_far.is_counted:
@@ -95,7 +135,7 @@ def estimated_usage(request: ModelRequest, so_far: PartialUsage) -> Usage:
 
 
 def _size(turn: Turn) -> int:
-    """Return about how many characters a turn has on the wire; it is asked for often."""
+    """Return about how many characters a turn has on the wire; called often, so it is cheap."""
     if not isinstance(turn, AssistantTurn):
         return len(turn.content)
     size = len(turn.text or "") + (encoded_length(turn.provider_data) if turn.provider_data else 0)

@@ -1,4 +1,4 @@
-"""Which model services there are, how a model is named, and which one is taken when none is.
+"""Which model services there are, how a model is named, and which one is the default.
 
 The table is `configs/providers.yaml`, with the person's own `{home}/providers.yaml` laid over it.
 """
@@ -32,10 +32,11 @@ Api = Literal["anthropic", "openai", "responses", "google", "script", "local", "
 
 
 class ModelTraits(ConfigSection):
-    """What is true of a service's models, and may differ from one of them to another.
+    """The properties of a service's models, which may differ between them.
 
-    `effort` is asked of models that reason; `extra` stands in every request as it is written (a
-    value of null takes a field out).
+    `strength` is shown to coordinators, which choose models for their workers.
+    `effort` is for models that reason; `extra` is added to every request (a value of null removes
+    a field).
     """
 
     api: Api
@@ -47,6 +48,7 @@ class ModelTraits(ConfigSection):
     cache: Literal["marks", "automatic", "none"] = "automatic"
     reasoning: Literal["kept", "dropped"] = "kept"
     effort: str | None = None
+    strength: Literal["strong", "medium", "light"] | None = None
     extra: JsonObject = Field(default_factory=dict)
 
 
@@ -92,7 +94,7 @@ class ProviderPreset(ModelTraits):
         return type(self).model_validate(self.model_dump() | values) if values else self
 
     def url(self, environ: Mapping[str, str]) -> str | None:
-        """Return where the service is, as `environ` or the preset says."""
+        """Return the URL of the service, from `environ` or the preset."""
         return environ.get(self.base_url_env or "") or self.base_url
 
     @property
@@ -109,21 +111,21 @@ class ProviderPreset(ModelTraits):
         return environ.get(self.key_name(environ) or "") or None
 
     def window(self, model: str) -> int:
-        """Return how many tokens a model of this service can take, its name dated or not."""
+        """Return the context window of a model in tokens, its name dated or not."""
         known = self.contexts.get(model) or self.contexts.get(undated(model))
         return known or self.of(model).context or UNKNOWN_WINDOW
 
     def answer_tokens(self, model: str, wanted: int) -> int:
-        """Return how long an answer of a model may be, if `wanted` tokens are wanted."""
+        """Return how many tokens an answer of a model may have, `wanted` at most."""
         most = self.of(model).max_output
         return wanted if most is None else min(wanted, most)
 
     def is_usable(self, environ: Mapping[str, str]) -> bool:
-        """Whether a call could be made: the service has a place, and a key if it needs one."""
+        """Whether a call could be made: the service has a URL, and a key if it needs one."""
         return why_unusable(self, environ) is None
 
     def is_on_this_machine(self, environ: Mapping[str, str]) -> bool:
-        """Whether its calls leave this machine by no means."""
+        """Whether its calls never leave this machine."""
         if self.api in BUILT_IN:
             return True
         return self.local and is_loopback(self.url(environ) or "")
@@ -158,7 +160,7 @@ def why_unusable(preset: ProviderPreset, environ: Mapping[str, str]) -> str | No
 class ModelName:
     """A model's full name: which provider, and what that provider calls it.
 
-    `in_text`: it has no tool calling of its own, and is asked by way of `text_tools`.
+    `in_text`: it has no tool calling, and gets tools as text (`text_tools`).
     """
 
     provider: str
@@ -176,7 +178,7 @@ class ModelName:
 
 
 def load_presets(*files: Path) -> dict[str, ProviderPreset]:
-    """Return the known providers by name, `files` (those that exist) laid over the shipped ones.
+    """Return the known providers by name: the shipped ones, overridden by `files` (if they exist).
 
     Raises InvalidInput with the file and the key for what cannot be read as a preset.
     """
@@ -187,7 +189,7 @@ def load_presets(*files: Path) -> dict[str, ProviderPreset]:
                 raise InvalidInput(f"{file}: {name}: expected a name and `key: value` lines")
             base = presets[name].model_dump() if name in presets else {}
             try:
-                presets[name] = ProviderPreset.model_validate(_laid_over(base, values))
+                presets[name] = ProviderPreset.model_validate(_overridden(base, values))
             except ValidationError as error:
                 problem = error.errors()[0]
                 key = ".".join(map(str, (name, *problem["loc"])))
@@ -195,8 +197,8 @@ def load_presets(*files: Path) -> dict[str, ProviderPreset]:
     return presets
 
 
-def _laid_over(base: JsonObject, values: JsonObject) -> JsonObject:
-    """Return `values` laid over `base`; tables of single models are laid over one another, too."""
+def _overridden(base: JsonObject, values: JsonObject) -> JsonObject:
+    """Return `base` overridden by `values`; tables of single models are merged, too."""
     tables = {
         key: base[key] | values[key]
         for key in ("models", "contexts")
@@ -262,7 +264,7 @@ def usable(
 
 
 def is_out_of_reach(preset: ProviderPreset, environ: Mapping[str, str], offline: bool) -> bool:
-    """Whether a service is not asked because nothing may leave this machine."""
+    """Whether a service is not called because nothing may leave this machine."""
     return offline and not preset.is_on_this_machine(environ)
 
 
@@ -274,14 +276,14 @@ def _reason(preset: ProviderPreset, environ: Mapping[str, str]) -> str:
     if preset.api == "script":
         return "built in: plays a playbook, needs no key and no network"
     if preset.api == "local":
-        return _told_of_local(preset)
+        return _describe_local(preset)
     if (key := preset.key_name(environ)) is not None:
         return f"{key} is set"
     return "needs no key; whether it runs is seen at the first call"
 
 
-def _told_of_local(preset: ProviderPreset) -> str:
-    """Return what a local model is, in honest words."""
+def _describe_local(preset: ProviderPreset) -> str:
+    """Return what a local model is."""
     if preset.model:
         return f"runs {preset.model} on this machine"
     return f"runs on this machine; {HONESTLY}"
@@ -290,7 +292,7 @@ def _told_of_local(preset: ProviderPreset) -> str:
 def pick_default(
     config: Config, presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]
 ) -> tuple[str, str]:
-    """Return the model to take when none is named, and why that one.
+    """Return the default model, and why that one.
 
     It is `models.default` of the settings, else that of the first provider whose key is set, else
     the embedded script.

@@ -1,9 +1,8 @@
-"""RequestBodyCache: how conversations begin on the wire, so that a long one is encoded once and not
-always.
+"""RequestBodyCache: the encoded beginnings of conversations, so that a long one is encoded once.
 
-The next request of a conversation repeats the last one and adds to its end. What was encoded of a
-beginning is kept, with the turns that it was made of; turns are known again by being the same
-objects (`agiraph.llm.packing.Unpacker` sees to that), so how long they are does not matter.
+The next request of a conversation repeats the last one and adds to its end. An encoded beginning is
+cached with its turns, which are recognised by being the same objects (the `Unpacker` of
+`agiraph.llm.packing` returns the same ones), so their length does not matter.
 """
 
 import json
@@ -23,19 +22,18 @@ NOTHING: _Beginning = ("", (), b"")
 
 
 class RequestBodyCache:
-    """The encoded beginnings of the conversations that were asked about last."""
+    """The encoded beginnings of the conversations used last, `kept_bytes` of messages."""
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
-        """Keep `kept_bytes` bytes of encoded messages."""
         self._kept_bytes = kept_bytes
         self._known: OrderedDict[tuple[str, str], _Beginning] = OrderedDict()
         self._size = 0
         self._heads: OrderedDict[tuple[str, str], tuple[ModelRequest, bytes]] = OrderedDict()
 
     def head(self, request: ModelRequest, make: Callable[[], JsonObject]) -> bytes:
-        """Return what `make` returns as JSON: what stands before the messages of a request.
+        """Return what `make` returns as JSON: the fields before the messages of a request.
 
-        It is made anew when model, system prompt or tools are others than the last time.
+        `make` is called when model, system prompt or tools differ from the last time.
         """
         key = _key(request)
         known = self._heads.get(key)
@@ -49,9 +47,9 @@ class RequestBodyCache:
         return encoded
 
     def beginning(self, request: ModelRequest) -> tuple[int, bytes]:
-        """Return how many of the request's first turns are encoded already, and as what.
+        """Return how many of the request's first turns are encoded already, and their bytes.
 
-        None are when the system prompt is another one: it may stand among the messages.
+        None are if the system prompt differs: it may stand among the messages.
         """
         system, turns, data = self._known.get(_key(request), NOTHING)
         if len(turns) > len(request.turns) or not all(map(is_, turns, request.turns)):
@@ -63,15 +61,15 @@ class RequestBodyCache:
     ) -> bytes:
         """Return `known` (a beginning) and the messages behind it, with commas between them.
 
-        The first `final` of the messages will not change any more, and are kept: up to there they
-        are what the conversation's first `turns` turns are.
+        The first `final` of the messages will not change any more, and are cached: they are the
+        encoding of the conversation's first `turns` turns.
         """
         pieces = [known, *messages] if known else messages
         if final:
-            self._keep(request, turns, b",".join(pieces[: len(pieces) - len(messages) + final]))
+            self._store(request, turns, b",".join(pieces[: len(pieces) - len(messages) + final]))
         return b",".join(pieces)
 
-    def _keep(self, request: ModelRequest, count: int, data: bytes) -> None:
+    def _store(self, request: ModelRequest, count: int, data: bytes) -> None:
         key = _key(request)
         self._size -= len(self._known.pop(key, NOTHING)[2])
         self._known[key] = request.system, request.turns[:count], data
@@ -89,7 +87,7 @@ def _key(request: ModelRequest) -> tuple[str, str]:
 
 
 def as_json(value: Any) -> bytes:
-    """Return a value as JSON, as compact as can be."""
+    """Return a value as compact JSON."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace")
 
@@ -97,7 +95,7 @@ def as_json(value: Any) -> bytes:
 def body_with(head: bytes, messages: bytes, tail: JsonObject, *, field: str = "messages") -> bytes:
     """Return a request's body: head (a JSON object), the messages in `field`, tail, in this order.
 
-    What changes least stands first, so that a body is a prefix of the next but for its tail.
+    What changes least comes first, so that a body without its tail is a prefix of the next.
     """
     end = b"," + as_json(tail)[1:] if tail else b"}"
     return b'%b,"%b":[%b]%b' % (head[:-1], field.encode(), messages, end)

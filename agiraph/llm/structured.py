@@ -1,7 +1,7 @@
 """Structured answers: an answer that is one JSON object of a given shape.
 
-Services that have it natively are told the schema in their own way (the wires do that); all others
-are asked in words (`in_words`, `PromptedSchemaProvider`).
+Services that support it get the schema in their wire format; all others get it as text
+(`with_schema_as_text`, `PromptedSchemaProvider`).
 """
 
 import json
@@ -36,8 +36,8 @@ def is_closed(schema: Any) -> bool:
     return all(map(is_closed, schema.values()))
 
 
-def in_words(request: ModelRequest) -> ModelRequest:
-    """Return the same request with its schema told in the last turn, so that prefixes stay."""
+def with_schema_as_text(request: ModelRequest) -> ModelRequest:
+    """Return the request with its schema as text in the last turn, so that prefixes stay."""
     if request.response_schema is None:
         return request
     schema = json.dumps(request.response_schema, ensure_ascii=False)
@@ -46,18 +46,17 @@ def in_words(request: ModelRequest) -> ModelRequest:
 
 
 class PromptedSchemaProvider:
-    """A provider that has no structured output, and is asked for it in words."""
+    """A provider without structured output: it gets the schema as text."""
 
     def __init__(self, inner: Provider) -> None:
-        """Ask `inner`."""
         self._inner = inner
 
     async def generate(
         self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
     ) -> ModelResponse:
         """Answer one request; see `Provider.generate`."""
-        return await self._inner.generate(in_words(request), on_text, on_answer)
+        return await self._inner.generate(with_schema_as_text(request), on_text, on_answer)
 
     async def close(self) -> None:
-        """Let the inner provider go."""
+        """Close the inner provider."""
         await self._inner.close()

@@ -1,8 +1,7 @@
 """The embedded model: plays a playbook with the real tools; needs no key and no network.
 
-It keeps nothing between calls. Which step is next is read from the conversation, so it goes on
-after a crash, a message in between or a change of process as if nothing had been. It is a
-script, and says so; it thinks nothing.
+It stores nothing between calls. Which step is next is read from the conversation, so it continues
+after a crash, a message in between or a change of process. It is a script, and says so.
 """
 
 import asyncio
@@ -34,8 +33,8 @@ from agiraph.llm.embedded.script_state import (
     ScriptState,
     StepVisit,
     call_id,
+    caller_of,
     read_state,
-    who_asks,
 )
 
 CHARACTERS_PER_TOKEN = 4
@@ -57,17 +56,16 @@ class ScriptedAnswer:
 
 
 class ScriptProvider:
-    """The provider `script`: `script/NAME` plays `NAME.yaml` of a folder."""
+    """The provider `script`: `script/NAME` plays `NAME.yaml` of a folder, as it is at each call."""
 
     def __init__(self, playbooks_folder: Path) -> None:
-        """Play the playbooks of this folder; one that is edited is read again."""
         self._folder = playbooks_folder
-        self._pages = TemplateRenderer(playbooks_folder)
+        self._renderer = TemplateRenderer(playbooks_folder)
 
     async def generate(
         self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
     ) -> ModelResponse:
-        """Answer with the next step of the role that asks. Raises ProviderError."""
+        """Answer with the next step of the role that calls. Raises ProviderError."""
         name = request.model.removeprefix("script/")
         playbook = load_playbook(self._folder, name)
         try:
@@ -79,26 +77,25 @@ class ScriptProvider:
         return _response(request, role, answer, visit)
 
     async def close(self) -> None:
-        """There is nothing to let go."""
+        """Do nothing: there are no connections."""
 
     def _decide(self, playbook: Playbook, request: ModelRequest) -> tuple[str, ScriptedAnswer, int]:
-        who = who_asks(request)
+        who = caller_of(request)
         name, role = playbook.role_for(who.role, who.kind)
         state = read_state(request.turns, name)
-        pages = self._pages
+        renderer = self._renderer
         tools = [tool.name for tool in request.tools]
-        names = _names(pages, who, role, state, tools)
-        reply = _reply(pages, playbook, state, names)
-        answer = reply or next_answer(pages, role, state, names)
+        names = _names(renderer, who, role, state, tools)
+        reply = _reply(renderer, playbook, state, names)
+        answer = reply or next_answer(renderer, role, state, names)
         visit = sum(one.step == answer.step for one in state.visits)
         return name, answer, visit
 
 
 class TemplateRenderer:
-    """Templates and expressions of a playbook, in jinja's sandbox: they can touch nothing else."""
+    """Templates and expressions of a playbook, in jinja's sandbox; `source` reads from `folder`."""
 
     def __init__(self, folder: Path) -> None:
-        """Let them read the files of `folder` with `source`."""
         self._folder = folder.resolve()
         self._jinja = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
         self._jinja.globals["source"] = self._source
@@ -112,10 +109,10 @@ class TemplateRenderer:
         return self._template(template).render(names)
 
     def value(self, expression: str, names: Names) -> Any:
-        """Return what an expression says, lists for what jinja only iterates."""
+        """Return the value of an expression, a list for what jinja only iterates."""
         value = self._expression(expression)(**names)
         if isinstance(value, Undefined):
-            raise ValueError(f"nothing is called so: {expression}")
+            raise ValueError(f"undefined name in: {expression}")
         return list(value) if isinstance(value, Iterator) else value
 
     def filled(self, given: Any, names: Names) -> Any:
@@ -137,53 +134,53 @@ class TemplateRenderer:
 
 
 def next_answer(
-    pages: TemplateRenderer, role: PlaybookRole, state: ScriptState, names: Names
+    renderer: TemplateRenderer, role: PlaybookRole, state: ScriptState, names: Names
 ) -> ScriptedAnswer:
-    """Return the step to make now: the last one again until it is done, else the next that fits."""
-    for step in _from_here(pages, role, state, names):
-        if not pages.value(step.when, names):
+    """Return the step to make now: the last one again until it is done, else the next one."""
+    for step in _from_here(renderer, role, state, names):
+        if not renderer.value(step.when, names):
             continue
-        answer = _answer(pages, step, names)
+        answer = _answer(renderer, step, names)
         if answer.say or answer.calls:
             return answer
     return ScriptedAnswer("", OVER)
 
 
 def _from_here(
-    pages: TemplateRenderer, role: PlaybookRole, state: ScriptState, names: Names
+    renderer: TemplateRenderer, role: PlaybookRole, state: ScriptState, names: Names
 ) -> tuple[PlaybookStep, ...]:
     ids = [step.id for step in role.steps]
     made = [visit for visit in state.visits if visit.step in ids]
     if not made:
         return role.steps
     at = ids.index(made[-1].step)
-    is_done = _is_done(pages, role.steps[at], made, names)
+    is_done = _is_done(renderer, role.steps[at], made, names)
     return role.steps[at + 1 :] if is_done else role.steps[at:]
 
 
 def _is_done(
-    pages: TemplateRenderer, step: PlaybookStep, made: list[StepVisit], names: Names
+    renderer: TemplateRenderer, step: PlaybookStep, made: list[StepVisit], names: Names
 ) -> bool:
     visits = [visit for visit in made if visit.step == step.id]
     if len(visits) >= step.at_most:
         return True
-    return bool(pages.value(step.until, names | {"ok": visits[-1].ok}))
+    return bool(renderer.value(step.until, names | {"ok": visits[-1].ok}))
 
 
-def _answer(pages: TemplateRenderer, step: PlaybookStep, names: Names) -> ScriptedAnswer:
+def _answer(renderer: TemplateRenderer, step: PlaybookStep, names: Names) -> ScriptedAnswer:
     calls: list[tuple[str, JsonObject]] = []
     for call in step.calls:
-        items = [None] if call.each is None else pages.value(call.each, names)
+        items = [None] if call.each is None else renderer.value(call.each, names)
         for item in items:
-            calls.append((call.tool, pages.filled(call.arguments, names | {"item": item})))
-    say = pages.text(step.say, names).strip()
+            calls.append((call.tool, renderer.filled(call.arguments, names | {"item": item})))
+    say = renderer.text(step.say, names).strip()
     return ScriptedAnswer(step.id, say, tuple(calls), step.think_seconds)
 
 
 def _reply(
-    pages: TemplateRenderer, playbook: Playbook, state: ScriptState, names: Names
+    renderer: TemplateRenderer, playbook: Playbook, state: ScriptState, names: Names
 ) -> ScriptedAnswer | None:
-    """Return the answer to messages that came since the last one, None if none wants one."""
+    """Return the reply to messages since the last answer, None if none needs one."""
     made = [visit.step for visit in state.visits if visit.step != REPLY_STEP]
     about = {"step": made[-1] if made else "the first step"}
     calls = tuple(
@@ -191,7 +188,7 @@ def _reply(
         for message in state.unanswered
         if message.sender in playbook.replies
         and (
-            content := pages.text(
+            content := renderer.text(
                 playbook.replies[message.sender], names | about | {"message": message}
             )
         )
@@ -200,7 +197,7 @@ def _reply(
 
 
 def _names(
-    pages: TemplateRenderer,
+    renderer: TemplateRenderer,
     who: ScriptedEntity,
     role: PlaybookRole,
     state: ScriptState,
@@ -220,7 +217,7 @@ def _names(
         "sample": str(configs_folder() / "sample"),
     }
     for name, given in role.let.items():
-        names[name] = pages.filled(given, names)
+        names[name] = renderer.filled(given, names)
     return names
 
 
@@ -250,7 +247,7 @@ def _response(
 
 
 def _usage(request: ModelRequest, answer: ScriptedAnswer) -> Usage:
-    """Return a rough count of tokens, so that metering has something to count; it costs nothing."""
+    """Return a rough count of tokens, for metering; it costs nothing."""
     asked = len(request.system) + sum(len(turn.model_dump_json()) for turn in request.turns)
     said = len(answer.say) + sum(len(str(call)) for call in answer.calls)
     return Usage(

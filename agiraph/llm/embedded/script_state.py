@@ -1,7 +1,7 @@
-"""Where a script stands: read from the conversation, so there is nothing to lose in a crash.
+"""The state of a script, read from the conversation: a crash can lose nothing.
 
 The script marks each call it makes in the call's id, `{role}-{step}-{visit}-{index}-{digest}`. A
-worker begins anew at its last assignment, a coordinator at its last goal or the beginning of its
+worker starts again at its last assignment, a coordinator at its last goal or the beginning of its
 last cycle; only what came after counts.
 """
 
@@ -56,7 +56,7 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedEntity:
-    """Who asks: its name, its role, and whether it is a coordinator or a worker."""
+    """The entity that calls: its name, its role, and whether it is a coordinator or a worker."""
 
     me: str
     role: str
@@ -82,20 +82,20 @@ class GivenAssignment:
 
 @dataclass(frozen=True, slots=True)
 class StepVisit:
-    """One time that a step was made, and what its calls gave."""
+    """One time that a step was made, and the results of its calls."""
 
     step: str
     results: tuple[CallResult, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether every call of it went well."""
+        """Whether all its calls succeeded."""
         return all(result.ok for result in self.results)
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptState:
-    """All that a script can know: what it was given, what it did, what it was told."""
+    """All that a script can know: its goal or assignment, its steps, the messages to it."""
 
     goal: str
     assignment: GivenAssignment
@@ -104,8 +104,8 @@ class ScriptState:
     unanswered: tuple[ReceivedText, ...]
 
 
-def who_asks(request: ModelRequest) -> ScriptedEntity:
-    """Return who asks, by the first line of the system prompt (else by the entity's address)."""
+def caller_of(request: ModelRequest) -> ScriptedEntity:
+    """Return the caller, by the first line of the system prompt (else by the entity's address)."""
     found = _WHO.match(request.system.lstrip())
     is_lead = bool(found and found["lead"]) or request.entity.endswith("/coordinator")
     me = found["me"] if found else request.entity.rpartition("/")[2]
@@ -115,25 +115,25 @@ def who_asks(request: ModelRequest) -> ScriptedEntity:
 
 
 def read_state(turns: Sequence[Turn], role: str) -> ScriptState:
-    """Return where the script of `role` stands in a conversation."""
+    """Return the state of the script of `role` in a conversation."""
     start = _start(turns)
     since = list(turns[start:])
     first = since[0] if since else None
     given = first.content if isinstance(first, UserTurn) else ""
     spoken = [at for at, turn in enumerate(since) if _is_whole_answer(turn)]
-    heard = [(at, said) for at, turn in enumerate(since) for said in _messages(turn)]
+    received = [(at, one) for at, turn in enumerate(since) for one in _messages(turn)]
     last_answer = spoken[-1] if spoken else -1
     return ScriptState(
         goal=_goal(given),
         assignment=_assignment(given),
         visits=_visits(since, role),
-        messages=tuple(said for _, said in heard),
-        unanswered=tuple(said for at, said in heard if at > last_answer),
+        messages=tuple(one for _, one in received),
+        unanswered=tuple(one for at, one in received if at > last_answer),
     )
 
 
 def call_id(request: ModelRequest, role: str, step: str, visit: int, index: int) -> str:
-    """Return an id that is the same when the same question is asked again, and else unique."""
+    """Return an id that is the same for the same request, and else unique."""
     place = (request.entity, request.run_id, request.node_id, str(len(request.turns)))
     return f"{role}-{step}-{visit}-{index}-{short_derived_id(*place)}"
 
@@ -152,7 +152,7 @@ def _is_whole_answer(turn: Turn) -> bool:
 
 
 def _messages(turn: Turn) -> list[ReceivedText]:
-    """Return the messages that a turn brought: itself one, or what `check_messages` gave."""
+    """Return the messages in a turn: itself one, or the result of `check_messages`."""
     is_message = isinstance(turn, UserTurn) and turn.content.startswith("[Message from ")
     is_check = isinstance(turn, ToolTurn) and turn.name == CHECK_MESSAGES
     if not (is_message or is_check) or isinstance(turn, AssistantTurn):

@@ -1,1 +1,1 @@
-"""Model calls as lines of a file, and the provider that plays them again."""
+"""Model calls recorded as lines of a file, and the provider that replays them."""

@@ -1,8 +1,8 @@
-"""Recording: model calls as lines of JSON, so that a run can be played again; pure.
+"""Recording: model calls as lines of JSON, so that a run can be replayed. Pure.
 
-A call's line holds what was asked and what was answered. A conversation repeats itself with every
-call, so a line has only what is new since the same entity's last one: `kept` turns stay, `turns`
-follow; `system` and `tools` stand where they changed. What looks like a secret is blotted out.
+A call's line holds the request and the answer. A conversation repeats itself with every call, so a
+line has only what is new since the same entity's last one: the first `kept` turns are the same,
+`turns` follow; `system` and `tools` are there if they changed. Secrets are redacted.
 """
 
 import json
@@ -22,7 +22,7 @@ VERSION = 1
 
 
 class RecordedLine(Record):
-    """One call as it stands in the file; `failed` is the kind and text of an error."""
+    """One line of the file; `failed` is the kind and text of an error."""
 
     v: int = VERSION
     ts: float
@@ -38,7 +38,7 @@ class RecordedLine(Record):
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """One call, whole; `number` counts its entity's calls from 1, `place` all calls."""
+    """One complete call; `number` counts its entity's calls from 1, `place` all calls from 0."""
 
     place: int
     number: int
@@ -53,7 +53,7 @@ class RecordedCall:
 
 @dataclass(slots=True)
 class RecordedSoFar:
-    """What the last line of an entity has told already."""
+    """What the earlier lines of an entity have stored already."""
 
     system: str | None = None
     tools: tuple[str, ...] | None = None
@@ -62,10 +62,10 @@ class RecordedSoFar:
 
 @dataclass(slots=True)
 class RecordingWriter:
-    """Makes the lines of one recording. `secrets` are texts that must not stand in it."""
+    """Makes the lines of one recording. `secrets` are texts that must not appear in it."""
 
     secrets: tuple[str, ...] = ()
-    _told: dict[str, RecordedSoFar] = field(default_factory=dict)
+    _stored: dict[str, RecordedSoFar] = field(default_factory=dict)
 
     def line(
         self,
@@ -74,31 +74,31 @@ class RecordingWriter:
         response: ModelResponse | None = None,
         failed: tuple[str, str] | None = None,
     ) -> str:
-        """Return the line of a call, with its end."""
-        told = self._told.setdefault(request.entity, RecordedSoFar())
+        """Return the line of a call, with the line break."""
+        stored = self._stored.setdefault(request.entity, RecordedSoFar())
         tools = tuple(tool.name for tool in request.tools)
-        kept = _alike(told.turns, request.turns)
+        kept = _common_prefix(stored.turns, request.turns)
         line = RecordedLine(
             ts=ts,
             entity=request.entity,
             model=request.model,
-            system=None if request.system == told.system else request.system,
-            tools=None if tools == told.tools else tools,
+            system=None if request.system == stored.system else request.system,
+            tools=None if tools == stored.tools else tools,
             kept=kept,
             turns=request.turns[kept:],
             response=response,
             failed=failed,
         )
-        told.system, told.tools, told.turns = request.system, tools, request.turns
-        values = blotted(line.model_dump(mode="json", exclude_none=True), self.secrets)
+        stored.system, stored.tools, stored.turns = request.system, tools, request.turns
+        values = redacted(line.model_dump(mode="json", exclude_none=True), self.secrets)
         return json.dumps(values, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def read_recording(lines: Iterable[str], name: str) -> list[RecordedCall]:
     """Return the calls of a recording; InvalidInput for what is none.
 
-    A torn line (its writer was killed) is passed over. A call that was asked again with nothing new
-    counts once, as it was answered last.
+    A torn line (its writer was killed) is skipped. A call that was repeated with nothing new counts
+    once, with its last answer.
     """
     calls: list[RecordedCall] = []
     known: dict[str, RecordedCall] = {}
@@ -122,7 +122,7 @@ def read_recording(lines: Iterable[str], name: str) -> list[RecordedCall]:
     return calls
 
 
-def blotted(value: Any, secrets: Iterable[str]) -> Any:
+def redacted(value: Any, secrets: Iterable[str]) -> Any:
     """Return a JSON value without what is, or looks like, a secret."""
     match value:
         case str():
@@ -130,31 +130,31 @@ def blotted(value: Any, secrets: Iterable[str]) -> Any:
                 value = value.replace(secret, "[key]")
             return redact(value)
         case dict():
-            return {key: blotted(one, secrets) for key, one in value.items()}
+            return {key: redacted(one, secrets) for key, one in value.items()}
         case list() | tuple():
-            return [blotted(one, secrets) for one in value]
+            return [redacted(one, secrets) for one in value]
         case _:
             return value
 
 
-def bare(turns: Iterable[Turn]) -> list[JsonObject]:
-    """Return turns as a recording has them."""
-    return [blotted(TURN.dump_python(turn, mode="json"), ()) for turn in turns]
+def recorded_turns(turns: Iterable[Turn]) -> list[JsonObject]:
+    """Return turns as a recording stores them."""
+    return [redacted(TURN.dump_python(turn, mode="json"), ()) for turn in turns]
 
 
 def _whole(line: RecordedLine, before: RecordedCall | None, place: int) -> RecordedCall:
     turns = ((before.turns if before else ())[: line.kept]) + line.turns
     system = line.system if line.system is not None else (before.system if before else "")
     tools = line.tools if line.tools is not None else (before.tools if before else ())
-    is_again = before is not None and (before.turns, before.system) == (turns, system)
-    number = before.number + (not is_again) if before else 1
+    is_repeated = before is not None and (before.turns, before.system) == (turns, system)
+    number = before.number + (not is_repeated) if before else 1
     return RecordedCall(
         place, number, line.entity, line.model, system, tools, turns, line.response, line.failed
     )
 
 
-def _alike(one: tuple[Turn, ...], other: tuple[Turn, ...]) -> int:
-    """Return how many first turns are the same."""
+def _common_prefix(one: tuple[Turn, ...], other: tuple[Turn, ...]) -> int:
+    """Return how many turns at the beginning are the same."""
     count = 0
     for a, b in zip(one, other, strict=False):
         if a is not b and a != b:

@@ -1,9 +1,8 @@
-"""Request matching: whether a model is asked the same as in another run, though that run's names
-differ.
+"""Request matching: whether two requests of different runs are the same but for names. Pure.
 
-Ids, dates, times and folders are others in every run. They are masked before two requests are
-compared; and since they stand at the same places, those of the one are known in terms of the other,
-so that an answer of the one run can be said in the names of the other. Pure.
+Ids, dates, times and folders differ in every run. They are masked before two requests are compared;
+and because they have the same places, those of one run map to those of the other, so that an answer
+of one run can be given with the names of the other.
 """
 
 import json
@@ -59,8 +58,8 @@ class RequestDifference:
     recorded: str
     now: str
 
-    def told(self) -> str:
-        """Return it in words."""
+    def describe(self) -> str:
+        """Return it as text."""
         return f"{self.label} differs: recorded {self.recorded!r}, now {self.now!r}"
 
 

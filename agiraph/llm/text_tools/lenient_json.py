@@ -1,7 +1,7 @@
-"""JSON as models write it: slips of syntax are mended, nothing is ever guessed.
+"""JSON as models write it: slips of syntax are repaired, nothing is guessed.
 
-Mended are single quotes, commas too many at the end, bare keys, Python's True, False and None, line
-breaks within a string, and `\\'`. What could mean two things is refused: a string or an object
+Repaired are single quotes, surplus commas at the end, bare keys, Python's True, False and None,
+line breaks within a string, and `\\'`. What could mean two things is refused: a string or an object
 without its end, a key that comes twice, an escape that JSON does not have.
 """
 
@@ -24,7 +24,7 @@ DEEPEST = 64
 
 
 class UnreadableJson(ValueError):
-    """A text is no JSON, and cannot be mended without guessing; says what is wrong, and where."""
+    """A text is no JSON, and cannot be repaired without guessing; says what is wrong, and where."""
 
 
 def read_value(text: str, at: int = 0) -> tuple[Any, int]:
@@ -47,12 +47,12 @@ def _skip(text: str, at: int) -> int:
 
 
 def _shown(text: str, at: int) -> str:
-    """Return what stands at a place, to be named in an error."""
+    """Return what stands at a place, for an error message."""
     return json.dumps(text[at : at + 20], ensure_ascii=False) if at < len(text) else "the end"
 
 
 def _joined(text: str) -> str:
-    """Return text with the two halves of a character, which JSON escapes apart, made one."""
+    """Return text with surrogate pairs, which JSON escapes as two characters, joined."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -62,7 +62,6 @@ class _Reader:
     """Reads values out of one text; every method is given a place and returns where it ended."""
 
     def __init__(self, text: str) -> None:
-        """Read `text`."""
         self._text = text
 
     def value(self, at: int, depth: int) -> tuple[Any, int]:

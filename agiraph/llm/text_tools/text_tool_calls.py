@@ -1,14 +1,14 @@
-r"""Calls that a model wrote into its text, in the ways in which models do.
+r"""Calls that a model wrote into its text, in the forms that models use.
 
-    <tool_call>{"name": "bash", "arguments": {"command": "ls"}}</tool_call>     what was asked for
-    <function=bash>{"command": "ls"}</function>                                 and what comes, too
+    <tool_call>{"name": "bash", "arguments": {"command": "ls"}}</tool_call>     as requested
+    <function=bash>{"command": "ls"}</function>                                 and other forms
     <function=bash><parameter=command>ls</parameter></function>
     ```json\n{"name": "bash", "arguments": {"command": "ls"}}\n```              as the answer's end
 
-Names of the tags vary, and so do those of the two keys. Slips of JSON are mended (`lenient_json`).
-What cannot be read without guessing is a call that is malformed: it is answered, never run. JSON
-without a tag is a call only where it can be nothing else: a known tool and its arguments, and no
-word behind it. What stands between <think> and </think> is no call.
+The names of the tags vary, and so do those of the two keys. Slips of JSON are repaired
+(`lenient_json`). What cannot be read without guessing is a malformed call: it is answered, never
+run. JSON without a tag is a call only if it can be nothing else: a known tool and its arguments,
+and no text after it. What stands between <think> and </think> is no call.
 """
 
 import json
@@ -52,7 +52,7 @@ class ParsedAnswer:
 
 
 def read_calls(text: str, tools: Sequence[ToolSchema]) -> ParsedAnswer:
-    """Return what a model's text says and which calls stand in it."""
+    """Return the text of an answer and the calls in it."""
     spoken = THOUGHT.sub("", text)
     pieces: list[str] = []
     calls: list[ToolCall] = []
@@ -70,7 +70,7 @@ def read_calls(text: str, tools: Sequence[ToolSchema]) -> ParsedAnswer:
 
 
 def problem_of(malformed: str, tools: Sequence[ToolSchema]) -> str:
-    """Return why a call cannot be read, in words for the model that wrote it."""
+    """Return why a call cannot be read, for the model that wrote it."""
     try:
         _calls_in(malformed, tools)
     except UnreadableJson as error:
@@ -141,7 +141,7 @@ def _scan(text: str, at: int, tools: Sequence[ToolSchema]) -> tuple[list[ToolCal
     while True:
         value, at = read_value(text, at)
         calls += [_call_of(one) for one in (value if isinstance(value, list) else [value])]
-        at = _past_surplus(text, at)
+        at = _skip_surplus(text, at)
         following = NEXT.match(text, at)
         if following is None:
             break
@@ -152,7 +152,7 @@ def _scan(text: str, at: int, tools: Sequence[ToolSchema]) -> tuple[list[ToolCal
     return calls, end.end() if end else at
 
 
-def _past_surplus(text: str, at: int) -> int:
+def _skip_surplus(text: str, at: int) -> int:
     """Return the place behind brackets that close nothing: they can mean nothing else."""
     found = SURPLUS.match(text, at)
     return found.end() if found else at
@@ -174,7 +174,7 @@ def _function(text: str, at: int, tools: Sequence[ToolSchema]) -> tuple[ToolCall
     if text.startswith(("{", "```"), at):
         fence = FENCE.match(text, at)
         value, at = read_value(text, fence.end() if fence else at)
-        at = _past_surplus(text, at)
+        at = _skip_surplus(text, at)
         end = FENCE_END.match(text, at) if fence else None
         return ToolCall(id="", name=name, arguments=_arguments(value)), end.end() if end else at
     types = _types_of(name, tools)

@@ -1,4 +1,4 @@
-"""Tools for models that have none: schemas in the prompt, calls as `<tool_call>` tags in the text.
+"""Tools for models without tool calling: schemas in the prompt, `<tool_call>` tags in the text.
 
 `text:` before a model's name (`text:ollama/gemma3`) puts this between the broker and the provider.
 Pure but for TextToolsProvider, the shell that wraps a provider.
@@ -19,7 +19,7 @@ from agiraph.core.turns import (
     UserTurn,
 )
 from agiraph.llm.base import OnAnswer, OnText, Provider, unmetered
-from agiraph.llm.structured import in_words
+from agiraph.llm.structured import with_schema_as_text
 from agiraph.llm.text_tools.text_tool_calls import OPENER, problem_of, read_calls
 from agiraph.llm.wire.transcript import spoken, unique_calls
 
@@ -47,16 +47,16 @@ JSON with double quotes, every bracket closed:
 
 
 def as_text(request: ModelRequest) -> ModelRequest:
-    """Return the same request with no tools: schemas, calls and results are told in words.
+    """Return the request without tools: schemas, calls and results are rendered as text.
 
-    So is a schema of the answer, if there are tools: held to it, the model could call none.
+    So is a schema of the answer, if there are tools: restricted to it, a model could call none.
     """
     if request.tools:
-        request = in_words(request)
+        request = with_schema_as_text(request)
     system = "\n\n".join([request.system, INTRODUCTION, *map(_tool, request.tools)])
     calls = [call for t in request.turns if isinstance(t, AssistantTurn) for call in t.tool_calls]
     malformed = {call.id: call.malformed for call in calls if call.malformed is not None}
-    turns = tuple(_told(turn, malformed, request.tools) for turn in request.turns)
+    turns = tuple(_rendered(turn, malformed, request.tools) for turn in request.turns)
     return request.model_copy(
         update={"system": system if request.tools else request.system, "turns": turns, "tools": ()}
     )
@@ -67,17 +67,17 @@ def _tool(tool: ToolSchema) -> str:
     return f"### {tool.name}\n\n{tool.description}\n\nParameters: `{schema}`"
 
 
-def _told(turn: Turn, malformed: Mapping[str, str], tools: Sequence[ToolSchema]) -> Turn:
+def _rendered(turn: Turn, malformed: Mapping[str, str], tools: Sequence[ToolSchema]) -> Turn:
     match turn:
         case UserTurn():
             return turn
         case ToolTurn():
             what = "Error of" if turn.is_error else "Result of"
-            told = f"[{what} {turn.name}]\n{turn.content}"
+            text = f"[{what} {turn.name}]\n{turn.content}"
             if turn.call_id in malformed:
                 problem = problem_of(malformed[turn.call_id], tools)
-                told += CORRECTION.format(problem=problem, example=EXAMPLE)
-            return UserTurn(content=told)
+                text += CORRECTION.format(problem=problem, example=EXAMPLE)
+            return UserTurn(content=text)
         case AssistantTurn():
             calls = (f"{OPEN}{_call_text(call)}{CLOSE}" for call in turn.tool_calls)
             return AssistantTurn(text="\n".join(filter(None, [spoken(turn), *calls])))
@@ -90,7 +90,7 @@ def _call_text(call: ToolCall) -> str:
 
 
 def from_text(response: ModelResponse, request: ModelRequest) -> ModelResponse:
-    """Return an answer with the calls that its text makes, and the text without them."""
+    """Return an answer with the calls that are in its text, and the text without them."""
     if not request.tools:
         return response
     written = read_calls(response.text or "", request.tools)
@@ -103,29 +103,28 @@ def from_text(response: ModelResponse, request: ModelRequest) -> ModelResponse:
 
 
 class StreamFilter:
-    """Passes streamed text on up to the first tag; what follows is calls, not speech."""
+    """Passes streamed text on up to the first tag; what follows is calls."""
 
     def __init__(self, on_text: OnText) -> None:
-        """Pass on to `on_text`."""
         self._on_text = on_text
         self._held = ""
-        self._is_down = False
+        self._is_closed = False
 
-    def hear(self, text: str) -> None:
-        """Take a piece of text; the beginning of what may be a tag is held back."""
-        if self._is_down:
+    def feed(self, text: str) -> None:
+        """Pass on a piece of text; what may be the beginning of a tag is held back."""
+        if self._is_closed:
             return
         self._held += text
         opener = OPENER.search(self._held)
         if opener is not None:
-            self._is_down = True
+            self._is_closed = True
             self._pass_on(opener.start())
         else:
             self._pass_on(len(self._held) - self._maybe_tag())
 
     def end(self) -> None:
         """Pass on what was held back, now that no tag can come of it."""
-        if not self._is_down:
+        if not self._is_closed:
             self._pass_on(len(self._held))
 
     def _maybe_tag(self) -> int:
@@ -140,21 +139,20 @@ class StreamFilter:
 
 
 class TextToolsProvider:
-    """A provider that is asked in words only."""
+    """A provider that gets tools, calls and results as text."""
 
     def __init__(self, inner: Provider) -> None:
-        """Ask `inner`."""
         self._inner = inner
 
     async def generate(
         self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
     ) -> ModelResponse:
         """Answer one request; see `Provider.generate`."""
-        curtain = StreamFilter(on_text)
-        response = await self._inner.generate(as_text(request), curtain.hear, on_answer)
-        curtain.end()
+        filtered = StreamFilter(on_text)
+        response = await self._inner.generate(as_text(request), filtered.feed, on_answer)
+        filtered.end()
         return from_text(response, request)
 
     async def close(self) -> None:
-        """Let the inner provider go."""
+        """Close the inner provider."""
         await self._inner.close()

@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agiraph.llm.adaptive_concurrency import AdaptiveConcurrency, RestTimes
+from agiraph.llm.adaptive_concurrency import AdaptiveConcurrency, Backoff
 
-RESTS = RestTimes(first_seconds=0.5, longest_seconds=30)
+RESTS = Backoff(first_seconds=0.5, longest_seconds=30)
 
 
 @settings(max_examples=60, deadline=None)

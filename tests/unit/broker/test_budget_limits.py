@@ -40,7 +40,7 @@ def spend(ledger: UsageLedger, usd: float, at: float, **whose: Any) -> None:
 
 def held(limits: BudgetLimits, request: ModelRequest) -> dict[str, tuple[float | None, float]]:
     """Return limit and spending in dollars of each budget that a call keeps to."""
-    return {f"{s.scope}/{s.period}": (s.usd, s.spent_usd) for s in limits.of(request)}
+    return {f"{s.scope}/{s.period}": (s.usd, s.spent_usd) for s in limits.for_request(request)}
 
 
 def test_all_budgets_of_a_call_hold_and_count_what_is_theirs(tmp_path: Path) -> None:
@@ -62,11 +62,11 @@ def test_a_raise_counts_once_for_its_cause_and_outlives_the_process(tmp_path: Pa
     clock, request = StandingClock(10 * DAY), ask(budget_usd=1)
     with UsageLedger(tmp_path / "usage.db") as ledger:
         limits = ledger.limits(settings(), clock)
-        [state] = limits.of(request)
+        [state] = limits.for_request(request)
         for cause in ("q-1", "q-1", "q-2"):
             limits.raise_by(state, 2.0, 0, cause)
     with UsageLedger(tmp_path / "usage.db") as ledger:
-        [state] = ledger.limits(settings(), clock).of(request)
+        [state] = ledger.limits(settings(), clock).for_request(request)
         assert (state.usd, state.raises) == (5, 2)
         assert [s.usd for s in ledger.limits(settings(), clock).about("shop-1", "run-1")] == [5]
 
@@ -75,7 +75,7 @@ def test_a_daily_budget_that_was_raised_is_the_old_one_on_the_next_day(tmp_path:
     clock = StandingClock(10 * DAY)
     with UsageLedger(tmp_path / "usage.db") as ledger:
         limits = ledger.limits(settings(agent_usd_per_day=1), clock)
-        [state] = limits.of(ask())
+        [state] = limits.for_request(ask())
         limits.raise_by(state, 4.0, 0, "q-1")
         assert held(limits, ask()) == {"agent/day": (5, 0.0)}
         clock.at += DAY
@@ -95,8 +95,8 @@ def test_a_run_keeps_its_budget_in_tokens_for_whoever_names_only_dollars(tmp_pat
     with UsageLedger(tmp_path / "usage.db") as ledger:
         limits = ledger.limits(settings(), StandingClock(0))
         tokens = Budget(scope="run", key="run-1", tokens=500)
-        limits.of(ask(budgets=(tokens,)))
-        [state] = limits.of(ask(budget_usd=2))
+        limits.for_request(ask(budgets=(tokens,)))
+        [state] = limits.for_request(ask(budget_usd=2))
         assert (state.usd, state.tokens) == (2, 500)
 
 
@@ -118,7 +118,7 @@ def test_a_ledger_of_an_older_version_is_read_on(tmp_path: Path) -> None:
     with UsageLedger(path) as ledger:
         spend(ledger, 0.25, 0, trigger="t-1")
         assert ledger.spent_usd("run-1") == 0.75
-        [state] = ledger.limits(settings(), StandingClock(0)).of(ask())
+        [state] = ledger.limits(settings(), StandingClock(0)).for_request(ask())
         assert (state.usd, state.sets, state.is_own) == (4, 0, True)
         assert [row.key for row in ledger.rows("trigger")] == ["", "t-1"]
 
@@ -126,7 +126,7 @@ def test_a_ledger_of_an_older_version_is_read_on(tmp_path: Path) -> None:
 def test_an_agents_own_budgets_are_known(tmp_path: Path) -> None:
     with UsageLedger(tmp_path / "usage.db") as ledger:
         limits = ledger.limits(settings(agent_usd=1), StandingClock(0))
-        [state] = limits.of(ask())
+        [state] = limits.for_request(ask())
     assert owns_budget("shop-1", state, has_run=lambda run: False)
     assert not owns_budget("shop-2", state, has_run=lambda run: True)
     run = state.model_copy(update={"scope": "run", "key": "run-1"})
@@ -143,34 +143,36 @@ def test_a_budget_set_by_a_person_voids_its_raises_and_leaves_the_other_unit(
         assert (before.usd, before.tokens, before.sets) == (2, 900, 1)
         limits.raise_by(before, 3.0, 0, "q-1")
         limits.raise_by(before, 0.0, 100, "q-2")
-        [raised] = limits.of(ask())
+        [raised] = limits.for_request(ask())
         assert (raised.usd, raised.tokens, raised.raises) == (5, 1000, 2)
         again = limits.set(Budget(scope="agent", key="shop-1", usd=2), keep=("tokens",))
         assert (again.usd, again.tokens, again.sets) == (2, 1000, 2)
         limits.raise_by(before, 3.0, 0, "q-1")
-        assert limits.of(ask()) == [again], "a raise that is asked for again is void, too"
+        assert limits.for_request(ask()) == [again], "a raise that is asked for again is void, too"
         assert limits.set(Budget(scope="agent", key="shop-1", usd=2), keep=("tokens",)) == again
     with UsageLedger(tmp_path / "usage.db") as ledger:
         limits = ledger.limits(settings(agent_tokens=900), StandingClock(0))
-        assert limits.of(ask()) == [again], "it outlives the process"
+        assert limits.for_request(ask()) == [again], "it outlives the process"
         back = limits.unset("agent", "shop-1", "total")
         assert (back.usd, back.tokens, back.sets, back.is_own) == (None, 900, 3, False)
         assert limits.unset("agent", "shop-1", "total") == back
     with UsageLedger(tmp_path / "usage.db") as ledger:
-        assert ledger.limits(settings(agent_tokens=900), StandingClock(0)).of(ask()) == [back]
+        assert ledger.limits(settings(agent_tokens=900), StandingClock(0)).for_request(ask()) == [
+            back
+        ]
 
 
 def test_who_lacks_money_after_a_budget_was_set_asks_another_question(tmp_path: Path) -> None:
     with UsageLedger(tmp_path / "usage.db") as ledger:
         limits = ledger.limits(settings(agent_usd=5), StandingClock(0))
-        [before] = limits.of(ask())
+        [before] = limits.for_request(ask())
         shortage = Shortage(budget=before, unit="usd", needs=1)
         assert not is_outdated(shortage.identity, before)
         after = limits.set(Budget(scope="agent", key="shop-1", usd=5, tokens=9))
         assert is_outdated(shortage.identity, after)
         daily = limits.set(Budget(scope="agent", key="shop-1", usd=5, period="day"))
         assert not is_outdated(shortage.identity, daily), "that is another budget"
-        calls = [budget.usd for budget in limits.of(ask(budget_usd=3))]
+        calls = [budget.usd for budget in limits.for_request(ask(budget_usd=3))]
         assert calls == [3, 5, 5]
 
 
@@ -192,7 +194,7 @@ def test_a_new_ledger_asks_new_questions_and_one_from_before_keeps_its_own(tmp_p
     def shortage(name: str) -> str:
         with UsageLedger(tmp_path / name) as ledger:
             limits = ledger.limits(settings(run_usd=1.0), SystemClock())
-            [state] = limits.of(ask())
+            [state] = limits.for_request(ask())
             return Shortage(budget=state, unit="usd", needs=1).identity
 
     first = shortage("one.db")
@@ -208,7 +210,7 @@ def test_a_new_ledger_asks_new_questions_and_one_from_before_keeps_its_own(tmp_p
 def test_bounds_of_a_node_count_one_attempt_also_in_a_later_process(tmp_path: Path) -> None:
     def counted(ledger: UsageLedger, key: str) -> tuple[int, int]:
         budget = Budget(scope="node", key=key, calls=9)
-        [state] = ledger.limits(settings(), StandingClock(0)).of(ask(budgets=(budget,)))
+        [state] = ledger.limits(settings(), StandingClock(0)).for_request(ask(budgets=(budget,)))
         return state.spent_calls, state.spent_tokens
 
     with UsageLedger(tmp_path / "usage.db") as ledger:

@@ -16,7 +16,7 @@ def lane(**broker: float) -> ProviderQueue:
 
 async def fail(way: ProviderQueue, entry: QueueEntry, kind: FailureKind = "overloaded") -> None:
     with pytest.raises(ProviderError):
-        async with way.turn(entry):
+        async with way.slot(entry):
             raise ProviderError(kind, "busy")
 
 
@@ -31,7 +31,7 @@ def test_who_has_elsewhere_to_go_does_not_wait_for_a_service_in_trouble() -> Non
         way = lane(breaker_seconds=60)
         await opened(way)
         with pytest.raises(ProviderError, match="busy"):
-            async with way.turn(way.entry(may_leave=True)):
+            async with way.slot(way.entry(may_leave=True)):
                 raise AssertionError("nobody calls while it is open")
 
     asyncio.run(main())
@@ -45,7 +45,7 @@ def test_one_call_tries_the_service_and_the_others_share_what_became_of_it() -> 
         async def call() -> str:
             nonlocal tried
             try:
-                async with way.turn(way.entry(may_leave=False)):
+                async with way.slot(way.entry(may_leave=False)):
                     tried += 1
                     await asyncio.sleep(0)
                     raise ProviderError("overloaded", "still busy")
@@ -68,11 +68,11 @@ def test_whoever_came_first_goes_first_also_after_a_refusal() -> None:
         went: list[int] = []
 
         async def call(entry: QueueEntry) -> None:
-            async with way.turn(entry):
+            async with way.slot(entry):
                 went.append(entry.number)
 
         async with asyncio.timeout(10):
-            async with way.turn(way.entry(may_leave=False)):  # the others wait behind this one
+            async with way.slot(way.entry(may_leave=False)):  # the others wait behind this one
                 going = [asyncio.create_task(call(entry)) for entry in reversed(tickets)]
                 await asyncio.sleep(0)
             await asyncio.gather(*going)
@@ -87,7 +87,7 @@ def test_a_waiter_that_is_cancelled_leaves_its_place_to_others() -> None:
         let_go = asyncio.Event()
 
         async def hold() -> None:
-            async with way.turn(way.entry(may_leave=False)):
+            async with way.slot(way.entry(may_leave=False)):
                 await let_go.wait()
 
         tasks = [asyncio.create_task(hold()) for _ in range(3)]
@@ -98,6 +98,6 @@ def test_a_waiter_that_is_cancelled_leaves_its_place_to_others() -> None:
         async with asyncio.timeout(10):
             await asyncio.gather(*tasks, return_exceptions=True)
         assert [task.cancelled() for task in tasks] == [True, True, False]
-        assert way.pace.in_flight == 0
+        assert way.concurrency.in_flight == 0
 
     asyncio.run(main())

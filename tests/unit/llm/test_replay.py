@@ -100,7 +100,7 @@ def test_a_divergence_is_told_with_its_call_and_what_differs(tmp_path: Path) -> 
     assert "at call 2 of shop-111111/coordinator (line 2 of the file)" in told
     assert "turn 3, the result of bash, differs: recorded '5 files', now '6 files'" in told
     third = asked(*second.turns, said("two").turn(), other)
-    with pytest.raises(ProviderError, match="call 3 of coordinator: the recording has one less"):
+    with pytest.raises(ProviderError, match="call 3 of coordinator: the recording ends before it"):
         play(file, asked(GO), second, third)
 
 

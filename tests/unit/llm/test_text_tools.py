@@ -88,10 +88,10 @@ def test_text_without_tags_is_left_as_it_is() -> None:
 @given(st.lists(st.sampled_from(["a", "<", "<tool", "_call>", "{}", "</tool_call>", "b"])))
 def test_speech_streams_up_to_the_first_tag_and_no_further(pieces: list[str]) -> None:
     heard: list[str] = []
-    curtain = StreamFilter(heard.append)
+    filtered = StreamFilter(heard.append)
     for piece in pieces:
-        curtain.hear(piece)
-    curtain.end()
+        filtered.feed(piece)
+    filtered.end()
     assert "".join(heard) == "".join(pieces).partition("<tool_call>")[0]
 
 

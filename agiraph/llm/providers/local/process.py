@@ -1,7 +1,7 @@
-"""LocalProcess: the process of one local model: started by the first call, parked when idle.
+"""LocalProcess: the process of one local model: started by the first call, stopped when idle.
 
-It ends with the process that started it, however that ends. It sees no variable of the environment
-that it does not need, and so no key.
+It ends with the process that started it, however that ends. It gets no environment variable that it
+does not need, and so no key.
 """
 
 import asyncio
@@ -41,7 +41,6 @@ class LocalProcess:
         idle_seconds: float,
         environ: Mapping[str, str],
     ) -> None:
-        """Begin without a process."""
         self._arguments = (str(file), str(context), str(threads))
         self._file = file
         self._idle_seconds = idle_seconds
@@ -66,7 +65,7 @@ class LocalProcess:
     async def used(self) -> AsyncIterator[LocalModelAddress]:
         """Hold the process for one call, starting it if there is none; ProviderError."""
         self._users += 1
-        self._keep()
+        self._cancel_idle()
         try:
             async with self._turn:
                 if self.pid is None or self._place is None:
@@ -81,12 +80,12 @@ class LocalProcess:
 
     async def close(self) -> None:
         """End the process."""
-        self._keep()
+        self._cancel_idle()
         self._kill()
         if self._process is not None:
             await self._process.wait()
 
-    def _keep(self) -> None:
+    def _cancel_idle(self) -> None:
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
@@ -108,13 +107,13 @@ class LocalProcess:
         try:
             async with asyncio.timeout(START_SECONDS):
                 line = await process.stdout.readline()
-            said = json.loads(line) if line else {"error": "its process ended at once"}
+            started = json.loads(line) if line else {"error": "its process ended at once"}
         except (TimeoutError, ValueError):
-            said = {"error": f"it did not begin within {START_SECONDS:g} s"}
+            started = {"error": f"it did not start within {START_SECONDS:g} s"}
         except BaseException:
             self._kill()
             raise
-        if "error" in said:
+        if "error" in started:
             self._kill()
-            raise ProviderError("bad_request", f"{self._file} cannot be run: {said['error']}")
-        return LocalModelAddress(said["url"], said["key"])
+            raise ProviderError("bad_request", f"{self._file} cannot be run: {started['error']}")
+        return LocalModelAddress(started["url"], started["key"])

@@ -1,9 +1,9 @@
-"""The process of a local model: llama.cpp's server on the loopback, for whoever started it.
+"""The process of a local model: llama.cpp's server on the loopback.
 
     python -m agiraph.llm.providers.local.serving FILE CONTEXT THREADS
 
-It says where it listens and with which key, as one JSON line on stdout (or `{"error": TEXT}`), and
-ends with its stdin: when its starter closes it, or dies in whatever way.
+It writes its URL and key as one JSON line to stdout (or `{"error": TEXT}`), and exits at the end of
+stdin: when the process that started it closes it, or dies.
 """
 
 import json
@@ -18,16 +18,16 @@ KEPT_OUTPUT = 1
 def main(arguments: list[str]) -> None:
     """Serve until stdin ends."""
     answers = os.fdopen(os.dup(KEPT_OUTPUT), "w")
-    os.dup2(2, KEPT_OUTPUT)  # what the engine prints must not get between
+    os.dup2(2, KEPT_OUTPUT)  # what the engine prints must not be mixed in
     try:
-        said = _serve(*arguments)
-    except Exception as error:  # whatever an engine makes of a file: its starter is told
-        said = {"error": f"{type(error).__name__}: {error}"}
-    answers.write(json.dumps(said) + "\n")
+        answer = _serve(*arguments)
+    except Exception as error:  # reported to the process that started this one
+        answer = {"error": f"{type(error).__name__}: {error}"}
+    answers.write(json.dumps(answer) + "\n")
     answers.flush()
-    if "error" not in said:
+    if "error" not in answer:
         sys.stdin.buffer.read()
-    os._exit(0)  # the engine's threads wait for nobody
+    os._exit(0)  # the engine's threads would delay an ordinary exit
 
 
 def _serve(file: str, context: str, threads: str) -> dict[str, Any]:

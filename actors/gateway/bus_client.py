@@ -58,7 +58,7 @@ async def deliver(bus: Runtime, to: str, body: BaseModel, *, id: bytes) -> None:
 
 
 def as_api_error(error: TransportError, to: str) -> ApiError:
-    """Return the refusal that tells a caller of the API of a failure of the bus."""
+    """Return a failure of the bus as a refusal of the API."""
     match error:
         case NotStored():
             return ApiError(INSUFFICIENT_STORAGE, f"the disk is full: nothing was sent to {to}")

@@ -1,7 +1,7 @@
 """CallCause: what one call of the API is known by, so that all it brings about follows from it.
 
 Ids of messages, runs and triggers are derived from it. A call with an `Idempotency-Key` that is
-made again (after a death of the gateway, say) has the same cause, so it makes the same things,
+repeated (after a crash of the gateway, say) has the same cause, so it makes the same things,
 which their receivers know already.
 """
 

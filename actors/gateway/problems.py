@@ -1,4 +1,4 @@
-"""Errors as the API tells them: RFC 9457 problem details, whoever refuses, wherever it happens."""
+"""Errors as the API reports them: RFC 9457 problem details, wherever they are raised."""
 
 import json
 from http import HTTPStatus
@@ -22,14 +22,14 @@ def no_room(home: Path) -> ApiError:
 
 
 def problem_of(error: ApiError, instance: str = "", **more: Any) -> JsonObject:
-    """Return what the API says of an error; `instance` is the path that was called."""
-    told: JsonObject = {
+    """Return the problem details of an error; `instance` is the path that was called."""
+    problem: JsonObject = {
         "type": error.type,
         "title": _title(error.status),
         "status": error.status,
         "detail": error.detail,
     }
-    return told | ({"instance": instance} if instance else {}) | more
+    return problem | ({"instance": instance} if instance else {}) | more
 
 
 def problem_bytes(error: ApiError, instance: str = "", **more: Any) -> bytes:

@@ -22,15 +22,17 @@ def order_file(home: Path) -> Path:
 def main(launch: ActorLaunch) -> int:
     """Run the gateway, on its guard."""
     order = order_file(launch.home)
-    keep = IdempotencyMiddleware._keep
+    store = IdempotencyMiddleware._store
 
-    def die_or_keep(self: IdempotencyMiddleware, key: str, path: str, answer: list[object]) -> None:
+    def die_or_store(
+        self: IdempotencyMiddleware, key: str, path: str, answer: list[object]
+    ) -> None:
         if order.exists() and order.read_text() == path:
             order.unlink()
             os.kill(os.getpid(), signal.SIGKILL)
-        keep(self, key, path, answer)  # type: ignore[arg-type]
+        store(self, key, path, answer)  # type: ignore[arg-type]
 
-    IdempotencyMiddleware._keep = die_or_keep  # type: ignore[method-assign,assignment]
+    IdempotencyMiddleware._store = die_or_store  # type: ignore[method-assign,assignment]
     return serve(launch)
 
 

@@ -16,7 +16,7 @@ from actors.gateway.bus_client import ask_for
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.agents import agent_summary
-from agiraph.board.commands import SpawnWorker
+from agiraph.board.commands import agents_hired
 from agiraph.board.plans.plan import parse_plan, plan_commands
 from agiraph.core.config import SandboxConfig
 from agiraph.core.errors import Refused
@@ -118,7 +118,7 @@ async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: Cal
     """Create an agent and return it once its coordinator has written its record.
 
     Raises ApiError: 422 for what was asked wrongly, 409 for a taken name, 503 and 504 if the
-    processes that it takes do not answer.
+    processes involved do not answer.
     """
     await asyncio.to_thread(check_orders, request, gateway.home.path, gateway.config.sandbox)
     run = RunId(request.run) if request.run else cause.run
@@ -168,8 +168,8 @@ def _check_plan(text: str, home: Path, config: SandboxConfig) -> None:
 
     try:
         for command in plan_commands(parse_plan(text)):
-            if isinstance(command, SpawnWorker) and command.spec.type == "autonomous":
-                check_agent_command(command.spec.agent_command, home, config, os.environ)
+            for agent_command in agents_hired(command):
+                check_agent_command(agent_command, home, config, os.environ)
     except Refused as error:
         raise ApiError(UNPROCESSABLE, str(error)) from None
 
@@ -201,7 +201,7 @@ def _name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
 
 
 async def _models_for(gateway: Gateway, request: CreateAgentRequest) -> tuple[str, str]:
-    """Return the models of coordinator and workers; the broker has said that it knows them."""
+    """Return the models of coordinator and workers; the broker knows and can use them."""
     models = gateway.config.models
     model = request.model or models.default or await _default_model(gateway)
     worker_model = request.worker_model or models.worker or model

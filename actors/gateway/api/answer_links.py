@@ -1,4 +1,4 @@
-"""Endpoints behind an answer link: look at one question (GET changes nothing), and answer it.
+"""Endpoints behind an answer link: show one question (GET changes nothing), and answer it.
 
 The link's token is the only right that is asked for, and it is good for nothing else. A mail
 scanner that fetches links sees a form, and answers nothing.
@@ -35,7 +35,7 @@ async def look(token: str, gateway: GatewayDep) -> HTMLResponse:
 
 @router.post("/answer/{token}")
 async def take(token: str, request: Request, gateway: GatewayDep) -> HTMLResponse:
-    """Answer the question; 409 tells who answered it before."""
+    """Answer the question; 409 names who answered it before."""
     try:
         question = _question(gateway, token)
     except ApiError as error:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from fastapi import APIRouter
 
 from actors.gateway.api.dependencies import AgentDep, GatewayDep
-from actors.gateway.api.entities import book_of
+from actors.gateway.api.entities import triggers_of
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.bus_client import ask_for
 from actors.gateway.gateway import Gateway
@@ -54,7 +54,7 @@ async def change(
 ) -> BudgetView:
     """Let an agent spend so much, in all or a day; what is not named stays as it is.
 
-    What was raised before is void. Who asked for more of it looks again and goes on, or asks anew.
+    Earlier raises are void. Open questions for more of it are answered; their askers check again.
     """
     return await set_budget(gateway, agent, None, period, body)
 
@@ -84,8 +84,8 @@ async def remove_of_trigger(
 def _keys(gateway: Gateway, agent: Agent, *, whole: bool) -> list[tuple[BudgetScope, str]]:
     keys: list[tuple[BudgetScope, str]] = [("agent", agent.id)]
     keys += [("run", agent.run)] if agent.run else []
-    book = book_of(gateway.agents, agent) if whole else None
-    going_on = [t.id for t in book.triggers.values() if not t.has_ended] if book else []
+    triggers = triggers_of(gateway.agents, agent) if whole else None
+    going_on = [t.id for t in triggers.triggers.values() if not t.has_ended] if triggers else []
     return [*keys, *(("trigger", f"{agent.id}/{id}") for id in going_on)]
 
 
@@ -94,7 +94,7 @@ async def set_budget(
 ) -> BudgetView:
     """Let an agent, or one trigger of it, spend so much; return the budget as it stands.
 
-    Whoever asked for more of it is answered, and looks again. Raises ApiError: 404 for an unknown
+    Open questions for more of it are answered. Raises ApiError: 404 for an unknown
     trigger, 422 if nothing is named or it cannot be kept.
     """
     if wanted.usd is None and wanted.tokens is None:
@@ -124,7 +124,7 @@ def _scope(gateway: Gateway, agent: Agent, trigger: str | None) -> tuple[BudgetS
     if trigger is None:
         return "agent", agent.id
     try:
-        return "trigger", f"{agent.id}/{book_of(gateway.agents, agent).find(trigger).id}"
+        return "trigger", f"{agent.id}/{triggers_of(gateway.agents, agent).find(trigger).id}"
     except InvalidInput as error:
         raise ApiError(404, str(error)) from None
 
@@ -140,7 +140,7 @@ async def _change(gateway: Gateway, agent: Agent, order: Order) -> BudgetView:
     )
     (state,) = table.budgets
     _answer_outdated(gateway, agent, state)
-    await _tell(gateway, agent, state)
+    await _report(gateway, agent, state)
     (view,) = _views(gateway, [agent], [state])
     return view
 
@@ -158,14 +158,14 @@ def _answer_outdated(gateway: Gateway, agent: Agent, state: BudgetState) -> None
     gateway.answer_delivery.notify()
 
 
-async def _tell(gateway: Gateway, agent: Agent, state: BudgetState) -> None:
-    """Tell the event: once for each time that a budget became another."""
+async def _report(gateway: Gateway, agent: Agent, state: BudgetState) -> None:
+    """Report the event, once for each change of a budget."""
     if not state.sets:
         return
-    told = state.model_dump(include={"scope", "key", "period", "usd", "tokens", "is_own"})
+    changed = state.model_dump(include={"scope", "key", "period", "usd", "tokens", "is_own"})
     change = f"{state.scope}:{state.key}:{state.period}:{state.sets}"
     cause = derived_message_id(HUMAN, f"budget:{change}")
-    await gateway.reporter.report("human.budget", agent.id, cause, {**told, "by": HUMAN_NAME})
+    await gateway.reporter.report("human.budget", agent.id, cause, {**changed, "by": HUMAN_NAME})
 
 
 def _views(
@@ -187,7 +187,7 @@ def _view(gateway: Gateway, agent: Agent, state: BudgetState) -> BudgetView:
     key, name = state.key, agent.name
     if state.scope == "trigger":
         key = state.key.partition("/")[2]
-        known = book_of(gateway.agents, agent).triggers.get(key)
+        known = triggers_of(gateway.agents, agent).triggers.get(key)
         name = known.name if known is not None else ""
     elif state.scope == "run":
         name = ""

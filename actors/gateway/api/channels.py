@@ -29,7 +29,7 @@ TEXT_LIMIT = 200
 
 @router.get("/channels", dependencies=[READ])
 async def channels(gateway: GatewayDep) -> list[ChannelView]:
-    """List the ways by which the person is told things."""
+    """List the channels by which the person is notified."""
     dispatcher = gateway.dispatcher
     always = [
         ChannelView(name="console", kind="console", where="agiraph console"),
@@ -42,7 +42,7 @@ async def channels(gateway: GatewayDep) -> list[ChannelView]:
 
 @router.post("/channels/{channel}/test", dependencies=[CONTROL])
 async def test(channel: str, gateway: GatewayDep) -> ChannelTestView:
-    """Send a test message by one channel, now and once; the answer tells how it went."""
+    """Send a test message by one channel, now and once; the answer is the outcome."""
     dispatcher = gateway.dispatcher
     if channel not in dispatcher.settings:
         raise ApiError(404, f"unknown channel '{channel}' (known: {named(dispatcher.settings)})")
@@ -58,14 +58,14 @@ async def test(channel: str, gateway: GatewayDep) -> ChannelTestView:
 async def deliveries(
     gateway: GatewayDep, status: Literal["waiting", "dead"] | None = None
 ) -> list[DeliveryView]:
-    """List what has yet to go out, and what was given up, oldest first."""
+    """List the deliveries that are waiting or were given up, oldest first."""
     kept = gateway.dispatcher.queue.deliveries.values()
     return [_delivery_view(one) for one in kept if status in (None, one.status)]
 
 
 @router.post("/deliveries/{delivery}/retry", dependencies=[CONTROL])
 async def retry(delivery: str, gateway: GatewayDep) -> DeliveryView:
-    """Have a delivery that was given up tried again, from the first attempt on."""
+    """Retry a delivery that was given up, from the first attempt on."""
     book = gateway.dispatcher.queue
     known = book.deliveries.get(delivery)
     if known is None or known.status != "dead":
@@ -77,13 +77,13 @@ async def retry(delivery: str, gateway: GatewayDep) -> DeliveryView:
 
 @router.get("/me", dependencies=[READ])
 async def me(gateway: GatewayDep) -> PresenceView:
-    """Tell whether the person is here."""
+    """Show whether the person is present."""
     return presence(gateway.dispatcher, gateway.clock.now())
 
 
 @router.put("/me", dependencies=[TALK])
 async def change_me(body: SetPresenceRequest, gateway: GatewayDep) -> PresenceView:
-    """Say that the person leaves, or that he is back."""
+    """Set whether the person is away or present."""
     return set_presence(gateway.dispatcher, body, gateway.clock.now())
 
 

@@ -68,7 +68,7 @@ async def children(gateway: Gateway) -> tuple[ChildInfo, ...]:
 
 
 async def entity_rows(gateway: Gateway) -> tuple[EntityView, ...]:
-    """Return a row for every process; mailboxes and money are left out while nobody tells them."""
+    """Return a row for every process; mailboxes and money are left out without an answer."""
     table, depths, usage = await asyncio.gather(
         children(gateway), _mailbox_depths(gateway), _usage(gateway)
     )
@@ -109,14 +109,14 @@ def _row(
     depths: dict[str, tuple[int, int]],
     usage: dict[str, Usage],
 ) -> EntityView:
-    word = _word(gateway, child)
+    activity = _activity(gateway, child)
     spent = usage.get(child.address, Usage())
-    waking = _returning(gateway, child)
+    next_start = _next_start(gateway, child)
     return EntityView(
         address=child.address,
         kind=child.kind,
         name=names.get(child.address, child.address),
-        state=word.state if word else child.state,
+        state=activity.state if activity else child.state,
         pid=child.pid,
         incarnation=child.incarnation,
         host=host,
@@ -125,31 +125,31 @@ def _row(
         mailbox=depths.get(child.address, (0, 0))[0],
         tokens=spent.tokens,
         cost_usd=spent.cost_usd,
-        step=word.step if word else waking,
+        step=activity.step if activity else next_start,
         restarts=child.restarts,
         cause=child.cause,
-        doing=doing_told(word.state, word.step) if word else waking,
-        doing_since=word.since or None if word else None,
+        doing=describe_activity(activity.state, activity.step) if activity else next_start,
+        doing_since=activity.since or None if activity else None,
     )
 
 
-def _word(gateway: Gateway, child: ChildInfo) -> EntityActivity | None:
-    """Return what a live process said last: to us, or else with its heartbeat.
+def _activity(gateway: Gateway, child: ChildInfo) -> EntityActivity | None:
+    """Return the latest status of a live process: sent to us, or else with its heartbeat.
 
-    A gateway that was restarted has heard nothing yet from one that is busy for a while.
+    A gateway that was restarted has no status yet of one that is busy for a while.
     """
     if child.state != "ready":
         return None
-    if child.step == WAITS:  # it cannot say so itself
+    if child.step == WAITS:  # it cannot report this itself
         return EntityActivity(child.incarnation, "waiting_for_room", WAITS, child.step_since or 0.0)
-    heard = gateway.activities.get(child.address, child.incarnation)
+    known = gateway.activities.get(child.address, child.incarnation)
     state, colon, step = child.step.partition(": ")
-    if heard is not None or not colon:
-        return heard
+    if known is not None or not colon:
+        return known
     return EntityActivity(child.incarnation, state, step, child.step_since or 0.0)
 
 
-def doing_told(state: str, step: str) -> str:
+def describe_activity(state: str, step: str) -> str:
     """Return what an entity does in words for people."""
     match state:
         case "busy" if step.startswith(THINKING):
@@ -165,7 +165,7 @@ def doing_told(state: str, step: str) -> str:
             return step
 
 
-def _returning(gateway: Gateway, child: ChildInfo) -> str:
+def _next_start(gateway: Gateway, child: ChildInfo) -> str:
     """Return when one that has no process is started again: it backs off, or wakes by itself."""
     if child.state == "backing_off":
         left = max(0.0, (child.next_start or 0.0) - gateway.clock.now())
@@ -208,7 +208,7 @@ def _names(gateway: Gateway) -> dict[str, str]:
         try:
             board = gateway.boards.get(gateway.agents.run_of(agent))
         except (AgiraphError, OSError):
-            continue  # a damaged board is told where it is asked for; `ps` must work all the same
+            continue  # a damaged board is reported where it is requested; `ps` must work
         for worker in board.workers.values():
             names[worker_address(agent.id, worker.id)] = worker.name
     return names
@@ -218,9 +218,9 @@ DOWN = ("stopped", "failed", "exited")
 
 
 def shown_status(agent: Agent, table: Sequence[ChildInfo]) -> str:
-    """Return an agent's status: its own word, unless its coordinator is down for good.
+    """Return an agent's status as it reports it, unless its coordinator is down for good.
 
-    An empty table is one that nobody could be asked for: it says nothing.
+    An empty table means that the supervisor did not answer.
     """
     if agent.status in ("completed", "failed", "stopped"):
         return agent.status
@@ -230,8 +230,8 @@ def shown_status(agent: Agent, table: Sequence[ChildInfo]) -> str:
     return state if state in ("stopped", "failed") else agent.status
 
 
-def book_of(agents: AgentDirectory, agent: Agent) -> TriggerSet:
-    """Return an agent's triggers; an empty book if they cannot be read."""
+def triggers_of(agents: AgentDirectory, agent: Agent) -> TriggerSet:
+    """Return an agent's triggers; none if they cannot be read."""
     try:
         text = read_bytes(agents.home_of(agent).triggers).decode()
         return TriggerSet.read(agent.id, text, UNUSED)
@@ -246,6 +246,6 @@ def next_wake(agents: AgentDirectory, agent: Agent) -> str:
     """
     if agent.next_cycle_at is not None:
         return f"cycle {agent.cycle + 1} at {iso(agent.next_cycle_at)}"
-    active = [t for t in book_of(agents, agent).triggers.values() if t.is_active]
+    active = [t for t in triggers_of(agents, agent).triggers.values() if t.is_active]
     due = min(((t.next_due, t.name) for t in active if t.next_due is not None), default=None)
     return f"'{due[1]}' at {iso(due[0])}" if due else ""

@@ -46,13 +46,13 @@ router = APIRouter()
 
 @router.post("/agents/{agent}/pause", dependencies=[CONTROL], tags=["agents"])
 async def pause(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
-    """Let coordinator and workers stand still."""
+    """Pause coordinator and workers."""
     return await act_on_agent(gateway, agent, "pause")
 
 
 @router.post("/agents/{agent}/resume", dependencies=[CONTROL], tags=["agents"])
 async def resume(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
-    """Let a paused agent go on, start a stopped one again."""
+    """Continue a paused agent, restart a stopped one."""
     return await act_on_agent(gateway, agent, "resume")
 
 
@@ -208,7 +208,7 @@ async def _stop(gateway: Gateway, child: ChildInfo, how: How) -> SteeredEntityVi
 
 
 async def _is_child(gateway: Gateway, address: str) -> bool:
-    """Whether a child is still there: its coordinator may have let it go meanwhile."""
+    """Whether a child is still there: its coordinator may have ended it meanwhile."""
     return any(child.address == address for child in await children(gateway))
 
 

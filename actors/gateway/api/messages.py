@@ -159,7 +159,7 @@ def transcript(
     before: Before = None,
     limit: Limit = 100,
 ) -> TranscriptPageView:
-    """Page through what one entity heard, said and ran: the coordinator, or a worker of the run."""
+    """Page through the transcript of one entity: the coordinator, or a worker of the run."""
     return transcript_page(transcript_of(gateway, agent, run, entity), after, limit, before)
 
 
@@ -269,7 +269,7 @@ def transcript_page(path: Path, after: int, limit: int, before: int | None) -> T
             _transcript_entry(lines[number], number + 1) for number in range(start, stop)
         )
     except ValueError:
-        raise ApiError(500, f"{path} is damaged (agiraph doctor tells more)") from None
+        raise ApiError(500, f"{path} is damaged (agiraph doctor says more)") from None
     previous = start + 1 if entries and start > 0 else None
     return TranscriptPageView(entries=entries, next=stop if entries else after, previous=previous)
 

@@ -28,7 +28,7 @@ async def metrics(gateway: GatewayDep) -> Response:
     try:
         rows: Sequence[EntityView] | None = await entity_rows(gateway)
     except ApiError:
-        rows = None  # what another process would have to say is left out while it does not answer
+        rows = None  # left out while another process does not answer
     # The library is imported by the first call, and outside of the event loop.
     text, kind = await asyncio.to_thread(_written, list(_families(gateway, rows)))
     return Response(text, media_type=kind)
@@ -42,7 +42,7 @@ CALLS = {"model.answered": "answered", "model.retry": "retried", "model.failed":
 
 Sample = tuple[dict[str, str], float]
 Family = tuple[str, str, str, list[Sample]]
-"""Kind of metric, its name, what it says, its samples."""
+"""Kind of metric, its name, its help text, its samples."""
 
 
 def _families(gateway: Gateway, rows: Sequence[EntityView] | None) -> Iterator[Any]:

@@ -103,10 +103,10 @@ def answer(
     via: str | None = None,
     cause: CallCause | None = None,
 ) -> Question:
-    """Answer a question; the journal holds the answer when this returns, the postman brings it.
+    """Answer a question; it is on disk when this returns, and delivered later.
 
     `by` is who answers, `via` over which channel; the same `cause` again is the same answer.
-    Raises ApiError 409 that tells who came first.
+    Raises ApiError 409 that names who answered first.
     """
     known_as = cause.id if cause else ""
     now, asked = gateway.clock.now(), gateway.questions.get(question_id)
@@ -121,7 +121,7 @@ def answer(
         question = gateway.questions.answer(
             question_id, text, by or HUMAN_NAME, now, via or DEFAULT_CHANNEL, known_as
         )
-    finally:  # also when it was too late: its asker has to be told
+    finally:  # also when it was too late: its asker has to be notified
         gateway.answer_delivery.notify()
     write_outcome(gateway.messages, question)
     return question

@@ -119,7 +119,7 @@ async def _restart_coordinator(gateway: Gateway, child: ChildInfo) -> None:
 
 
 async def _start_coordinator(gateway: Gateway, agent: Agent) -> None:
-    """Start the coordinator of an agent that the supervisor has never heard of."""
+    """Start the coordinator of an agent that the supervisor does not know."""
     order = StartChild(spec=coordinator_spec(agent))
     await ask_for(gateway.bus, SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS)
 
@@ -127,7 +127,7 @@ async def _start_coordinator(gateway: Gateway, agent: Agent) -> None:
 async def _wait_until_begun(
     gateway: Gateway, id: AgentId, run: RunId, asking: "asyncio.Task[Ok]"
 ) -> Agent:
-    """Return the agent as soon as its record tells of the new run, whoever is quicker to say so."""
+    """Return the agent once its record names the new run; raise the refusal of the request."""
     give_up_at = gateway.clock.monotonic() + BEGIN_SECONDS
     with gateway.signals.subscribe(id) as signal:
         while (agent := gateway.agents.get(id)) is None or agent.run != run:

@@ -37,9 +37,9 @@ async def servers(gateway: GatewayDep, afresh: bool = False) -> list[ToolServerV
     config = gateway.config
     names = sorted(config.mcp.servers)
     if afresh:
-        found = await asyncio.gather(*(_asked(gateway, name) for name in names))
+        found = await asyncio.gather(*(_fetch(gateway, name) for name in names))
     else:
-        found = [_kept(gateway, name) for name in names]
+        found = [_stored(gateway, name) for name in names]
     states = {child.address: child.state for child in await children(gateway)} if names else {}
     return [
         _view(config, name, str(states.get(tools_address(name), "")), catalog)
@@ -55,16 +55,16 @@ async def require_tools(gateway: Gateway, tools: Sequence[str]) -> None:
     try:
         Toolbox.for_entity("coordinator", tools)
         check_lent(servers, {}, tools, COORDINATOR_NAME)
-        catalogs = {name: _kept(gateway, name) for name in wanted_servers(servers, tools)}
+        catalogs = {name: _stored(gateway, name) for name in wanted_servers(servers, tools)}
         for name, kept in catalogs.items():
             if kept.problem or not kept.found_at:
-                catalogs[name] = await _asked(gateway, name)
+                catalogs[name] = await _fetch(gateway, name)
         check_lent(servers, catalogs, tools, COORDINATOR_NAME)
     except Refused as error:
         raise ApiError(UNPROCESSABLE, str(error)) from None
 
 
-async def _asked(gateway: Gateway, name: str) -> ToolCatalog:
+async def _fetch(gateway: Gateway, name: str) -> ToolCatalog:
     try:
         listed = await ask_for(
             gateway.bus,
@@ -78,7 +78,7 @@ async def _asked(gateway: Gateway, name: str) -> ToolCatalog:
     return listed.catalog
 
 
-def _kept(gateway: Gateway, name: str) -> ToolCatalog:
+def _stored(gateway: Gateway, name: str) -> ToolCatalog:
     kept = read_catalog(gateway.home.system.tools / f"{name}.json")
     if kept is None or kept.settings != fingerprint(gateway.config.mcp.servers[name]):
         return ToolCatalog(server=name)

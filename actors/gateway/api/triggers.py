@@ -1,4 +1,4 @@
-"""Endpoints: an agent's triggers, which the clock keeps."""
+"""Endpoints: an agent's triggers, which the scheduler stores."""
 
 from typing import Literal
 
@@ -95,10 +95,10 @@ async def _ask(
     id: bytes,
     named: str,
 ) -> TriggerView:
-    """Ask the clock, under an id by which it knows the same request again.
+    """Ask the scheduler, under an id by which it recognizes the same request.
 
-    If the gateway died after the router had taken the request, the clock's answer went to an
-    incarnation that is gone and comes no second time: what the clock has made of it is looked up.
+    If the gateway died after the router had taken the request, the scheduler's answer went to
+    an incarnation that is gone and is not repeated: its result is looked up.
     """
     within = AGAIN_SECONDS if cause.is_again else ANSWER_SECONDS
     try:

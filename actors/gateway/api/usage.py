@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fastapi import APIRouter
 
 from actors.gateway.api.dependencies import GatewayDep
-from actors.gateway.api.entities import book_of
+from actors.gateway.api.entities import triggers_of
 from actors.gateway.auth.scopes import READ
 from actors.gateway.bus_client import ask_for
 from actors.gateway.gateway import Gateway
@@ -31,7 +31,7 @@ router = APIRouter(tags=["system"])
 async def usage(
     gateway: GatewayDep, agent: str | None = None, run: str | None = None, by: UsageBy = "entity"
 ) -> UsageView:
-    """Tell what was spent: by one agent's current run, by another one of it, by all (`run=*`).
+    """Show what was spent: by one agent's current run, by another one of it, by all (`run=*`).
 
     Without an agent: by everything in this home. The rows are of an entity, node, model or day.
     """
@@ -55,7 +55,7 @@ def _budget_named(gateway: Gateway, state: BudgetState) -> BudgetState:
     agent = gateway.agents.get(AgentId(named)) if state.scope in ("agent", "trigger") else None
     name = agent.name if agent is not None else ""
     if agent is not None and state.scope == "trigger":
-        trigger = book_of(gateway.agents, agent).triggers.get(state.key.partition("/")[2])
+        trigger = triggers_of(gateway.agents, agent).triggers.get(state.key.partition("/")[2])
         name = trigger.name if trigger is not None else ""
     return state.model_copy(update={"name": name})
 
@@ -82,7 +82,7 @@ def _names(gateway: Gateway, rows: Sequence[UsageRow]) -> dict[tuple[str, str], 
             try:
                 board = gateway.boards.get(gateway.agents.run_of(agent, run))
             except (AgiraphError, OSError):
-                continue  # what was spent is told all the same
+                continue  # its spending is listed all the same
             for worker in board.workers.values():
                 names["", f"{agent.id}/{worker.id}"] = worker.name
             for node in board.nodes.values():

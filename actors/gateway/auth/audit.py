@@ -39,7 +39,7 @@ ENCODE = json.JSONEncoder(separators=(",", ":")).encode
 def _line(record: dict[str, Any]) -> bytes:
     try:
         return to_json(record) + b"\n"
-    except ValueError:  # what is no Unicode, in an odd name, say
+    except ValueError:  # no valid Unicode, as in an odd name
         return ENCODE(record).encode() + b"\n"
 
 
@@ -47,7 +47,7 @@ class AuditFile:
     """`audit.jsonl`, and the older `audit.jsonl.1` and so on."""
 
     def __init__(self, path: Path, most_bytes: int, files: int) -> None:
-        """Write to `path`; begin a new file beyond `most_bytes`, keep `files` of them in all."""
+        """Write to `path`; begin a new file beyond `most_bytes`, `files` of them in all."""
         self.folder = path.parent
         self._path = path
         self._most_bytes = most_bytes
@@ -72,7 +72,7 @@ class AuditFile:
             self._fd = None
 
     def _opened(self) -> int:
-        """Return the open file; one that somebody has taken away is begun anew."""
+        """Return the open file; one that was deleted is created again."""
         if self._fd is not None and not os.fstat(self._fd).st_nlink:
             self.close()
         if self._fd is None:
@@ -98,7 +98,7 @@ class AuditFile:
 
 @dataclass(slots=True)
 class AuditedCall:
-    """One call on its way through the gate."""
+    """One call being served."""
 
     method: str
     path: str
@@ -167,11 +167,11 @@ class AuditLog:
             "id": call.id,
             **who,
             "method": call.method,
-            "path": self._speakable(call.path),
+            "path": self._redacted_path(call.path),
             "client": call.client,
         }
 
-    def _speakable(self, path: str) -> str:
+    def _redacted_path(self, path: str) -> str:
         """Return a path without anything that opens something."""
         path = path[:LONGEST_PATH]
         parts = path.split("/")

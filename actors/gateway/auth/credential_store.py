@@ -1,7 +1,7 @@
-"""The keys of a home: who opens with what, kept in `human/tokens.json`, changed here alone.
+"""The keys of a home: who may do what, stored in `human/tokens.json`, changed here alone.
 
 A change is on disk before its secret is shown, and counts at once: what an ended key had open is
-cut off. The file holds digests only. One that cannot be read is moved aside, which ends every
+cut off. The file holds digests only. One that cannot be read is set aside, which ends every
 named token and session (fails closed); the home's own token, a file of its own, still opens.
 """
 
@@ -44,7 +44,7 @@ NEEDED: Final = "this needs a token of the home: Authorization: Bearer TOKEN"
 
 
 def digest_of(secret: str) -> str:
-    """Return what is kept of a secret."""
+    """Return what is stored of a secret."""
     return sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -68,8 +68,8 @@ class CredentialStore:
         self._live: dict[asyncio.Timeout, Principal] = {}
         self._by_digest: dict[str, ApiToken | BrowserSession] = {}
         self.cookie = f"agiraph_{digest_of(str(home.path))[:8]}"
-        self.book = Credentials()
-        self._take(_read(self._path, clock, log))
+        self.credentials = Credentials()
+        self._use(_read(self._path, clock, log))
 
     def _know_home(self, digest: str) -> None:
         self._home_digest = digest
@@ -100,7 +100,7 @@ class CredentialStore:
         return (
             digest == self._home_digest
             or digest in self._by_digest
-            or any(login.digest == digest for login in self.book.logins)
+            or any(login.digest == digest for login in self.credentials.logins)
         )
 
     def last_used(self, caller: str) -> float | None:
@@ -137,7 +137,7 @@ class CredentialStore:
             calls_per_second=wanted.calls_per_second,
             cause=cause,
         )
-        self._write(self.book.with_token(token, now))
+        self._write(self.credentials.with_token(token, now))
         return token, secret
 
     def rotate(
@@ -152,14 +152,14 @@ class CredentialStore:
             self._rotate_home(now, grace_seconds, cause)
             return self.home_entry(), None
         secret = TOKEN_MARK + secrets.token_urlsafe(32)
-        self._write(self.book.rotated(name, digest_of(secret), now, grace_seconds, cause))
-        return self.book.token(name, now), secret
+        self._write(self.credentials.rotated(name, digest_of(secret), now, grace_seconds, cause))
+        return self.credentials.token(name, now), secret
 
     def _rotate_home(self, now: float, grace_seconds: float, cause: str) -> None:
         noted = self.home_entry()
         if cause and noted.cause == cause and noted.old_digest not in ("", self._home_digest):
             return  # this call was carried out already, but for its answer
-        self._write(self.book.home_rotated(self._home_digest, now, grace_seconds, cause))
+        self._write(self.credentials.home_rotated(self._home_digest, now, grace_seconds, cause))
         self._know_home(digest_of(renew_token(self._home_path)))
         self._cut_off()
 
@@ -167,16 +167,19 @@ class CredentialStore:
         """End a token, and the links and sessions that were made by it."""
         if name == HOME_TOKEN:
             raise ApiError(409, "the home's own token can be rotated, not revoked")
-        self._write(self.book.revoked(name, self._clock.now()))
-        return next(token for token in self.book.tokens if token.name == name)
+        self._write(self.credentials.revoked(name, self._clock.now()))
+        return next(token for token in self.credentials.tokens if token.name == name)
 
     def tokens(self) -> list[ApiToken]:
         """Return the home's own token and every named one, those that ended lately too."""
-        return [self.home_entry(), *(one for one in self.book.tokens if one.name != HOME_TOKEN)]
+        return [
+            self.home_entry(),
+            *(one for one in self.credentials.tokens if one.name != HOME_TOKEN),
+        ]
 
     def home_entry(self) -> ApiToken:
-        """Return the home's own token as an entry of the book."""
-        noted = next((one for one in self.book.tokens if one.name == HOME_TOKEN), None)
+        """Return the home's own token as an entry of the credentials."""
+        noted = next((one for one in self.credentials.tokens if one.name == HOME_TOKEN), None)
         if noted is not None:
             return noted
         made = status_of(self._home_path)
@@ -199,44 +202,46 @@ class CredentialStore:
             expires_at=self._clock.now() + within_seconds,
             session_seconds=session_seconds,
         )
-        self._write(self.book.with_login(login))
+        self._write(self.credentials.with_login(login))
         return login, code
 
     def enter(self, code: str, browser: str) -> tuple[BrowserSession, str]:
         """Turn a link's code into a session; return it and its secret. ApiError 403."""
         secret, id = SESSION_MARK + secrets.token_urlsafe(32), secrets.token_hex(4)
         now = self._clock.now()
-        self._write(self.book.entered(digest_of(code), id, digest_of(secret), browser, now))
-        return self.book.session(id), secret
+        self._write(self.credentials.entered(digest_of(code), id, digest_of(secret), browser, now))
+        return self.credentials.session(id), secret
 
     def sessions(self) -> list[BrowserSession]:
         """Return the browsers that are logged in, oldest first."""
-        return list(self.book.pruned(self.now()).sessions)
+        return list(self.credentials.pruned(self.now()).sessions)
 
     def end_session(self, id: str) -> BrowserSession:
         """Log a browser out; ApiError 404."""
-        session = self.book.session(id)
-        self._write(self.book.without_session(id))
+        session = self.credentials.session(id)
+        self._write(self.credentials.without_session(id))
         return session
 
     # --- the file ---
 
-    def _write(self, book: Credentials) -> None:
-        """Put a changed book on disk, then let it count."""
-        kept = book.pruned(self._clock.now())
-        write_private(self._path, kept.model_dump_json(exclude_defaults=True) + "\n")
-        self._take(kept)
+    def _write(self, credentials: Credentials) -> None:
+        """Write changed credentials to disk, then use them."""
+        stored = credentials.pruned(self._clock.now())
+        write_private(self._path, stored.model_dump_json(exclude_defaults=True) + "\n")
+        self._use(stored)
         self._cut_off()
 
-    def _take(self, book: Credentials) -> None:
-        self.book = book
-        keys: dict[str, ApiToken | BrowserSession] = {one.digest: one for one in book.sessions}
-        keys |= {one.old_digest: one for one in book.tokens if one.old_digest}
-        keys |= {one.digest: one for one in book.tokens if one.digest}
+    def _use(self, credentials: Credentials) -> None:
+        self.credentials = credentials
+        keys: dict[str, ApiToken | BrowserSession] = {
+            one.digest: one for one in credentials.sessions
+        }
+        keys |= {one.old_digest: one for one in credentials.tokens if one.old_digest}
+        keys |= {one.digest: one for one in credentials.tokens if one.digest}
         self._by_digest = keys
 
     def _cut_off(self) -> None:
-        """Let what is open end when its key does, which may be now."""
+        """Set the deadlines of open calls to the ends of their keys, which may be now."""
         for deadline, caller in list(self._live.items()):
             if not deadline.expired():
                 deadline.reschedule(self._end_of(caller))
@@ -257,17 +262,17 @@ class CredentialStore:
 
 
 def _read(path: Path, clock: Clock, log: Any) -> Credentials:
-    """Return the keys that are kept; TooNew, OSError."""
+    """Return the stored keys; raises TooNew, OSError."""
     data = read_private(path)
     if data is None:
         return Credentials()
     try:
         return Credentials.model_validate(read_object(path, data))
     except ValueError as error:
-        aside = path.with_name(f"{path.name}.corrupt-{int(clock.now())}")
-        move(path, aside)
+        quarantined = path.with_name(f"{path.name}.corrupt-{int(clock.now())}")
+        move(path, quarantined)
         log.error(
-            "every named token and session is void", moved=str(aside), reason=str(error)[:200]
+            "every named token and session is void", moved=str(quarantined), reason=str(error)[:200]
         )
         return Credentials()
 

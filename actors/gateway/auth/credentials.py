@@ -1,7 +1,7 @@
 """All keys of a home as one value, and every change of it: tokens, login links, sessions.
 
 Pure: `now` is passed in, secrets come in as digests. What has ended stays for KEEP_SECONDS, so that
-its holder hears why it opens nothing any more, and goes then.
+its holder is told why it is refused, and is deleted then.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from agiraph.http.api.access import HOME_TOKEN, SCOPES, Scope
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """One who was let in. `name` is the token's; `session` the id of a browser's session.
+    """An authenticated caller. `name` is the token's; `session` the id of a browser's session.
 
     A session bears the name of the token by which its link was made.
     """

@@ -1,7 +1,7 @@
 """How many calls a second, and how many at once.
 
-Each key has a bucket of calls, filled at its rate. Pure: `now` is passed in. What has not been
-heard of for a while is forgotten, so that strangers with ever new addresses fill nothing.
+Each key has a bucket of calls, filled at its rate. Pure: `now` is passed in. What has not called
+for a while is forgotten, so that strangers with ever new addresses fill no memory.
 """
 
 from collections import Counter

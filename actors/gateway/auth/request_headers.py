@@ -16,7 +16,7 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 RawHeaders = Iterable[tuple[bytes, bytes]]
 
 OWN_PAGES = ("same-origin", "none")
-"""What Sec-Fetch-Site says of our own pages, and of an address that a person typed."""
+"""Sec-Fetch-Site of our own pages, and of an address that a person typed."""
 
 
 def bearer(headers: RawHeaders) -> str | None:
@@ -32,7 +32,7 @@ def cookies(headers: RawHeaders, name: str) -> list[str]:
 
 
 def is_from_elsewhere(headers: RawHeaders) -> bool:
-    """Whether a browser says that a page of another origin makes it call.
+    """Whether a browser marks a call as made by a page of another origin.
 
     SameSite=Strict leaves out one case: a page of another server on this same machine is of the
     same site, whatever its port.
@@ -60,7 +60,7 @@ def size_of(headers: RawHeaders) -> int:
 
 
 def declared_length(headers: RawHeaders) -> int:
-    """Return what Content-Length says, 0 if it says nothing."""
+    """Return the Content-Length, 0 without one."""
     declared = header(headers, b"content-length")
     return int(declared) if declared.isdecimal() else 0
 

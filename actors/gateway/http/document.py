@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI says of the endpoints, and what it cannot know.
+"""The OpenAPI document: what FastAPI knows of the endpoints, and what it does not.
 
 Summaries from the docstrings, every refusal as a `ProblemView`, `Idempotency-Key` on what changes
 something, and an example of each record (`actors.gateway.http.examples`).
@@ -81,7 +81,7 @@ def operation_id(route: APIRoute) -> str:
 
 
 def complete_document(document: JsonObject, rules: Iterable[RouteRule]) -> JsonObject:
-    """Return FastAPI's document with what it does not say, the scope of every call among it."""
+    """Return FastAPI's document completed, also with the scope of every call."""
     scopes = {(rule.template.replace(":path}", "}"), rule.method): rule.scope for rule in rules}
     paths = {
         path: {
@@ -104,17 +104,17 @@ def _access(scope: str | None) -> JsonObject:
 
 
 def _operation(path: str, method: str, about: JsonObject) -> JsonObject:
-    told = dict(about)
+    described = dict(about)
     words = str(about.get("description") or about.get("summary") or "")
     summary, _, rest = words.partition("\n\n")
-    told["summary"] = " ".join(summary.split()).rstrip(".")
-    told.pop("description", None)
+    described["summary"] = " ".join(summary.split()).rstrip(".")
+    described.pop("description", None)
     if rest:
-        told["description"] = rest
-    told["responses"] = _responses(path, method, about)
+        described["description"] = rest
+    described["responses"] = _responses(path, method, about)
     if method in CHANGES:
-        told["parameters"] = [*about.get("parameters", ()), KEY]
-    return told
+        described["parameters"] = [*about.get("parameters", ()), KEY]
+    return described
 
 
 def _responses(path: str, method: str, about: JsonObject) -> JsonObject:
@@ -127,11 +127,11 @@ def _responses(path: str, method: str, about: JsonObject) -> JsonObject:
         refusals |= ASKED
     if "requestBody" in about:
         refusals |= TAKEN
-    told: JsonObject = {}
+    described: JsonObject = {}
     for status, response in about["responses"].items():
         is_refusal = status >= "400"
-        told[status] = _refusal(response["description"]) if is_refusal else response
-    return told | {status: _refusal(text) for status, text in refusals.items()}
+        described[status] = _refusal(response["description"]) if is_refusal else response
+    return described | {status: _refusal(text) for status, text in refusals.items()}
 
 
 def _refusal(text: str) -> JsonObject:

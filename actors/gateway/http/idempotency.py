@@ -1,7 +1,7 @@
 """IdempotencyMiddleware: a call with an `Idempotency-Key` has its effect once, however often it is
 made.
 
-Pure ASGI, between the gate and the endpoints. The key is on disk before the call is carried out,
+Pure ASGI, between access and the endpoints. The key is on disk before the call is carried out,
 and its answer before anyone gets it; made again, the call is answered from there. Two calls with
 one key at the same time: the second one waits for the first.
 """
@@ -36,7 +36,7 @@ SUCCESS = range(200, 300)
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 SECRETS = ("/tokens", "/logins", "/login", "/consoles")
-"""Where an answer holds a secret that stands nowhere on disk: done once, but told once too."""
+"""Where an answer holds a secret that is nowhere on disk: it is given only once."""
 FULL_SECONDS = 5.0
 PAUSE_SECONDS = 0.2
 NOT_BEGUN = "the disk is full (no space left on device): nothing was done"
@@ -50,9 +50,9 @@ REPLAYED = {"idempotency-replayed": "true"}
 class IdempotencyMiddleware:
     """Stands before the endpoints."""
 
-    def __init__(self, app: ASGIApp, repeats: IdempotencyStore, clock: Clock) -> None:
+    def __init__(self, app: ASGIApp, store: IdempotencyStore, clock: Clock) -> None:
         self._app = app
-        self._repeats = repeats
+        self._keys = store
         self._clock = clock
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -68,13 +68,13 @@ class IdempotencyMiddleware:
             body = await Request(scope, receive).body()
             turn = self._turns.setdefault(key, asyncio.Lock())
             async with turn:
-                is_again = key in self._repeats
-                kept = self._repeats.begin(key, _print(scope, body), self._clock.now())
-                if kept.body is not None:
-                    replay = Response(kept.body, kept.status, REPLAYED, kept.media_type)
+                is_again = key in self._keys
+                stored = self._keys.begin(key, _print(scope, body), self._clock.now())
+                if stored.body is not None:
+                    replay = Response(stored.body, stored.status, REPLAYED, stored.media_type)
                     await replay(scope, receive, send)
                     return
-                scope[SCOPE_KEY] = cause_of_key(key, kept.at, is_again=is_again)
+                scope[SCOPE_KEY] = cause_of_key(key, stored.at, is_again=is_again)
                 await self._carry_out(key, scope, body, receive, send)
         except ClientDisconnect:
             return
@@ -89,9 +89,9 @@ class IdempotencyMiddleware:
         receive: Receive,
         send: Send,
     ) -> None:
-        """Let the endpoint do it; keep its answer, if it did, before it goes out.
+        """Call the endpoint; store its answer, if it succeeded, before it is sent.
 
-        What a full disk has cut off is carried out again for a moment, under the same cause.
+        A call cut off by a full disk is repeated for a moment, under the same cause.
         """
         give_up_at = self._clock.monotonic() + FULL_SECONDS
         while (answer := await self._answer_of(key, scope, body, receive)) is None:
@@ -104,7 +104,7 @@ class IdempotencyMiddleware:
     async def _answer_of(
         self, key: str, scope: Scope, body: bytes, receive: Receive
     ) -> list[Message] | None:
-        """Return what the endpoint answers, kept; None if the disk had no room for all of it."""
+        """Return the endpoint's answer, stored; None if the disk had no room for all of it."""
         given = False
         answer: list[Message] = []
 
@@ -115,18 +115,18 @@ class IdempotencyMiddleware:
             given = True
             return {"type": "http.request", "body": body, "more_body": False}
 
-        async def keep(message: Message) -> None:
+        async def store(message: Message) -> None:
             answer.append(message)
             if message["type"] == "http.response.body" and not message.get("more_body", False):
-                self._keep(key, scope["path"], answer)
+                self._store(key, scope["path"], answer)
 
         try:
-            await self._app(scope, again, keep)
+            await self._app(scope, again, store)
         except DiskFull:
             return None
         return None if answer and answer[0]["status"] == INSUFFICIENT_STORAGE else answer
 
-    def _keep(self, key: str, path: str, answer: list[Message]) -> None:
+    def _store(self, key: str, path: str, answer: list[Message]) -> None:
         start = answer[0]
         status = start["status"]
         if status not in SUCCESS:
@@ -134,9 +134,9 @@ class IdempotencyMiddleware:
         text = b"".join(part.get("body", b"") for part in answer[1:]).decode()
         media_type = header(start.get("headers", ()), b"content-type")
         if path.startswith(SECRETS):
-            told = ApiError(CONFLICT, "this was done; its answer held a secret, shown only once")
-            text, media_type, status = problem_bytes(told, path).decode(), MEDIA_TYPE, CONFLICT
-        self._repeats.answered(key, status, media_type, text)
+            refusal = ApiError(CONFLICT, "this was done; its answer held a secret, shown only once")
+            text, media_type, status = problem_bytes(refusal, path).decode(), MEDIA_TYPE, CONFLICT
+        self._keys.answered(key, status, media_type, text)
 
 
 def _check(key: str) -> None:

@@ -118,7 +118,7 @@ class KeysMachine(RuleBasedStateMachine):
         try:
             text = self.keys.enter(code, "")[1]
         except ApiError:
-            assert ends <= self.clock.time or len(self.keys.book.logins) >= 19
+            assert ends <= self.clock.time or len(self.keys.credentials.logins) >= 19
         else:
             assert ends > self.clock.time
             self.secrets.append(Secret(text, by, scope, self.clock.time + 60, is_cookie=True))

@@ -1,6 +1,6 @@
 """The last word of each entity."""
 
-from actors.gateway.api.entities import doing_told
+from actors.gateway.api.entities import describe_activity
 from actors.gateway.state.activities import EntityActivities
 from agiraph.messages import EntityStatus
 
@@ -25,9 +25,11 @@ def test_what_is_said_again_began_when_it_was_said_first() -> None:
 
 
 def test_people_are_told_what_is_done_in_words() -> None:
-    assert doing_told("busy", "thinking (anthropic/x)") == "waits for the model (anthropic/x)"
-    assert doing_told("busy", "bash: make test") == "bash: make test"
-    assert doing_told("waiting_for_human", "Which one?") == "waits for you: Which one?"
-    assert doing_told("waiting_for_nodes", "wait: tables") == "waits for tables"
-    assert doing_told("waiting_for_nodes", "wait") == "waits for its nodes or a message"
-    assert doing_told("idle", "") == ""
+    assert (
+        describe_activity("busy", "thinking (anthropic/x)") == "waits for the model (anthropic/x)"
+    )
+    assert describe_activity("busy", "bash: make test") == "bash: make test"
+    assert describe_activity("waiting_for_human", "Which one?") == "waits for you: Which one?"
+    assert describe_activity("waiting_for_nodes", "wait: tables") == "waits for tables"
+    assert describe_activity("waiting_for_nodes", "wait") == "waits for its nodes or a message"
+    assert describe_activity("idle", "") == ""

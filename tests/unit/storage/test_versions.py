@@ -83,7 +83,9 @@ def _doors(home: Home) -> object:
 
 
 def _tokens(home: Home) -> object:
-    return [token.name for token in CredentialStore(home, SystemClock(), SilentLog()).book.tokens]
+    return [
+        token.name for token in CredentialStore(home, SystemClock(), SilentLog()).credentials.tokens
+    ]
 
 
 def _tracing(home: Home) -> object:

@@ -26,6 +26,7 @@ from agiraph.board.shared_context.store import SharedContextStore
 from agiraph.board.stage_rules import node_contract
 from agiraph.board.store import BoardStore
 from agiraph.board.sub_nodes import to_be_told
+from agiraph.core.clock import iso_date
 from agiraph.core.errors import Refused
 from agiraph.core.ids import (
     SUPERVISOR,
@@ -335,6 +336,7 @@ class BoardService:
             stage_goal=stage.goal,
             context_keys=tuple(self._shared.context.entries)[:CONTEXT_KEYS_NAMED],
             input_dir=self._agent.input_dir,
+            today=iso_date(self._context.now()),
             roster=self._context.roster.current,
         )
 

@@ -216,6 +216,7 @@ class Assignment(Record):
 
     `stage` and `stage_goal` are those of the node's stage, `context_keys` what stood in the shared
     context when it was assigned.
+    `today` is the date on which it was given (UTC).
     """
 
     node: WorkNode
@@ -229,6 +230,7 @@ class Assignment(Record):
     context_keys: tuple[str, ...] = ()
     input_dir: str | None = None
     worktree: WorktreeOrder | None = None
+    today: str = ""
     roster: TeamRoster = TeamRoster()
 
 

@@ -20,7 +20,7 @@ async def serve(runtime: Runtime) -> None:
     refuse_newer(home.system.doors)  # it is read when the first grant is opened
     presets = load_presets(home.path / "providers.yaml")
     prices = load_prices(home.path / "prices.yaml")
-    services = ProviderPool(runtime.config, presets, dict(os.environ))
+    services = ProviderPool(runtime.config, presets, prices, dict(os.environ))
     with UsageLedger(home.system.usage) as ledger:
         is_on = runtime.config.broker.record
         recorder = CallRecorder(home.system, services.secrets(), runtime.clock, is_on=is_on)

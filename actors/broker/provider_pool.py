@@ -13,6 +13,7 @@ from agiraph.llm.base import Provider, ProviderError
 from agiraph.llm.connect import connect, first_of_each, module_of
 from agiraph.llm.embedded.playbook import load_playbook
 from agiraph.llm.local_weights import file_of
+from agiraph.llm.prices import Price, catalog
 from agiraph.llm.providers.service import HttpService, ServiceProvider
 from agiraph.llm.recording.replay import load
 from agiraph.llm.registry import (
@@ -22,7 +23,6 @@ from agiraph.llm.registry import (
     is_out_of_reach,
     parse_model,
     pick_default,
-    usable,
     why_unusable,
 )
 from agiraph.llm.structured import PromptedSchemaProvider
@@ -33,10 +33,15 @@ class ProviderPool:
     """The providers by name, as `presets` says; keys and URLs come from `environ`."""
 
     def __init__(
-        self, config: Config, presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]
+        self,
+        config: Config,
+        presets: Mapping[str, ProviderPreset],
+        prices: Mapping[str, Price],
+        environ: Mapping[str, str],
     ) -> None:
         self._config = config
         self._presets = presets
+        self._prices = prices
         self._environ = environ
         self._open: dict[tuple[str, str], Provider] = {}
         self._opening: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -129,8 +134,9 @@ class ProviderPool:
                 await self._service(ModelName(name, self._presets[name].default_model or ""))
 
     def catalog(self) -> tuple[JsonObject, ...]:
-        """Return a row per provider, as `registry.usable` makes them."""
-        return usable(self._presets, self._environ, offline=self._config.models.offline)
+        """Return a row per provider, with its known models."""
+        offline = self._config.models.offline
+        return catalog(self._presets, self._environ, self._prices, offline=offline)
 
     def default(self) -> tuple[str, str]:
         """Return the model taken when none is named, and why."""

@@ -23,8 +23,10 @@ from agiraph.board.board import Board
 from agiraph.board.scheduler import SchedulingLimits, plan
 from agiraph.board.shared_context.context import SharedContextLimits
 from agiraph.board.shared_context.store import SharedContextStore
+from agiraph.board.stage_rules import node_contract
 from agiraph.board.store import BoardStore
 from agiraph.board.sub_nodes import to_be_told
+from agiraph.core.clock import iso_date
 from agiraph.core.errors import Refused
 from agiraph.core.ids import (
     SUPERVISOR,
@@ -35,7 +37,6 @@ from agiraph.core.ids import (
     worker_address,
 )
 from agiraph.core.models import Assignment, TeamMember, TeamRoster, Worker, WorkNode
-from agiraph.core.specs import RoleSpec, WorkerSpec
 from agiraph.messages import (
     AssignNodeMessage,
     CancelNodeMessage,
@@ -125,18 +126,12 @@ class BoardService:
             self._on_event(event, place)
 
     def _check_outside(self, command: c.Command) -> None:
-        """Refuse an autonomous worker whose agent is unknown or not installed."""
-        hired: tuple[WorkerSpec | RoleSpec, ...] = ()
-        if isinstance(command, c.SpawnWorker):
-            hired = (command.spec,)
-        elif isinstance(command, c.LaunchRoles):
-            hired = command.stage.roles
-        for worker in hired:
-            if worker.type == "autonomous" and (worker.agent_command or "").strip():
-                from agiraph.external.preflight import check_agent_command  # few teams need it
+        """Refuse an external agent that is unknown or not installed."""
+        for agent_command in c.agents_hired(command):
+            from agiraph.external.preflight import check_agent_command  # few teams need it
 
-                home, config = self._runtime.home.path, self._runtime.config.sandbox
-                check_agent_command(worker.agent_command, home, config, os.environ)
+            home, config = self._runtime.home.path, self._runtime.config.sandbox
+            check_agent_command(agent_command, home, config, os.environ)
 
     async def run_effects(self) -> None:
         """Carry effects out, one after the other, for as long as the process lives."""
@@ -331,11 +326,12 @@ class BoardService:
         return Assignment(
             node=node,
             spec=node.task,
-            contract=self.board.stages[node.stage].contract,
+            contract=node_contract(self.board, node),
             attempt=node.attempt,
             team=team,
             goal=self._agent.goal,
             input_dir=self._agent.input_dir,
+            today=iso_date(self._context.now()),
             roster=self._context.roster.current,
         )
 

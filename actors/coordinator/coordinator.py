@@ -15,6 +15,7 @@ from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.coordinator_tools import CoordinatorTools
 from actors.coordinator.cycles import Cycles
 from actors.coordinator.insight_review import InsightReview
+from actors.coordinator.prompt_facts import PromptFacts, facts_for
 from actors.coordinator.public_events import tell
 from actors.coordinator.run_start import fill_board, start_run, task_of
 from actors.coordinator.run_transition import NextRunRequested, RunTransition
@@ -41,7 +42,6 @@ from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import Event, ProposedAction
 from agiraph.core.turns import AssistantTurn, UserTurn
 from agiraph.memory import skills
-from agiraph.memory.loading import memory_at_start
 from agiraph.messages import BeginRun, TriggerFired
 from agiraph.tools.approvals.policy import STAGE, ActingEntity
 from agiraph.tools.command import forget_commands
@@ -98,20 +98,32 @@ class CoordinatorActor:
         self._deadlocks = DeadlockWatch(board)
         self._stage_timeouts = StageTimeouts(board, runtime.clock)
         self._stuck = ""
-        self.entity.set_prompt(self._system_prompt(toolbox), toolbox)
+        self._lent_tools = ""
+        self._prompt_period = ""
 
-    def _system_prompt(self, toolbox: Toolbox, lent: str = "") -> str:
-        context, config = self.context, self.runtime.config
-        guidance = toolbox.guidance()
+    async def _refresh_prompt(self) -> None:
+        """Set the system prompt, unless it is that of the current period (`PromptFacts`)."""
+        context, run = self.context, self.board_service.board.run
+        period = f"{context.run}/{run.cycle if run else 1}/{context.transcript.compactions}"
+        if period != self._prompt_period:
+            facts = await facts_for(context, period)
+            self.entity.set_prompt(self._system_prompt(facts), self.entity.toolbox)
+            self._prompt_period = period
+
+    def _system_prompt(self, facts: PromptFacts) -> str:
+        context = self.context
+        guidance = self.entity.toolbox.guidance()
         return coordinator_system(
             context.args.agent,
             soul=context.files.soul(),
             goal=context.files.goal(),
             skills=skills.listing(context.skills),
-            memory=memory_at_start(context.files.home, context.run, config.memory.prompt_limit),
-            guidance=f"{guidance}\n\n{lent}" if lent else guidance,
-            today=context.record.today,
-            max_concurrent=config.run.max_concurrent,
+            memory=facts.memory,
+            guidance=f"{guidance}\n\n{self._lent_tools}" if self._lent_tools else guidance,
+            today=facts.today,
+            max_concurrent=self.runtime.config.run.max_concurrent,
+            models=facts.models,
+            agents=facts.agents,
         )
 
     # --- its life --------------------------------------------------------------------------------
@@ -172,6 +184,7 @@ class CoordinatorActor:
             await self._quarantine_step(self._stuck)
         if self.runtime.config.mcp.servers:
             await self._grant_mcp_tools()
+        await self._refresh_prompt()
         loop = self.entity.loop(self)
         while True:
             try:
@@ -199,8 +212,8 @@ class CoordinatorActor:
         grants = await grants_of_coordinator(
             self.runtime, path, context.run, context.args.tools, context.name
         )
-        toolbox = self.entity.toolbox.with_served(grants.tools)
-        self.entity.set_prompt(self._system_prompt(toolbox, lent_in_words(grants)), toolbox)
+        self.entity.toolbox = self.entity.toolbox.with_served(grants.tools)
+        self._lent_tools = lent_in_words(grants)
         if grants.notice:
             context.add_notice(grants.notice)
 
@@ -307,7 +320,9 @@ class CoordinatorActor:
         """Keep the conversation within the model's window; at rest that takes no model call."""
         if not was_refused and not self._may_think():
             return False
-        return await self.entity.compactor.make_room(was_refused=was_refused)
+        has_shortened = await self.entity.compactor.make_room(was_refused=was_refused)
+        await self._refresh_prompt()
+        return has_shortened
 
     async def on_step_limit(self) -> bool:
         """Keep to the run's bound on turns; once the run has ended think only when spoken to."""

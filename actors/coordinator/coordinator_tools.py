@@ -7,9 +7,11 @@ from actors.coordinator.board_notifications import BoardNotifications
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.cycles import Cycles
-from actors.coordinator.stages import closed_stage, launch_roles, require_worker, warnings_of
+from actors.coordinator.stages import closed_stage, hired_worker, launch_roles, warnings_of
 from actors.entity.entity_tools import EntityTools
+from actors.entity.mcp_tools import require_worker
 from actors.entity.messenger import Messenger
+from actors.entity.model_client import require_model
 from agiraph.agent.activity import waiting_for
 from agiraph.agent.loop import CallEffects
 from agiraph.board import commands as c
@@ -52,6 +54,7 @@ class CoordinatorTools(EntityTools):
         self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
     ) -> JsonObject:
         """Put a node on the board."""
+        await require_model(self._runtime, node.model)
         cause = self._context.cause(call_id)
         woken_by = self._context.transcript.woken_by
         self._board_service.execute(c.CreateNode(cause, node, stage=stage, trigger=woken_by))
@@ -103,14 +106,13 @@ class CoordinatorTools(EntityTools):
         """Create a worker; its process starts at once."""
         cause = self._context.cause(call_id)
         if self._board_service.board.worker_by_cause(cause) is None:
-            about = (worker.model, worker.tools, worker.name, worker.role)
-            await require_worker(self._runtime, *about)
+            await require_worker(self._runtime, worker)
         self._board_service.execute(c.SpawnWorker(cause, worker))
         spawned = self._board_service.board.worker_by_cause(cause)
         assert spawned is not None
         hired = (spawned.name, spawned.role, spawned.agent_command)
         warnings = warnings_of(self._runtime, *hired) if spawned.type == "autonomous" else []
-        told = {"worker_id": spawned.id, "name": spawned.name}
+        told = hired_worker(self._board_service.board, cause)
         return told | ({"warnings": warnings} if warnings else {})
 
     async def assign_worker(self, call_id: str, node: str, worker: str) -> JsonObject:

@@ -1,12 +1,11 @@
 """AgentRecord: `agent.json`, what everyone else reads to know how an agent stands."""
 
-from datetime import UTC, datetime
-
 from actors.coordinator.files import AgentFiles
 from actors.entity.args import CoordinatorArgs
 from actors.runtime.runtime import Runtime
 from agiraph.board import events as e
 from agiraph.board.board import Board
+from agiraph.core.clock import iso_date
 from agiraph.core.models import Agent, AgentStatus, Event
 
 
@@ -26,7 +25,7 @@ class AgentRecord:
     def today(self) -> str:
         """The day the run began: it stands in prompts, which must not change."""
         began_at = self._args.began_at or self._args.agent.created_at
-        return datetime.fromtimestamp(began_at, UTC).date().isoformat()
+        return iso_date(began_at)
 
     @property
     def has_ended(self) -> bool:

@@ -6,7 +6,7 @@ from agiraph.agent.node_limits import contract_of
 from agiraph.agent.prompts import goal_turn
 from agiraph.agent.transcript import Transcript
 from agiraph.board import commands as c
-from agiraph.board.plans.plan import parse_plan, plan_commands
+from agiraph.board.plans.plan import Plan, parse_plan, plan_commands
 from agiraph.core.config import Config
 from agiraph.core.errors import Refused
 from agiraph.core.ids import new_epoch
@@ -17,6 +17,7 @@ def start_run(board_service: BoardService, args: CoordinatorArgs, config: Config
     if board_service.board.run is not None:
         return
     agent, settings = args.agent, config.run
+    plan = _plan_of(args.plan)
     board_service.execute(
         c.StartRun(
             run_id=args.run,
@@ -27,10 +28,20 @@ def start_run(board_service: BoardService, args: CoordinatorArgs, config: Config
             max_nodes=settings.max_nodes,
             max_workers=settings.max_workers,
             max_depth=settings.max_depth,
+            max_stages=plan.max_stages if plan else None,
+            may_reconvene=plan.may_reconvene if plan else True,
             contract=contract_of(settings),
             epoch=new_epoch(),
         )
     )
+
+
+def _plan_of(text: str | None) -> Plan | None:
+    """Return the plan that was given with the goal; None if there is none or it cannot be read."""
+    try:
+        return parse_plan(text) if text is not None else None
+    except Refused:
+        return None  # `fill_board` tells why
 
 
 def fill_board(board_service: BoardService, plan: str | None) -> str | None:

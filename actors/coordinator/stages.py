@@ -3,36 +3,19 @@
 import os
 
 from actors.coordinator.board_service import BoardService
-from actors.entity.mcp_tools import require_tools
-from actors.runtime.ask_again import ask_until_answered
+from actors.entity.mcp_tools import require_worker
 from actors.runtime.runtime import Runtime
 from agiraph.board import commands as c
 from agiraph.board.board import Board
+from agiraph.board.stage_rules import node_contract
 from agiraph.board.view import node_row
 from agiraph.core.errors import Refused
-from agiraph.core.ids import BROKER
 from agiraph.core.specs import StageSpec
 from agiraph.core.turns import JsonObject
-from agiraph.messages import CheckModel
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.table import tool_names
-from agiraph.tools.toolbox import Toolbox
-
-
-async def require_worker(
-    runtime: Runtime,
-    model: str | None,
-    tools: tuple[str, ...] | None,
-    name: str,
-    role: str | None,
-) -> None:
-    """Raise Refused for a tool that does not exist or a model that cannot be asked."""
-    Toolbox.for_entity("worker", tools)
-    await require_tools(runtime, tools, name, role)
-    if model:
-        await ask_until_answered(runtime, BROKER, CheckModel(model=model))
 
 
 def warnings_of(runtime: Runtime, name: str, role: str, agent_command: str | None) -> list[str]:
@@ -65,7 +48,7 @@ async def launch_roles(
     """
     is_open = any(known.cause == cause for known in board_service.board.stages)
     for role in () if is_open else stage.roles:
-        await require_worker(runtime, role.model, role.tools, role.name, role.name)
+        await require_worker(runtime, role)
     board_service.execute(c.LaunchRoles(cause, stage, trigger))
     launched = launched_stage(board_service.board, cause)
     warnings = [
@@ -82,15 +65,17 @@ def launched_stage(board: Board, cause: str) -> JsonObject:
 
     `workers` says of each whether it is new; an earlier stage's worker goes on.
     """
-    index, stage = next((i, s) for i, s in enumerate(board.stages) if s.cause == cause)
-    nodes = [board.nodes[node] for node in stage.nodes if board.nodes[node].parent_node is None]
+    nodes = [node for node in board.nodes.values() if node.cause.startswith(f"{cause}#node:")]
+    first = nodes[0]
+    stage = board.stages[first.stage]
+    contract = node_contract(board, first) if first.cohort else stage.contract
     workers = [
         board.workers[node.wanted_worker] for node in nodes if node.wanted_worker is not None
     ]
     return {
-        "stage": stage.name,
-        "number": index + 1,
-        "contract": stage.contract.model_dump(mode="json", exclude_none=True),
+        "stage": first.cohort or stage.name,
+        "number": first.stage + 1,
+        "contract": contract.model_dump(mode="json", exclude_none=True),
         "nodes": [node_row(board, node) for node in nodes],
         "workers": [
             {
@@ -101,6 +86,13 @@ def launched_stage(board: Board, cause: str) -> JsonObject:
             for worker in workers
         ],
     }
+
+
+def hired_worker(board: Board, cause: str) -> JsonObject:
+    """Return {"worker_id", "name"} of the worker that this cause hired."""
+    worker = board.worker_by_cause(cause)
+    assert worker is not None
+    return {"worker_id": worker.id, "name": worker.name}
 
 
 def closed_stage(board: Board, cause: str) -> JsonObject:

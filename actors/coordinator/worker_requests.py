@@ -5,11 +5,13 @@ import asyncio
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.insight_review import InsightReview
+from actors.coordinator.stages import hired_worker, launched_stage
 from actors.runtime.background_tasks import BackgroundTasks
 from agiraph.board import commands as c
 from agiraph.board.names import find_node
 from agiraph.board.node_rules import WaitCycle
 from agiraph.board.view import board_view, waited_row
+from agiraph.board.worker_rules import require_lead
 from agiraph.core.errors import IllegalTransition, Refused
 from agiraph.core.ids import COORDINATOR_NAME, Address, NodeId, WorkerId
 from agiraph.core.models import Event, WorkNode
@@ -24,6 +26,8 @@ from agiraph.messages import (
     ChildFailed,
     CreateNodeMessage,
     FailNodeMessage,
+    HireWorker,
+    LaunchTeam,
     ListContext,
     NodeCheckpoint,
     NodeCreatedReply,
@@ -36,6 +40,7 @@ from agiraph.messages import (
     RefusedReply,
     RosterChanged,
     SuggestNode,
+    TeamChanged,
     ViewBoard,
 )
 from transport.endpoint import Received
@@ -69,6 +74,8 @@ class WorkerRequestHandler:
                 await self._send_roster(received)
             case CreateNodeMessage() as create:
                 await self._create(received, create)
+            case HireWorker() | LaunchTeam():
+                await self._lead(received, received.body)
             case ReadContext() | ListContext() | ChangeContext():
                 await self._board_service.shelf.take(
                     received, received.body, self._sender_name(received)
@@ -114,6 +121,25 @@ class WorkerRequestHandler:
         await self._answer(
             received, NodeCreatedReply(node_id=node.id, name=node.name, status=node.status)
         )
+
+    async def _lead(self, received: Received, asked: HireWorker | LaunchTeam) -> None:
+        """Change the team for a worker that may lead, within the bounds of the run."""
+        cause, worker = f"{received.header.sender}#{asked.cause}", self._sender(received)
+        try:
+            node = self._require_holder(received, asked.holder)
+            require_lead(self._board_service.board, worker)
+            match asked:
+                case HireWorker():
+                    self._board_service.execute(c.SpawnWorker(cause, asked))
+                    result = hired_worker(self._board_service.board, cause)
+                case LaunchTeam():
+                    launch = c.LaunchRoles(cause, asked.stage, node.trigger, node.id)
+                    self._board_service.execute(launch)
+                    result = launched_stage(self._board_service.board, cause)
+        except Refused as error:
+            await self._refuse(received, error)
+            return
+        await self._answer(received, TeamChanged(result=result))
 
     async def _publish(self, received: Received, publish: PublishNode) -> None:
         async with self._runtime.handling(received):

@@ -12,15 +12,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from actors.entity.model_client import require_model
 from actors.runtime.ask_again import ask_until_answered
 from actors.runtime.runtime import Runtime
 from agiraph.core.errors import Refused
 from agiraph.core.ids import tools_address
 from agiraph.core.mcp_settings import fingerprint
+from agiraph.core.specs import RoleSpec, WorkerSpec
 from agiraph.mcp.catalog import ServedTool, ToolCatalog, read_catalog
 from agiraph.mcp.grants import check_lent, granted, wanted_servers
 from agiraph.messages import ListTools, ToolsListed
 from agiraph.storage.files import read_bytes, replace_file
+from agiraph.tools.toolbox import Toolbox
 from transport.errors import TransportError
 
 SLACK_SECONDS = 10.0
@@ -83,6 +86,13 @@ async def grants_of_coordinator(
     )
     _store(path, about, found)
     return found
+
+
+async def require_worker(runtime: Runtime, spec: WorkerSpec | RoleSpec) -> None:
+    """Raise Refused for a tool that does not exist or a model that cannot be called."""
+    Toolbox.for_worker(spec)
+    await require_tools(runtime, spec.tools, spec.name, spec.role)
+    await require_model(runtime, spec.model)
 
 
 async def require_tools(

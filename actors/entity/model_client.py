@@ -7,13 +7,14 @@ from pydantic import BaseModel
 
 from actors.entity.context import EntityContext
 from actors.runtime.ask_again import ask_until_answered
+from actors.runtime.runtime import Runtime
 from agiraph.agent.loop import PartialAnswer
 from agiraph.core.errors import ModelFailure
 from agiraph.core.ids import BROKER
 from agiraph.core.money import Shortage
 from agiraph.core.turns import ModelRequest, ModelResponse
 from agiraph.llm.packing import Packer
-from agiraph.messages import CallModel, CancelCall, ModelAnswer, ModelDelta, ModelFailed
+from agiraph.messages import CallModel, CancelCall, CheckModel, ModelAnswer, ModelDelta, ModelFailed
 
 HasRaised = Callable[[Shortage], Awaitable[bool]]
 
@@ -77,3 +78,9 @@ class BrokerModelClient:
         finally:
             del self._partials[call]
         return answer.body
+
+
+async def require_model(runtime: Runtime, model: str | None) -> None:
+    """Raise Refused for a model that the broker cannot call (None: the run's own)."""
+    if model:
+        await ask_until_answered(runtime, BROKER, CheckModel(model=model))

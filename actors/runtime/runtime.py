@@ -93,6 +93,8 @@ class Runtime:
         self.is_ready = False
         self.is_announced = False
         self._inbox = MessageQueue()
+        self.on_message: Callable[[Received], bool] | None = None
+        """Accepts a message without waiting, so that it passes no queue here; False: queue it."""
         self._background: list[asyncio.Task[None]] = []
         self._refusals: set[asyncio.Task[None]] = set()
         self._reporter = EventReporter(endpoint, self.log)
@@ -305,8 +307,23 @@ class Runtime:
     def _take_in(self, received: Received) -> None:
         if self.quarantine.wants(received):
             self._background.append(asyncio.create_task(self._set_aside(received)))
-        else:
+        elif not self._accept_at_once(received):
             self._inbox.put(received)
+
+    def _accept_at_once(self, received: Received) -> bool:
+        """Hand a message to `on_message`, if none waits before it; return whether it took it.
+
+        It counts as being handled meanwhile. A suspect waits in the queue for its turn, alone.
+        """
+        id = received.header.id.hex()
+        if self.on_message is None or not self._inbox.is_idle or self.attempts.is_suspect(id):
+            return False
+        if not is_durable(received):
+            return self.on_message(received)
+        self.attempts.begin(id)
+        is_accepted = self.on_message(received)
+        self.attempts.end(id)
+        return is_accepted
 
     async def _set_aside(self, received: Received) -> None:
         try:

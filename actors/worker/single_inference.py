@@ -34,6 +34,7 @@ class SingleInference:
             spec=assignment.spec.strip(),
             refs=refs,
             goal=assignment.goal,
+            today=assignment.today,
         )
 
     @property

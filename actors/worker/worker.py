@@ -62,7 +62,7 @@ class WorkerActor:
         context.may_park = self._may_park
         is_single = not context.is_external and args.worker.mode == "single_inference"
         has_no_tools = context.is_external or is_single
-        toolbox = Toolbox(()) if has_no_tools else Toolbox.for_entity("worker", args.worker.tools)
+        toolbox = Toolbox(()) if has_no_tools else Toolbox.for_worker(args.worker)
         self.entity = Entity(
             context,
             toolbox,
@@ -260,7 +260,7 @@ class WorkerActor:
         called = (worker.name, worker.role or "")
         path = context.files.home.mcp_tool_grants
         grants = await grants_for(self.runtime, path, about, worker.tools, *called)
-        toolbox = Toolbox.for_entity("worker", worker.tools).with_served(grants.tools)
+        toolbox = Toolbox.for_worker(worker).with_served(grants.tools)
         self.entity.set_prompt(self._system_prompt(toolbox), toolbox)
         if grants.notice:
             context.add_notice(grants.notice)

@@ -6,6 +6,8 @@ from pydantic import BaseModel
 
 from actors.entity.entity import Entity
 from actors.entity.entity_tools import EntityTools
+from actors.entity.mcp_tools import require_worker
+from actors.entity.model_client import require_model
 from actors.runtime.ask_again import ask_until_answered
 from actors.worker.checkout import Checkout
 from actors.worker.context import WorkerContext
@@ -15,7 +17,7 @@ from agiraph.board.shared_context.context import as_text
 from agiraph.core.errors import Refused
 from agiraph.core.ids import NodeId, derived_id
 from agiraph.core.models import Assignment
-from agiraph.core.specs import NodeSpec, StageTerms
+from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import JsonObject
 from agiraph.messages import (
     AwaitNodes,
@@ -25,6 +27,8 @@ from agiraph.messages import (
     ContextChanged,
     ContextShown,
     CreateNodeMessage,
+    HireWorker,
+    LaunchTeam,
     ListContext,
     NodeCheckpoint,
     NodeCreatedReply,
@@ -33,6 +37,7 @@ from agiraph.messages import (
     PublishNode,
     ReadContext,
     SuggestNode,
+    TeamChanged,
     ViewBoard,
 )
 from agiraph.tools.ports import ToolContext, WaitOutcome
@@ -57,14 +62,43 @@ class WorkerTools(EntityTools):
         self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
     ) -> JsonObject:
         """Put a sub-node on the board; its checks are commands, which not everyone may give."""
-        tools = self._worker.args.worker.tools
-        if node.checks and tools is not None and "bash" not in tools:
-            raise Refused("checks are shell commands, and you have no shell: leave them out")
+        self._require_shell(node.checks, "checks")
+        self._require_shell(node.agent_command, "agent_command")
+        await require_model(self._runtime, node.model)
         asked = {**dict(node), "cause": call_id, "parent_node": self._assignment.node.id}
         body = CreateNodeMessage.model_validate(asked)
         created = await self._ask(call_id, body)
         assert isinstance(created, NodeCreatedReply)
         return {"node_id": created.node_id, "name": created.name, "status": created.status}
+
+    def _require_shell(self, commands: object, field: str) -> None:
+        tools = self._worker.args.worker.tools
+        if commands and tools is not None and "bash" not in tools:
+            raise Refused(f"{field}: these are shell commands, and you have no shell: leave it out")
+
+    async def spawn_worker(self, call_id: str, worker: WorkerSpec) -> JsonObject:
+        """Hire a worker, if this one may lead."""
+        self._require_shell(worker.agent_command, "agent_command")
+        await require_worker(self._runtime, worker)
+        holder = self._assignment.node.id
+        asked = {**dict(worker), "cause": call_id, "holder": holder}
+        return await self._change_team(call_id, HireWorker.model_validate(asked))
+
+    async def launch_roles(self, call_id: str, stage: StageSpec) -> JsonObject:
+        """Open a stage below the node that this worker holds, if it may lead."""
+        for role in stage.roles:
+            self._require_shell(role.checks, "checks")
+            self._require_shell(role.agent_command, "agent_command")
+            await require_worker(self._runtime, role)
+        holder = self._assignment.node.id
+        return await self._change_team(
+            call_id, LaunchTeam(cause=call_id, holder=holder, stage=stage)
+        )
+
+    async def _change_team(self, call_id: str, body: BaseModel) -> JsonObject:
+        changed = await self._ask(call_id, body)
+        assert isinstance(changed, TeamChanged)
+        return changed.result
 
     async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
         """Wait until the nodes have ended or a message arrives; the deadline stands still.

@@ -6,6 +6,7 @@ A system prompt is built once per conversation and never changes from turn to tu
 provider caches serve the whole beginning of a long loop.
 """
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -70,8 +71,13 @@ def coordinator_system(
     guidance: str,
     today: str,
     max_concurrent: int,
+    models: Sequence[Mapping[str, object]] = (),
+    agents: Sequence[object] = (),
 ) -> str:
-    """Return a coordinator's system prompt; `skills` are the lines that tell of them."""
+    """Return a coordinator's system prompt; `skills` are the lines that list them.
+
+    `models` and `agents` are those that workers can use (`PromptFacts`).
+    """
     return render(
         "coordinator",
         agent=agent,
@@ -84,6 +90,8 @@ def coordinator_system(
         rules=render("rules"),
         input_dir=agent.input_dir,
         max_concurrent=max_concurrent,
+        models=models,
+        agents=agents,
     )
 
 
@@ -154,4 +162,5 @@ def assignment_turn(assignment: Assignment) -> str:
         team=", ".join(assignment.team) or "you alone",
         attempt=assignment.attempt,
         worktree=assignment.worktree,
+        today=assignment.today,
     )

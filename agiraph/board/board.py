@@ -44,6 +44,8 @@ class RunFacts:
     started_at: float
     max_workers: int = e.MAX_WORKERS
     max_depth: int = e.MAX_DEPTH
+    max_stages: int | None = None
+    may_reconvene: bool = True
     status: RunStatus = "running"
     summary: str | None = None
     reason: str | None = None
@@ -224,6 +226,8 @@ def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopp
             max_nodes=event.max_nodes,
             max_workers=event.max_workers,
             max_depth=event.max_depth,
+            max_stages=event.max_stages,
+            may_reconvene=event.may_reconvene,
             contract=event.contract,
             started_at=event.ts,
         )

@@ -11,12 +11,22 @@ from agiraph.board.events import MAX_DEPTH, MAX_WORKERS
 from agiraph.core.evidence import Evidence
 from agiraph.core.ids import NodeId, RunId
 from agiraph.core.models import Mode, StageContract
-from agiraph.core.specs import CheckpointPolicy, NodeSpec, StageSpec, StageTerms, WorkerSpec
+from agiraph.core.specs import (
+    CheckpointPolicy,
+    NodeSpec,
+    RoleSpec,
+    StageSpec,
+    StageTerms,
+    WorkerSpec,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class StartRun:
-    """Begin a run; first of all commands. `epoch` is random: nobody can foresee the board's ids."""
+    """Begin a run; first of all commands. `epoch` is random: nobody can foresee the board's ids.
+
+    `max_stages` and `may_reconvene` are what a plan says of how its stages go on.
+    """
 
     run_id: RunId
     goal: str
@@ -27,6 +37,8 @@ class StartRun:
     contract: StageContract = field(default_factory=StageContract)
     max_workers: int = MAX_WORKERS
     max_depth: int = MAX_DEPTH
+    max_stages: int | None = None
+    may_reconvene: bool = True
     epoch: str = ""
 
 
@@ -135,12 +147,14 @@ class SpawnWorker:
 class LaunchRoles:
     """Open a stage with its workers and nodes, and retire others: all of it or nothing.
 
-    `trigger` is the one whose firing led to it.
+    With `parent_node` it is a stage of that node alone, whose worker leads it, and its nodes are
+    sub-nodes. `trigger` is the one whose firing led to it.
     """
 
     cause: str
     stage: StageSpec
     trigger: str = ""
+    parent_node: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,3 +267,20 @@ Command = (
     | EndCycle
     | StartCycle
 )
+
+
+def agents_hired(command: Command) -> tuple[str, ...]:
+    """Return the commands of the external agents that a command would have as workers."""
+    specs: tuple[NodeSpec | WorkerSpec | RoleSpec, ...] = ()
+    match command:
+        case SpawnWorker() | CreateNode():
+            specs = (command.spec,)
+        case LaunchRoles():
+            specs = command.stage.roles
+        case _:
+            pass
+    return tuple(
+        spec.agent_command
+        for spec in specs
+        if spec.type != "harnessed" and spec.agent_command and spec.agent_command.strip()
+    )

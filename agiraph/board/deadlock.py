@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agiraph.board.board import Board
+from agiraph.board.matching import can_do
 from agiraph.board.scheduler import places_left
 from agiraph.core.ids import NodeId
 from agiraph.core.models import Worker, WorkNode
@@ -84,7 +85,7 @@ def _without_worker(board: Board, node: WorkNode, live: set[NodeId]) -> WaitingN
         return WaitingNode(wanted.node, why)
     if places_left(board) > 0:
         return None
-    able = [worker for worker in board.team if worker.mode == node.mode]
+    able = [worker for worker in board.team if can_do(board, node, worker)]
     holders = [_keeper(board, worker, live) for worker in able]
     if not holders or None in holders:
         return None

@@ -36,6 +36,8 @@ class RunStarted(BoardEventBase):
     max_nodes: int
     max_workers: int = MAX_WORKERS
     max_depth: int = MAX_DEPTH
+    max_stages: int | None = None
+    may_reconvene: bool = True
     contract: KeptContract = StageContract()
     epoch: str = ""
 

@@ -1,14 +1,17 @@
 """Rules of launching a stage: its workers and nodes in one piece, all of it or nothing.
 
 A role whose name is on the team persists: the same worker, with its conversation and its memory,
-gets the new prompt as its next node. Any other role is hired. Who is to be let go is let go first.
+gets the new prompt as its next node. Any other role is hired. Workers to retire are retired first.
+
+A worker that may lead opens stages below its own node: their nodes are its sub-nodes, one cohort a
+stage, inside the stage of the coordinator that is open, and within the run's bounds.
 """
 
 from agiraph.board import commands as c
 from agiraph.board import node_rules, worker_rules
 from agiraph.board.board import Board, fold
 from agiraph.board.events import BoardEvent
-from agiraph.board.names import free_name, same
+from agiraph.board.names import find_node, find_worker, free_name, same
 from agiraph.board.run_rules import require_running
 from agiraph.board.stage_rules import begin_wait, open_stage
 from agiraph.board.wait_cycles import find_cycle
@@ -31,30 +34,69 @@ class _Draft:
 
 
 def launch(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent, ...]:
-    """Open the stage, let go who is to go, hire who is missing, create a node for each role."""
-    if any(stage.cause == command.cause for stage in board.stages):
+    """Open the stage, retire who is to go, hire who is missing, create a node for each role."""
+    if _is_launched(board, command.cause):
         return ()
     require_running(board)
+    roles = command.stage.roles
+    _refuse_twins(roles)
+    draft = _Draft(board)
+    draft.add(*_opened(board, command, now))
+    cohort = _cohort(board, command)
+    for name in command.stage.retire:
+        _require_hired_by(board, name, command)
+        draft.add(*worker_rules.retire(draft.board, c.RetireWorker(name), now))
+    for role in roles:
+        if _persisting(draft.board, role) is None:
+            draft.add(*worker_rules.spawn(draft.board, _hire(command.cause, role), now))
+    names = _node_names(draft.board, command, cohort.rpartition("/")[2])
+    for role in _dependencies_first(roles):
+        draft.add(*node_rules.create(draft.board, _node(command, role, names, cohort), now))
+    if command.parent_node is None:
+        draft.add(*begin_wait(draft.board, now))
+    return tuple(draft.events)
+
+
+def _is_launched(board: Board, cause: str) -> bool:
+    return any(node.cause.startswith(f"{cause}#node:") for node in board.nodes.values())
+
+
+def _opened(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent, ...]:
+    """Return the event that opens the coordinator's stage; a lead's is part of the open one."""
+    if command.parent_node is not None:
+        return ()
     if board.open_stage is not None:
         name = board.stages[board.open_stage].name
         raise IllegalTransition(
             f"stage '{name}' is still open: `reconvene` with your assessment, then launch the next"
         )
-    roles = command.stage.roles
-    _refuse_twins(roles)
-    draft = _Draft(board)
-    _, opened = open_stage(board, now, command.stage.terms, command.cause)
-    draft.add(*opened)
-    for name in command.stage.retire:
-        draft.add(*worker_rules.retire(draft.board, c.RetireWorker(name), now))
-    for role in roles:
-        if _persisting(draft.board, role) is None:
-            draft.add(*worker_rules.spawn(draft.board, _hire(command.cause, role), now))
-    names = _node_names(draft.board, command)
-    for role in _dependencies_first(roles):
-        draft.add(*node_rules.create(draft.board, _node(command, role, names), now))
-    draft.add(*begin_wait(draft.board, now))
-    return tuple(draft.events)
+    return open_stage(board, now, command.stage.terms, command.cause)[1]
+
+
+def _cohort(board: Board, command: c.LaunchRoles) -> str:
+    """Return what the nodes of a lead's stage have in common, NODE/STAGE; '' for a coordinator's.
+
+    IllegalTransition while an earlier stage of the same node has not ended.
+    """
+    if command.parent_node is None:
+        return ""
+    lead = find_node(board, command.parent_node)
+    led = [n for n in map(board.nodes.__getitem__, lead.children) if n.cohort]
+    if late := [node for node in led if not node.has_ended]:
+        rows = ", ".join(f"{node.name} ({node.status})" for node in late)
+        raise IllegalTransition(
+            f"stage '{late[0].cohort}' of your node is still open: {rows} (possible: `wait`)"
+        )
+    stages = {node.cohort for node in led}
+    named = " ".join((command.stage.name or f"Stage {len(stages) + 1}").replace("/", " ").split())
+    return free_name(f"{lead.name}/{named}", stages)
+
+
+def _require_hired_by(board: Board, named: str, command: c.LaunchRoles) -> None:
+    """Refuse a lead that would retire a worker whom somebody else has hired."""
+    worker, by = find_worker(board, named), command.cause.partition("#")[0]
+    if command.parent_node is not None and worker.cause.partition("#")[0] != by:
+        raise IllegalTransition(f"worker '{worker.name}' was not hired by you: let it stay")
 
 
 def _refuse_twins(roles: tuple[RoleSpec, ...]) -> None:
@@ -86,10 +128,10 @@ def _hire(cause: str, role: RoleSpec) -> c.SpawnWorker:
     return c.SpawnWorker(f"{cause}#worker:{role.name}", spec)
 
 
-def _node_names(board: Board, command: c.LaunchRoles) -> dict[str, str]:
+def _node_names(board: Board, command: c.LaunchRoles, stage: str) -> dict[str, str]:
     """Return the name of each role's node, by the role's name in small letters; no two alike."""
     taken = {node.name for node in board.nodes.values()}
-    stage = board.stages[-1].name
+    stage = stage or board.stages[-1].name
     names: dict[str, str] = {}
     for role in command.stage.roles:
         name = free_name(slug(role.node or f"{role.name} {stage}", fallback="node"), taken)
@@ -98,16 +140,35 @@ def _node_names(board: Board, command: c.LaunchRoles) -> dict[str, str]:
     return names
 
 
-def _node(command: c.LaunchRoles, role: RoleSpec, names: dict[str, str]) -> c.CreateNode:
-    """Return the node of a role; what it needs may be named by role."""
+def _node(
+    command: c.LaunchRoles, role: RoleSpec, names: dict[str, str], cohort: str
+) -> c.CreateNode:
+    """Return the node of a role; what it needs may be named by role.
+
+    The contract of a lead's stage binds each of its nodes.
+    """
     placed = {
         "name": names[role.name.casefold()],
         "refs": {ref: _by_role(value, names) for ref, value in role.refs.items()},
         "dependencies": tuple(_by_role(needed, names) for needed in role.dependencies),
         "worker": role.name,
     }
-    spec = NodeSpec.model_validate({**role.shared_with(NodeTerms), **placed})
-    return c.CreateNode(f"{command.cause}#node:{role.name}", spec, trigger=command.trigger)
+    cause, terms = f"{command.cause}#node:{role.name}", command.stage.terms
+    if not cohort:
+        spec = NodeSpec.model_validate({**role.shared_with(NodeTerms), **placed})
+        return c.CreateNode(cause, spec, trigger=command.trigger)
+    bounds = {
+        "max_iterations": terms.max_iterations_per_node,
+        "timeout_seconds": terms.timeout_seconds,
+    }
+    spec = NodeSpec.model_validate({**bounds, **role.shared_with(NodeTerms), **placed})
+    return c.CreateNode(
+        cause,
+        spec,
+        parent_node=command.parent_node,
+        cohort=cohort,
+        enough=terms.checkpoint_policy or "all_must_complete",
+    )
 
 
 def _by_role(value: str, names: dict[str, str]) -> str:

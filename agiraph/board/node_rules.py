@@ -8,6 +8,7 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
 from agiraph.board.events import BoardEvent
+from agiraph.board.matching import require_can_do
 from agiraph.board.names import find_node, find_worker, new_id, new_node_name
 from agiraph.board.plan_stages import can_be_enough, cohort_of
 from agiraph.board.refs import normal_refs
@@ -19,7 +20,7 @@ from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.evidence import normal_checks
 from agiraph.core.ids import NodeId, slug
 from agiraph.core.models import Worker, WorkNode
-from agiraph.core.specs import NodeSpec, WorkMode
+from agiraph.core.specs import NodeSpec, WorkerType
 
 HELD = ("assigned", "running", "blocked")
 
@@ -45,7 +46,6 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
     dependencies = _dependencies(board, needed, sources)
     parent = find_node(board, command.parent_node) if command.parent_node else None
     wanted = _on_team(find_worker(board, spec.worker)) if spec.worker else None
-    mode = _mode(spec, wanted)
     require_room_below(board, run, parent)
     name = new_node_name(board, spec.name, spec.task)
     refuse_family_ring(board, name, parent, dependencies, wanted)
@@ -56,7 +56,8 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
         "id": node_id,
         "name": name,
         "role": role,
-        "mode": mode,
+        "mode": spec.mode or (wanted.mode if wanted else "multi_turn"),
+        "type": _type(spec, wanted),
         "folder": f"{name}-{slug(role, fallback='worker')}-{node_id}",
         "dependencies": dependencies,
         "refs": refs,
@@ -70,6 +71,8 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
         "trigger": command.trigger or (parent.trigger if parent else ""),
     }
     node = WorkNode.model_validate({**dict(spec), **placed})
+    if wanted is not None:
+        require_can_do(board, node, wanted)
     return (*opened, e.NodeCreated(ts=now, node=node))
 
 
@@ -81,22 +84,15 @@ def _require_room(board: Board, run: RunFacts) -> None:
         )
 
 
-def _mode(spec: NodeSpec, wanted: Worker | None) -> WorkMode:
-    """Return how a node is done: as its worker works, if it has one already."""
-    if wanted is None:
-        return spec.mode or "multi_turn"
-    if spec.mode not in (None, wanted.mode):
-        raise IllegalTransition(_wrong_mode(wanted, f"a {spec.mode} node"))
-    return wanted.mode
-
-
-def _wrong_mode(worker: Worker, node: str) -> str:
-    return f"worker '{worker.name}' works by {worker.mode} and cannot take {node}"
-
-
-def _require_mode(node: WorkNode, worker: Worker) -> None:
-    if node.mode != worker.mode:
-        raise IllegalTransition(_wrong_mode(worker, f"node '{node.name}' ({node.mode})"))
+def _type(spec: NodeSpec, wanted: Worker | None) -> WorkerType | None:
+    """Return the type of worker that a node asks for; a command is that of an external agent."""
+    if not (spec.agent_command or "").strip():
+        if spec.type == "autonomous" and wanted is None:
+            raise InvalidInput("an autonomous node needs an agent_command or a named worker")
+        return spec.type
+    if spec.type == "harnessed":
+        raise InvalidInput("a harnessed node has no agent_command: leave one of the two out")
+    return "autonomous"
 
 
 def _dependencies(
@@ -119,7 +115,7 @@ def reserve(board: Board, command: c.ReserveNode, now: float) -> tuple[BoardEven
     require_running(board)
     node, worker = find_node(board, command.node), find_worker(board, command.worker)
     _require(node, "reserved", "pending")
-    _require_mode(node, _on_team(worker))
+    require_can_do(board, node, _on_team(worker))
     if node.wanted_worker == worker.id:
         return ()
     parent = board.nodes[node.parent_node] if node.parent_node else None
@@ -134,7 +130,7 @@ def assign(board: Board, command: c.AssignNode, now: float) -> tuple[BoardEvent,
     if node.status in HELD and node.assigned_worker == worker.id:
         return ()
     _require(node, "assigned", "pending")
-    _require_mode(node, _on_team(worker))
+    require_can_do(board, node, _on_team(worker))
     missing = board.waiting_for(node)
     if missing:
         rows = ", ".join(f"{other.name} ({other.status})" for other in missing)

@@ -36,6 +36,8 @@ def start(board: Board, command: c.StartRun, now: float) -> tuple[BoardEvent, ..
             max_nodes=command.max_nodes,
             max_workers=command.max_workers,
             max_depth=command.max_depth,
+            max_stages=command.max_stages,
+            may_reconvene=command.may_reconvene,
             contract=command.contract,
             epoch=command.epoch,
         ),

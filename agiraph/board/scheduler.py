@@ -1,11 +1,11 @@
 """The scheduler: which commands a board asks for by itself.
 
-Ready nodes go to idle workers: first those kept for one worker, then those whose role an idle
-worker has, then the rest in the order they came; none goes to a worker that works another way
-(`mode`), and a worker that nodes are kept for takes others only when the team is full. If nobody
-is idle and the limit on busy workers allows, a worker is spawned. A node whose dependency will
-never be completed fails. A stage whose policy is met goes on without the
-rest, and so does each stage of a plan file (a cohort).
+Ready nodes are assigned to idle workers: first those reserved for one worker, then those whose role
+an idle worker has, then the rest in the order they came; none to a worker that is not what the node
+asks for (`matching`), and a worker that nodes are reserved for takes others only when the team is
+full. If no worker is idle and the limit on busy workers allows, one is spawned. A node whose
+dependency will never be completed fails. A stage whose policy is met continues without the rest,
+and so does each stage of a plan file (a cohort).
 
 Execute what `plan` returns and ask again, until it returns nothing: a spawned worker is assigned
 next time.
@@ -13,10 +13,12 @@ next time.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
 from agiraph.board.board import Board
 from agiraph.board.commands import AssignNode, CancelNode, FailNode, MeetStage, SpawnWorker
+from agiraph.board.matching import can_do, what_it_asks_for
 from agiraph.board.plan_stages import ALL, can_be_enough, cohort_of, stragglers
 from agiraph.board.stage_rules import stage_to_meet
 from agiraph.core.ids import NodeId, slug
@@ -69,12 +71,13 @@ def _pairs(board: Board, ready: list[WorkNode]) -> list[tuple[WorkNode, Worker]]
     kept = {node.wanted_worker for node in board.nodes.values() if node.status == "pending"}
     free = [worker for worker in idle.values() if worker.id not in kept]
     anybodys = [node for node in ready if node.wanted_worker is None]
-    fitting = _match(anybodys, free, _has_its_role)
+    fits = partial(can_do, board)
+    fitting = _match(anybodys, free, lambda n, w: fits(n, w) and slug(w.role) == slug(n.role))
     taken = {node.id for node, _ in fitting}, {worker.id for _, worker in fitting}
     rest = _match(
         [node for node in anybodys if node.id not in taken[0]],
         [worker for worker in free if worker.id not in taken[1]],
-        _works_its_way,
+        fits,
     )
     found = [*pairs, *fitting, *rest]
     return [*found, *_borrowed(board, anybodys, list(idle.values()), found)]
@@ -93,15 +96,9 @@ def _borrowed(
     given = {node.id for node, _ in found}
     taken = {worker.id for _, worker in found}
     left = [node for node in nodes if node.id not in given]
-    return _match(left, [worker for worker in idle if worker.id not in taken], _works_its_way)
-
-
-def _has_its_role(node: WorkNode, worker: Worker) -> bool:
-    return _works_its_way(node, worker) and slug(worker.role) == slug(node.role)
-
-
-def _works_its_way(node: WorkNode, worker: Worker) -> bool:
-    return worker.mode == node.mode
+    return _match(
+        left, [worker for worker in idle if worker.id not in taken], partial(can_do, board)
+    )
 
 
 def _match(
@@ -126,7 +123,7 @@ def _spawns(board: Board, homeless: list[WorkNode]) -> tuple[SpawnWorker, ...]:
         name = next(n for i in count(1) if (n := f"{role}-{i}") not in taken)
         taken.add(name)
         cause = f"scheduler:{number}"
-        spec = WorkerSpec(name=name, role=node.role, mode=node.mode)
+        spec = WorkerSpec.model_validate({**node.shared_with(WorkerSpec), "name": name})
         spawns.append(SpawnWorker(cause, spec))
     return tuple(spawns)
 
@@ -146,8 +143,8 @@ def _failures(board: Board) -> tuple[FailNode, ...]:
     return tuple(FailNode(node_id, None, reason) for node_id, reason in reasons.items())
 
 
-def _nobody_works_its_way(board: Board, node: WorkNode) -> bool:
-    return not places_left(board) and not any(_works_its_way(node, w) for w in board.team)
+def _nobody_can_do(board: Board, node: WorkNode) -> bool:
+    return not places_left(board) and not any(can_do(board, node, w) for w in board.team)
 
 
 def _hopeless(board: Board, node: WorkNode, failing: dict[NodeId, str]) -> str | None:
@@ -161,8 +158,9 @@ def _hopeless(board: Board, node: WorkNode, failing: dict[NodeId, str]) -> str |
             return f"its dependency '{dependency.name}' {verb}{why}"
         if dependency.id in failing:
             return f"its dependency '{dependency.name}' failed: {failing[dependency.id]}"
-    if node.wanted_worker is None and _nobody_works_its_way(board, node):
-        return f"the team is full (run.max_workers) and nobody in it works by {node.mode}"
+    if node.wanted_worker is None and _nobody_can_do(board, node):
+        asked = what_it_asks_for(node)
+        return f"the team is full (run.max_workers) and nobody in it has {asked}"
     if node.wanted_worker is not None and _lost_worker(board, node):
         name = board.workers[node.wanted_worker].name
         return f"worker '{name}', for whom it was kept, has stopped"

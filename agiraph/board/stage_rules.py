@@ -10,7 +10,7 @@ more. A stage of which all must complete takes new nodes until it is reconvened.
 
 from agiraph.board import commands as c
 from agiraph.board import events as e
-from agiraph.board.board import Board, StagePlan
+from agiraph.board.board import Board, RunFacts, StagePlan
 from agiraph.board.events import BoardEvent
 from agiraph.board.run_rules import require_running
 from agiraph.core.errors import IllegalTransition
@@ -25,9 +25,10 @@ def open_stage(
 
     IllegalTransition if the open stage is over, or is not the one that `terms` are for.
     """
-    require_running(board)
+    run = require_running(board)
     index = board.open_stage
     if index is None:
+        _require_another_stage(board, run)
         return len(board.stages), (_opened(board, terms, now, cause),)
     stage = board.stages[index]
     if stage.over or _is_late(stage, now):
@@ -42,6 +43,14 @@ def open_stage(
             "(the terms of a stage are given with its first node)"
         )
     return index, ()
+
+
+def _require_another_stage(board: Board, run: RunFacts) -> None:
+    if run.max_stages is not None and len(board.stages) >= run.max_stages:
+        raise IllegalTransition(
+            f"this run has its {run.max_stages} stages (contract.max_stages of its plan); no other "
+            "can be opened (possible: `finish` with what there is, and say what is missing)"
+        )
 
 
 def _opened(board: Board, terms: StageTerms | None, now: float, cause: str) -> e.StageStarted:
@@ -65,6 +74,23 @@ def planned_stage(board: Board, terms: StageTerms | None) -> StagePlan:
     named = " ".join((terms.name or "").split())
     contract = plan.contract.model_copy(update=terms.shared_with(ContractTerms))
     return StagePlan(named or plan.name, terms.goal or plan.goal, contract)
+
+
+def node_contract(board: Board, node: WorkNode) -> StageContract:
+    """Return the bounds of a node: its stage's contract, and its own bounds instead of those.
+
+    A sub-node's own bounds only tighten the contract: a worker cannot widen what binds it.
+    """
+    contract = board.stages[node.stage].contract
+    own: dict[str, float | int] = {}
+    if node.max_iterations is not None:
+        own["max_iterations_per_node"] = own["max_calls_per_node"] = node.max_iterations
+    if node.timeout_seconds is not None:
+        own["node_timeout_seconds"] = node.timeout_seconds
+    if node.parent_node is not None:
+        has = {name: getattr(contract, name) for name in own}
+        own = {n: bound if has[n] is None else min(bound, has[n]) for n, bound in own.items()}
+    return contract.model_copy(update=own)
 
 
 # --- how a stage stands --------------------------------------------------------------------------
@@ -190,7 +216,12 @@ def reconvene(board: Board, command: c.Reconvene, now: float) -> tuple[BoardEven
     """Close the open stage once its contract's policy is met; the same cause closes one stage."""
     if command.cause and any(stage.closed_by == command.cause for stage in board.stages):
         return ()
-    require_running(board)
+    run = require_running(board)
+    if not run.may_reconvene:
+        raise IllegalTransition(
+            "the plan of this run is not to be reconvened (contract.coordinator_reconvenes): "
+            "wait for its nodes, then `finish`"
+        )
     index = board.open_stage
     if index is None:
         raise IllegalTransition("no stage is open: create a node to open the next one")

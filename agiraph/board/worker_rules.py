@@ -34,6 +34,16 @@ def spawn(board: Board, command: c.SpawnWorker, now: float) -> tuple[BoardEvent,
     return (e.WorkerSpawned(ts=now, worker=worker),)
 
 
+def require_lead(board: Board, named: str) -> None:
+    """Raise IllegalTransition if a worker may not hire workers and open stages."""
+    worker = find_worker(board, named)
+    if not worker.can_lead:
+        raise IllegalTransition(
+            f"worker '{worker.name}' may not lead (can_lead), so it cannot hire workers or open "
+            "stages (possible: create nodes, or `suggest_next` to the coordinator)"
+        )
+
+
 def retire(board: Board, command: c.RetireWorker, now: float) -> tuple[BoardEvent, ...]:
     """Let a worker go that holds nothing and that no node is kept for."""
     worker = find_worker(board, command.worker)

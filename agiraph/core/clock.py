@@ -29,6 +29,11 @@ class SystemClock:
         return time.monotonic()
 
 
+def iso_date(ts: float) -> str:
+    """Return the date of a Unix time, in UTC: 2026-11-22."""
+    return datetime.fromtimestamp(ts, UTC).date().isoformat()
+
+
 def iso(ts: float) -> str:
     """Return an epoch time as ISO 8601 in UTC, to the second."""
     return datetime.fromtimestamp(ts, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

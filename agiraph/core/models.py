@@ -210,7 +210,10 @@ class TeamRoster(Record):
 
 
 class Assignment(Record):
-    """All that a worker needs to start on a node; `worktree` is None if it works in none."""
+    """All that a worker needs to start on a node; `worktree` is None if it works in none.
+
+    `today` is the date on which it was given (UTC).
+    """
 
     node: WorkNode
     spec: str
@@ -220,6 +223,7 @@ class Assignment(Record):
     goal: str = ""
     input_dir: str | None = None
     worktree: WorktreeOrder | None = None
+    today: str = ""
     roster: TeamRoster = TeamRoster()
 
 

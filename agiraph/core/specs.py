@@ -101,6 +101,8 @@ Policy = Annotated[CheckpointPolicy, BeforeValidator(_as_policy)]
 ToolNames = Annotated[tuple[str, ...] | None, BeforeValidator(_as_tools)]
 MemoryText = Annotated[str, BeforeValidator(_as_memory)]
 
+CAN_LEAD: Final = "whether it may hire workers and open stages below its own nodes"
+
 # --- nodes and workers ---------------------------------------------------------------------------
 
 
@@ -168,6 +170,7 @@ class WorkerSpec(Record):
     role: str | None = Field(default=None, description="what it is: researcher, writer ...")
     tools: ToolNames = Field(default=None, description="the tools it may use; else all")
     memory: MemoryText = Field(default="", description="what it should know before it starts")
+    can_lead: bool = Field(default=False, description=CAN_LEAD)
 
 
 # --- stages --------------------------------------------------------------------------------------
@@ -231,6 +234,7 @@ class RoleSpec(NodeTerms):
     )
     tools: ToolNames = Field(default=None, description="the tools it may use; else all")
     memory: MemoryText = Field(default="", description="what a new one should know first")
+    can_lead: bool = Field(default=False, description=CAN_LEAD)
     node: str | None = Field(default=None, description="its node's name; else NAME-STAGE")
     refs: Refs = Field(
         default_factory=dict, description="ref name to a node or a role of this stage, or its file"

@@ -9,7 +9,7 @@ from agiraph.core.config import ConfigSection, configs_folder
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import AssistantTurn, ModelRequest, Turn, Usage, encoded_length
 from agiraph.llm.base import PartialUsage
-from agiraph.llm.registry import DATE, read_table
+from agiraph.llm.registry import DATE, JsonObject, ProviderPreset, read_table, usable
 
 MILLION = 1_000_000
 CHARACTERS_PER_TOKEN = 3  # real text has about four; a guess for a budget had better be too high
@@ -64,6 +64,46 @@ def load_prices(*files: Path) -> dict[str, Price]:
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
     """Return the price of `provider/name`, with or without a date at its end; None: not known."""
     return prices.get(model) or prices.get(DATE.sub("", model))
+
+
+def priced_models(
+    provider: str, preset: ProviderPreset, prices: Mapping[str, Price]
+) -> tuple[JsonObject, ...]:
+    """Return a row per known model of a provider: its usual one, then those with a price.
+
+    A row is {"name", "strength", "context", "input", "output"}: tokens of the window, and US
+    dollars per million tokens, None if not known.
+    """
+    usual = (f"{provider}/{preset.usual_model}",) if preset.usual_model else ()
+    named = (name for name in prices if name.startswith(f"{provider}/"))
+    rows: list[JsonObject] = []
+    for name in dict.fromkeys((*usual, *named)):
+        model = name.removeprefix(f"{provider}/")
+        price = FREE if preset.local else price_of(name, prices)
+        rows.append(
+            {
+                "name": name,
+                "strength": preset.of(model).strength,
+                "context": preset.window(model),
+                "input": price.input if price else None,
+                "output": price.output if price else None,
+            }
+        )
+    return tuple(rows)
+
+
+def catalog(
+    presets: Mapping[str, ProviderPreset],
+    environ: Mapping[str, str],
+    prices: Mapping[str, Price],
+    *,
+    offline: bool = False,
+) -> tuple[JsonObject, ...]:
+    """Return the rows of `registry.usable`, each with its `models` (`priced_models`)."""
+    return tuple(
+        row | {"models": priced_models(row["name"], presets[row["name"]], prices)}
+        for row in usable(presets, environ, offline=offline)
+    )
 
 
 def guess_input_tokens(request: ModelRequest) -> int:

@@ -34,6 +34,7 @@ Api = Literal["anthropic", "openai", "responses", "google", "script", "local", "
 class ModelTraits(ConfigSection):
     """The properties of a service's models, which may differ between them.
 
+    `strength` is shown to coordinators, which choose models for their workers.
     `effort` is for models that reason; `extra` is added to every request (a value of null removes
     a field).
     """
@@ -47,6 +48,7 @@ class ModelTraits(ConfigSection):
     cache: Literal["marks", "automatic", "none"] = "automatic"
     reasoning: Literal["kept", "dropped"] = "kept"
     effort: str | None = None
+    strength: Literal["strong", "medium", "light"] | None = None
     extra: JsonObject = Field(default_factory=dict)
 
 

@@ -1,18 +1,13 @@
 """Loading: the part of an agent's memory that its prompt begins with, and when to prune it.
 
-MEMORY.md, the index and the last two daily logs, within a bound; what is cut off says where the
-rest is. The text is taken once for each run and kept, so that a prompt never changes in a run,
-whatever the coordinator writes meanwhile and however often it is restarted. No rule deletes
-anything: the agent is asked, at the start of a run or a cycle, to move what lasts to where it
-belongs and to remove what is out of date.
+MEMORY.md, the index and the last two daily logs, within a limit; a note takes the place of what
+is cut off. No rule deletes anything: the agent is asked, at the start of a run or a cycle, to move
+what lasts to where it belongs and to remove what is out of date.
 """
 
-import json
-
 from agiraph.core.config import MemoryConfig
-from agiraph.core.ids import RunId
 from agiraph.memory.memory_files import DAILY, MAIN, MemoryFiles
-from agiraph.storage.files import entries, read_bytes, read_shown, replace_file
+from agiraph.storage.files import entries, read_shown
 from agiraph.storage.home import AgentHome
 
 FULL_SHARE = 0.9
@@ -21,25 +16,8 @@ INDEX = "index.md"
 MAIN_SHARE, INDEX_SHARE = 0.5, 0.5
 
 
-def memory_at_start(home: AgentHome, run: RunId, limit: int) -> str:
-    """Return the memory that the prompt of `run` begins with, the same each time it is asked for.
-
-    It has about `limit` characters at most.
-    """
-    kept = home.memory_at_start
-    try:
-        known = json.loads(read_bytes(kept))
-        if known["run"] == run:
-            return str(known["text"])
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    text = memory_text(home, limit)
-    replace_file(kept, json.dumps({"run": run, "text": text}, ensure_ascii=False) + "\n")
-    return text
-
-
 def memory_text(home: AgentHome, limit: int) -> str:
-    """Return MEMORY.md, the index and the last daily logs as they are now."""
+    """Return MEMORY.md, the index and the last daily logs, about `limit` characters at most."""
     parts = [(MAIN, read_shown(home.memory_file)), (INDEX, read_shown(home.memory / INDEX))]
     recent = [(name, read_shown(home.memory / name)) for name in daily_logs(home)[-RECENT_DAYS:]]
     left = limit

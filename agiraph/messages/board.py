@@ -2,7 +2,7 @@
 
 from agiraph.core.ids import NodeId
 from agiraph.core.models import TeamRoster
-from agiraph.core.specs import NodeSpec
+from agiraph.core.specs import NodeSpec, StageSpec, WorkerSpec
 from agiraph.core.turns import JsonObject
 from agiraph.messages.body import Body
 
@@ -58,6 +58,39 @@ class NodeCreatedReply(Body):
     node_id: NodeId
     name: str
     status: str
+
+
+class HireWorker(WorkerSpec, Body):
+    """Add a worker to the team. Worker that may lead to its coordinator, for the node `holder`.
+
+    Answered by `board.changed`.
+    """
+
+    TYPE = "board.hire"
+    DURABLE = True
+    cause: str
+    holder: NodeId
+
+
+class LaunchTeam(Body):
+    """Open a stage below the node `holder`. Worker that may lead to its coordinator.
+
+    Answered by `board.changed`.
+    """
+
+    TYPE = "board.launch"
+    DURABLE = True
+    cause: str
+    holder: NodeId
+    stage: StageSpec
+
+
+class TeamChanged(Body):
+    """What became of the team, as the tool of the one who asked returns it."""
+
+    TYPE = "board.changed"
+    DURABLE = True
+    result: JsonObject
 
 
 class AwaitNodes(Body):

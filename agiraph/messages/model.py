@@ -86,7 +86,10 @@ class ListModels(Body):
 
 
 class ModelCatalog(Body):
-    """A row a provider: name, usable, reason, default model, base_url; and the default."""
+    """A row per provider (name, usable, reason, default model, base_url, models); the default.
+
+    Of each model that is known: name, strength, context, and its prices (`input`, `output`).
+    """
 
     TYPE = "model.catalog"
     providers: tuple[JsonObject, ...]

@@ -233,7 +233,7 @@ class AgentHome:
 
     @property
     def memory_at_start(self) -> Path:
-        """The memory that the current run's prompt begins with. Written by the coordinator."""
+        """What the coordinator's prompt says of date, memory and models. Written by it."""
         return self.path / ".memory-at-start.json"
 
     @property

@@ -51,6 +51,7 @@ class Tool(Generic[P]):
     crash interrupted may be run again. (Requests to the team always are idempotent: the call's id
     makes a second request the same request.)
     `recovery`: how the result of an interrupted call that is not idempotent is found out.
+    `for_leads`: workers that may lead have it too.
     `is_essential`: without it an entity could not end its work, so it is always in the toolbox.
     """
 
@@ -60,6 +61,7 @@ class Tool(Generic[P]):
     run: Callable[[ToolContext, P], Awaitable[str]]
     idempotent: bool
     kinds: frozenset[EntityKind] = EVERYONE
+    for_leads: bool = False
     is_essential: bool = False
     recovery: Recovery[P] | None = None
 

@@ -71,6 +71,7 @@ SPAWN_WORKER = Tool(
     run=spawn_worker,
     idempotent=True,
     kinds=COORDINATORS,
+    for_leads=True,
 )
 ASSIGN_WORKER = Tool(
     name="assign_worker",

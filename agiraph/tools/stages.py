@@ -66,6 +66,7 @@ LAUNCH_ROLES = Tool(
     run=launch_roles,
     idempotent=True,
     kinds=COORDINATORS,
+    for_leads=True,
 )
 CREATE_STAGE_NODE = Tool(
     name=CREATE_WORK_NODE.name,

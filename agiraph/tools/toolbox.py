@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agiraph.core.errors import InvalidInput, Refused, unknown
+from agiraph.core.specs import RoleSpec, WorkerSpec
 from agiraph.core.turns import ToolCall, ToolSchema, ToolTurn
 from agiraph.mcp.catalog import ServedTool
 from agiraph.mcp.grants import own_and_served
@@ -32,14 +33,16 @@ class Toolbox:
         self._schemas: tuple[ToolSchema, ...] | None = None
 
     @classmethod
-    def for_entity(cls, kind: EntityKind, allowed: Sequence[str] | None = None) -> "Toolbox":
+    def for_entity(
+        cls, kind: EntityKind, allowed: Sequence[str] | None = None, *, can_lead: bool = False
+    ) -> "Toolbox":
         """Return the tools of a worker or coordinator; `allowed` narrows them (None: all).
 
         The tools that end its work are always there. Raises InvalidInput for an unknown name.
         MCP tools are not among them (`with_served`).
         """
         allowed, _ = own_and_served(allowed)
-        tools = [tool for tool in TOOLS if kind in tool.kinds]
+        tools = [tool for tool in TOOLS if kind in tool.kinds or (can_lead and tool.for_leads)]
         if allowed is None:
             return cls(tools)
         names = tuple(tool.name for tool in tools)
@@ -47,6 +50,11 @@ class Toolbox:
             if name not in names:
                 raise unknown("tool", name, names)
         return cls([tool for tool in tools if tool.is_essential or tool.name in allowed])
+
+    @classmethod
+    def for_worker(cls, spec: WorkerSpec | RoleSpec) -> "Toolbox":
+        """Return the tools of a worker as it is asked for; InvalidInput for an unknown name."""
+        return cls.for_entity("worker", spec.tools, can_lead=spec.can_lead)
 
     def without(self, *names: str) -> "Toolbox":
         """Return the same tools except these."""

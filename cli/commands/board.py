@@ -14,12 +14,17 @@ def _stage(value: Any) -> str:
     return str(value + 1) if isinstance(value, int) else ""
 
 
+def _labels(value: Any) -> str:
+    return ", ".join(value or ())
+
+
 NODES = (
     Column("NODE", "name"),
     Column("ID", "id", spare=3),
     Column("STATUS", "status"),
     Column("STAGE", "stage", _stage, align="right", spare=2),
     Column("WORKER", "assigned_worker", entity_name),
+    Column("LABELS", "labels", _labels, spare=4),
     Column("SUMMARY", "shown", wide=True),
 )
 

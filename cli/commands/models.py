@@ -63,11 +63,13 @@ def models(home: Path, as_json: bool) -> None:
 
 def _of_this_shell(home: Path) -> tuple[list[JsonObject], str]:
     from agiraph.core.config import load_config
-    from agiraph.llm.registry import load_presets, pick_default, usable
+    from agiraph.llm.prices import catalog, load_prices
+    from agiraph.llm.registry import load_presets, pick_default
     from agiraph.storage.home import Home
 
     own = Home(home).config
     config = load_config(*([own] if own.is_file() else []))
     presets, environ = load_presets(home / "providers.yaml"), dict(os.environ)
-    rows = list(usable(presets, environ, offline=config.models.offline))
+    prices = load_prices(home / "prices.yaml")
+    rows = list(catalog(presets, environ, prices, offline=config.models.offline))
     return rows, pick_default(config, presets, environ)[0]

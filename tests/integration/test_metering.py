@@ -98,8 +98,8 @@ class House:
         self.ledger = UsageLedger(folder / "usage.db")
         self.file = folder / "usage.db"
         self.server = server
-        self.services = WatchedServices(config, load_presets(), server.env())
         prices = {f"{api}/fake": Price(input=1, output=10) for api in APIS}
+        self.services = WatchedServices(config, load_presets(), prices, server.env())
         self.calls = ModelCalls(config, self.services, prices, self.ledger, SystemClock())
         self.retries: list[RetryPlanned] = []
 

@@ -186,7 +186,7 @@ def test_a_refusal_of_the_model_makes_the_conversation_shorter(place: Place) -> 
     analyst = Analyst("finish")
 
     def brain(seen: SeenRequest) -> Reply:
-        is_too_long = sum(len(turn.model_dump_json()) for turn in seen.turns) > 40_000
+        is_too_long = sum(len(turn.model_dump_json()) for turn in seen.turns) > 30_000
         return too_long() if is_too_long else analyst(seen)
 
     place.plays(coordinator=brain)

@@ -125,6 +125,11 @@ def test_cycles_of_a_monitor_with_kills(drowsy_place: Place) -> None:
         assert f"Cycle {number - 1}: reported so far" in turn
     types = [event["type"] for event in whole_lines(agent / "events.jsonl")]
     assert types.count("agent.cycle_ended") == types.count("agent.cycle_started") == 3
+    systems = [seen.system for seen in place.server.seen_by("coordinator")]
+    for number in (1, 2):  # the memory of a cycle's prompt is that of its beginning, and stays
+        [of_cycle] = set(systems[3 * number : 3 * number + 3])
+        assert f"Cycle {number}: reported so far" in of_cycle
+        assert f"Cycle {number + 1}: reported so far" not in of_cycle
     book = json.loads((agent / "triggers.json").read_text())
     assert [t["fired"] for t in book["triggers"]] == [1, 1, 1]
     assert not place.server.problems

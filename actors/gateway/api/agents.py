@@ -16,7 +16,7 @@ from actors.gateway.bus_client import ask_for
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.agents import agent_summary
-from agiraph.board.commands import SpawnWorker
+from agiraph.board.commands import agents_hired
 from agiraph.board.plans.plan import parse_plan, plan_commands
 from agiraph.core.config import SandboxConfig
 from agiraph.core.errors import Refused
@@ -168,8 +168,8 @@ def _check_plan(text: str, home: Path, config: SandboxConfig) -> None:
 
     try:
         for command in plan_commands(parse_plan(text)):
-            if isinstance(command, SpawnWorker) and command.spec.type == "autonomous":
-                check_agent_command(command.spec.agent_command, home, config, os.environ)
+            for agent_command in agents_hired(command):
+                check_agent_command(agent_command, home, config, os.environ)
     except Refused as error:
         raise ApiError(UNPROCESSABLE, str(error)) from None
 

@@ -53,6 +53,7 @@ class RoleForm(NodeTerms, PlanForm):
     agent_command: Words | None = Field(
         default=None, validation_alias=AliasChoices("agent", "agent_command")
     )
+    can_lead: bool = False
     workspace_reads: tuple[str, ...] = ()
     workspace_writes: tuple[str, ...] = ()
 

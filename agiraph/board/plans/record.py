@@ -13,9 +13,14 @@ class PlanNode(NodeSpec):
 
 
 class Plan(Record):
-    """A checked plan: names are unique, every dependency stands before the node that needs it."""
+    """A checked plan: names are unique, every dependency stands before the node that needs it.
+
+    `max_stages` counts its own stages as one, which is what they are on the board.
+    """
 
     goal: str | None = None
     workers: tuple[WorkerSpec, ...] = ()
     nodes: tuple[PlanNode, ...]
     contract: StageContract = StageContract()
+    max_stages: int | None = None
+    may_reconvene: bool = True

@@ -37,10 +37,24 @@ def plan_of_stages(form: CollaborationFile) -> Plan:
             added.append(PlanNode.model_validate({**role.shared_with(NodeTerms), **named}))
         nodes += added
         before = tuple(node.name for node in added)
-    contract = _contract(form.contract)
     return Plan(
-        goal=form.goal, workers=tuple(workers.values()), nodes=tuple(nodes), contract=contract
+        goal=form.goal,
+        workers=tuple(workers.values()),
+        nodes=tuple(nodes),
+        contract=_contract(form.contract),
+        max_stages=_stages_on_the_board(form),
+        may_reconvene=form.contract.coordinator_reconvenes,
     )
+
+
+def _stages_on_the_board(form: CollaborationFile) -> int | None:
+    """Return how many stages the board may have, where all of the plan's are one."""
+    limit, own = form.contract.max_stages, len(form.stages)
+    if limit is None:
+        return None
+    if own > limit:
+        raise InvalidInput(f"contract.max_stages: is {limit}, and the plan has {own} stages")
+    return 1 + limit - own
 
 
 def _refuse_twins(roles: Sequence[RoleForm], stage: str) -> None:

@@ -12,7 +12,7 @@ from agiraph.triggers.records import MissedPolicy, TriggerStatus, TriggerType
 
 
 class ModelsView(ApiView):
-    """GET /models: a row a provider (name, usable, reason, default_model, base_url)."""
+    """GET /models: a row per provider (name, usable, reason, default_model, base_url, models)."""
 
     providers: tuple[JsonObject, ...]
     default: str

@@ -103,7 +103,7 @@ def test_all_work_is_done_once_and_within_the_limit(shop: Shop, data: st.DataObj
         shop.do(c.CompleteNode(node.id, node.attempt, "done", ()))
     for node in shop.board.nodes.values():
         if node.status == "failed":
-            assert "nobody in it works by" in (node.reason or "")
+            assert "nobody in it has" in (node.reason or "")
         else:
             assert node.status == "completed", f"{node.name} starves: {node.status}"
     assert len({node for node, _ in shop.given}) == len(shop.given)

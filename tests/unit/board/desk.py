@@ -28,6 +28,8 @@ class Desk:
         max_nodes: int = 50,
         max_workers: int = 50,
         contract: StageContract | None = None,
+        max_stages: int | None = None,
+        may_reconvene: bool = True,
     ) -> None:
         self.board = Board()
         self.now = 0.0
@@ -40,6 +42,8 @@ class Desk:
             max_nodes,
             contract or StageContract(),
             max_workers=max_workers,
+            max_stages=max_stages,
+            may_reconvene=may_reconvene,
         )
         self.do(start)
 

@@ -10,6 +10,7 @@ from agiraph.board.commands import (
     Reconvene,
     SpawnWorker,
 )
+from agiraph.board.worker_rules import require_lead
 from agiraph.core.errors import IllegalTransition, InvalidInput, Refused
 from agiraph.core.specs import NodeSpec, RoleSpec, StageSpec, WorkerSpec
 from tests.unit.board.desk import Desk
@@ -164,7 +165,7 @@ def test_a_node_goes_only_to_who_works_its_way() -> None:
     assert desk.at("research").assigned_worker == desk.who("ada").id
     desk.do(CreateNode("o", NodeSpec(task="more", name="more", worker="hand")))
     assert desk.at("more").mode == "single_inference"
-    with pytest.raises(IllegalTransition, match="cannot take a multi_turn node"):
+    with pytest.raises(IllegalTransition, match="cannot take node"):
         desk.do(CreateNode("p", NodeSpec(task="x", name="x", worker="hand", mode="multi_turn")))
 
 
@@ -183,4 +184,81 @@ def test_a_node_that_nobody_in_a_full_team_can_do_fails_and_says_why() -> None:
     desk.do(CreateNode("n", NodeSpec(task="sort this", name="sorting", mode="single_inference")))
     desk.settle()
     assert desk.at("sorting").status == "failed"
-    assert "nobody in it works by single_inference" in (desk.at("sorting").reason or "")
+    assert "nobody in it has mode single_inference" in (desk.at("sorting").reason or "")
+
+
+# --- a worker that leads -------------------------------------------------------------------------
+
+LEAD = "a/worker/ada"
+
+
+def leading() -> Desk:
+    """A desk whose worker ada leads, and holds the node `app`."""
+    desk = Desk(max_workers=4)
+    desk.do(SpawnWorker("w", WorkerSpec(name="ada", can_lead=True)))
+    desk.node("app")
+    desk.run("app", "ada")
+    return desk
+
+
+def led(call: str, *roles: RoleSpec, **stage: object) -> LaunchRoles:
+    spec = StageSpec.model_validate({"name": "Build", "roles": roles, **stage})
+    return LaunchRoles(f"{LEAD}#{call}", spec, parent_node="app")
+
+
+def test_a_lead_opens_a_stage_below_its_own_node() -> None:
+    desk = leading()
+    command = led("c1", RoleSpec(name="ben", task="api"), contract={"max_iterations_per_node": 5})
+    assert desk.do(command) == ["worker.spawned", "node.created"]
+    assert desk.do(command) == []
+    node = desk.at("ben-build")
+    assert (node.parent_node, node.cohort) == (desk.at("app").id, "app/Build")
+    assert (node.max_iterations, node.wanted_worker) == (5, desk.who("ben").id)
+    assert len(desk.board.stages) == 1
+
+
+def test_a_leads_stage_goes_on_when_enough_of_it_is_completed() -> None:
+    desk = leading()
+    roles = (RoleSpec(name="ben", task="one way"), RoleSpec(name="cyd", task="another way"))
+    desk.do(led("c1", *roles, contract={"checkpoint_policy": "any"}))
+    desk.settle()
+    desk.do(CompleteNode("ben-build", 1, "done", ()))
+    desk.settle()
+    assert desk.at("cyd-build").status == "cancelled"
+    assert "'app/Build' went on without it" in (desk.at("cyd-build").reason or "")
+    assert desk.at("app").status == "running"
+
+
+def test_a_lead_opens_its_next_stage_when_the_one_before_has_ended() -> None:
+    desk = leading()
+    desk.do(led("c1", RoleSpec(name="ben", task="api")))
+    with pytest.raises(IllegalTransition, match="'app/Build' of your node is still open"):
+        desk.do(led("c2", RoleSpec(name="ben", task="tests")))
+    desk.settle()
+    desk.do(CompleteNode("ben-build", 1, "done", ()))
+    desk.do(led("c2", RoleSpec(name="cyd", task="tests"), name=None, retire=("ben",)))
+    assert desk.who("ben").status == "stopped"
+    assert desk.at("cyd-stage-2").cohort == "app/Stage 2"
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (led("c", RoleSpec(name="ben", task="x"), retire=("eve",)), "was not hired by you"),
+        (led("c", *(RoleSpec(name=f"w{n}", task="x") for n in range(3))), "has its 4 workers"),
+        (led("c", RoleSpec(name="ada", task="x")), "would be part of a cycle"),
+    ],
+)
+def test_a_lead_is_bound_as_the_whole_team_is(command: LaunchRoles, why: str) -> None:
+    desk = leading()
+    desk.worker("eve")
+    with pytest.raises(IllegalTransition, match=why):
+        desk.do(command)
+
+
+def test_only_a_worker_that_may_lead_can_hire() -> None:
+    desk = leading()
+    desk.worker("eve")
+    require_lead(desk.board, "ada")
+    with pytest.raises(IllegalTransition, match="'eve' may not lead"):
+        require_lead(desk.board, "eve")

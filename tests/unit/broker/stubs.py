@@ -70,7 +70,7 @@ class StubServices(ProviderPool):
 
     def __init__(self, config: Config, stub: StubProvider, environ: dict[str, str] | None = None):
         """Serve `stub` under every name."""
-        super().__init__(config, load_presets(), environ or {"ANTHROPIC_API_KEY": "k"})
+        super().__init__(config, load_presets(), {}, environ or {"ANTHROPIC_API_KEY": "k"})
         self.stub = stub
 
     async def _service(self, name: ModelName) -> Provider:

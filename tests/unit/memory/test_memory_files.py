@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.core.ids import RunId
-from agiraph.memory.loading import memory_at_start, memory_text
+from agiraph.memory.loading import memory_text
 from agiraph.storage.home import AgentHome
 from tests.unit.tools.desk import Desk
 
@@ -118,13 +117,3 @@ def test_the_prompt_begins_with_main_file_index_and_the_last_two_days(tmp_path: 
     cut = memory_text(home, 2000)
     assert len(cut) < 2400
     assert 'characters more before this: memory_read("2026-01-03.md")' in cut
-
-
-def test_a_runs_prompt_never_changes(tmp_path: Path) -> None:
-    home = AgentHome(tmp_path)
-    home.memory.mkdir()
-    home.memory_file.write_text("before")
-    first = memory_at_start(home, RunId("r1"), 10_000)
-    home.memory_file.write_text("after")
-    assert memory_at_start(home, RunId("r1"), 10_000) == first
-    assert "after" in memory_at_start(home, RunId("r2"), 10_000)

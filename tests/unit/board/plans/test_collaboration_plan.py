@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from agiraph.board.commands import CancelNode, CreateNode, Reconvene
 from agiraph.board.plans.plan import parse_plan, plan_commands
-from agiraph.core.errors import InvalidInput
+from agiraph.core.errors import IllegalTransition, InvalidInput
+from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
 
 SEED: dict[str, Any] = {
@@ -126,6 +128,53 @@ def test_every_mistake_is_told_at_once() -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_plan(changed(extra=1, contract={"max_stages": 0}), "p")
     assert len(str(caught.value).splitlines()) == 2
+
+
+def started(text: str) -> Desk:
+    """A desk on which the nodes of a plan stand, with what it says of further stages."""
+    plan = parse_plan(text)
+    desk = Desk(max_stages=plan.max_stages, may_reconvene=plan.may_reconvene)
+    for command in plan_commands(plan):
+        desk.do(command)
+    for node in list(desk.board.nodes.values()):
+        desk.do(CancelNode(node.id))
+    return desk
+
+
+def test_a_plan_bounds_the_stages_of_its_run() -> None:
+    desk = started(changed(contract={"max_stages": 3}))
+    assert len(SEED["stages"]) == 2
+    for number in (1, 2):
+        desk.do(Reconvene("so far", f"r{number}"))
+        if number == 1:
+            desk.do(CreateNode("extra", NodeSpec(task="the third stage", name="extra")))
+            desk.do(CancelNode("extra"))
+    with pytest.raises(IllegalTransition, match=r"has its 2 stages \(contract.max_stages"):
+        desk.node("fourth")
+
+
+def test_a_plan_has_no_more_stages_than_it_allows() -> None:
+    with pytest.raises(InvalidInput, match=r"max_stages: is 1, and the plan has 2 stages"):
+        parse_plan(changed(contract={"max_stages": 1}))
+
+
+def test_a_plan_may_be_all_there_is() -> None:
+    desk = started(changed(contract={"coordinator_reconvenes": False}))
+    with pytest.raises(IllegalTransition, match=r"coordinator_reconvenes.*`finish`"):
+        desk.do(Reconvene("so far"))
+
+
+def test_what_a_role_asks_of_its_node_stands_on_the_board() -> None:
+    asked = {"labels": ["market"], "max_iterations": 5, "timeout_seconds": 60}
+    desk = Desk()
+    text = json.dumps(
+        {"stages": [{"roles": [{"id": "a", "prompt": "p", "can_lead": True, **asked}]}]}
+    )
+    for command in plan_commands(parse_plan(text)):
+        desk.do(command)
+    node = desk.at("a")
+    assert (node.labels, node.max_iterations, node.timeout_seconds) == (("market",), 5, 60)
+    assert desk.who("a").can_lead
 
 
 def test_the_contract_of_a_plan_is_that_of_the_stage_it_fills() -> None:

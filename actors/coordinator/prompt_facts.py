@@ -1,0 +1,109 @@
+"""PromptFacts: what a coordinator's prompt says that changes with time.
+
+The date, the memory, and the models and external agents that can be used. They are read when a
+run, a cycle or a shortened conversation begins, and stored: so a prompt is the same from turn to
+turn and after a restart, and never older than what it begins.
+"""
+
+import asyncio
+import os
+from collections.abc import Iterable
+
+from pydantic import ValidationError
+
+from actors.coordinator.context import CoordinatorContext
+from actors.runtime.ask_again import ask_until_answered
+from agiraph.core.clock import iso_date
+from agiraph.core.errors import Refused
+from agiraph.core.ids import BROKER
+from agiraph.core.record import Record
+from agiraph.core.turns import JsonObject
+from agiraph.memory.loading import memory_text
+from agiraph.messages import ListModels, ModelCatalog
+from agiraph.storage.files import read_bytes, replace_file
+from agiraph.storage.home import AgentHome
+
+MODELS_SHOWN = 24
+
+
+class AvailableAgent(Record):
+    """An external agent that is installed here, by the name that `agent_command` takes."""
+
+    name: str
+    about: str
+
+
+class PromptFacts(Record):
+    """What a prompt says in one `period`: a cycle of a run, or a part of it after a compaction.
+
+    A row of `models` is one of `agiraph.llm.prices.priced_models`.
+    """
+
+    period: str
+    today: str
+    memory: str
+    models: tuple[JsonObject, ...] = ()
+    agents: tuple[AvailableAgent, ...] = ()
+
+
+async def facts_for(context: CoordinatorContext, period: str) -> PromptFacts:
+    """Return the facts of a period, stored or read now."""
+    home = context.files.home
+    if (stored := _stored(home)) is not None and stored.period == period:
+        return stored
+    facts = PromptFacts(
+        period=period,
+        today=iso_date(context.now()),
+        memory=memory_text(home, context.runtime.config.memory.prompt_limit),
+        models=await _usable_models(context),
+        agents=await asyncio.to_thread(_installed_agents, context),
+    )
+    replace_file(home.memory_at_start, facts.model_dump_json() + "\n")
+    return facts
+
+
+def _stored(home: AgentHome) -> PromptFacts | None:
+    try:
+        return PromptFacts.model_validate_json(read_bytes(home.memory_at_start))
+    except (OSError, ValidationError):  # there is none, or it is of an older version
+        return None
+
+
+async def _usable_models(context: CoordinatorContext) -> tuple[JsonObject, ...]:
+    """Return the models that the broker can call, the run's own first; () if it refuses to say."""
+    try:
+        received = await ask_until_answered(context.runtime, BROKER, ListModels())
+    except Refused:
+        return ()
+    context.runtime.done(received)
+    if not isinstance(received.body, ModelCatalog):
+        return ()
+    own = (context.args.agent.model, context.args.agent.worker_model)
+    return usable_models(received.body.providers, own)[:MODELS_SHOWN]
+
+
+def usable_models(providers: Iterable[JsonObject], own: tuple[str, ...]) -> tuple[JsonObject, ...]:
+    """Return the rows of all models of usable services, those of `own` first.
+
+    A local service, which may not run, and a second name of one service count only if the run has
+    a model of theirs.
+    """
+    rows: list[JsonObject] = []
+    places = set[str]()
+    for provider in providers:
+        is_doubtful = provider["local"] or provider["base_url"] in places
+        if provider["usable"] and (not is_doubtful or _serves(provider["name"], own)):
+            places.add(provider["base_url"])
+            rows += provider["models"]
+    return tuple(sorted(rows, key=lambda row: row["name"] not in own))
+
+
+def _serves(provider: str, models: Iterable[str]) -> bool:
+    return any(model.removeprefix("text:").startswith(f"{provider}/") for model in models)
+
+
+def _installed_agents(context: CoordinatorContext) -> tuple[AvailableAgent, ...]:
+    from agiraph.external.preset import known_agents  # few processes need it
+
+    found = known_agents(context.runtime.home.path, os.environ)
+    return tuple(AvailableAgent(name=a.name, about=a.preset.about) for a in found if a.program)

@@ -1,0 +1,46 @@
+"""Matching: which worker can do which node.
+
+A node may ask for a way of working, a type of worker, an external agent and a model. What it does
+not ask for, any worker has.
+"""
+
+from agiraph.board.board import Board
+from agiraph.core.errors import IllegalTransition
+from agiraph.core.models import Worker, WorkNode
+
+ASKED = ("mode", "type", "agent_command", "model")
+
+
+def can_do(board: Board, node: WorkNode, worker: Worker) -> bool:
+    """Whether a worker is what a node asks for."""
+    return _mismatch(board, node, worker) is None
+
+
+def require_can_do(board: Board, node: WorkNode, worker: Worker) -> None:
+    """Raise IllegalTransition that names what the node asks for and the worker has not."""
+    if (field := _mismatch(board, node, worker)) is not None:
+        raise IllegalTransition(
+            f"worker '{worker.name}' cannot take node '{node.name}', which asks for {field} "
+            f"{getattr(node, field)}: its {field} is {_has(board, worker, field) or 'none'}"
+        )
+
+
+def what_it_asks_for(node: WorkNode) -> str:
+    """Return what a node asks of its worker, in words."""
+    asked = {field: getattr(node, field) for field in ASKED}
+    return ", ".join(f"{field} {value}" for field, value in asked.items() if value is not None)
+
+
+def _mismatch(board: Board, node: WorkNode, worker: Worker) -> str | None:
+    for field in ASKED:
+        asked = getattr(node, field)
+        if asked is not None and asked != _has(board, worker, field):
+            return field
+    return None
+
+
+def _has(board: Board, worker: Worker, field: str) -> str | None:
+    has: str | None = getattr(worker, field)
+    if field == "model" and has is None and board.run is not None:
+        return board.run.worker_model
+    return has

@@ -1,0 +1,133 @@
+"""Who may do a node: what it asks for in a worker, and the bounds that are its own."""
+
+from typing import Any
+
+import pytest
+
+from agiraph.board.board import Board
+from agiraph.board.commands import AssignNode, Command, CreateNode, SpawnWorker, agents_hired
+from agiraph.board.stage_rules import node_contract
+from agiraph.core.errors import IllegalTransition, InvalidInput
+from agiraph.core.models import StageContract
+from agiraph.core.specs import NodeSpec, RoleSpec, StageSpec, WorkerSpec
+from tests.unit.board.desk import Desk
+
+AGENT = WorkerSpec(name="a", type="autonomous", agent_command="codex")
+
+
+def spec(name: str = "build", **asked: object) -> NodeSpec:
+    return NodeSpec.model_validate({"task": "Build it.", "name": name, **asked})
+
+
+def test_a_worker_with_what_the_node_asks_for_is_hired_for_it() -> None:
+    desk = Desk()
+    desk.worker("ada")
+    desk.do(CreateNode("a", spec("backend", type="autonomous", agent_command="claude-code")))
+    desk.do(CreateNode("b", spec("survey", model="other/model")))
+    desk.do(CreateNode("c", spec("plain")))
+    desk.settle()
+    workers = {node.name: desk.board.workers[node.assigned_worker] for node in held(desk.board)}
+    assert workers["plain"].name == "ada"
+    assert workers["backend"].agent_command == "claude-code"
+    assert workers["backend"].type == "autonomous"
+    assert workers["survey"].model == "other/model"
+
+
+def held(board: Board) -> list[Any]:
+    return [node for node in board.nodes.values() if node.assigned_worker]
+
+
+def test_the_model_of_the_run_is_that_of_workers_without_one_of_their_own() -> None:
+    desk = Desk()
+    desk.worker("ada")
+    desk.do(CreateNode("a", spec(model="c/d")))
+    desk.assign("build", "ada")
+    assert desk.at("build").assigned_worker == desk.who("ada").id
+
+
+@pytest.mark.parametrize("asked", [{"model": "x/y"}, {"agent_command": "codex"}])
+def test_a_worker_is_not_given_what_it_cannot_do(asked: dict[str, str]) -> None:
+    desk = Desk()
+    desk.worker("ada")
+    with pytest.raises(IllegalTransition, match="'ada' cannot take node 'build', which asks for"):
+        desk.do(CreateNode("a", spec(worker="ada", **asked)))
+    desk.do(CreateNode("a", spec(**asked)))
+    with pytest.raises(IllegalTransition, match="'ada' cannot take node 'build', which asks for"):
+        desk.do(AssignNode("build", "ada"))
+
+
+def test_an_external_agent_needs_its_command() -> None:
+    desk = Desk()
+    with pytest.raises(InvalidInput, match="needs an agent_command"):
+        desk.do(CreateNode("a", spec(type="autonomous")))
+    with pytest.raises(InvalidInput, match="harnessed node has no agent_command"):
+        desk.do(CreateNode("a", spec(type="harnessed", agent_command="codex")))
+    desk.do(CreateNode("a", spec(agent_command="codex")))
+    assert desk.at("build").type == "autonomous"
+
+
+def test_in_a_full_team_that_has_nobody_for_it_a_node_fails_with_the_reason() -> None:
+    desk = Desk(max_workers=1)
+    desk.worker("ada")
+    desk.do(CreateNode("a", spec(model="x/y")))
+    desk.settle()
+    assert "nobody in it has mode multi_turn, model x/y" in (desk.at("build").reason or "")
+
+
+@pytest.mark.parametrize(
+    ("command", "hired"),
+    [
+        (SpawnWorker("c", AGENT), ("codex",)),
+        (SpawnWorker("c", WorkerSpec(name="a")), ()),
+        (CreateNode("c", spec(agent_command="gemini")), ("gemini",)),
+    ],
+)
+def test_the_agents_that_a_command_hires_are_known_before_it_is_carried_out(
+    command: Command, hired: tuple[str, ...]
+) -> None:
+    assert agents_hired(command) == hired
+
+
+def test_a_nodes_own_bounds_hold_instead_of_its_stages() -> None:
+    desk = Desk(contract=StageContract(max_iterations_per_node=10, node_timeout_seconds=60))
+    desk.do(CreateNode("a", spec("wide", max_iterations=99, timeout_seconds=600)))
+    desk.do(CreateNode("b", spec("plain")))
+    wide, plain = (node_contract(desk.board, desk.at(name)) for name in ("wide", "plain"))
+    assert (wide.max_iterations_per_node, wide.max_calls_per_node) == (99, 99)
+    assert wide.node_timeout_seconds == 600
+    assert plain == desk.board.stages[0].contract
+
+
+def test_a_sub_node_cannot_widen_the_bounds_of_its_stage() -> None:
+    desk = Desk(contract=StageContract(max_iterations_per_node=10, node_timeout_seconds=60))
+    desk.node("above")
+    own = {"max_iterations": 99, "timeout_seconds": 30}
+    desk.do(CreateNode("b", spec("below", **own), parent_node="above"))
+    below = node_contract(desk.board, desk.at("below"))
+    assert (below.max_iterations_per_node, below.node_timeout_seconds) == (10, 30)
+
+
+@pytest.mark.parametrize(
+    ("labels", "why"),
+    [
+        (["a b"], "'a b' cannot be a label"),
+        (["x" * 33], "cannot be a label"),
+        ([f"l{n}" for n in range(9)], "may have 8 labels, not 9"),
+    ],
+)
+def test_labels_are_few_and_short(labels: list[str], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        spec(labels=labels)
+
+
+def test_labels_stand_on_the_node_each_once() -> None:
+    desk = Desk()
+    desk.do(CreateNode("a", spec(labels='["backend", "p1", "backend"]')))
+    assert desk.at("build").labels == ("backend", "p1")
+
+
+def test_a_role_gives_its_worker_and_its_node_what_is_theirs() -> None:
+    role = RoleSpec(name="Ada", task="x", labels=("urgent",), tools=("bash",), can_lead=True)
+    assert role.shared_with(WorkerSpec)["can_lead"]
+    assert role.shared_with(NodeSpec)["labels"] == ("urgent",)
+    assert StageSpec(roles=(role,)).terms.is_empty

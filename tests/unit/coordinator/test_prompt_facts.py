@@ -1,0 +1,78 @@
+"""The models and external agents that a coordinator's prompt lists."""
+
+from actors.coordinator.prompt_facts import AvailableAgent, usable_models
+from agiraph.agent.prompts import coordinator_system
+from agiraph.core.ids import AgentId
+from agiraph.core.models import Agent
+from agiraph.core.turns import JsonObject
+from agiraph.llm.prices import catalog, load_prices
+from agiraph.llm.registry import load_presets
+
+HEADING = "## What your workers can use"
+
+
+def models(*own: str, **environ: str) -> tuple[JsonObject, ...]:
+    return usable_models(catalog(load_presets(), environ, load_prices()), own)
+
+
+def prompt(rows: tuple[JsonObject, ...] = (), agents: tuple[AvailableAgent, ...] = ()) -> str:
+    agent = Agent(
+        id=AgentId("a-1"),
+        name="a",
+        goal="Count",
+        model="anthropic/claude-sonnet-4-6",
+        worker_model="anthropic/claude-haiku-4-5",
+        created_at=1.0,
+        updated_at=1.0,
+    )
+    return coordinator_system(
+        agent,
+        soul="calm",
+        goal="Count",
+        memory="",
+        skills="",
+        guidance="",
+        today="2026-11-22",
+        max_concurrent=3,
+        models=rows,
+        agents=agents,
+    )
+
+
+def test_a_model_is_listed_with_its_strength_window_and_price() -> None:
+    rows = {row["name"]: row for row in models(ANTHROPIC_API_KEY="k")}
+    assert rows["anthropic/claude-opus-4-6"] == {
+        "name": "anthropic/claude-opus-4-6",
+        "strength": "strong",
+        "context": 200_000,
+        "input": 5.0,
+        "output": 25.0,
+    }
+    assert rows["anthropic/claude-haiku-4-5"]["strength"] == "light"
+    line = "| anthropic/claude-haiku-4-5 | light | 200000 | 1.0 / 5.0 |"
+    assert line in prompt(tuple(rows.values()))
+
+
+def test_only_models_that_can_be_called_are_listed_the_runs_own_first() -> None:
+    assert models() == ()
+    names = [
+        row["name"]
+        for row in models("openai/gpt-5-mini", ANTHROPIC_API_KEY="k", OPENAI_API_KEY="k")
+    ]
+    assert names[0] == "openai/gpt-5-mini"
+    assert {name.partition("/")[0] for name in names} == {"anthropic", "openai"}
+
+
+def test_a_local_service_is_listed_if_the_run_uses_it() -> None:
+    [row] = models("ollama/llama3.1")
+    assert (row["name"], row["input"], row["output"]) == ("ollama/llama3.1", 0, 0)
+
+
+def test_external_agents_are_listed_by_the_name_that_a_worker_is_created_with() -> None:
+    text = prompt(agents=(AvailableAgent(name="codex", about="OpenAI's coding agent"),))
+    assert HEADING in text
+    assert "- `codex`: OpenAI's coding agent" in text
+
+
+def test_a_prompt_lists_nothing_where_there_is_nothing_to_choose() -> None:
+    assert HEADING not in prompt()

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from agiraph.core.errors import InvalidInput
-from agiraph.logs.logbook import LEVELS, JsonObject, LogQuery, LogTail, logs_of, past
+from agiraph.logs.logbook import LEVELS, JsonObject, LogQuery, LogTail, logs_of, read_past
 from agiraph.storage.files import is_folder
 from agiraph.storage.home import Home
 from cli.options import PointInTime, examples, home_option
@@ -63,7 +63,7 @@ def logs(
     folder = Home(home).system.logs
     files = [] if follow and entity is None and not is_folder(folder) else logs_of(folder, entity)
     tails = {file: LogTail(file) for file in files} if follow else {}
-    shown = past(files, wanted)
+    shown = read_past(files, wanted)
     most = lines if lines is not None else (len(shown) if since else LINES)
     for line in shown[len(shown) - most :] if most < len(shown) else shown:
         _print(line, as_json)
@@ -94,7 +94,7 @@ def _print_new(
                 tails[file] = LogTail(file, from_start=True)
     except InvalidInput:
         pass  # its log was removed; another may be created
-    new = [line for tail in tails.values() for line in tail.new() if wanted.takes(line)]
+    new = [line for tail in tails.values() for line in tail.new() if wanted.matches(line)]
     for line in sorted(new, key=lambda line: str(line.get("timestamp", ""))):
         _print(line, as_json)
 

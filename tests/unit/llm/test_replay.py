@@ -32,6 +32,13 @@ def asked(
     return ModelRequest(model="anthropic/x", system=system, turns=turns, entity=entity, run_id=run)
 
 
+def replayed(request: ModelRequest, file: Path) -> ModelRequest:
+    """Return the request as a run with the replay as its model makes it."""
+    model = f"replay/{file}"
+    system = request.system.replace("anthropic/x", model)
+    return request.model_copy(update={"model": model, "system": system})
+
+
 def said(text: str, **arguments: str) -> ModelResponse:
     call = ToolCall(id="c1", name="assign_worker", arguments=arguments)
     usage = Usage(input_tokens=7, cost_usd=0.5)
@@ -48,12 +55,7 @@ def play(file: Path, *requests: ModelRequest) -> list[ModelResponse]:
 
     async def main() -> list[ModelResponse]:
         provider = ReplayProvider()
-        model = f"replay/{file}"
-        now = [
-            r.model_copy(update={"model": model, "system": r.system.replace("anthropic/x", model)})
-            for r in requests
-        ]
-        return [await provider.generate(r, lambda text: None) for r in now]
+        return [await provider.generate(replayed(r, file), lambda text: None) for r in requests]
 
     return asyncio.run(main())
 
@@ -123,8 +125,8 @@ def test_answers_come_in_the_order_of_the_recording(tmp_path: Path) -> None:
         provider, heard = ReplayProvider(), list[str | None]()
 
         async def one(request: ModelRequest) -> None:
-            own = request.model_copy(update={"model": f"replay/{file}"})
-            heard.append((await provider.generate(own, lambda text: None)).text)
+            answer = await provider.generate(replayed(request, file), lambda text: None)
+            heard.append(answer.text)
 
         late = asyncio.create_task(one(ada))
         await asyncio.sleep(0)

@@ -14,7 +14,6 @@ class MessageQueue:
     out at once), of the passing ones the oldest give way."""
 
     def __init__(self) -> None:
-        """Begin empty."""
         self._items: deque[Received] = deque()
         self._passing = 0
         self._arrived = asyncio.Event()

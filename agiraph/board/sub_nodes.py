@@ -66,7 +66,7 @@ def node_to_notify(board: Board, node: WorkNode) -> WorkNode | None:
 
 
 def notifications_due(history: Iterable[BoardEvent]) -> Iterator[tuple[WorkNode, WorkNode]]:
-    """Yield each sub-node whose end was reported in a run, and the node whose worker was notified."""
+    """Yield each sub-node whose end was reported, and the node whose worker was notified."""
     board = Board()
     for event in history:
         board = apply(board, event)

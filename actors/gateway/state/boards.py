@@ -117,8 +117,7 @@ def node_view(board: Board, node: WorkNode) -> NodeView:
 def node_detail(board: Board, node: WorkNode) -> NodeDetailView:
     """Return one node with its references and where its files are."""
     facts = node_view(board, node).model_dump()
-    more = {"refs": node.refs, "path": f"nodes/{node.folder}", "evidence": node.evidence}
-    return NodeDetailView.model_validate(facts | more)
+    return NodeDetailView.model_validate({**dict(node), **facts, "path": f"nodes/{node.folder}"})
 
 
 def worker_view(

@@ -28,7 +28,7 @@ KEY = "sk-very-secret-value-1234567890"
 def asked(
     *turns: Turn, entity: str = "shop-111111/coordinator", run: str = "20261122-084055-abc123"
 ) -> ModelRequest:
-    system = f"Today is 2026-11-22. Your run is {run}."
+    system = f"Today is 2026-11-22. Your run is {run}. Your workers use `anthropic/x`."
     return ModelRequest(model="anthropic/x", system=system, turns=turns, entity=entity, run_id=run)
 
 
@@ -49,10 +49,11 @@ def play(file: Path, *requests: ModelRequest) -> list[ModelResponse]:
     async def main() -> list[ModelResponse]:
         provider = ReplayProvider()
         model = f"replay/{file}"
-        return [
-            await provider.generate(r.model_copy(update={"model": model}), lambda text: None)
+        now = [
+            r.model_copy(update={"model": model, "system": r.system.replace("anthropic/x", model)})
             for r in requests
         ]
+        return [await provider.generate(r, lambda text: None) for r in now]
 
     return asyncio.run(main())
 

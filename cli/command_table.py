@@ -54,7 +54,7 @@ COMMANDS: dict[str, CommandEntry] = {
     ),
     "workers": CommandEntry(LOOK, "cli.commands.board:workers", "List an agent's workers."),
     "messages": CommandEntry(
-        LOOK, "cli.commands.messages:messages", "List the messages of an agent's team."
+        LOOK, "cli.commands.talk:messages", "List the messages of an agent's team."
     ),
     "events": CommandEntry(
         LOOK, "cli.commands.events:events", "List or follow the events of an agent."

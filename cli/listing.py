@@ -48,6 +48,14 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=indent, ensure_ascii=True, default=str))
 
 
+def print_result(record: BaseModel, text: str, *, as_json: bool) -> None:
+    """Print what a command has done: the record as JSON, or one line."""
+    if as_json:
+        print_json(to_rows([record])[0])
+    else:
+        click.echo(text)
+
+
 def print_listing(
     rows: Sequence[JsonObject], columns: Sequence[Column], *, as_json: bool, empty: str
 ) -> None:

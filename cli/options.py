@@ -1,11 +1,13 @@
 """Options that many commands share, and how a command reaches its home and its API."""
 
 import math
+import re
 import shutil
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -171,6 +173,54 @@ class Duration(click.ParamType[float]):
             return seconds_of(value, "the time")
         except InvalidInput as error:
             self.fail(str(error), param, ctx)
+
+
+class PointInTime(click.ParamType[float]):
+    """A time: `18:30`, `2026-05-01T09:00`, or a duration from now (or before it), `2h`."""
+
+    name = "time"
+
+    def __init__(self, *, is_past: bool) -> None:
+        """Read `18:30` and `2h` as the last one, or as the next."""
+        self._is_past = is_past
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return epoch seconds, or refuse the value."""
+        if isinstance(value, float):
+            return value
+        try:
+            return self._seconds(str(value))
+        except InvalidInput as error:
+            self.fail(str(error), param, ctx)
+
+    def _seconds(self, text: str) -> float:
+        from agiraph.triggers.parsing import seconds_of
+        from agiraph.triggers.timetable import machine_zone, moment_of
+
+        if re.match(r"\d{4}-", text):
+            return moment_of(text, machine_zone())
+        if re.fullmatch(r"\d{1,2}:\d{2}", text):
+            return self._time_of_day(text)
+        try:
+            seconds = seconds_of(text, "the time")
+        except InvalidInput:
+            known = "such as 18:30, 2026-05-01T09:00 or 2h"
+            raise InvalidInput(f"'{text}' is not a time ({known})") from None
+        return time.time() + (-seconds if self._is_past else seconds)
+
+    def _time_of_day(self, text: str) -> float:
+        now = datetime.now()
+        try:
+            then = datetime.strptime(text, "%H:%M").replace(now.year, now.month, now.day)
+        except ValueError:
+            raise InvalidInput(f"'{text}' is not a time of day") from None
+        if self._is_past and then > now:
+            then -= timedelta(days=1)
+        if not self._is_past and then <= now:
+            then += timedelta(days=1)
+        return then.timestamp()
 
 
 def text_argument(value: str, name: str) -> str:

@@ -1,15 +1,19 @@
-"""The outcome of a run: its result, where it is, and what was spent."""
+"""The outcome of a run: its result, what was spent, and the recording of its model calls."""
 
+import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import Usage
 from agiraph.http.api import AgentView, ApiError, NotReachable
-from agiraph.storage.files import is_file
+from agiraph.storage.files import is_file, open_file
 from agiraph.storage.home import Home
 from cli.commands.files import pieces
 from cli.progress import RunProgress
+from cli.screen import TerminalScreen
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -73,3 +77,21 @@ def _usage(client: "Client", agent: AgentView, progress: RunProgress) -> Usage:
         return client.usage(agent=agent.id).total
     except (ApiError, NotReachable):
         return progress.usage
+
+
+def copy_recording(made: Path, wanted: Path, screen: TerminalScreen) -> None:
+    """Copy a run's recording to `wanted`, readable only by its owner; report it, or why not."""
+    if not is_file(made):
+        screen.note(f"nothing was recorded: {made} does not exist", "bad")
+        return
+    try:
+        with os.fdopen(open_file(made, anyones=True), "rb") as source:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            descriptor = os.open(wanted, flags, 0o600)  # plain: where the person wants it
+            with os.fdopen(descriptor, "wb") as file:
+                shutil.copyfileobj(source, file)
+    except OSError as error:
+        raise InvalidInput(
+            f"{wanted}: cannot be written ({error.strerror}); the recording is {made}"
+        ) from None
+    screen.note(f"recorded: {wanted}")

@@ -35,9 +35,8 @@ from cli.options import (
     json_option,
     text_argument,
 )
-from cli.outcome import RunOutcome, outcome_of
+from cli.outcome import RunOutcome, copy_recording, outcome_of
 from cli.own_supervisor import signals_interrupt
-from cli.recordings import copy_recording
 from cli.run_target import RunTarget, supervised
 from cli.sanitize import printable
 from cli.screen import TerminalScreen, can_prompt

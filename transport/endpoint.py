@@ -1,4 +1,4 @@
-"""The endpoint: how a process speaks on the bus, in asyncio.
+"""The endpoint: how a process uses the bus, in asyncio.
 
     send      a durable message: returns when the router keeps it; a passing one: at once
     ask       send, and wait for the answer        reply   answer what was received
@@ -113,14 +113,16 @@ class Endpoint:
             async with asyncio.timeout(within_seconds):
                 await self._until(lambda: self._link.state is LinkState.UP)
         except TimeoutError:
-            self._shut(LinkDown(f"no router at {self._url} within {within_seconds:g} s"), 0)
+            self._close_wire(LinkDown(f"no router at {self._url} within {within_seconds:g} s"), 0)
             raise LinkDown(f"no router at {self._url} within {within_seconds:g} s") from None
         except BaseException as error:
-            self._shut(error if isinstance(error, TransportError) else LinkDown("not started"), 0)
+            self._close_wire(
+                error if isinstance(error, TransportError) else LinkDown("not started"), 0
+            )
             raise
 
     async def close(self) -> None:
-        """Say goodbye: wait (a little) for what is not yet accepted, say bye, let go."""
+        """Wait (a little) for what is not yet accepted, say bye, and close."""
         link = self._link
         linger = 0.0
         try:
@@ -128,20 +130,20 @@ class Endpoint:
                 async with asyncio.timeout(CLOSE_SECONDS):
                     self._flush()
                     await self._until(lambda: link.is_idle)
-                    link.leave()
+                    link.close()
                     self._flush()
                     await self._until(lambda: link.state is LinkState.LEFT)
                 linger = CLOSE_SECONDS
         except (TimeoutError, TransportError):
             pass  # it goes without the goodbye; what was not accepted is the next incarnation's
         finally:
-            self._shut(LinkDown(f"{self.address} has closed its endpoint"), linger)
+            self._close_wire(LinkDown(f"{self.address} has closed its endpoint"), linger)
 
     def abort(self) -> None:
-        """Let go at once, with no goodbye: for the others it is as if this process had died."""
-        self._shut(LinkDown(f"{self.address} has aborted its endpoint"), 0)
+        """Close at once without a bye: for the others it is as if this process had died."""
+        self._close_wire(LinkDown(f"{self.address} has aborted its endpoint"), 0)
 
-    # --- speaking -------------------------------------------------------------------------------
+    # --- sending --------------------------------------------------------------------------------
 
     async def send(
         self,
@@ -218,7 +220,7 @@ class Endpoint:
             id = _answer_id(self.address, asked.id)
         return await self.send(asked.sender, body, id=id, reply_to=asked.id, trace=asked.trace)
 
-    # --- hearing --------------------------------------------------------------------------------
+    # --- receiving ------------------------------------------------------------------------------
 
     async def receive(self) -> Received:
         """Return the next message that is no answer to an ask. Raises Fenced, Nacked, LinkDown."""
@@ -226,12 +228,12 @@ class Endpoint:
         return self._inbox.popleft()
 
     def done(self, received: Received) -> None:
-        """Say that a durable message has had its effect; nothing for a passing one."""
+        """Report that a durable message has had its effect; nothing for a passing one."""
         if received.header.is_durable:
             self._link.done(received.header.id)
             self._flush_soon()
 
-    # --- the wire tells (WireEvents) ------------------------------------------------------------
+    # --- WireEvents -----------------------------------------------------------------------------
 
     def connected(self) -> None:
         """Greet: a connection stands."""
@@ -251,7 +253,7 @@ class Endpoint:
         for event in self._link.arrived(blob, self._loop.time()):
             match event:
                 case MessageArrived(header, body):
-                    self._take(header, body)
+                    self._deliver(header, body)
                 case MessageAccepted(id):
                     self._settle(id, None)
                 case MessageRefused(id, reason, detail, by):
@@ -268,8 +270,8 @@ class Endpoint:
 
     # --- inside ---------------------------------------------------------------------------------
 
-    def _take(self, header: Header, body: bytes) -> None:
-        """Hand a message to whoever waits for it."""
+    def _deliver(self, header: Header, body: bytes) -> None:
+        """Decode a message and pass it to what waits for it."""
         is_tap = header.to != self.address
         flags = header.flags | Flag.TAP if is_tap else header.flags & ~Flag.TAP
         header = replace(header, flags=int(flags))
@@ -403,7 +405,7 @@ class Endpoint:
         """Once a second: let the link see the time, and look for lost wake-ups."""
         now = self._loop.time()
         self._link.tick(now, max(0.0, now - self._tick_at))
-        self._wire.look()
+        self._wire.poll()
         self._flush_soon()
         self._tick_at = now + TICK_SECONDS
         self._ticker = self._loop.call_at(self._tick_at, self._tick)
@@ -422,7 +424,7 @@ class Endpoint:
             raise self._failure
 
     def _fail_all(self, error: TransportError) -> None:
-        """End everything that waits: this endpoint says and hears nothing any more."""
+        """Fail everything that waits: this endpoint neither sends nor receives any more."""
         self._failure = self._failure or error
         self._asks.fail_all(error)
         for waiting in self._accepting.values():
@@ -430,7 +432,7 @@ class Endpoint:
         self._accepting.clear()
         self._wake()
 
-    def _shut(self, error: TransportError, linger_seconds: float) -> None:
+    def _close_wire(self, error: TransportError, linger_seconds: float) -> None:
         self._fail_all(error)
         if self._ticker is not None:
             self._ticker.cancel()

@@ -149,7 +149,7 @@ class Link:
         self._epoch: bytes | None = None
         self._was_cut = False
         self._greeted_at = 0.0
-        self._heard_at = 0.0
+        self._received_at = 0.0
         self._beat_at = 0.0
         self.malformed = 0
 
@@ -163,15 +163,15 @@ class Link:
         """Say whether nothing waits to be sent or to be accepted."""
         return not (self.out or self.unaccepted or self._to_ack)
 
-    # --- what the socket tells ------------------------------------------------------------------
+    # --- events of the socket -------------------------------------------------------------------
 
     def connected(self, now: float) -> None:
-        """Hear that a connection stands: greet."""
+        """Say hello: a connection stands."""
         if self.state not in ENDED:
             self._greet(now)
 
     def disconnected(self) -> None:
-        """Hear that the connection is gone. What was in `out` is lost, or is sent again later."""
+        """Handle that the connection is gone. What was in `out` is lost, or is sent again later."""
         if self.state not in ENDED:
             self._was_cut = True
             self.out.clear()
@@ -187,7 +187,7 @@ class Link:
             self._send_unaccepted(now)
         is_overdue = self._overdue_at is not None and now >= self._overdue_at
         # After our own loop stood still, the answer may lie unread in the socket: ask once more.
-        is_silent = now - self._heard_at >= SILENCE and self._beat_at > self._heard_at
+        is_silent = now - self._received_at >= SILENCE and self._beat_at > self._received_at
         if is_overdue or (is_silent and lag < HEARTBEAT_EVERY):
             self._greet(now)
         elif now - self._beat_at >= HEARTBEAT_EVERY:
@@ -223,7 +223,7 @@ class Link:
         self._to_ack.append(id)
 
     def flush_acks(self) -> None:
-        """Put what was said done since the last call into `out`, a few frames for all."""
+        """Put the acknowledgements since the last call into `out`, many in one frame."""
         if self.state is not LinkState.UP or not self._to_ack:
             return
         for start in range(0, len(self._to_ack), protocol.ACKS_A_FRAME):
@@ -233,34 +233,34 @@ class Link:
         self._to_ack = []
 
     def refuse(self, header: Header, detail: str) -> None:
-        """Tell the sender of a message that its body cannot be read here."""
+        """Reply to the sender of a message that its body cannot be read here."""
         body = {"id": header.id, "reason": "malformed", "detail": detail}
         if self.state is LinkState.UP:
             self.out.push(self._frame(protocol.NACK, body, to=header.sender), False)
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """Say bye; the router's answer ends the link."""
         if self.state is LinkState.UP:
             self.flush_acks()
             self.out.push(self._frame(protocol.BYE, {}), False)
 
-    # --- what the router says -------------------------------------------------------------------
+    # --- frames from the router -----------------------------------------------------------------
 
     def arrived(self, blob: bytes, now: float) -> Iterator[LinkEvent]:
-        """Take one frame; yield what it means. Nothing for noise, which is counted."""
+        """Read one frame; yield what it means. Malformed ones are counted."""
         try:
             header = read_header(blob)
-            self._heard_at = now
+            self._received_at = now
             if not header.type.startswith(protocol.LINK_PREFIX):
                 yield from self._message(header, blob)
             elif header.sender == protocol.ROUTER:
-                yield from self._said(header.type, read_map(body_of(blob)), now)
+                yield from self._on_link_frame(header.type, read_map(body_of(blob)), now)
             elif header.type == protocol.NACK:
                 yield from self._nacked(read_map(body_of(blob)), header.sender, now)
         except MalformedFrame:
             self.malformed += 1
 
-    def _said(self, type_: str, body: dict[str, Any], now: float) -> Iterator[LinkEvent]:
+    def _on_link_frame(self, type_: str, body: dict[str, Any], now: float) -> Iterator[LinkEvent]:
         if self.state in ENDED:
             return
         if type_ == protocol.WELCOME:
@@ -291,7 +291,7 @@ class Link:
         is_lossy = self._was_cut or (self._epoch is not None and epoch != self._epoch)
         self._epoch, self._was_cut = epoch, False
         self.state = LinkState.UP
-        self._heard_at = self._beat_at = now
+        self._received_at = self._beat_at = now
         self.out.clear()
         self._send_unaccepted(now)
         while self._early:

@@ -9,7 +9,7 @@ Rules:
 - One batch is one transaction in the write-ahead log. Durability `full` syncs it, so that it
   survives a power cut; `normal` survives the death of any process, not of the machine.
 - The file is held in exclusive mode: another router on the same home is refused by name.
-- A file that is no sound database is moved aside whole and its new name is logged; one that a newer
+- A file that is no sound database is renamed whole and its new name is logged; one that a newer
   Agiraph wrote is refused and left alone.
 - Freed pages are given back once they are the greater part of the file.
 """
@@ -130,7 +130,7 @@ class MailboxFile:
             self._tidy()
 
     def close(self) -> None:
-        """Put everything into the one file and let go of it."""
+        """Put everything into the one file and close it."""
         self._db.close()
 
     def _transact(
@@ -209,7 +209,7 @@ class MailboxFile:
         except sqlite3.DatabaseError as error:
             if not _is_corrupt(error):
                 raise self._refusal("cannot be used", error) from None
-            self._move_aside(str(error))
+            self._set_aside_file(str(error))
         try:
             return self._connect()
         except sqlite3.DatabaseError as error:
@@ -230,7 +230,7 @@ class MailboxFile:
             wal = self._path.with_name(self._path.name + "-wal")
             # SQLite would throw the log of an empty database away.
             if not self._path.stat().st_size and wal.exists() and wal.stat().st_size:
-                self._move_aside("it is empty beside a log that is not")
+                self._set_aside_file("it is empty beside a log that is not")
         except OSError as error:
             raise self._refusal("cannot be opened", error) from None
 
@@ -268,7 +268,7 @@ class MailboxFile:
         for number, step in enumerate(MIGRATIONS[version:], version + 1):
             db.executescript(f"BEGIN; {step} PRAGMA user_version = {number}; COMMIT;")
 
-    def _move_aside(self, reason: str) -> None:
+    def _set_aside_file(self, reason: str) -> None:
         """Rename the file and its logs; raises StoreRefused if that cannot be done."""
         number = 1
         while (aside := self._path.with_name(f"{self._path.name}.corrupt-{number}")).exists():

@@ -139,14 +139,14 @@ class PendingRequests:
             self._put_away_oldest()
 
     def welcomed(self, *, was_lossy: bool) -> None:
-        """Hear that the router lets us in again: what was asked before may be lost."""
+        """Handle a welcome of the router: what was asked before may be lost."""
         for ask in self._open.values():
             if was_lossy and ask.is_passing and ask.was_sent:
                 ask.fail(PeerLost("the router was away; the question may be lost"))
             ask.was_sent = True
 
     def peer_down(self, event: PeerDown) -> None:
-        """Hear that somebody is not there (any more), or was cut off for a moment."""
+        """Handle that a peer is not connected (any more), or lost its connection for a moment."""
         if event.ask is not None:
             ask = self._open.get(event.ask)
             if ask is not None and ask.is_passing:
@@ -158,7 +158,7 @@ class PendingRequests:
                 ask.fail(PeerLost(f"{event.address} {how}"))
 
     def refused(self, id: bytes, by: str, error: TransportError) -> None:
-        """Hear that a question was refused, by the router or by the one asked."""
+        """Handle that a question was refused, by the router or by the peer that was asked."""
         ask = self._open.get(id)
         if ask is not None and by in ("router", ask.to):
             ask.fail(error)

@@ -45,7 +45,7 @@ class Router:
         key: bytes,
         mailboxes: Mailboxes,
         *,
-        topology: Topology = Topology(),  # noqa: B008 (immutable)
+        topology: Topology,
         log: Callable[[str], None] = print,
     ) -> None:
         self.url = url

@@ -90,7 +90,7 @@ class StoredMailboxes:
         try:
             self._file.write(batch)
         except NotStored as error:
-            self._say_full(str(error))
+            self._warn_full(str(error))
             raise NotStored(str(error), self._take_back(batch)) from None
         self._is_full = False
         self._batch = MailboxBatch()
@@ -115,7 +115,7 @@ class StoredMailboxes:
         return len(ids)
 
     def close(self) -> None:
-        """Let go of the file. What was not committed is lost."""
+        """Close the file. What was not committed is lost."""
         self._file.close()
 
     # --- inside ---------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ class StoredMailboxes:
             self._boxes[address].waiting[id_] = MailboxEntry(position, len(blob), None)
             self._in_memory -= len(blob)
 
-    def _say_full(self, detail: str) -> None:
+    def _warn_full(self, detail: str) -> None:
         """Log that nothing can be written, once until something could be again."""
         if not self._is_full:
             self._log(f"{detail}; senders are refused until there is room")

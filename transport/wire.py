@@ -1,8 +1,8 @@
 """The wire: what carries an endpoint's frames. Here over ZeroMQ; in `loopback` within a process.
 
 ZeroMQ under asyncio, without zmq.asyncio (which costs 2.5 times the CPU): the socket's FD is
-watched by the loop. That FD is edge-triggered, and *any* send, receive or look at EVENTS may
-swallow the edge; so after each of them a turn is scheduled that looks again.
+watched by the loop. That FD is edge-triggered, and *any* send, receive or read of EVENTS may
+swallow the edge; so after each of them a turn is scheduled that reads again.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ FRAMES_A_TURN = 256
 
 
 class WireEvents(Protocol):
-    """Who listens to a wire. All calls come from the event loop."""
+    """What a wire calls, from the event loop."""
 
     def connected(self) -> None:
         """A connection stands (again)."""
@@ -42,11 +42,11 @@ class Wire(Protocol):
         """Hand a frame over; False if there is no room now (`writable` will be called)."""
         ...
 
-    def look(self) -> None:
-        """Look for events that a lost wake-up may have hidden."""
+    def poll(self) -> None:
+        """Check for events that a lost wake-up may have hidden."""
 
     def close(self, linger_seconds: float) -> None:
-        """Let go, after at most this long for what is not yet out."""
+        """Close, after at most this long for what is not yet sent."""
 
 
 class ZmqWire:
@@ -86,12 +86,12 @@ class ZmqWire:
             return False
         return True
 
-    def look(self) -> None:
-        """Look for events that a lost wake-up may have hidden."""
+    def poll(self) -> None:
+        """Check for events that a lost wake-up may have hidden."""
         self._schedule()
 
     def close(self, linger_seconds: float) -> None:
-        """Let go, after at most this long for what is not yet out."""
+        """Close, after at most this long for what is not yet sent."""
         socket, monitor, context = self._socket, self._monitor, self._context
         if socket is None or monitor is None or context is None:
             return
@@ -110,10 +110,10 @@ class ZmqWire:
             self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Take what is there, a bounded part of it, and look again if there may be more."""
+        """Read a bounded part of what is there, and schedule another turn if there may be more."""
         self._is_scheduled = False
-        self._hear_monitor()
-        taken = self._take()
+        self._read_monitor()
+        taken = self._read_frames()
         socket = self._socket
         if socket is None:
             return
@@ -124,7 +124,7 @@ class ZmqWire:
         if taken == FRAMES_A_TURN or ready & zmq.POLLIN:
             self._schedule()
 
-    def _take(self) -> int:
+    def _read_frames(self) -> int:
         taken = 0
         # A listener may close the wire at any frame.
         while taken < FRAMES_A_TURN and (socket := self._socket) is not None:
@@ -143,7 +143,7 @@ class ZmqWire:
                 self._events.frame(blob)
         return taken
 
-    def _hear_monitor(self) -> None:
+    def _read_monitor(self) -> None:
         while (monitor := self._monitor) is not None and _events(monitor) & zmq.POLLIN:
             message = parse_monitor_message(monitor.recv_multipart(zmq.NOBLOCK))
             if message["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED:

@@ -47,6 +47,7 @@ from agiraph.messages import (
     StopChild,
 )
 
+CONTEXT_KEYS_NAMED = 30
 Effect = Callable[[], Awaitable[None]]
 OnEvent = Callable[[e.BoardEvent, int], None]
 """Called with a board event and its place in the run's journal."""
@@ -323,6 +324,7 @@ class BoardService:
 
     def _assignment(self, node: WorkNode) -> Assignment:
         team = tuple(f"{worker.name} ({worker.role})" for worker in self.board.team)
+        stage = self.board.stages[node.stage]
         return Assignment(
             node=node,
             spec=node.task,
@@ -330,6 +332,9 @@ class BoardService:
             attempt=node.attempt,
             team=team,
             goal=self._agent.goal,
+            stage=stage.name,
+            stage_goal=stage.goal,
+            context_keys=tuple(self._shared.context.entries)[:CONTEXT_KEYS_NAMED],
             input_dir=self._agent.input_dir,
             today=iso_date(self._context.now()),
             roster=self._context.roster.current,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from agiraph.agent.prompts import render
 from agiraph.board.board import Board
-from agiraph.board.plans.plan_page import plan_page
+from agiraph.board.plans.plan_page import plan_page, with_own_text
 from agiraph.board.view import node_row
 from agiraph.core.clock import iso
 from agiraph.core.ids import RunId
@@ -97,11 +97,15 @@ class AgentFiles:
         return str(path.relative_to(self.run.path))
 
     def write_plan(self, board: Board) -> None:
-        """Write `_plan.md` from the board; nothing before the run has begun."""
+        """Bring the board's part of `_plan.md` up to date; nothing before the run has begun.
+
+        What the coordinator has written there stays.
+        """
         if board.run is not None:
-            page = plan_page(board)
-            replace_file(self.run.plan, page)
-            replace_file(plan_copy(self.run.path), page)
+            copy = plan_copy(self.run.path)
+            text = with_own_text(plan_page(board), read_shown(self.run.plan), read_shown(copy))
+            replace_file(self.run.plan, text)
+            replace_file(copy, text)
 
     def write_output(self, summary: str) -> None:
         """Write the run's result."""

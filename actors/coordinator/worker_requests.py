@@ -250,7 +250,8 @@ class WorkerRequestHandler:
             return c.LoseWorker(lost.address.rpartition("/")[2], lost.cause)
         node = board.nodes[worker.node]
         notes = self._board_service.note_failure(node, worker.name, lost)
-        return c.LoseWorker(worker.id, f"{lost.cause} (see {notes})")
+        details = lost.why.stderr if lost.why else ""
+        return c.LoseWorker(worker.id, f"{lost.cause} (see {notes})", details)
 
     async def _on_node_report(
         self, received: Received, told: OfferInsight | NodeCheckpoint | SuggestNode

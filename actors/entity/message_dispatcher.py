@@ -50,15 +50,27 @@ class MessageDispatcher:
         self._handler = handler
 
     async def run(self) -> None:
-        """Receive for as long as the process lives."""
-        while True:
-            await self._dispatch(await self._runtime.receive())
+        """Receive for as long as the process lives.
 
-    async def _dispatch(self, received: Received) -> None:
+        What needs no waiting is accepted as it comes in: a text passes one queue, the inbox of the
+        next yield point. What the handler waits over, and all that comes meanwhile, keeps its order
+        in the runtime's queue.
+        """
+        self._runtime.on_message = self._accept
+        try:
+            while True:
+                received = await self._runtime.receive()
+                if not self._accept(received):
+                    await self._handler(received)
+        finally:
+            self._runtime.on_message = None
+
+    def _accept(self, received: Received) -> bool:
+        """Give a message its effect if that needs no waiting; return whether it has it."""
         body, sender = received.body, received.header.sender
         if self._context.transcript.has_seen(received.header.id.hex()):
             self._runtime.done(received)
-            return
+            return True
         match body:
             case ModelDelta():
                 self._model_client.on_delta(body)
@@ -76,7 +88,8 @@ class MessageDispatcher:
                 self._context.pause_switch.resume()
                 self._note(received, "resumed")
             case _:
-                await self._handler(received)
+                return False
+        return True
 
     def _show_progress(self, call: bytes, text: str) -> None:
         """Show how far the call that runs now has come."""

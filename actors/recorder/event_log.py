@@ -23,7 +23,6 @@ class EventLog:
     """
 
     def __init__(self, path: Path) -> None:
-        """Read from `path`, which need not exist yet."""
         self._path = path
         self._reader = SegmentReader(path)
         self._made: dict[int, Event] = {}

@@ -69,10 +69,10 @@ async def serve(runtime: Runtime) -> None:
     try:
         tidied = recorder.tidy()
         await runtime.ready()
-        await _tell(runtime, tidied)
+        await _notify(runtime, tidied)
         while True:
-            batch = await arrived.take(BATCH)
-            await _tell(runtime, recorder.record(batch))
+            batch = await arrived.receive(BATCH)
+            await _notify(runtime, recorder.record(batch))
             for received in batch:
                 runtime.done(received)
     finally:
@@ -80,8 +80,8 @@ async def serve(runtime: Runtime) -> None:
         recorder.close()
 
 
-async def _tell(runtime: Runtime, new: Sequence[Event]) -> None:
-    """Let those who follow the logs know what was written."""
+async def _notify(runtime: Runtime, new: Sequence[Event]) -> None:
+    """Notify the followers of the logs of what was written."""
     last = {event.agent_id: event for event in new}
     if not last:
         return
@@ -96,28 +96,27 @@ async def _tell(runtime: Runtime, new: Sequence[Event]) -> None:
 
 
 class MessageBatcher:
-    """Messages as they arrive, handed on in batches."""
+    """Messages as they arrive, passed on in batches; the caller runs `read` as a task."""
 
     def __init__(self, runtime: Runtime) -> None:
-        """Read from `runtime`; the caller runs `read` as a task."""
         self._runtime = runtime
         self._waiting: deque[Received] = deque()
-        self._bell = asyncio.Event()
+        self._arrived = asyncio.Event()
 
     async def read(self) -> None:
         """Take in messages for ever."""
         while True:
             self._waiting.append(await self._runtime.receive_ahead())
-            self._bell.set()
+            self._arrived.set()
 
-    async def take(self, most: int) -> list[Received]:
+    async def receive(self, most: int) -> list[Received]:
         """Wait for a message; return it with what comes soon after it, `most` in all.
 
         One over which the recorder died before comes alone.
         """
         while not self._waiting:
-            self._bell.clear()
-            await self._bell.wait()
+            self._arrived.clear()
+            await self._arrived.wait()
         if len(self._waiting) < most:
             await asyncio.sleep(GATHER_SECONDS)
         batch = list(islice(self._waiting, most))

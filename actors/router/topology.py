@@ -1,12 +1,14 @@
-"""The topology of a home: which services have a part in how its router works."""
+"""The topology of a home: which services have a part in how its router works.
 
-from agiraph.core.ids import BROKER, HUMAN, RECORDER, SUPERVISOR
+Their addresses are those of `agiraph.core.ids`, which the router's process does without.
+"""
+
 from transport.peers import Topology
 
 TOPOLOGY = Topology(
-    controller=SUPERVISOR,
-    known=frozenset({SUPERVISOR, RECORDER, BROKER, HUMAN}),
-    tap=RECORDER,
+    controller="supervisor",
+    known=frozenset({"supervisor", "recorder", "broker", "human"}),
+    tap="recorder",
     untapped=frozenset({"event.report"}),  # the recorder has each of these itself
     kept_prefixes=("console/",),
 )

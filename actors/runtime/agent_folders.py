@@ -7,13 +7,12 @@ from agiraph.storage.files import FolderEntry, entries
 
 
 class AgentFolders:
-    """The folders in one folder, read anew each time."""
+    """The folders in one folder, which need not exist; read again each time."""
 
     def __init__(self, folder: Path, log: Any) -> None:
-        """Read `folder`, which need not exist."""
         self._folder = folder
         self._log = log
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
 
     def names(self) -> list[str]:
         """Return the names of the folders, sorted, without hidden ones; [] if there is none."""
@@ -23,10 +22,10 @@ class AgentFolders:
             return []
         shown = [one for one in found if not one.name.startswith(".")]
         for odd in (one for one in shown if one.kind != "folder"):
-            self._tell(odd)
+            self._log_once(odd)
         return [one.name for one in shown if one.kind == "folder"]
 
-    def _tell(self, odd: FolderEntry) -> None:
-        if odd.name not in self._told:
-            self._told.add(odd.name)
+    def _log_once(self, odd: FolderEntry) -> None:
+        if odd.name not in self._logged:
+            self._logged.add(odd.name)
             self._log.warning("no folder of an agent, passed over", name=odd.name, kind=odd.kind)

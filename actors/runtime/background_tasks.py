@@ -14,7 +14,6 @@ class BackgroundTasks:
     """The tasks beside one main work."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
         self._broken = asyncio.Event()

@@ -55,7 +55,6 @@ class CrashCounter:
     """The counts of one address, kept in `folder`. `last_end` tells of an end by own fault."""
 
     def __init__(self, folder: Path, name: str, incarnation: int, last_end: str) -> None:
-        """Read what the last incarnation left, and count its death."""
         self.last_end = last_end
         self._incarnation = incarnation
         self._is_ready = False

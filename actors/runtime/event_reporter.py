@@ -20,14 +20,13 @@ RETRY_SECONDS = 0.5
 
 
 class EventReporter:
-    """Sends what `report` is given in the background.
+    """Sends what `report` is given in the background; the caller runs `run` as a task.
 
     A batch keeps its message id until the router has accepted it, so that a batch that is sent
     again after a broken connection is not written down twice.
     """
 
     def __init__(self, endpoint: Endpoint, log: Any) -> None:
-        """Report over `endpoint`; the caller runs `run` as a task."""
         self._endpoint = endpoint
         self._log = log
         self._waiting: deque[Event] = deque()

@@ -14,14 +14,16 @@ class MessageQueue:
     out at once), of the passing ones the oldest give way."""
 
     def __init__(self) -> None:
-        """Begin empty."""
         self._items: deque[Received] = deque()
         self._passing = 0
         self._arrived = asyncio.Event()
         self.dropped = 0
+        self.is_idle = False
+        """Whether nothing waits here and whoever takes messages is done with the last."""
 
     def put(self, received: Received) -> None:
         """Add a message."""
+        self.is_idle = False
         self._items.append(received)
         if not is_durable(received):
             self._passing += 1
@@ -39,7 +41,11 @@ class MessageQueue:
         """Wait for the next message, in order of arrival."""
         while not self._items:
             self._arrived.clear()
-            await self._arrived.wait()
+            self.is_idle = True
+            try:
+                await self._arrived.wait()
+            finally:
+                self.is_idle = False
         received = self._items.popleft()
         if not is_durable(received):
             self._passing -= 1

@@ -27,7 +27,6 @@ class Quarantine:
     def __init__(
         self, endpoint: Endpoint, attempts: CrashCounter, incarnation: int, log: Any
     ) -> None:
-        """Judge by `attempts` what comes over `endpoint`."""
         self.attempts = attempts
         self.on_set_aside: SetAside | None = None
         self._endpoint = endpoint

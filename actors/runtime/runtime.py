@@ -32,7 +32,7 @@ from agiraph.core.config import Config
 from agiraph.core.errors import Corrupt, Refused
 from agiraph.core.ids import SUPERVISOR, NodeId, RunId, agent_of
 from agiraph.core.models import Event
-from agiraph.logs.log import logger, set_up_logging
+from agiraph.logs.log import bind, bound, logger, set_up_logging
 from agiraph.logs.log_file import LogFile
 from agiraph.messages import MESSAGES, ChildReady, EntityStatus, RefusedReply, Stop
 from agiraph.messages.authorization import refusal
@@ -77,10 +77,9 @@ class Runtime:
         launch: ActorLaunch,
         config: Config,
         endpoint: Endpoint,
-        about: dict[str, Any] | None = None,
     ) -> None:
-        """Wrap a started endpoint; `run_actor` does this. `about` is what every log line says."""
-        self._about = about if about is not None else {}
+        """Wrap a started endpoint; `run_actor` does this."""
+        self._run = launch.args.get("run")
         self._noted = ("", "")
         self._step = ""
         self.launch, self.endpoint = launch, endpoint
@@ -88,11 +87,13 @@ class Runtime:
         self.config = config
         self.home = Home(launch.home)
         self.clock: Clock = SystemClock()
-        self.log = logger(address=launch.address, incarnation=launch.incarnation)
+        self.log = logger()
         self.stopping = asyncio.Event()
         self.is_ready = False
         self.is_announced = False
         self._inbox = MessageQueue()
+        self.on_message: Callable[[Received], bool] | None = None
+        """Accepts a message without waiting, so that it passes no queue here; False: queue it."""
         self._background: list[asyncio.Task[None]] = []
         self._refusals: set[asyncio.Task[None]] = set()
         self._reporter = EventReporter(endpoint, self.log)
@@ -108,8 +109,8 @@ class Runtime:
 
     def _trace_run(self) -> None:
         """Have every message say to which run it belongs."""
-        agent, run = agent_of(self.launch.address), self._about.get("run")
-        self.endpoint.trace = trace_id(agent, run) if agent and run else None
+        agent, run = agent_of(self.launch.address), self._run
+        self.endpoint.trace = trace_id(agent, run) if agent and isinstance(run, str) else None
 
     @property
     def address(self) -> str:
@@ -246,10 +247,11 @@ class Runtime:
         node_id: NodeId | None = None,
         run_id: RunId | None = None,
     ) -> None:
-        """Show people what this actor is doing, and say in its log at what; the latest wins."""
-        self._about["node"] = node_id
-        if run_id is not None and run_id != self._about.get("run"):
-            self._about["run"] = run_id
+        """Report what this actor is doing, and log it; the latest call counts."""
+        bind(node=node_id)
+        if run_id is not None and run_id != self._run:
+            self._run = run_id
+            bind(run=run_id)
             self._trace_run()
         doing = f"{state}: {step}" if step else ""
         if (state, step) != self._noted:
@@ -305,8 +307,23 @@ class Runtime:
     def _take_in(self, received: Received) -> None:
         if self.quarantine.wants(received):
             self._background.append(asyncio.create_task(self._set_aside(received)))
-        else:
+        elif not self._accept_at_once(received):
             self._inbox.put(received)
+
+    def _accept_at_once(self, received: Received) -> bool:
+        """Hand a message to `on_message`, if none waits before it; return whether it took it.
+
+        It counts as being handled meanwhile. A suspect waits in the queue for its turn, alone.
+        """
+        id = received.header.id.hex()
+        if self.on_message is None or not self._inbox.is_idle or self.attempts.is_suspect(id):
+            return False
+        if not is_durable(received):
+            return self.on_message(received)
+        self.attempts.begin(id)
+        is_accepted = self.on_message(received)
+        self.attempts.end(id)
+        return is_accepted
 
     async def _set_aside(self, received: Received) -> None:
         try:
@@ -341,18 +358,12 @@ def run_actor(launch: ActorLaunch, serve: Serve, *, waits_for_room: bool = True)
     except ValidationError as error:
         _say_refused(error)
         return EXIT_BAD_CONFIG
-    about = {"entity": launch.address, "incarnation": launch.incarnation, **_run_of(launch)}
-    file = LogFile(
-        Home(launch.home).system.log(launch.address), about, config.log.file_bytes, config.log.files
-    )
+    path = Home(launch.home).system.log(launch.address)
+    file = LogFile(path, config.log.file_bytes, config.log.files)
     set_up_logging(config.log.level, config.log.format, file=file)
-    return run_loop(_live(launch, config, serve, about, waits_for_room))
-
-
-def _run_of(launch: ActorLaunch) -> dict[str, Any]:
-    """Return the run that an entity is launched for, if it is for one."""
     run = launch.args.get("run")
-    return {"run": run} if isinstance(run, str) else {}
+    with bound(entity=launch.address, incarnation=launch.incarnation, run=run):
+        return run_loop(_run(launch, config, serve, waits_for_room))
 
 
 def run_loop(main: Coroutine[Any, Any, int]) -> int:
@@ -380,9 +391,7 @@ def _wire(launch: ActorLaunch, noise: float) -> Wire:
     return FaultInjectingWire(wire, noise, random.Random(f"{launch.address}#{launch.incarnation}"))
 
 
-async def _live(
-    launch: ActorLaunch, config: Config, serve: Serve, about: dict[str, Any], waits_for_room: bool
-) -> int:
+async def _run(launch: ActorLaunch, config: Config, serve: Serve, waits_for_room: bool) -> int:
     endpoint = Endpoint(
         url=launch.router_url,
         address=launch.address,
@@ -397,7 +406,7 @@ async def _live(
     code = await _say_hello(launch, endpoint, stop_signal)
     if code is not None:
         return code
-    runtime = Runtime(launch, config, endpoint, about)
+    runtime = Runtime(launch, config, endpoint)
     with waiting(runtime.waits_for_room if waits_for_room else None):
         return await _serve_until_told(runtime, serve, stop_signal)
 
@@ -406,7 +415,7 @@ async def _say_hello(
     launch: ActorLaunch, endpoint: Endpoint, stop_signal: asyncio.Event
 ) -> int | None:
     """Connect; return an exit code if this process ends here, None if it may go on."""
-    log = logger(address=launch.address, incarnation=launch.incarnation)
+    log = logger()
     hello = asyncio.create_task(endpoint.start(within_seconds=HELLO_SECONDS))
     stopped = asyncio.create_task(stop_signal.wait())
     await asyncio.wait([hello, stopped], return_when=asyncio.FIRST_COMPLETED)

@@ -17,7 +17,7 @@ from actors.supervisor.supervisor import Supervisor
 from agiraph.core.config import Config, load_config
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import SUPERVISOR
-from agiraph.logs.log import set_up_logging
+from agiraph.logs.log import bound, set_up_logging
 from agiraph.logs.log_file import LogFile
 from agiraph.storage.home import Home, default_home
 
@@ -153,10 +153,11 @@ def run(options: SupervisorOptions) -> int:
     os.umask(0o077)
     log = options.config.log
     path = Home(options.home).system.log(SUPERVISOR)
-    file = LogFile(path, {"entity": SUPERVISOR}, log.file_bytes, log.files)
+    file = LogFile(path, log.file_bytes, log.files)
     set_up_logging(log.level, log.format, file=file)
     try:
-        return run_loop(Supervisor(options).run())
+        with bound(entity=SUPERVISOR):
+            return run_loop(Supervisor(options).run())
     except AgiraphError as error:
         click.echo(str(error), err=True)
         return EXIT_FAILED

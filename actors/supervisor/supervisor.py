@@ -49,7 +49,7 @@ class Supervisor:
 
     def __init__(self, options: SupervisorOptions) -> None:
         self.home = options.home
-        self.log = logger(address=SUPERVISOR)
+        self.log = logger()
         self._options = options
         self._paths = Home(options.home)
         self._children = Children(options, self.log, self._give_up)

@@ -196,6 +196,7 @@ def apply(board: Board, event: BoardEvent) -> Board:
         case e.NodeFailed():
             ended = _end(board, event.node_id, event.ts)
             changes = {"status": "failed", "reason": event.reason, "left": event.left}
+            changes["details"] = event.details
             return _node(ended, event.node_id, **changes)
         case e.NodeCancelled():
             ended = _end(board, event.node_id, event.ts)

@@ -185,10 +185,11 @@ class RetireWorker:
 
 @dataclass(frozen=True, slots=True)
 class LoseWorker:
-    """A worker is gone for good; the node it held fails."""
+    """A worker is gone for good; the node it held fails. `details`: the last lines it wrote."""
 
     worker: str
     reason: str
+    details: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,6 +152,7 @@ class NodeFailed(BoardEventBase):
     node_id: NodeId
     reason: str
     left: tuple[str, ...] = ()
+    details: str = ""
 
 
 class NodeCancelled(BoardEventBase):

@@ -132,7 +132,8 @@ class WorkNode(NodeTerms):
     `folder` is the node's directory name, `{name}-{role}-{id}`.
     `cause` is the id of the message or tool call that created it: the same cause, the same node.
     `missing` tells what a result in part lacks (empty: it is whole), `bound` what cut it short,
-    `left` the files that stood in `scratch/` when it failed. `cohort` names the stage of the plan
+    `left` the files that stood in `scratch/` when it failed, `details` the last lines of its
+    worker's process if that ended with it. `cohort` names the stage of the plan
     file that it is of, and `enough` how many of those are needed, if not all. `evidence` is what
     its checks and the files of its result came to. `trigger` is the one whose firing led to it: its
     budget holds for the node's calls.
@@ -157,6 +158,7 @@ class WorkNode(NodeTerms):
     missing: str = ""
     bound: str = ""
     left: tuple[str, ...] = ()
+    details: str = ""
     attempt: int = 0
     cause: str = ""
     cohort: str = ""
@@ -212,6 +214,8 @@ class TeamRoster(Record):
 class Assignment(Record):
     """All that a worker needs to start on a node; `worktree` is None if it works in none.
 
+    `stage` and `stage_goal` are those of the node's stage, `context_keys` what stood in the shared
+    context when it was assigned.
     `today` is the date on which it was given (UTC).
     """
 
@@ -221,6 +225,9 @@ class Assignment(Record):
     attempt: int = 1
     team: tuple[str, ...] = ()
     goal: str = ""
+    stage: str = ""
+    stage_goal: str = ""
+    context_keys: tuple[str, ...] = ()
     input_dir: str | None = None
     worktree: WorktreeOrder | None = None
     today: str = ""

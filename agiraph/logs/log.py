@@ -1,118 +1,60 @@
-"""Logs: one line an event on stderr, for people or as JSON, with every secret blotted out.
+"""Logs: structlog over the standard library's handlers, with every secret redacted.
 
-It stands on the standard library alone: every process of a house writes logs, and what they import
-for it, each of them waits for.
+Each line goes to stderr, readable or as JSON, and as JSON into the process's log file. Who writes
+and at what (entity, incarnation, run, node) comes from context variables, see `bind`.
 """
 
-import json
 import logging
-import re
 import sys
-import time
-from collections.abc import Mapping
-from typing import Any, Literal, TextIO
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Literal, TextIO, cast
+
+import structlog
+from structlog.contextvars import bind_contextvars, bound_contextvars, merge_contextvars
+from structlog.stdlib import BoundLogger, ProcessorFormatter, filter_by_level
+from structlog.typing import EventDict, Processor
 
 from agiraph.core.redaction import redact
 from agiraph.logs.log_file import LogFile
 
 Style = Literal["text", "json"]
 OURS = "agiraph"
-BOUND_BY_ABOUT = ("address", "incarnation")
-"""What a file's lines say by `entity` and the like."""
-EVENT_WIDTH = 30
-PLAIN = re.compile(r"[^\s\"'=]+")
-COLORS = {"debug": 2, "info": 32, "warning": 33, "error": 31, "critical": 31}
+FILE_ONLY = "is_file_only"
+TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
-class Logger:
-    """Says events, each with fields, and with every one of them what is `bound`."""
-
-    def __init__(self, **bound: Any) -> None:
-        """Make one that says `bound` with every line."""
-        self._bound = bound
-        self._to = logging.getLogger(OURS)
-
-    def debug(self, event: str, **fields: Any) -> None:
-        """Say what only helps to find a fault."""
-        self._say(logging.DEBUG, event, fields)
-
-    def info(self, event: str, **fields: Any) -> None:
-        """Say what happened."""
-        self._say(logging.INFO, event, fields)
-
-    def warning(self, event: str, **fields: Any) -> None:
-        """Say what went wrong and was dealt with."""
-        self._say(logging.WARNING, event, fields)
-
-    def error(self, event: str, *, exc_info: Any = None, **fields: Any) -> None:
-        """Say what went wrong; `exc_info` is an exception, or True for the one that is handled."""
-        self._say(logging.ERROR, event, fields, exc_info)
-
-    def exception(self, event: str, **fields: Any) -> None:
-        """Say what went wrong, with the exception that is being handled."""
-        self._say(logging.ERROR, event, fields, True)
+class Logger(BoundLogger):
+    """structlog's logger, with `note` for what goes into the log file alone."""
 
     def note(self, event: str, **fields: Any) -> None:
-        """Write what happened into the process's log file, and say it nowhere else."""
-        if self._to.isEnabledFor(logging.INFO):
-            extra = {"fields": self._bound | fields, "is_note": True}
-            self._to.log(logging.INFO, event, extra=extra)
-
-    def _say(self, level: int, event: str, fields: dict[str, Any], exc_info: Any = None) -> None:
-        if self._to.isEnabledFor(level):
-            extra = {"fields": self._bound | fields}
-            self._to.log(level, event, exc_info=exc_info, extra=extra)
+        """Log at level info, but only to the process's log file."""
+        self._proxy_to_logger("info", event, **{FILE_ONLY: True}, **fields)
 
 
-class _Lines(logging.StreamHandler[TextIO]):
-    """Writes lines to a stream. One that cannot be written is lost: a full disk stops nobody."""
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - its name there
-        """Lose it."""
-
-    def filter(self, record: logging.LogRecord) -> Any:
-        """Leave out what is noted for the log file alone."""
-        return not getattr(record, "is_note", False) and super().filter(record)
+def logger(**bound: Any) -> Logger:
+    """Return a logger whose lines all have the fields `bound`."""
+    processors = (filter_by_level, merge_contextvars, ProcessorFormatter.wrap_for_formatter)
+    wrapped = structlog.wrap_logger(
+        logging.getLogger(OURS), processors, wrapper_class=Logger, context_class=dict, **bound
+    )
+    return cast(Logger, wrapped)
 
 
-class _Formatter(logging.Formatter):
-    """Turns a record, ours or a library's, into a line."""
+def bind(**fields: Any) -> None:
+    """Have every line that is logged in this context, and in tasks begun in it, bear these fields.
 
-    def __init__(
-        self, style: Style, *, colors: bool, about: Mapping[str, Any] | None = None
-    ) -> None:
-        super().__init__()
-        self._about = about
-        self._is_json = style == "json"
-        self._colors = colors
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line, and under it in text the traceback."""
-        level = record.levelname.lower()
-        fields = redact(getattr(record, "fields", {}))
-        event = redact(record.getMessage() if record.args else str(record.msg))
-        told = redact(self.formatException(record.exc_info)) if record.exc_info else ""
-        if self._about is not None:
-            said = {key: value for key, value in self._about.items() if value is not None}
-            fields = said | {k: v for k, v in fields.items() if k not in BOUND_BY_ABOUT}
-        if self._is_json:
-            row = {**fields, "level": level, "timestamp": _stamp(record), "event": event}
-            return json.dumps(row | ({"exception": told} if told else {}), default=str)
-        shown = " ".join(f"{key}={_shown(value)}" for key, value in fields.items())
-        title = event.ljust(EVENT_WIDTH) if shown else event
-        mark = f"\x1b[{COLORS.get(level, 0)}m{level:9}\x1b[0m" if self._colors else f"{level:9}"
-        line = f"{_stamp(record)} [{mark}] {title} {shown}".rstrip()
-        return f"{line}\n{told}" if told else line
+    A field of None is left out.
+    """
+    bind_contextvars(**fields)
 
 
-def _stamp(record: logging.LogRecord) -> str:
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-    return f"{whole}.{int(record.created % 1 * 1e6):06}Z"
-
-
-def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else repr(value)
-    return text if PLAIN.fullmatch(text) else repr(value)
+@contextmanager
+def bound(**fields: Any) -> Iterator[None]:
+    """Do the same for the length of a block."""
+    with bound_contextvars(**fields):
+        yield
 
 
 def set_up_logging(
@@ -121,24 +63,60 @@ def set_up_logging(
     stream: TextIO | None = None,
     file: LogFile | None = None,
 ) -> None:
-    """Send our own and the standard library's records to `stream` (stderr) from now on.
+    """Log to `stream` (stderr), and as JSON to `file`, from now on.
 
-    With `file`, they are also written there, as JSON, with who writes and at what.
-    Libraries' own records are shown from warnings up, ours from `level` up.
+    Records of libraries are logged from warnings up, ours from `level` up.
     """
     out = stream if stream is not None else sys.stderr
-    handler = _Lines(out)
-    handler.setFormatter(_Formatter(style, colors=out.isatty()))
+    handler = _StreamHandler(out)
+    handler.setFormatter(formatter(style, colors=out.isatty()))
     lowest = logging.getLevelName(level.upper())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     if file is not None:
-        file.setFormatter(_Formatter("json", colors=False, about=file.about))
+        file.setFormatter(formatter("json"))
         root.addHandler(file)
     root.setLevel(max(logging.WARNING, lowest))
     logging.getLogger(OURS).setLevel(lowest)
 
 
-def logger(**bound: Any) -> Logger:
-    """Return a logger that says `bound` with every line."""
-    return Logger(**bound)
+def formatter(style: Style, *, colors: bool = False) -> logging.Formatter:
+    """Return what turns a record, ours or a library's, into a line without secrets."""
+    renderer: Processor = structlog.processors.JSONRenderer(default=str)
+    if style == "text":
+        renderer = structlog.dev.ConsoleRenderer(
+            colors=colors, sort_keys=False, exception_formatter=structlog.dev.plain_traceback
+        )
+    return ProcessorFormatter(
+        processors=(_add_level_and_time, structlog.processors.format_exc_info, _clean, renderer),
+        foreign_pre_chain=(merge_contextvars,),
+    )
+
+
+class _StreamHandler(logging.StreamHandler[TextIO]):
+    """Writes lines to a stream; one that cannot be written (a full disk) is lost."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - its name there
+        """Lose the line."""
+
+    def filter(self, record: logging.LogRecord) -> Any:
+        """Leave out what is for the log file alone."""
+        is_file_only = isinstance(record.msg, dict) and FILE_ONLY in record.msg
+        return not is_file_only and super().filter(record)
+
+
+def _add_level_and_time(_logger: Any, _method: str, event: EventDict) -> EventDict:
+    """Add the record's level and time (not this moment, which differs between handlers)."""
+    record: logging.LogRecord = event["_record"]
+    at = datetime.fromtimestamp(record.created, UTC).strftime(TIME)
+    event.update(level=record.levelname.lower(), timestamp=at)
+    return event
+
+
+def _clean(_logger: Any, _method: str, event: EventDict) -> EventDict:
+    """Redact every field, and remove those that are for this module or empty."""
+    inner = ("_record", "_from_structlog", FILE_ONLY)
+    cleaned: EventDict = redact(
+        {key: value for key, value in event.items() if key not in inner and value is not None}
+    )
+    return cleaned

@@ -1,15 +1,14 @@
 """LogFile: a process's own log as JSON lines in the home, in files of a bounded size.
 
-`about` says who writes and at what: entity, incarnation, run, node. The file is made at the first
-line, ended at its bound (`x.jsonl` becomes `x.jsonl.1`, that `.2`, and so on), and none is kept
-beyond so many. One process writes it.
+The file is made at the first line and rotated at its bound (`x.jsonl` becomes `x.jsonl.1`, that
+`.2`, and so on); the oldest beyond a number is removed. One process writes it. Unlike the standard
+library's RotatingFileHandler it opens nothing that a model's command may have put there, and on a
+full disk it leaves no half line.
 """
 
 import logging
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from agiraph.storage.disk_space import waiting
 from agiraph.storage.files import is_file, make_folder, move, open_file, remove_file
@@ -18,12 +17,13 @@ SUFFIX = ".jsonl"
 
 
 class LogFile(logging.Handler):
-    """Writes records. What cannot be written is lost: a full disk stops nobody."""
+    """Writes records to `path`, and keeps `files` files of it, each of about `most_bytes`.
 
-    def __init__(self, path: Path, about: Mapping[str, Any], most_bytes: int, files: int) -> None:
-        """Write to `path`; `files` are kept of it in all, each of about `most_bytes`."""
+    What cannot be written is lost: a full disk stops no process.
+    """
+
+    def __init__(self, path: Path, most_bytes: int, files: int) -> None:
         super().__init__()
-        self.about = about
         self._path = path
         self._most_bytes = most_bytes
         self._files = files
@@ -37,14 +37,14 @@ class LogFile(logging.Handler):
             with waiting(None):
                 self._write_line(line)
         except Exception:
-            return  # a log stops nobody, whatever is the matter with it
+            return  # whatever is wrong with a log, its process goes on
 
     def _write_line(self, line: bytes) -> None:
         """Write a line whole or not at all: half of one would spoil the next."""
         if self._fd is None:
             self._open()
         if self._size and self._size + len(line) > self._most_bytes:
-            self._turn()
+            self._rotate()
         assert self._fd is not None
         written = os.write(self._fd, line)
         if written < len(line):
@@ -64,8 +64,8 @@ class LogFile(logging.Handler):
         self._fd = open_file(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._size = os.fstat(self._fd).st_size
 
-    def _turn(self) -> None:
-        """End this file and begin the next."""
+    def _rotate(self) -> None:
+        """Close this file and begin the next."""
         assert self._fd is not None
         os.close(self._fd)
         self._fd = None

@@ -1,6 +1,6 @@
-"""The logbook: what processes wrote into their logs, found by entity, merged by time, followed.
+"""Reading logs: found by entity, merged by time, followed.
 
-It reads files of the home and needs no process to answer: logs matter most when nobody does.
+The files of the home are read directly: logs matter most when no process answers.
 """
 
 import json
@@ -20,7 +20,7 @@ LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 SHOWN_KNOWN: Final = 30
 MOST_BYTES: Final = 1 << 30
 STDERR: Final = ".log"
-"""Of an entity that has logged nothing there is only what it said on stderr: an empty file."""
+"""Of an entity that has logged nothing there is only the file of its stderr."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class LogQuery:
     since: str = ""
     level: str = "debug"
 
-    def takes(self, line: JsonObject) -> bool:
+    def matches(self, line: JsonObject) -> bool:
         """Whether a line is wanted."""
         level = str(line.get("level"))
         rank = LEVELS.index(level) if level in LEVELS else len(LEVELS)
@@ -72,14 +72,14 @@ def _is_meant(name: str, wanted: str) -> bool:
     return wanted in names or (bool(inner) and agent.rpartition("-")[0] == wanted)
 
 
-def past(logs: Iterable[Path], wanted: LogQuery) -> list[JsonObject]:
+def read_past(logs: Iterable[Path], wanted: LogQuery) -> list[JsonObject]:
     """Return every wanted line that stands in these logs, merged by time."""
     lines = [
         line
         for log in logs
         for file in log_files(log)
         for line in _lines(file)
-        if wanted.takes(line)
+        if wanted.matches(line)
     ]
     return sorted(lines, key=lambda line: str(line.get("timestamp", "")))
 
@@ -104,10 +104,12 @@ def _parsed(text: bytes) -> JsonObject | None:
 
 
 class LogTail:
-    """Follows one log from its present end on, through the turns of its files."""
+    """Follows one log from its present end on (`from_start`: from its start), across rotations.
+
+    The log need not exist yet.
+    """
 
     def __init__(self, path: Path, *, from_start: bool = False) -> None:
-        """Follow `path`, which need not exist yet; what is in it now only with `from_start`."""
         self._path = path
         self._fd: int | None = None
         self._rest = b""
@@ -117,14 +119,14 @@ class LogTail:
         """Return the whole lines that were added since."""
         lines = self._read()
         while (following := self._following()) is not None:
-            lines += self._read()  # what was written between our look and its end
+            lines += self._read()  # what was written before it was rotated
             self.close()
             self._open(following, True)
             lines += self._read()
         return lines
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -146,7 +148,7 @@ class LogTail:
         for number, file in enumerate(files):
             status = status_of(file)
             if status is None:
-                return None  # turned at this moment: look again
+                return None  # rotated at this moment: read again later
             if status.st_ino == ours:
                 return files[number + 1] if number + 1 < len(files) else None
         return files[0] if files else None

@@ -1,18 +1,18 @@
-"""The book of what the person is told outside: what was noticed, what went out, who is away. Pure.
+"""DeliveryQueue: what the person is notified of, what was delivered where, who is away. Pure.
 
-State is the fold of records; a method that decides returns the record to write down, `apply` gives
-it its effect:
+Its state is the fold of records; a method that decides returns the record to store, `apply` applies
+one:
 
-    opened     from where on channels are told; again when none were configured before
+    opened     which channels there are, and from where on their sources are read
     noticed    a notice, the channels it goes to, and how far its source was read: one record
     passed     how far a source was read, when nothing in it was worth a notice
     tried      a delivery failed and is tried again at `next_at`
-    delivered  the other side has it
+    delivered  the receiver has it
     dead       it was given up; a person may have it tried again (`again`)
-    dropped    it is needless by now: its question is no longer open
+    dropped    it is no longer needed: its question is not open any more
     away, back the person left, and returned
 
-A delivery's id follows from its notice and channel, so what is delivered twice can be told apart.
+A delivery's id follows from its notice and channel, so a receiver recognizes a repeated delivery.
 """
 
 from collections import Counter, OrderedDict
@@ -36,7 +36,7 @@ CROWDED = f"{MOST_WAITING} deliveries wait for this channel already"
 
 @dataclass(frozen=True, slots=True)
 class DoNotDisturb:
-    """The person is away until a time, None: until he says that he is back."""
+    """The person is away until a time, or (None) until he says that he is back."""
 
     since: float
     until: float | None = None
@@ -61,7 +61,7 @@ class Delivery:
 
     @property
     def id(self) -> str:
-        """Return the id by which the receiver knows a repeat."""
+        """Return the id by which the receiver recognizes a repeated delivery."""
         return delivery_id(self.notice.id, self.channel)
 
 
@@ -73,7 +73,7 @@ def delivery_id(notice: str, channel: str) -> str:
 
 @dataclass(slots=True)
 class ChannelStats:
-    """How a channel has fared."""
+    """What a channel has delivered, and its last error."""
 
     delivered: int = 0
     dropped: int = 0
@@ -83,9 +83,9 @@ class ChannelStats:
 
 @dataclass(slots=True)
 class DeliveryQueue:
-    """What the journal says. `thread` and `events` tell how far the sources were read.
+    """The queue. `thread` and `events` are how far the sources were read.
 
-    `reads_events`: some channel wants what only the agents' events tell.
+    `reads_events`: some channel wants notices that are made from events.
     """
 
     channels: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ class DeliveryQueue:
         """Return the record of an opening with these channels, None if nothing changes.
 
         `thread` and `events` are how far the sources reach now; no `events`: no channel wants them.
-        A source that was not read before is read from here on: what was before is old news.
+        A source that was not read before is read from here on.
         """
         names, reads_events = sorted(channels), events is not None
         if names == list(self.channels) and reads_events == self.reads_events:
@@ -198,10 +198,10 @@ class DeliveryQueue:
         """Return what was given up, oldest first."""
         return [one for one in self.deliveries.values() if one.status == "dead"]
 
-    # --- effects ---
+    # --- records ---
 
     def apply(self, record: JsonObject) -> None:
-        """Give one record its effect."""
+        """Apply one record."""
         match record["type"]:
             case "opened":
                 self.channels = tuple(record["channels"])
@@ -276,10 +276,10 @@ class DeliveryQueue:
         for delivery in self.dead()[:-MOST_DEAD]:
             del self.deliveries[delivery.id]
 
-    # --- a journal that has grown long becomes one record ---
+    # --- compaction: the journal becomes one record ---
 
     def state(self) -> JsonObject:
-        """Return everything as one record that `apply` takes on an empty book."""
+        """Return everything as one record, which `apply` takes on an empty queue."""
         return {
             "type": "state",
             "channels": list(self.channels),
@@ -307,8 +307,8 @@ class DeliveryQueue:
         self.reads_events = record.get("reads_events", False)
         self._move(record)
         self._known = OrderedDict.fromkeys(record["known"])
-        for kept in record["deliveries"]:
-            one = Delivery(**kept | {"notice": Notice.model_validate(kept["notice"])})
+        for stored in record["deliveries"]:
+            one = Delivery(**stored | {"notice": Notice.model_validate(stored["notice"])})
             self.deliveries[one.id] = one
         self.tallies = {name: ChannelStats(*facts) for name, facts in record["tallies"].items()}
         self.away = DoNotDisturb(*record["away"]) if record["away"] else None

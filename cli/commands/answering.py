@@ -8,7 +8,7 @@ import click
 from agiraph.core.ids import abbreviated, ids_meant
 from agiraph.http.api import QuestionView
 from cli.formats import format_time
-from cli.listing import Column, JsonObject, print_json, print_listing, to_rows
+from cli.listing import Column, JsonObject, print_listing, print_result, to_rows
 from cli.options import connect, examples, home_option, json_option, text_argument
 
 CHANNEL = "cli"
@@ -78,10 +78,9 @@ def respond(question: str, text: str, reason: str, home: Path, as_json: bool) ->
             answer = _option(client.questions(), question, answer)
         answer = f"{answer}: {reason}" if reason.strip() else answer
         answered = client.answer(question, answer, via=CHANNEL)
-    if as_json:
-        print_json(to_rows([answered])[0])
-    else:
-        click.echo(f"{answered.sender} gets your answer to: {answered.question}")
+    print_result(
+        answered, f"{answered.sender} gets your answer to: {answered.question}", as_json=as_json
+    )
 
 
 def _option(found: Sequence[QuestionView], id: str, number: str) -> str:

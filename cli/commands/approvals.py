@@ -9,7 +9,7 @@ from agiraph.tools.approvals.policy import ApprovalRule
 from agiraph.tools.approvals.policy_file import policy_file, read_policy
 from agiraph.tools.table import tool_names
 from cli.formats import format_time
-from cli.listing import Column, JsonObject, print_json, print_listing, to_rows
+from cli.listing import Column, JsonObject, print_listing, print_result, to_rows
 from cli.options import connect, examples, home_option, json_option
 
 COLUMNS = (
@@ -65,10 +65,7 @@ def approvals(
     with connect(home) as client:
         if revoke is not None:
             taken = client.revoke_approval(revoke)
-            if as_json:
-                print_json(to_rows([taken])[0])
-            else:
-                click.echo(f"revoked: {taken.tool} {taken.pattern}")
+            print_result(taken, f"revoked: {taken.tool} {taken.pattern}", as_json=as_json)
             return
         found = client.approvals(agent)
     empty = "no standing approvals"

@@ -116,11 +116,11 @@ def budget(
         else:
             click.echo(format_budget(found[0]))
         return
-    kept = [one for one in found if _is_wanted(one, trigger, per_day=per_day)]
+    wanted = [one for one in found if _is_wanted(one, trigger, per_day=per_day)]
     if as_json:
-        print_json(to_rows(kept))
+        print_json(to_rows(wanted))
         return
-    rows = [row for one in kept for row in _rows(one)]
+    rows = [row for one in wanted for row in _rows(one)]
     print_listing(rows, COLUMNS, as_json=False, empty=_nothing(agent))
 
 

@@ -5,10 +5,9 @@ from typing import Any
 
 import click
 
-from agiraph.core.errors import InvalidInput
 from cli.formats import format_time
-from cli.listing import Column, print_json, print_listing, to_rows
-from cli.options import connect, examples, home_option, json_option
+from cli.listing import Column, print_json, print_listing, print_result, to_rows
+from cli.options import PointInTime, connect, examples, home_option, json_option
 
 
 def _in_short(value: Any) -> str:
@@ -88,52 +87,7 @@ def retry(delivery: str, home: Path, as_json: bool) -> None:
     """Retry a DELIVERY that was given up."""
     with connect(home) as client:
         again = client.retry_delivery(delivery)
-    if as_json:
-        print_json(to_rows([again])[0])
-    else:
-        click.echo(f"{again.channel}: will be retried")
-
-
-class FutureTime(click.ParamType[float]):
-    """A time in the future: `18:30`, `2026-05-01T09:00`, or a duration from now, `2h`."""
-
-    name = "moment"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Return epoch seconds, or refuse the value."""
-        if isinstance(value, float):
-            return value
-        try:
-            return _moment(str(value))
-        except InvalidInput as error:
-            self.fail(str(error), param, ctx)
-
-
-def _moment(text: str) -> float:
-    import re
-    import time
-    from datetime import datetime, timedelta
-
-    from agiraph.triggers.parsing import seconds_of
-    from agiraph.triggers.timetable import machine_zone, moment_of
-
-    if re.fullmatch(r"\d{1,2}:\d{2}", text):
-        now = datetime.now()
-        try:
-            then = datetime.strptime(text, "%H:%M").replace(now.year, now.month, now.day)
-        except ValueError:
-            raise InvalidInput(f"'{text}' is not a time of day") from None
-        return (then if then > now else then + timedelta(days=1)).timestamp()
-    if re.match(r"\d{4}-", text):
-        return moment_of(text, machine_zone())
-    try:
-        return time.time() + seconds_of(text, "the time")
-    except InvalidInput:
-        raise InvalidInput(
-            f"'{text}' is not a time (such as 18:30, 2026-05-01T09:00 or 2h)"
-        ) from None
+    print_result(again, f"{again.channel}: will be retried", as_json=as_json)
 
 
 @click.command(
@@ -145,7 +99,7 @@ def _moment(text: str) -> float:
 )
 @click.option(
     "--until",
-    type=FutureTime(),
+    type=PointInTime(is_past=False),
     help="18:30, 2026-05-01T09:00 or 2h [default: until `agiraph back`].",
 )
 @click.option(

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from cli.formats import format_time
-from cli.listing import Column, print_json, print_listing, to_rows
+from cli.listing import Column, print_listing, print_result, to_rows
 from cli.options import connect, examples, home_option, json_option
 
 COLUMNS = (
@@ -39,7 +39,4 @@ def retry(letter: str, home: Path, as_json: bool) -> None:
     """Send LETTER to its receiver again, with three new attempts."""
     with connect(home) as client:
         sent = client.retry_dead_letter(letter)
-    if as_json:
-        print_json(to_rows([sent])[0])
-    else:
-        click.echo(f"sent to {sent.to} again")
+    print_result(sent, f"sent to {sent.to} again", as_json=as_json)

@@ -3,50 +3,20 @@
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
 from agiraph.core.errors import InvalidInput
-from agiraph.logs.logbook import LEVELS, JsonObject, LogQuery, LogTail, logs_of, past
+from agiraph.logs.logbook import LEVELS, JsonObject, LogQuery, LogTail, logs_of, read_past
 from agiraph.storage.files import is_folder
 from agiraph.storage.home import Home
-from cli.options import examples, home_option
+from cli.options import PointInTime, examples, home_option
 from cli.sanitize import one_line, printable
 
 POLL_SECONDS = 0.2
 LINES = 200
 COLORS = {"debug": "bright_black", "warning": "yellow", "error": "red", "critical": "red"}
 SHOWN_APART = ("timestamp", "level", "event", "entity", "incarnation", "exception")
-
-
-class PastTime(click.ParamType[str]):
-    """A time in the past: `10m`, `18:30`, `2026-05-01T09:00`; becomes ISO 8601 in UTC."""
-
-    name = "moment"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the time, or refuse the value."""
-        try:
-            ts = _moment(str(value))
-        except InvalidInput as error:
-            self.fail(str(error), param, ctx)
-        return datetime.fromtimestamp(ts, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-
-
-def _moment(text: str) -> float:
-    import re
-
-    from agiraph.triggers.parsing import seconds_of
-    from agiraph.triggers.timetable import machine_zone, moment_of
-
-    if re.match(r"\d{4}-", text):
-        return moment_of(text, machine_zone())
-    if re.fullmatch(r"([01]?\d|2[0-3]):[0-5]\d", text):
-        hour, minute = map(int, text.split(":"))
-        then = datetime.now().replace(hour=hour, minute=minute, second=0, microsecond=0)
-        return then.timestamp() - (86400 if then.timestamp() > time.time() else 0)
-    return time.time() - seconds_of(text, "the time")
 
 
 @click.command(
@@ -60,7 +30,9 @@ def _moment(text: str) -> float:
 @click.argument("entity", required=False)
 @click.option("-f", "--follow", is_flag=True, help="Follow new lines until Ctrl-C.")
 @click.option(
-    "--since", type=PastTime(), help="Only lines since then: 10m, 18:30 or 2026-05-01T09:00."
+    "--since",
+    type=PointInTime(is_past=True),
+    help="Since: 10m, 18:30 or 2026-05-01T09:00.",
 )
 @click.option(
     "--level", type=click.Choice(LEVELS), default="debug", help="Only this level and above."
@@ -76,7 +48,7 @@ def _moment(text: str) -> float:
 def logs(
     entity: str | None,
     follow: bool,
-    since: str | None,
+    since: float | None,
     level: str,
     lines: int | None,
     home: Path,
@@ -87,11 +59,11 @@ def logs(
     ENTITY is an address as `agiraph ps` lists it, a worker's name, an agent (its whole team) or a
     service such as broker. Needs no supervisor. With --since all lines are shown.
     """
-    wanted = LogQuery(since or "", level)
+    wanted = LogQuery(_iso(since) if since else "", level)
     folder = Home(home).system.logs
     files = [] if follow and entity is None and not is_folder(folder) else logs_of(folder, entity)
     tails = {file: LogTail(file) for file in files} if follow else {}
-    shown = past(files, wanted)
+    shown = read_past(files, wanted)
     most = lines if lines is not None else (len(shown) if since else LINES)
     for line in shown[len(shown) - most :] if most < len(shown) else shown:
         _print(line, as_json)
@@ -108,6 +80,10 @@ def logs(
             tail.close()
 
 
+def _iso(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
 def _print_new(
     folder: Path, entity: str | None, tails: dict[Path, LogTail], wanted: LogQuery, as_json: bool
 ) -> None:
@@ -118,7 +94,7 @@ def _print_new(
                 tails[file] = LogTail(file, from_start=True)
     except InvalidInput:
         pass  # its log was removed; another may be created
-    new = [line for tail in tails.values() for line in tail.new() if wanted.takes(line)]
+    new = [line for tail in tails.values() for line in tail.new() if wanted.matches(line)]
     for line in sorted(new, key=lambda line: str(line.get("timestamp", ""))):
         _print(line, as_json)
 

@@ -1,4 +1,4 @@
-"""`agiraph send` and `agiraph nudge`: send one message to a team."""
+"""`agiraph send`, `nudge`, `messages`: write to a team, and list what its members wrote."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -6,14 +6,30 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from agiraph.core.models import DeliveryMode
-from cli.listing import print_json, to_rows
-from cli.options import connect, examples, home_option, json_option, text_argument
+from cli.formats import format_time
+from cli.listing import Column, print_listing, print_result, to_rows
+from cli.options import (
+    connect,
+    examples,
+    home_option,
+    json_option,
+    run_option,
+    text_argument,
+)
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
 
 ID_DIGITS = 8
 """A shorter number is that of a message in the log, anything else the beginning of an id."""
+
+MESSAGES = (
+    Column("NO", "seq", align="right"),
+    Column("TIME", "ts", format_time),
+    Column("FROM", "from"),
+    Column("TO", "to"),
+    Column("MESSAGE", "content", wide=True),
+)
 
 
 @click.command(
@@ -62,10 +78,7 @@ def send(
     with connect(home) as client:
         more = {} if reply_to is None else {"in_reply_to": _message_id(client, agent, reply_to)}
         sent = client.send(agent, content, to=to, mode=mode, **more)
-    if as_json:
-        print_json(to_rows([sent])[0])
-    else:
-        click.echo(f"sent to {', '.join(sent.to)}")
+    print_result(sent, f"sent to {', '.join(sent.to)}", as_json=as_json)
 
 
 @click.command(epilog=examples("agiraph nudge my-agent 'Keep it under two pages'"))
@@ -82,10 +95,24 @@ def nudge(agent: str, text: str, home: Path, as_json: bool) -> None:
     content = text_argument(text, "TEXT")
     with connect(home) as client:
         sent = client.nudge(agent, content)
-    if as_json:
-        print_json(to_rows([sent])[0])
-    else:
-        click.echo(f"sent to {', '.join(sent.to)}")
+    print_result(sent, f"sent to {', '.join(sent.to)}", as_json=as_json)
+
+
+@click.command(
+    epilog=examples("agiraph messages my-agent", "agiraph messages my-agent --after 20 --json")
+)
+@click.argument("agent")
+@click.option(
+    "--after", default=0, type=click.IntRange(min=0), help="Only messages after this number."
+)
+@run_option
+@home_option
+@json_option("a JSON array: seq, id, from, to, content, ts")
+def messages(agent: str, after: int, run_id: str | None, home: Path, as_json: bool) -> None:
+    """List the messages of an agent's team, oldest first."""
+    with connect(home) as client:
+        rows = to_rows(client.messages(agent, after=after, run=run_id))
+    print_listing(rows, MESSAGES, as_json=as_json, empty="no messages yet")
 
 
 def _message_id(client: "Client", agent: str, named: str) -> str:

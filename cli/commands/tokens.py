@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from agiraph.http.api import CreateTokenRequest, NewTokenView
 from agiraph.http.api.access import HOME_TOKEN, SCOPES, Scope
 from cli.formats import format_time
-from cli.listing import Column, print_json, print_listing, to_rows
+from cli.listing import Column, print_json, print_listing, print_result, to_rows
 from cli.options import Duration, PositiveNumber, connect, examples, home_option, json_option
 
 
@@ -128,10 +128,7 @@ def revoke(name: str, home: Path, as_json: bool) -> None:
     """Revoke the token NAME, and log out the browsers that logged in by a link of it."""
     with connect(home) as client:
         ended = client.revoke_token(name)
-    if as_json:
-        print_json(to_rows([ended])[0])
-    else:
-        click.echo(f"revoked: {ended.name}")
+    print_result(ended, f"revoked: {ended.name}", as_json=as_json)
 
 
 def _show(made: NewTokenView, as_json: bool) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 import zmq
 
 from actors.router.main import route
+from actors.router.topology import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from transport import protocol
 from transport.envelope import read_header
@@ -99,6 +100,7 @@ def main(launch: ActorLaunch) -> int:
     """Route until the fuse is burnt."""
     fuse = Fuse(launch.args["point"], launch.args["count"])
     path = launch.home / "system" / "mailboxes.db"
-    router = DyingRouter(launch.router_url, launch.args["key"], DyingMailboxes(path, fuse))
+    mailboxes, key = DyingMailboxes(path, fuse), launch.args["key"]
+    router = DyingRouter(launch.router_url, key, mailboxes, topology=TOPOLOGY)
     router.fuse = fuse
     return route(router)

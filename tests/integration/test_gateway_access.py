@@ -123,14 +123,6 @@ def test_a_token_in_the_url_is_refused_with_what_to_do(url: str, token: str) -> 
             assert token not in answer.text
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost@evil", ""])
-def test_a_foreign_host_name_is_refused_even_with_the_token(
-    url: str, token: str, host: str
-) -> None:
-    answer = call(url, headers=bearer(token, Host=host))
-    assert answer.status_code in (400, 403)
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1:1", "localhost", "LOCALHOST:80", "[::1]:9"])
 def test_the_loopback_names_are_ours(url: str, token: str, host: str) -> None:
     assert call(url, headers=bearer(token, Host=host)).status_code == 200
@@ -165,20 +157,6 @@ def test_a_cookie_opens_but_changes_nothing_without_our_origin(url: str, browser
     assert call(url, "POST", path, headers=cookie, json=body).status_code == 403
     own = cookie | {"Origin": url}
     assert call(url, "POST", path, headers=own, json=body).status_code == 200
-
-
-def test_a_body_that_is_too_large_is_refused_declared_or_not(url: str, token: str) -> None:
-    large = b'{"message": "' + b"x" * 1024 * 1024 + b'"}'
-    path, headers = "/agents/survey/nudge", bearer(token, **{"Content-Type": "application/json"})
-    assert call(url, "POST", path, headers=headers, content=large).status_code == 413
-
-    def in_pieces() -> Iterator[bytes]:
-        for start in range(0, len(large), 65536):
-            yield large[start : start + 65536]
-
-    answer = call(url, "POST", path, headers=headers, content=in_pieces())
-    assert answer.status_code == 413
-    assert "larger" in answer.json()["detail"]
 
 
 def test_a_form_that_a_foreign_page_could_send_is_not_taken_for_json(url: str, token: str) -> None:

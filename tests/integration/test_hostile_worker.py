@@ -132,6 +132,7 @@ def belongings(place: Place, victim: Path, others: Path) -> dict[str, Any]:
     found: dict[str, Any] = {f"victim: {path}": path.read_bytes() for path in files(victim)}
     bobs = [*others.glob("runs/*/workers/bob-*"), *others.glob("runs/*/nodes/*bob*")]
     its = [path for folder in bobs for path in files(folder)] + [others / "triggers.json"]
+    its = [path for path in its if path.name != ".roster.json"]  # mallory is on bob's team
     found |= {f"teammates: {path}": path.read_bytes() for path in its}
     found["questions"] = {
         row["id"]: row for row in place.json("questions") if MALLORY not in str(row["from"])

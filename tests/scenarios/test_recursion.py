@@ -287,3 +287,31 @@ def test_a_deadlock_is_told_to_the_coordinator_who_breaks_it(place: Place) -> No
     [found] = outcome.events("node.deadlock")
     assert sorted(found["data"]["ring"]) == ["for-ada", "for-ben", "left", "right"]
     assert len(outcome.completions()) == 4
+
+
+def test_a_worker_that_leads_launches_a_stage_below_its_own_node(place: Place) -> None:
+    stage = {"name": "Build", "roles": [{"name": "ben", "prompt": "Build it"}]}
+    lead: Plays = [
+        calls(call("spawn_worker", name="ada", can_lead=True)),
+        call("create_work_node", name="app", task="Lead it", worker="ada", labels=["web"]),
+        call("wait"),
+        lambda seen: call("finish", summary=seen.result("wait")),
+    ]
+    nodes: dict[str, Plays] = {
+        "app": [
+            call("launch_roles", stage=stage),
+            call("wait"),
+            call("write_file", path="app.md", content="whole"),
+            call("publish", summary="led"),
+        ],
+        "ben-build": [
+            call("write_file", path="part.md", content="part"),
+            call("publish", summary="built"),
+        ],
+    }
+    plays(place, by_node(lead, nodes))
+    outcome = place.lead("Have it led", "--name", "led")
+    assert outcome.result["status"] == "completed"
+    created = {event["data"]["name"]: event["data"] for event in outcome.events("node.created")}
+    assert "parent_node" in created["ben-build"]
+    assert len(outcome.completions()) == 2

@@ -22,10 +22,9 @@ Pass = Callable[[bytes], object]
 
 
 class FaultInjectingWire:
-    """A wire round a wire; `share` of the frames meets a fault."""
+    """A wire round a wire; `share` of the frames meets a fault, which `dice` choose (seeded)."""
 
     def __init__(self, wire: Wire, share: float, dice: random.Random) -> None:
-        """Disturb `wire`; `dice` decides, so a seed repeats the same faults."""
         self._wire = wire
         self._share = share
         self._dice = dice
@@ -51,12 +50,12 @@ class FaultInjectingWire:
         self._pass(self._out, blob)
         return True
 
-    def look(self) -> None:
-        """Look for events that a lost wake-up may have hidden."""
-        self._wire.look()
+    def poll(self) -> None:
+        """Check for events that a lost wake-up may have hidden."""
+        self._wire.poll()
 
     def close(self, linger_seconds: float) -> None:
-        """Let go; what is held back goes out first."""
+        """Close; what is held back is sent first."""
         self._out.release()
         self._in.drop()
         self._wire.close(linger_seconds)
@@ -120,7 +119,6 @@ class WireDirection:
     """One direction: passes frames on, or holds them back in order."""
 
     def __init__(self, pass_on: Pass) -> None:
-        """Pass frames to `pass_on`."""
         self._pass_on = pass_on
         self._held: deque[bytes] = deque()
         self._holds = 0

@@ -199,7 +199,7 @@ class LoopbackWire:
         self._router.schedule()
         return True
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Nothing is ever hidden here."""
 
     def close(self, linger_seconds: float) -> None:

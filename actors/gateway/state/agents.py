@@ -1,6 +1,5 @@
-"""Which agents there are: their records on disk, found by id or by name."""
+"""AgentDirectory: the agents of a home, read from their records, found by id or by name."""
 
-from functools import lru_cache
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -23,31 +22,27 @@ from agiraph.storage.home import AgentHome, Home, RunHome
 from agiraph.storage.versions import TooNew, read_object
 
 ARCHIVE = ".archive"
-MOST_PATHS = 1024
 
 Stamp = tuple[int, int]
 
 
 class AgentDirectory:
-    """Reads `agents/*/agent.json`; the coordinators write them, each replacing it whole.
+    """Reads `agents/*/agent.json`, which the coordinators replace as a whole.
 
-    Names that people type are matched against what is there and never become part of a path.
+    Names that people type are compared with what exists and never become part of a path.
     """
 
     def __init__(self, home: Home, folder: Path | None = None) -> None:
-        """Read the agents of `home`, or those that lie in another folder."""
+        """Read the agents of `home`, or those in another folder."""
         self._folder = folder or home.agents
         self._log = logger()
         self._folders = AgentFolders(self._folder, self._log)
-        self._told: set[Path] = set()
+        self._reported: set[Path] = set()
         self._read: dict[Path, tuple[Stamp, Agent]] = {}
         self._logs: dict[AgentId, EventLog] = {}
-        self._home = lru_cache(MOST_PATHS)(lambda id: AgentHome(self._folder / id))
-        self._run = lru_cache(MOST_PATHS)(lambda id, run: self._home(id).run(run))
-        self._record = lru_cache(MOST_PATHS)(lambda home: home.record)
 
     def all(self) -> list[Agent]:
-        """Return every agent that has begun, oldest first; a damaged one hides itself alone."""
+        """Return every agent that has started, oldest first, without damaged ones."""
         homes = (self._home(name) for name in self._folders.names())
         found = [agent for home in homes if (agent := self._load_whole(home)) is not None]
         return sorted(found, key=lambda agent: (agent.created_at, agent.id))
@@ -89,12 +84,12 @@ class AgentDirectory:
         Raises ApiError 404 that lists the known.
         """
         if run is None:
-            return self._run(agent.id, agent.run) if agent.run else None
+            return self._home(agent.id).run(agent.run) if agent.run else None
         known = self.runs_of(agent)
         if run not in known:
             names = ", ".join(known) or "none"
             raise ApiError(404, f"agent '{agent.name}' has no run '{run}' (known: {names})")
-        return self._run(agent.id, run)
+        return self._home(agent.id).run(run)
 
     def runs_of(self, agent: Agent) -> list[str]:
         """Return the ids of an agent's runs, oldest first: they sort by time."""
@@ -105,28 +100,29 @@ class AgentDirectory:
         return [one.name for one in found if one.kind == "folder" and not one.name.startswith(".")]
 
     def archive(self, agent: Agent) -> Path:
-        """Move an agent's folder, whose processes are all down, out of the way; return where."""
+        """Move an agent whose processes are all down to the archive; return its folder there."""
         archived = self._folder / ARCHIVE / agent.id
         make_folder(archived.parent, 0o700)
         move(self.home_of(agent).path, archived)
         self._logs.pop(agent.id, None)
         return archived
 
+    def _home(self, id: str) -> AgentHome:
+        return AgentHome(self._folder / id)
+
     def _load_whole(self, home: AgentHome) -> Agent | None:
         try:
             return self._load(home)
         except ApiError as error:
-            if home.path not in self._told:
-                self._told.add(home.path)
-                self._log.warning(
-                    "an agent is passed over", agent=home.path.name, reason=str(error)
-                )
+            if home.path not in self._reported:
+                self._reported.add(home.path)
+                self._log.warning("an agent is skipped", agent=home.path.name, reason=str(error))
             return None
 
     def _load(self, home: AgentHome) -> Agent | None:
-        """Return the agent of a folder; None while its coordinator has not yet written it."""
+        """Return the agent of a folder, None until its coordinator has written its record."""
         try:
-            status = status_of(self._record(home))
+            status = status_of(home.record)
             if status is None:
                 return None
             stamp = (status.st_mtime_ns, status.st_ino)

@@ -1,6 +1,5 @@
 """The board and the workers of an agent's current run, folded from the coordinator's journal."""
 
-from functools import lru_cache
 from pathlib import Path
 
 from agiraph.board.board import Board, NodeTimes
@@ -15,7 +14,6 @@ from agiraph.storage.files import UnsafeFile, status_of
 from agiraph.storage.home import RunHome
 from agiraph.storage.journal import read_journal
 
-MOST_PATHS = 1024
 PREVIEW = 200
 NO_STAGE = -1
 
@@ -24,9 +22,7 @@ class BoardReader:
     """Reads boards; a journal that has not grown is not folded again."""
 
     def __init__(self) -> None:
-        """Begin with none read."""
         self._folded: dict[Path, tuple[int, Board, int]] = {}
-        self._journal = lru_cache(MOST_PATHS)(lambda run: Path(run.journal))
 
     def get(self, run: RunHome | None) -> Board:
         """Return the board of a run, an empty one before there is any."""
@@ -36,7 +32,7 @@ class BoardReader:
         """Return the board of a run and how much has happened on it."""
         if run is None:
             return Board(), 0
-        journal = self._journal(run)
+        journal = Path(run.journal)
         try:
             status = status_of(journal)
         except UnsafeFile as error:
@@ -121,8 +117,7 @@ def node_view(board: Board, node: WorkNode) -> NodeView:
 def node_detail(board: Board, node: WorkNode) -> NodeDetailView:
     """Return one node with its references and where its files are."""
     facts = node_view(board, node).model_dump()
-    more = {"refs": node.refs, "path": f"nodes/{node.folder}", "evidence": node.evidence}
-    return NodeDetailView.model_validate(facts | more)
+    return NodeDetailView.model_validate({**dict(node), **facts, "path": f"nodes/{node.folder}"})
 
 
 def worker_view(

@@ -1,6 +1,7 @@
 """The plan page: a board as `_plan.md`, what each stage did, what was decided, what comes next.
 
-It follows from the board alone, so it can be written again at any time and is always the same.
+It follows from the board alone, so it can be written again at any time and is always the same. In
+the file it stands between two marks; the rest of the file is the coordinator's own text.
 """
 
 from agiraph.board.board import Board, StagePlan
@@ -9,6 +10,8 @@ from agiraph.board.view import node_row
 from agiraph.core.models import Stage, StageContract, WorkNode
 
 SUMMARY_CHARACTERS = 300
+BEGIN = "<!-- the board, kept up to date by Agiraph; write above or below -->"
+END = "<!-- end of the board -->"
 
 
 def plan_page(board: Board) -> str:
@@ -19,6 +22,22 @@ def plan_page(board: Board) -> str:
         lines += _stage(board, stage)
     lines += _ending(board)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def with_own_text(page: str, text: str, last_written: str) -> str:
+    """Return `_plan.md`: the page between its marks, and around it what the coordinator wrote.
+
+    `text` is the file as it stands, `last_written` as Agiraph wrote it last. A file without marks
+    that has been changed since is all the coordinator's own.
+    """
+    section = f"{BEGIN}\n\n{page.strip()}\n\n{END}\n"
+    before, mark, rest = text.partition(BEGIN)
+    if mark:
+        _, end, after = rest.partition(END)
+        after = after if end else rest  # rather twice than lost
+        return f"{before}{section}{after.removeprefix(chr(10))}"
+    own = "" if text == last_written else text.strip()
+    return f"{own}\n\n{section}" if own else section
 
 
 def _stage(board: Board, stage: Stage) -> list[str]:

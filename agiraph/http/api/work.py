@@ -40,11 +40,13 @@ class NodeView(NodeTerms, ApiView):
 class NodeDetailView(NodeView):
     """A node with its references and the path of its folder under the run, for `workspace`.
 
+    `details` are the last lines of the worker's process, if the node failed because that ended;
     `evidence` are its checks as they ended, and the SHA-256 of what it has published.
     """
 
     refs: dict[str, str] = Field(default_factory=dict)
     path: str = ""
+    details: str = ""
     evidence: Evidence | None = None
 
 

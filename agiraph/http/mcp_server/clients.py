@@ -1,4 +1,4 @@
-"""ApiClients: with whose authority the HTTP API is called: the caller's own, never ours."""
+"""ApiClients: the HTTP API is called with the caller's own token, never with another's."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ SCHEME = "bearer "
 
 
 class ApiClients:
-    """The clients of one home, a few of them kept, each with its token."""
+    """The clients of one home, one for each token; the last few are kept open."""
 
     def __init__(self, home: Path, token: str | None, *, is_shared: bool) -> None:
         """Call the gateway of `home` with `token`, or the home's own if that is None.
@@ -28,7 +28,7 @@ class ApiClients:
         self._own: AsyncClient | None = None
 
     async def client(self, headers: Mapping[str, str] | None) -> AsyncClient:
-        """Return the client for who sent these headers. Raises NotReachable, ApiError."""
+        """Return the client for the sender of these headers. Raises NotReachable, ApiError."""
         if not self._is_shared and self._token is None:
             self._own = self._own or AsyncClient.for_home(self._home)
             return self._own
@@ -45,7 +45,7 @@ class ApiClients:
         return found
 
     async def close(self) -> None:
-        """Let all connections go."""
+        """Close all connections."""
         for client in [*self._kept.values(), *([self._own] if self._own else [])]:
             await client.close()
         self._kept.clear()
@@ -53,5 +53,5 @@ class ApiClients:
 
 def bearer_of(headers: Mapping[str, str]) -> str:
     """Return the token that a request came with, '' if it came with none."""
-    said = headers.get("authorization", "")
-    return said[len(SCHEME) :].strip() if said.lower().startswith(SCHEME) else ""
+    value = headers.get("authorization", "")
+    return value[len(SCHEME) :].strip() if value.lower().startswith(SCHEME) else ""

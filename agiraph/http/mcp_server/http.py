@@ -1,4 +1,4 @@
-"""HTTP: the server on loopback. Who calls brings a token of the home, and has what that allows."""
+"""The server over HTTP on loopback: callers send a token of the home, and may do what it allows."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -19,7 +19,7 @@ WRONG, AWAY = 401, 503
 
 
 def make_app(server: MCPServer[None], clients: ApiClients) -> App:
-    """Return the ASGI app: the protocol behind a look at the token."""
+    """Return the ASGI app: the protocol, after a check of the token."""
     inner: App = server.streamable_http_app(streamable_http_path=PATH)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -37,7 +37,7 @@ def make_app(server: MCPServer[None], clients: ApiClients) -> App:
 
 
 async def _refusal(clients: ApiClients, headers: dict[str, str]) -> tuple[int, str] | None:
-    """Return why a request is not taken, None if its token is one of this home's."""
+    """Return status and reason of a refusal, None if the token is one of this home's."""
     if not bearer_of(headers):
         return WRONG, "send `Authorization: Bearer TOKEN` (see `agiraph tokens add --help`)"
     try:
@@ -57,7 +57,7 @@ async def _refuse(send: Send, status: int, why: str) -> None:
 
 
 async def serve(app: App, host: str, port: int, on_ready: Callable[[str], None]) -> None:
-    """Serve until told to stop; `on_ready` is called with the server's url. Raises OSError."""
+    """Serve until cancelled; `on_ready` is called with the server's url. Raises OSError."""
     config = uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False)
     server = uvicorn.Server(config)
     listening = config.bind_socket()

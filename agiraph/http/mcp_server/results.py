@@ -1,4 +1,4 @@
-"""Results: what the tools return; each is one object, so that it is structured content."""
+"""What the tools return; each result is one object, so that it is structured content."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ TEXT_LIMIT = 100_000
 
 
 class RunHandleResult(Record):
-    """A run that has begun. It goes on by itself: ask `status` for it by `agent`."""
+    """A run that has started. It goes on by itself: call `status` with `agent`."""
 
     agent: str = Field(description="the agent's id, for all other tools")
     name: str
@@ -47,7 +47,7 @@ class AnsweredResult(Record):
 
 
 class AgentStateResult(Record):
-    """How an agent stands. `result` is its final answer once `is_over`."""
+    """The state of an agent. `result` is its final answer once `is_over`."""
 
     agent: str
     name: str
@@ -153,7 +153,7 @@ def state_of(
     nodes: Sequence[NodeView] = (),
     questions: Sequence[QuestionView] = (),
 ) -> AgentStateResult:
-    """Return how an agent stands."""
+    """Return the state of an agent as the tools show it."""
     ended = [node for node in nodes if node.status in ("completed", "failed", "cancelled")]
     return AgentStateResult(
         agent=agent.id,

@@ -1,7 +1,7 @@
-"""Waiting: for the end of a run, a question, or an answer, for a bounded time, with progress told.
+"""Waiting for the end of a run, a question or an answer, for a bounded time, with progress reports.
 
-Nothing here waits on a call of its own for long: what is waited for is looked at again and again,
-so a gateway that restarts meanwhile does no harm, and neither does a client that goes away.
+It polls with short calls, so neither a gateway that restarts meanwhile nor a client that goes away
+does harm.
 """
 
 import asyncio
@@ -11,16 +11,16 @@ from agiraph.http.api import ConversationMessageView
 from agiraph.http.client import LATEST, AsyncClient
 from agiraph.http.mcp_server.results import AgentStateResult, state_of
 
-LOOK_SECONDS = 0.25
-LONGEST_LOOK_SECONDS = 2.0
+POLL_SECONDS = 0.25
+LONGEST_POLL_SECONDS = 2.0
 MOST_SECONDS = 3600.0
 FROM_HUMAN = "human"
 
-Tell = Callable[[float, float | None, str | None], Awaitable[None]]
+Report = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 async def state(client: AsyncClient, agent: str) -> AgentStateResult:
-    """Return how an agent stands, its nodes counted and its open questions told."""
+    """Return the state of an agent, with its nodes counted and its open questions."""
     summary = await client.agent(agent)
     board = await client.board(summary.id)
     asked = [q for q in await client.questions(status="open") if q.agent == summary.id]
@@ -28,26 +28,26 @@ async def state(client: AsyncClient, agent: str) -> AgentStateResult:
 
 
 async def until_news(
-    client: AsyncClient, agent: str, seconds: float, tell: Tell
+    client: AsyncClient, agent: str, seconds: float, report: Report
 ) -> AgentStateResult:
-    """Return how an agent stands once its run is over or it asks something, or after `seconds`."""
+    """Return the state of an agent once its run is over or it asks, or after `seconds`."""
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + min(max(0.0, seconds), MOST_SECONDS)
-    pause, told = LOOK_SECONDS, (-1, -1)
+    pause, told = POLL_SECONDS, (-1, -1)
     while True:
         seen = await state(client, agent)
         if (counted := (seen.nodes_ended, seen.nodes)) != told:
-            told, pause = counted, LOOK_SECONDS
+            told, pause = counted, POLL_SECONDS
             words = f"{seen.status}: {seen.nodes_ended} of {seen.nodes} nodes have ended"
-            await tell(seen.nodes_ended, seen.nodes or None, words)
+            await report(seen.nodes_ended, seen.nodes or None, words)
         if seen.is_over or seen.questions or loop.time() >= ends_at:
             return seen
         await asyncio.sleep(min(pause, max(0.0, ends_at - loop.time())))
-        pause = min(2 * pause, LONGEST_LOOK_SECONDS)
+        pause = min(2 * pause, LONGEST_POLL_SECONDS)
 
 
 async def last_said(client: AsyncClient, agent: str) -> int:
-    """Return the cursor behind everything that was said in an agent's thread so far."""
+    """Return the cursor of the last message of an agent's conversation, 0 if there is none."""
     page = await client.conversation(agent, before=LATEST, limit=1)
     return page.messages[-1].seq if page.messages else 0
 
@@ -55,7 +55,7 @@ async def last_said(client: AsyncClient, agent: str) -> int:
 async def reply_to(
     client: AsyncClient, agent: str, message: str, after: int, seconds: float
 ) -> ConversationMessageView | None:
-    """Return what answers a message, the first thing said after it that does; None: nothing."""
+    """Return the first message that answers `message`, None if none came in time."""
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + min(max(0.0, seconds), MOST_SECONDS)
     while True:
@@ -66,4 +66,4 @@ async def reply_to(
         after = page.messages[-1].seq if page.messages else after
         if loop.time() >= ends_at:
             return None
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)

@@ -150,8 +150,8 @@ def _tool(event: Event, who: str) -> TimelineEntry | None:
     is_over = event.type == "tool.result"
     if tool in QUIET_TOOLS and not is_failed_tool(event):
         return None
-    told = event.key.split(":", 2)
-    call = f"t:{event.entity}:{told[2]}" if len(told) == 3 else f"e:{event.seq}"
+    parts = event.key.split(":", 2)
+    call = f"t:{event.entity}:{parts[2]}" if len(parts) == 3 else f"e:{event.seq}"
     if not is_over:
         arguments = event.data.get("arguments")
         return _base(event, who, "tool", key=call, title=f"{tool} {arguments_of(event.data)}",
@@ -211,7 +211,7 @@ def _older_text(event: Event) -> TimelineEntry:
 
 
 def _about(*named: str) -> frozenset[str]:
-    """Return the names that something concerns, each as it stands and without its number."""
+    """Return the names that something concerns, each with and without its number."""
     names = {name.rpartition("/")[2].casefold() for name in named if name}
     return frozenset(names | {_name(name).casefold() for name in names})
 

@@ -88,7 +88,7 @@ def head_of(state: ConsoleState, width: int) -> Text:
 
 
 def target_of(state: ConsoleState, answering: str | None) -> Text:
-    """Return what stands before the line: whom it goes to."""
+    """Return the prompt of the line: whom it goes to."""
     question = next((one for one in state.questions if one.id == answering), None)
     if question is not None:
         return Text(f"answer {one_line(question.sender, 20)}> ", TONES["ask"])

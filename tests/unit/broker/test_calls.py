@@ -30,70 +30,70 @@ async def forever(request: ModelRequest, on_text: OnText) -> ModelResponse:
     raise AssertionError
 
 
-def test_an_answer_is_priced_and_written_down(tmp_path: Path) -> None:
+async def test_an_answer_is_priced_and_written_down(tmp_path: Path) -> None:
     calls, ledger = calls_of(StubProvider(answer()), tmp_path)
     with ledger:
-        response = asyncio.run(make(calls))
+        response = await make(calls)
         assert response.usage.cost_usd == pytest.approx((100 * 1 + 10 * 10) / 1e6)
         assert ledger.by_entity("run-1") == {"shop-1/ada": response.usage}
 
 
-def test_the_services_own_cost_goes_before_our_table(tmp_path: Path) -> None:
+async def test_the_services_own_cost_goes_before_our_table(tmp_path: Path) -> None:
     usage = Usage(input_tokens=1, output_tokens=1, cost_usd=0.5)
     calls, ledger = calls_of(StubProvider(ModelResponse(text="x", usage=usage)), tmp_path)
     with ledger:
-        assert asyncio.run(make(calls)).usage.cost_usd == 0.5
+        assert (await make(calls)).usage.cost_usd == 0.5
 
 
-def test_an_unknown_price_is_no_cost_and_a_local_one_is_free(tmp_path: Path) -> None:
+async def test_an_unknown_price_is_no_cost_and_a_local_one_is_free(tmp_path: Path) -> None:
     calls, ledger = calls_of(StubProvider(answer()), tmp_path, price=None)
     with ledger:
-        assert asyncio.run(make(calls)).usage.cost_usd is None
-        assert asyncio.run(make(calls, ask(model="ollama/x"))).usage.cost_usd == 0
+        assert (await make(calls)).usage.cost_usd is None
+        assert (await make(calls, ask(model="ollama/x"))).usage.cost_usd == 0
 
 
-def test_what_may_succeed_later_is_tried_again(tmp_path: Path) -> None:
+async def test_what_may_succeed_later_is_tried_again(tmp_path: Path) -> None:
     stub = StubProvider(BUSY, ProviderError("rate_limited", "slow", retry_after=0.1), answer())
     calls, ledger = calls_of(stub, tmp_path)
     retries: list[RetryPlanned] = []
     with ledger:
-        assert asyncio.run(make(calls, retries=retries)).text == "fine"
+        assert (await make(calls, retries=retries)).text == "fine"
     assert [(r.attempt, r.kind) for r in retries] == [(1, "overloaded"), (2, "rate_limited")]
     assert retries[1].wait_seconds > 0.05  # what is left of the wish
 
 
-def test_the_last_failure_is_told(tmp_path: Path) -> None:
+async def test_the_last_failure_is_told(tmp_path: Path) -> None:
     stub = StubProvider(BUSY)
     calls, ledger = calls_of(stub, tmp_path, quick_config(attempts=3))
     with ledger, pytest.raises(ProviderError, match="busy"):
-        asyncio.run(make(calls))
+        await make(calls)
     assert len(stub.requests) == 3
 
 
-def test_a_bad_key_is_not_tried_again(tmp_path: Path) -> None:
+async def test_a_bad_key_is_not_tried_again(tmp_path: Path) -> None:
     stub = StubProvider(ProviderError("bad_key", "no"))
     calls, ledger = calls_of(stub, tmp_path)
     with ledger, pytest.raises(ProviderError):
-        asyncio.run(make(calls))
+        await make(calls)
     assert len(stub.requests) == 1
 
 
-def test_an_unknown_provider_is_told_with_the_known_ones(tmp_path: Path) -> None:
+async def test_an_unknown_provider_is_told_with_the_known_ones(tmp_path: Path) -> None:
     calls, ledger = calls_of(StubProvider(answer()), tmp_path)
     with ledger, pytest.raises(ProviderError, match="unknown provider 'nobody'") as caught:
-        asyncio.run(make(calls, ask(model="nobody/x")))
+        await make(calls, ask(model="nobody/x"))
     assert caught.value.kind == "unknown_model"
 
 
-def test_a_model_that_does_not_end_has_failed(tmp_path: Path) -> None:
+async def test_a_model_that_does_not_end_has_failed(tmp_path: Path) -> None:
     stub = StubProvider(forever)
     calls, ledger = calls_of(stub, tmp_path, quick_config(attempts=1, timeout_seconds=0.05))
     with ledger, pytest.raises(ProviderError, match=r"within 0\.05 s") as caught:
-        asyncio.run(make(calls))
+        await make(calls)
     assert caught.value.kind == "timed_out"
 
 
-def test_a_call_that_was_cut_off_is_paid_for_by_what_it_streamed(tmp_path: Path) -> None:
+async def test_a_call_that_was_cut_off_is_paid_for_by_what_it_streamed(tmp_path: Path) -> None:
     calls, ledger = calls_of(StubProvider(forever), tmp_path)
 
     async def main() -> None:
@@ -107,22 +107,22 @@ def test_a_call_that_was_cut_off_is_paid_for_by_what_it_streamed(tmp_path: Path)
         assert task.cancelled()
 
     with ledger:
-        asyncio.run(main())
+        await main()
         usage = ledger.by_entity()["shop-1/ada"]
     assert usage.input_tokens > 0
     assert usage.output_tokens > 0
     assert usage.cost_usd is not None
 
 
-def test_a_call_that_failed_before_it_streamed_costs_nothing(tmp_path: Path) -> None:
+async def test_a_call_that_failed_before_it_streamed_costs_nothing(tmp_path: Path) -> None:
     calls, ledger = calls_of(StubProvider(ProviderError("bad_request", "no")), tmp_path)
     with ledger:
         with pytest.raises(ProviderError):
-            asyncio.run(make(calls))
+            await make(calls)
         assert ledger.by_entity() == {}
 
 
-def test_the_budget_of_a_run_bounds_all_its_calls(tmp_path: Path) -> None:
+async def test_the_budget_of_a_run_bounds_all_its_calls(tmp_path: Path) -> None:
     stub = StubProvider(answer(input_tokens=1000, output_tokens=3000))
     calls, ledger = calls_of(stub, tmp_path, price=Price(input=1, output=10))
     request = ask(model=MODEL, budget_usd=0.1, max_tokens=3000)
@@ -132,14 +132,14 @@ def test_the_budget_of_a_run_bounds_all_its_calls(tmp_path: Path) -> None:
         return await asyncio.gather(*many, return_exceptions=True)
 
     with ledger:
-        results = asyncio.run(main())
+        results = await main()
         assert ledger.spent_usd("run-1") <= 0.1
     refused = [r for r in results if isinstance(r, ProviderError)]
     assert 0 < len(refused) < 6
     assert {error.kind for error in refused} == {"out_of_budget"}
 
 
-def test_at_most_so_many_calls_are_in_flight(tmp_path: Path) -> None:
+async def test_at_most_so_many_calls_are_in_flight(tmp_path: Path) -> None:
     now, most = 0, 0
 
     async def count(request: ModelRequest, on_text: OnText) -> ModelResponse:
@@ -156,7 +156,7 @@ def test_at_most_so_many_calls_are_in_flight(tmp_path: Path) -> None:
         await asyncio.gather(*(make(calls) for _ in range(12)))
 
     with ledger:
-        asyncio.run(main())
+        await main()
     assert most == 3
 
 
@@ -178,34 +178,33 @@ class StandingClock:
         return self.at
 
 
-def test_all_callers_of_a_provider_keep_the_pause_that_one_was_told(tmp_path: Path) -> None:
+async def test_all_callers_of_a_provider_keep_the_pause_that_one_was_told(tmp_path: Path) -> None:
     slow = ProviderError("rate_limited", "slow", retry_after=0.001)
     stub = StubProvider(slow, answer())
 
-    async def main() -> None:
-        clock = StandingClock()
-        calls, ledger = calls_of(stub, tmp_path, clock=clock)
-        told = asyncio.Event()
-        first = asyncio.create_task(
-            calls.answer(ask(model=MODEL), lambda text: None, lambda retry: told.set())
-        )
-        await asyncio.wait_for(told.wait(), 10)
-        second = asyncio.create_task(make(calls))
-        await asyncio.wait_for(clock.looked_at.wait(), 10)
-        assert len(stub.requests) == 1, "the pause is not over, so nobody calls"
-        clock.at += 1
-        await asyncio.wait_for(asyncio.gather(first, second), 10)
-        assert len(stub.requests) == 3
-        ledger.close()
-
-    asyncio.run(main())
+    clock = StandingClock()
+    calls, ledger = calls_of(stub, tmp_path, clock=clock)
+    told = asyncio.Event()
+    first = asyncio.create_task(
+        calls.answer(ask(model=MODEL), lambda text: None, lambda retry: told.set())
+    )
+    await asyncio.wait_for(told.wait(), 10)
+    second = asyncio.create_task(make(calls))
+    await asyncio.wait_for(clock.looked_at.wait(), 10)
+    assert len(stub.requests) == 1, "the pause is not over, so nobody calls"
+    clock.at += 1
+    await asyncio.wait_for(asyncio.gather(first, second), 10)
+    assert len(stub.requests) == 3
+    ledger.close()
 
 
-def test_a_model_without_tool_calling_is_asked_in_words_at_the_same_price(tmp_path: Path) -> None:
+async def test_a_model_without_tool_calling_gets_text_at_the_same_price(
+    tmp_path: Path,
+) -> None:
     stub = StubProvider(answer('<tool_call>{"name": "bash"}</tool_call>'))
     calls, ledger = calls_of(stub, tmp_path)
     with ledger:
-        response = asyncio.run(make(calls, ask(model=f"text:{MODEL}")))
+        response = await make(calls, ask(model=f"text:{MODEL}"))
     assert [call.name for call in response.tool_calls] == ["bash"]
     assert response.usage.cost_usd is not None
     assert stub.requests[0].tools == ()

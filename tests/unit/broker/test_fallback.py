@@ -1,6 +1,5 @@
 """Fallback: who answers when a model cannot, what is told of it, and what no other service sees."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -61,11 +60,11 @@ class Place:
         )
 
 
-def test_another_model_answers_and_says_in_whose_place(tmp_path: Path) -> None:
+async def test_another_model_answers_and_says_in_whose_place(tmp_path: Path) -> None:
     first, second = StubProvider(BUSY), StubProvider(answer("hello"))
     place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=first, openai=second)
     with place.ledger:
-        response = asyncio.run(place.make())
+        response = await place.make()
     assert (response.text, response.model, response.instead_of) == ("hello", OTHER, MODEL)
     assert "busy" in response.why
     assert len(first.requests) == 3, "patience is short for who has elsewhere to go"
@@ -74,45 +73,47 @@ def test_another_model_answers_and_says_in_whose_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["bad_request", "internal"])
-def test_a_call_that_is_at_fault_itself_goes_nowhere_else(
+async def test_a_call_that_is_at_fault_itself_goes_nowhere_else(
     tmp_path: Path, kind: FailureKind
 ) -> None:
     first, second = StubProvider(ProviderError(kind, "no")), StubProvider(answer())
     place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=first, openai=second)
     with place.ledger, pytest.raises(ProviderError, match="no"):
-        asyncio.run(place.make())
+        await place.make()
     assert second.requests == []
 
 
-def test_a_missing_key_and_an_empty_account_are_passed_over(tmp_path: Path) -> None:
+async def test_a_missing_key_and_an_empty_account_are_passed_over(tmp_path: Path) -> None:
     config = with_chain(model=[OTHER, LOCAL])
     empty = StubProvider(ProviderError("no_credit", "empty"))
     place = Place(tmp_path, config, anthropic=empty, ollama=StubProvider(answer()))
     with place.ledger:
-        assert asyncio.run(place.make()).model == LOCAL
+        assert (await place.make()).model == LOCAL
     assert [h.kind for h in place.told] == ["no_credit", "bad_key"]
 
 
-def test_when_none_can_answer_the_first_failure_is_told_with_the_others(tmp_path: Path) -> None:
+async def test_if_none_can_answer_all_failures_are_reported(
+    tmp_path: Path,
+) -> None:
     place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=StubProvider(BUSY))
     with place.ledger, pytest.raises(ProviderError, match=r"busy.*openai/gpt-5\.2: no key") as it:
-        asyncio.run(place.make())
+        await place.make()
     assert it.value.kind == "overloaded"
 
 
-def test_too_long_goes_to_a_larger_window_and_is_remembered(tmp_path: Path) -> None:
+async def test_too_long_goes_to_a_larger_window_and_is_remembered(tmp_path: Path) -> None:
     first = StubProvider(ProviderError("context_too_long", "too long"))
     second = StubProvider(answer())
     config = with_chain(model=[LOCAL, OTHER])
     place = Place(tmp_path, config, anthropic=first, openai=second, ollama=second)
     with place.ledger:
-        assert asyncio.run(place.make()).model == OTHER, "the local window is smaller yet"
+        assert (await place.make()).model == OTHER, "the local window is smaller yet"
         longer = ask(model=MODEL, turns=(UserTurn(content="x" * 999),))
-        assert asyncio.run(place.make(longer)).model == OTHER
+        assert (await place.make(longer)).model == OTHER
     assert len(first.requests) == 1
 
 
-def test_a_breaker_that_opened_sends_everybody_on_at_once(tmp_path: Path) -> None:
+async def test_a_breaker_that_opened_sends_everybody_on_at_once(tmp_path: Path) -> None:
     first, second = StubProvider(BUSY), StubProvider(answer())
     config = with_chain(quick_config(breaker_seconds=60), model=[OTHER])
     place = Place(tmp_path, config, anthropic=first, openai=second)
@@ -122,11 +123,11 @@ def test_a_breaker_that_opened_sends_everybody_on_at_once(tmp_path: Path) -> Non
             assert (await place.make()).model == OTHER
 
     with place.ledger:
-        asyncio.run(main())
+        await main()
     assert len(first.requests) == 5, "as many as open the breaker"
 
 
-def test_no_service_sees_the_opaque_data_of_another(tmp_path: Path) -> None:
+async def test_no_service_sees_the_opaque_data_of_another(tmp_path: Path) -> None:
     thinking = {"api": "anthropic", "thinking": [{"signature": "s"}]}
     first = StubProvider(answer().model_copy(update={"provider_data": thinking}), BUSY)
     second = StubProvider(answer())
@@ -138,7 +139,7 @@ def test_no_service_sees_the_opaque_data_of_another(tmp_path: Path) -> None:
         await place.make(ask(model=MODEL, turns=turns))
 
     with place.ledger:
-        asyncio.run(main())
+        await main()
 
     def shown(request: ModelRequest) -> list[object]:
         return [t.provider_data for t in request.turns if isinstance(t, AssistantTurn)]
@@ -147,12 +148,12 @@ def test_no_service_sees_the_opaque_data_of_another(tmp_path: Path) -> None:
     assert shown(second.requests[-1]) == [None]
 
 
-def test_a_budget_bounds_the_fallback_too(tmp_path: Path) -> None:
+async def test_a_budget_bounds_the_fallback_too(tmp_path: Path) -> None:
     first, second = StubProvider(BUSY), StubProvider(answer())
     place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=first, openai=second)
     request = ask(model=MODEL, budget_usd=0.0105, max_tokens=1024)
     with place.ledger, pytest.raises(ProviderError) as caught:
-        asyncio.run(place.make(request))
+        await place.make(request)
     assert caught.value.kind == "out_of_budget"
     assert second.requests == []
 

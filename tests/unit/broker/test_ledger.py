@@ -1,6 +1,5 @@
 """The ledger: what was spent stays on disk and adds up by entity and run."""
 
-import asyncio
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -99,7 +98,7 @@ class FullUntil(sqlite3.Connection):
         return super().execute(sql, *values)
 
 
-def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
+async def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = sqlite3.connect
@@ -119,7 +118,7 @@ def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
             await ledger.flushed()
             assert ledger.spent_usd("r1") == pytest.approx(0.5)
 
-    asyncio.run(story())
+    await story()
     with UsageLedger(tmp_path / "usage.db") as again:
         assert sorted(again.by_entity()) == ["a/ada", "a/bob"]
         assert [row.calls for row in again.rows("entity")] == [1, 1]

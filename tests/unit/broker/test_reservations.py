@@ -50,80 +50,74 @@ async def granted(
         return tokens
 
 
-def test_without_a_budget_nothing_is_asked() -> None:
-    assert asyncio.run(granted(of_run(lambda: 1e9), request(None), None)) == 8192
+async def test_without_a_budget_nothing_is_asked() -> None:
+    assert await granted(of_run(lambda: 1e9), request(None), None) == 8192
 
 
-def test_enough_money_gives_the_whole_answer() -> None:
-    assert asyncio.run(granted(of_run(lambda: 0.0), request(1.0))) == 8192
+async def test_enough_money_gives_the_whole_answer() -> None:
+    assert await granted(of_run(lambda: 0.0), request(1.0)) == 8192
 
 
-def test_little_money_gives_a_shorter_answer() -> None:
+async def test_little_money_gives_a_shorter_answer() -> None:
     wanted = request(0.0, 8192)
     wanted = request(cost_of(wanted, 2000))
-    tokens = asyncio.run(granted(of_run(lambda: 0.0), wanted))
+    tokens = await granted(of_run(lambda: 0.0), wanted)
     assert 1990 <= tokens <= 2000
 
 
-def test_too_little_money_is_out_of_budget_and_says_how_much_is_left() -> None:
+async def test_too_little_money_is_out_of_budget_and_says_how_much_is_left() -> None:
     with pytest.raises(ProviderError, match=r"\$0\.9990 of the \$1\.00 of this run") as caught:
-        asyncio.run(granted(of_run(lambda: 0.999), request(1.0)))
+        await granted(of_run(lambda: 0.999), request(1.0))
     assert caught.value.kind == "out_of_budget"
 
 
-def test_a_short_answer_needs_no_more_than_its_own_length() -> None:
+async def test_a_short_answer_needs_no_more_than_its_own_length() -> None:
     wanted = request(0.0, max_tokens=50)
     wanted = request(cost_of(wanted, 51), max_tokens=50)
-    assert asyncio.run(granted(of_run(lambda: 0.0), wanted)) == 50
+    assert await granted(of_run(lambda: 0.0), wanted) == 50
 
 
-def test_a_budget_without_a_price_is_refused() -> None:
+async def test_a_budget_without_a_price_is_refused() -> None:
     with pytest.raises(ProviderError, match=r"prices\.yaml") as caught:
-        asyncio.run(granted(of_run(lambda: 0.0), request(1.0), None))
+        await granted(of_run(lambda: 0.0), request(1.0), None)
     assert caught.value.kind == "bad_request"
 
 
-def test_what_costs_nothing_always_fits() -> None:
+async def test_what_costs_nothing_always_fits() -> None:
     free = Price(input=0, output=0)
-    assert asyncio.run(granted(of_run(lambda: 0.0), request(0.0), free)) == 8192
+    assert await granted(of_run(lambda: 0.0), request(0.0), free) == 8192
 
 
-def test_a_call_waits_for_the_money_that_another_holds() -> None:
-    async def main() -> None:
-        spent = 0.0
-        budgets = of_run(lambda: spent)
-        wanted = request(cost_of(request(0.0), 8192) * 1.5)
-        first = budgets.reserved(wanted, PRICE)
-        await first.__aenter__()
-        second = asyncio.create_task(granted(budgets, wanted))
-        other_run = wanted.model_copy(update={"run_id": "run-2"})
-        assert await granted(budgets, other_run) == 8192, "other runs have money of their own"
-        assert not second.done()
-        spent = 0.00001
-        await first.__aexit__(None, None, None)
-        assert await asyncio.wait_for(second, 10) == 8192
-
-    asyncio.run(main())
+async def test_a_call_waits_for_the_money_that_another_holds() -> None:
+    spent = 0.0
+    budgets = of_run(lambda: spent)
+    wanted = request(cost_of(request(0.0), 8192) * 1.5)
+    first = budgets.reserved(wanted, PRICE)
+    await first.__aenter__()
+    second = asyncio.create_task(granted(budgets, wanted))
+    other_run = wanted.model_copy(update={"run_id": "run-2"})
+    assert await granted(budgets, other_run) == 8192, "other runs have money of their own"
+    assert not second.done()
+    spent = 0.00001
+    await first.__aexit__(None, None, None)
+    assert await asyncio.wait_for(second, 10) == 8192
 
 
-def test_a_cancelled_call_gives_its_money_back() -> None:
-    async def main() -> None:
-        budgets = of_run(lambda: 0.0)
-        wanted = request(cost_of(request(0.0), 8192) * 1.5)
+async def test_a_cancelled_call_gives_its_money_back() -> None:
+    budgets = of_run(lambda: 0.0)
+    wanted = request(cost_of(request(0.0), 8192) * 1.5)
 
-        async def hold() -> None:
-            async with budgets.reserved(wanted, PRICE):
-                await asyncio.Event().wait()
+    async def hold() -> None:
+        async with budgets.reserved(wanted, PRICE):
+            await asyncio.Event().wait()
 
-        holder = asyncio.create_task(hold())
-        waiter = asyncio.create_task(granted(budgets, wanted))
-        gives_up = asyncio.create_task(granted(budgets, wanted))
-        await asyncio.sleep(0)
-        gives_up.cancel()
-        holder.cancel()
-        assert await asyncio.wait_for(waiter, 10) == 8192
-
-    asyncio.run(main())
+    holder = asyncio.create_task(hold())
+    waiter = asyncio.create_task(granted(budgets, wanted))
+    gives_up = asyncio.create_task(granted(budgets, wanted))
+    await asyncio.sleep(0)
+    gives_up.cancel()
+    holder.cancel()
+    assert await asyncio.wait_for(waiter, 10) == 8192
 
 
 @given(st.floats(0, 100), st.floats(0, 100), st.integers(1, 100_000))
@@ -159,26 +153,26 @@ def test_a_run_never_spends_more_than_its_budget(shares: list[float], budget: fl
     assert asyncio.run(main()) <= budget * (1 + 1e-9)
 
 
-def test_the_narrowest_of_several_budgets_decides() -> None:
+async def test_the_narrowest_of_several_budgets_decides() -> None:
     wide = BudgetState(scope="run", key="run-1", usd=100.0)
     narrow = BudgetState(scope="agent", key="shop-1", tokens=5000)
-    tokens = asyncio.run(granted(of_all(wide, narrow), request(None), PRICE))
+    tokens = await granted(of_all(wide, narrow), request(None), PRICE)
     assert tokens == 5000 - guess_input_tokens(request(None))
     spent = narrow.model_copy(update={"spent_tokens": 4500})
     with pytest.raises(ProviderError, match="4,500 tokens of the 5,000 tokens of the agent") as it:
-        asyncio.run(granted(of_all(wide, spent), request(None), PRICE))
+        await granted(of_all(wide, spent), request(None), PRICE)
     assert it.value.shortage is not None
     assert (it.value.shortage.unit, it.value.shortage.budget.scope) == ("tokens", "agent")
 
 
-def test_a_budget_in_tokens_needs_no_price() -> None:
+async def test_a_budget_in_tokens_needs_no_price() -> None:
     budget = BudgetState(scope="run", key="run-1", tokens=100_000)
-    assert asyncio.run(granted(of_all(budget), request(None), None)) == 8192
+    assert await granted(of_all(budget), request(None), None) == 8192
 
 
-def test_what_costs_nothing_fits_a_budget_that_is_overdrawn() -> None:
+async def test_what_costs_nothing_fits_a_budget_that_is_overdrawn() -> None:
     over = BudgetState(scope="run", key="run-1", usd=1.0, spent_usd=1.2)
-    assert asyncio.run(granted(of_all(over), request(None), Price(input=0, output=0))) == 8192
+    assert await granted(of_all(over), request(None), Price(input=0, output=0)) == 8192
 
 
 @settings(max_examples=30, deadline=None)
@@ -216,7 +210,7 @@ def test_neither_of_two_budgets_in_tokens_is_overdrawn(
     assert asyncio.run(main()) <= min(run, agent)
 
 
-def test_calls_are_bounded_also_while_others_are_in_flight() -> None:
+async def test_calls_are_bounded_also_while_others_are_in_flight() -> None:
     made = 0
 
     def states(request: ModelRequest) -> list[BudgetState]:
@@ -237,4 +231,4 @@ def test_calls_are_bounded_also_while_others_are_in_flight() -> None:
         return await asyncio.gather(*(one(budgets) for _ in range(5)))
 
     refused = "3 calls of the 3 calls of the node n are spent"
-    assert asyncio.run(all_at_once()) == ["made"] * 3 + [refused] * 2
+    assert await all_at_once() == ["made"] * 3 + [refused] * 2

@@ -46,7 +46,7 @@ def test_odd_folders_of_agents_are_passed_over_and_told_once(
         for _ in range(2):
             assert [agent.id for agent in agents.all()] == ["ada-1"]
     assert sorted(record.getMessage() for record in caplog.records) == [
-        *["an agent is passed over"] * 2,
+        *["an agent is skipped"] * 2,
         *["no folder of an agent, passed over"] * 2,
     ]
     with pytest.raises(ApiError, match="is a folder where a file belongs"):

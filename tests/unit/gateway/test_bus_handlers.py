@@ -45,15 +45,15 @@ def kinds(gateway: Gateway) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("received", MESSAGES, ids=lambda received: received.header.type)
-@pytest.mark.parametrize("crash_at", ["thread", "reporter", "done"])
-def test_a_message_whose_handling_was_cut_off_has_its_effect_once(
+@pytest.mark.parametrize("crash_at", ["messages", "reporter", "done"])
+async def test_a_message_whose_handling_was_cut_off_has_its_effect_once(
     line: FakeLine, received: Received, crash_at: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(*args: object, **named: object) -> None:
         raise Crash
 
     gateway = opened(line)
-    if crash_at == "thread":
+    if crash_at == "messages":
         monkeypatch.setattr(gateway.messages, "add", crash)
     elif crash_at == "reporter":
         monkeypatch.setattr(gateway.reporter, "report", crash)
@@ -61,38 +61,38 @@ def test_a_message_whose_handling_was_cut_off_has_its_effect_once(
         monkeypatch.setattr(line, "done", crash)
     line.put(received)
     with pytest.raises(Crash):
-        asyncio.run(attend(gateway))
+        await attend(gateway)
     assert line.finished == []
     gateway.close()
     monkeypatch.undo()
 
     again = opened(line)
-    asyncio.run(handle(again, received))
-    asyncio.run(handle(again, received))
+    await handle(again, received)
+    await handle(again, received)
     assert len(kinds(again)) == 1
     assert len(line.events()) == 1
     assert len(again.questions.listed(99)) == (1 if received.body == ASK else 0)
     again.close()
 
 
-def test_an_event_that_the_router_cannot_take_now_follows_in_the_background(
+async def test_an_event_that_the_router_cannot_take_now_follows_in_the_background(
     line: FakeLine,
 ) -> None:
     line.refusals["recorder"] = LinkDown("away")
     gateway = opened(line)
-    asyncio.run(handle(gateway, MESSAGES[0]))
+    await handle(gateway, MESSAGES[0])
     assert [event.type for event in line.reported] == ["message.received"]
     gateway.close()
 
 
-def test_what_nobody_here_takes_is_told_to_the_log_and_put_away(line: FakeLine) -> None:
+async def test_a_message_without_a_handler_is_logged_and_done(line: FakeLine) -> None:
     gateway = opened(line)
-    asyncio.run(handle(gateway, arrived(Ok(), "a-1/ada-1")))
+    await handle(gateway, arrived(Ok(), "a-1/ada-1"))
     assert "control.ok" in line.log.lines[0]
     gateway.close()
 
 
-def test_more_money_is_raised_by_the_gateway_alone_and_for_the_asking_agent(
+async def test_more_money_is_raised_by_the_gateway_alone_and_for_the_asking_agent(
     line: FakeLine,
 ) -> None:
     begin_run(line.home.path, "run-1", "a-1")
@@ -113,7 +113,7 @@ def test_more_money_is_raised_by_the_gateway_alone_and_for_the_asking_agent(
         await line.until(lambda: bool(line.sent_to("a-1/ada-1")))
         delivering.cancel()
 
-    asyncio.run(scene(opened(line)))
+    await scene(opened(line))
     [(to, order)] = [(to, body) for to, body in line.asked if isinstance(body, RaiseBudget)]
     assert (to, order.usd, order.cause) == ("broker", 5.0, "q-own")
     assert (order.budget.scope, order.budget.key) == ("run", "run-1")

@@ -3,11 +3,13 @@
 import asyncio
 import errno
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
+from actors.gateway.auth.credentials import Principal
 from actors.gateway.call_cause import SCOPE_KEY, CallCause
 from actors.gateway.http.idempotency import IdempotencyMiddleware
 from actors.gateway.state.idempotency_store import IdempotencyStore
@@ -36,8 +38,20 @@ class Endpoint:
 
 
 @pytest.fixture
-def keys(tmp_path: Path) -> IdempotencyStore:
-    return IdempotencyStore(tmp_path / "repeats.jsonl", 1.0)
+def keys(tmp_path: Path) -> Iterator[IdempotencyStore]:
+    store = IdempotencyStore(tmp_path / "repeats.jsonl", 1.0)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def endpoint() -> Endpoint:
+    return Endpoint()
+
+
+@pytest.fixture
+def once(endpoint: Endpoint, keys: IdempotencyStore) -> IdempotencyMiddleware:
+    return IdempotencyMiddleware(endpoint, keys, SystemClock())
 
 
 async def call(
@@ -46,12 +60,19 @@ async def call(
     body: bytes = b"{}",
     method: str = "POST",
     header: bytes | None = None,
+    caller: Principal | None = None,
 ) -> tuple[int, bytes, dict[bytes, bytes]]:
     """Make one call; return status, body and headers. `header`: the key as it stands there."""
     headers = [(b"idempotency-key", key.encode())] if key else []
     if header is not None:
         headers = [(b"idempotency-key", header)]
-    scope = {"type": "http", "method": method, "path": "/x", "headers": headers}
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": "/x",
+        "headers": headers,
+        "state": {"caller": caller},
+    }
     sent: list[Message] = []
 
     async def receive() -> Message:
@@ -66,113 +87,87 @@ async def call(
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 @pytest.mark.parametrize("key", [b"", b"  "])
-def test_a_key_that_is_empty_is_refused_and_nothing_done(
-    keys: IdempotencyStore, method: str, key: bytes
+async def test_an_empty_key_is_refused_and_nothing_done(
+    once: IdempotencyMiddleware, endpoint: Endpoint, method: str, key: bytes
 ) -> None:
-    endpoint = Endpoint()
-    once = IdempotencyMiddleware(endpoint, keys, SystemClock())
-    status, body, _ = asyncio.run(call(once, "k", method=method, header=key))
+    status, body, _ = await call(once, method=method, header=key)
     assert status == 400
     assert "the header Idempotency-Key is empty" in json.loads(body)["detail"]
     assert endpoint.causes == []
 
 
-def test_what_changes_nothing_needs_no_key_that_holds(keys: IdempotencyStore) -> None:
-    endpoint = Endpoint(200)
-    once = IdempotencyMiddleware(endpoint, keys, SystemClock())
-    assert asyncio.run(call(once, "k", method="GET", header=b""))[0] == 200
+@pytest.mark.parametrize("key", ["x" * 256, "tab\there"])
+async def test_an_invalid_key_is_refused(once: IdempotencyMiddleware, key: str) -> None:
+    assert (await call(once, key=key))[0] == 422
 
 
-def test_the_second_call_gets_the_first_answer(keys: IdempotencyStore) -> None:
-    endpoint = Endpoint()
-    once = IdempotencyMiddleware(endpoint, keys, SystemClock())
-
-    async def scenario() -> None:
-        first = await call(once)
-        second = await call(once)
-        assert first[:2] == second[:2] == (201, b"1")
-        assert b"idempotency-replayed" not in first[2]
-        assert second[2][b"idempotency-replayed"] == b"true"
-
-    asyncio.run(scenario())
+async def test_the_second_call_gets_the_first_answer(
+    once: IdempotencyMiddleware, endpoint: Endpoint
+) -> None:
+    first = await call(once)
+    second = await call(once)
+    assert first[:2] == second[:2] == (201, b"1")
+    assert b"idempotency-replayed" not in first[2]
+    assert second[2][b"idempotency-replayed"] == b"true"
     assert endpoint.bodies == [b"{}"]
-    keys.close()
 
 
-def test_without_a_key_and_for_reading_every_call_is_its_own(keys: IdempotencyStore) -> None:
-    once = IdempotencyMiddleware(Endpoint(), keys, SystemClock())
-
-    async def scenario() -> None:
-        assert [(await call(once, key=""))[1] for _ in range(2)] == [b"1", b"2"]
-        assert [(await call(once, method="GET"))[1] for _ in range(2)] == [b"3", b"4"]
-
-    asyncio.run(scenario())
-    keys.close()
+async def test_without_a_key_and_for_reading_every_call_is_carried_out(
+    once: IdempotencyMiddleware,
+) -> None:
+    assert [(await call(once, key=""))[1] for _ in range(2)] == [b"1", b"2"]
+    assert [(await call(once, method="GET"))[1] for _ in range(2)] == [b"3", b"4"]
+    assert (await call(once, method="GET", header=b""))[1] == b"5"
 
 
-def test_another_body_under_the_same_key_is_refused(keys: IdempotencyStore) -> None:
-    endpoint = Endpoint()
-    once = IdempotencyMiddleware(endpoint, keys, SystemClock())
+async def test_a_token_that_only_reads_leaves_no_key_in_the_store(
+    once: IdempotencyMiddleware, keys: IdempotencyStore
+) -> None:
+    answers = [(await call(once, caller=Principal("ci", "read")))[1] for _ in range(2)]
+    assert answers == [b"1", b"2"]
+    assert "k" not in keys
 
-    async def scenario() -> None:
-        await call(once)
-        status, body, headers = await call(once, body=b'{"other":1}')
-        assert status == 422
-        assert headers[b"content-type"] == b"application/problem+json"
-        assert b"key-reused" in body
 
-    asyncio.run(scenario())
+async def test_another_body_under_the_same_key_is_refused(
+    once: IdempotencyMiddleware, endpoint: Endpoint
+) -> None:
+    await call(once)
+    status, body, headers = await call(once, body=b'{"other":1}')
+    assert status == 422
+    assert headers[b"content-type"] == b"application/problem+json"
+    assert b"key-reused" in body
     assert len(endpoint.causes) == 1
-    keys.close()
 
 
-def test_two_calls_at_once_are_carried_out_once(keys: IdempotencyStore) -> None:
-    endpoint = Endpoint()
-    once = IdempotencyMiddleware(endpoint, keys, SystemClock())
-
-    async def scenario() -> None:
-        endpoint.gate.clear()
-        calls = [asyncio.create_task(call(once)) for _ in range(3)]
-        await endpoint.called.wait()
-        endpoint.gate.set()
-        assert [answer[1] for answer in await asyncio.gather(*calls)] == [b"1"] * 3
-
-    asyncio.run(scenario())
-    keys.close()
+async def test_two_calls_at_once_are_carried_out_once(
+    once: IdempotencyMiddleware, endpoint: Endpoint
+) -> None:
+    endpoint.gate.clear()
+    calls = [asyncio.create_task(call(once)) for _ in range(3)]
+    await endpoint.called.wait()
+    endpoint.gate.set()
+    assert [answer[1] for answer in await asyncio.gather(*calls)] == [b"1"] * 3
 
 
-def test_a_refusal_is_no_answer_to_keep(keys: IdempotencyStore) -> None:
-    endpoint = Endpoint(status=409)
-    once = IdempotencyMiddleware(endpoint, keys, SystemClock())
-
-    async def scenario() -> None:
-        assert (await call(once))[0] == 409
-        endpoint.status = 200
-        assert (await call(once))[:2] == (200, b"2")
-
-    asyncio.run(scenario())
-    keys.close()
+async def test_a_refusal_is_not_stored(once: IdempotencyMiddleware, endpoint: Endpoint) -> None:
+    endpoint.status = 409
+    assert (await call(once))[0] == 409
+    endpoint.status = 200
+    assert (await call(once))[:2] == (200, b"2")
 
 
-def test_a_call_that_died_is_made_again_with_the_same_cause(tmp_path: Path) -> None:
-    endpoint = Endpoint()
-
-    async def first(keys: IdempotencyStore) -> None:
-        endpoint.gate.clear()
-        dying = asyncio.create_task(call(IdempotencyMiddleware(endpoint, keys, SystemClock())))
-        await endpoint.called.wait()
-        dying.cancel()
-        await asyncio.wait([dying])
-
-    async def second(keys: IdempotencyStore) -> None:
-        endpoint.gate = asyncio.Event()
-        endpoint.gate.set()
-        assert (await call(IdempotencyMiddleware(endpoint, keys, SystemClock())))[0] == 201
-
-    for act in (first, second):
-        keys = IdempotencyStore(tmp_path / "repeats.jsonl", 1.0)
-        asyncio.run(act(keys))
-        keys.close()
+async def test_a_call_cut_off_by_a_crash_is_repeated_with_the_same_cause(
+    once: IdempotencyMiddleware, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    endpoint.gate.clear()
+    crashing = asyncio.create_task(call(once))
+    await endpoint.called.wait()
+    crashing.cancel()
+    await asyncio.wait([crashing])
+    endpoint.gate.set()
+    reopened = IdempotencyStore(tmp_path / "repeats.jsonl", 1.0)
+    assert (await call(IdempotencyMiddleware(endpoint, reopened, SystemClock())))[0] == 201
+    reopened.close()
     before, after = endpoint.causes
     assert before is not None
     assert after is not None
@@ -182,52 +177,30 @@ def test_a_call_that_died_is_made_again_with_the_same_cause(tmp_path: Path) -> N
     assert before.run == after.run
 
 
-@pytest.mark.parametrize("key", ["x" * 256, "tab\there"])
-def test_a_key_that_is_none_is_refused(keys: IdempotencyStore, key: str) -> None:
-    once = IdempotencyMiddleware(Endpoint(), keys, SystemClock())
-    assert asyncio.run(call(once, key=key))[0] == 422
-    keys.close()
-
-
-def test_what_a_full_disk_cut_off_is_carried_out_again_under_its_cause(
-    keys: IdempotencyStore,
+async def test_a_call_cut_off_by_a_full_disk_is_repeated_with_the_same_cause(
+    once: IdempotencyMiddleware, endpoint: Endpoint
 ) -> None:
-    endpoint = Endpoint(status=507)
-    once = IdempotencyMiddleware(endpoint, keys, SystemClock())
-
-    async def scenario() -> None:
-        calling = asyncio.create_task(call(once))
-        await endpoint.called.wait()
-        endpoint.status = 201
-        status, _, _ = await calling
-        assert status == 201
-
-    asyncio.run(scenario())
-    assert len(endpoint.causes) == 2
+    endpoint.status = 507
+    calling = asyncio.create_task(call(once))
+    await endpoint.called.wait()
+    endpoint.status = 201
+    assert (await calling)[0] == 201
     first, again = endpoint.causes
     assert first is not None
     assert again is not None
     assert first.id == again.id
-    keys.close()
 
 
-def test_without_room_for_its_key_a_call_is_refused_and_not_begun(
-    keys: IdempotencyStore, monkeypatch: pytest.MonkeyPatch
+async def test_without_room_for_its_key_a_call_is_refused_and_not_begun(
+    once: IdempotencyMiddleware, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    endpoint = Endpoint()
-    once = IdempotencyMiddleware(endpoint, keys, SystemClock())
-
     def full(fd: int, data: bytes) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    async def scenario() -> None:
-        with monkeypatch.context() as patch:
-            patch.setattr("agiraph.storage.journal.append_all", full)
-            status, body, _ = await call(once)
-        assert status == 507
-        assert b"disk is full" in body
-        assert endpoint.causes == []
-        assert (await call(once))[0] == 201
-
-    asyncio.run(scenario())
-    keys.close()
+    with monkeypatch.context() as patch:
+        patch.setattr("agiraph.storage.journal.append_all", full)
+        status, body, _ = await call(once)
+    assert status == 507
+    assert b"disk is full" in body
+    assert endpoint.causes == []
+    assert (await call(once))[0] == 201

@@ -1,16 +1,18 @@
 """The book of questions: asked once, answered once, delivered until it is ticked off."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from actors.gateway.questions.questions import QuestionStore
-from actors.gateway.state.database import GatewayDatabase
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import ProposedAction
 from agiraph.http.api import ApiError
 from agiraph.messages import AskQuestion
+
+OpenBook = Callable[[], QuestionStore]
 
 
 def body(id: str = "q1", agent: str = "shop-1") -> AskQuestion:
@@ -19,44 +21,32 @@ def body(id: str = "q1", agent: str = "shop-1") -> AskQuestion:
     )
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "book.db"
-
-
-def reopened(book: QuestionStore, path: Path) -> QuestionStore:
-    book.database.close()
-    return QuestionStore(GatewayDatabase(path))
-
-
-def test_a_question_asked_again_by_the_same_message_is_not_new(path: Path) -> None:
-    book = QuestionStore(GatewayDatabase(path))
+def test_a_question_asked_again_by_the_same_message_is_not_new(open_book: OpenBook) -> None:
+    book = open_book()
     assert book.ask(body(), "shop-1/ada-1", "01", 1.0) is not None
     assert book.ask(body(), "shop-1/ada-1", "01", 1.0) is None
-    again = reopened(book, path)
+    again = open_book()
     assert again.ask(body(), "shop-1/ada-1", "01", 1.0) is None
     assert len(again.listed(99)) == 1
-    again.database.close()
 
 
 def test_an_asker_that_asks_again_after_a_crash_gets_the_answer_to_both_messages(
-    path: Path,
+    open_book: OpenBook,
 ) -> None:
-    book = QuestionStore(GatewayDatabase(path))
+    book = open_book()
     book.ask(body(), "shop-1/ada-1", "01", 1.0)
     assert book.ask(body(), "shop-1/ada-1", "02", 2.0) is None
     book.answer("q1", "this", "human", 3.0)
     assert book.undelivered()[0].undelivered == ("01", "02")
     book.delivered("q1", "01")
-    book = reopened(book, path)
+    book = open_book()
     assert book.undelivered()[0].undelivered == ("02",)
     book.delivered("q1", "02")
     assert book.undelivered() == []
-    book.database.close()
 
 
-def test_two_askers_may_use_the_same_id(path: Path) -> None:
-    book = QuestionStore(GatewayDatabase(path))
+def test_two_askers_may_use_the_same_id(open_book: OpenBook) -> None:
+    book = open_book()
     first = book.ask(body(), "shop-1/ada-1", "01", 1.0)
     second = book.ask(body(agent="mill-2"), "mill-2/ada-1", "02", 1.0)
     assert first is not None
@@ -65,25 +55,27 @@ def test_two_askers_may_use_the_same_id(path: Path) -> None:
     book.answer("q1-2", "that", "human", 2.0)
     case = book.undelivered()[0]
     assert (case.asker, case.asked_as) == ("mill-2/ada-1", "q1")
-    book.database.close()
 
 
-def test_the_first_answer_holds_and_the_second_is_told_who_and_when(path: Path) -> None:
-    book = QuestionStore(GatewayDatabase(path))
+def test_the_first_answer_holds_and_the_second_is_told_who_and_when(
+    open_book: OpenBook,
+) -> None:
+    book = open_book()
     book.ask(body(), "shop-1/ada-1", "01", 1.0)
-    book.answer("q1", "this", "human", 1000.0)
-    book = reopened(book, path)
+    book.answer("q1", "this", "human", 1000.0, "webhook")
+    book = open_book()
     with pytest.raises(
-        ApiError, match="answered by human at 1970-01-01T00:16:40Z: this"
+        ApiError, match="answered by human at 1970-01-01T00:16:40Z over webhook: this"
     ) as refused:
         book.answer("q1", "that", "human", 2000.0)
     assert refused.value.status == 409
     assert book.listed(99)[0].answer == "this"
-    book.database.close()
 
 
-def test_withdrawn_questions_take_no_answer_and_answered_ones_stay_answered(path: Path) -> None:
-    book = QuestionStore(GatewayDatabase(path))
+def test_withdrawn_questions_take_no_answer_and_answered_ones_stay_answered(
+    open_book: OpenBook,
+) -> None:
+    book = open_book()
     book.ask(body("q1"), "shop-1/ada-1", "01", 1.0)
     book.ask(body("q2"), "shop-1/ada-1", "02", 1.0)
     book.answer("q1", "this", "human", 2.0)
@@ -92,15 +84,16 @@ def test_withdrawn_questions_take_no_answer_and_answered_ones_stay_answered(path
     with pytest.raises(ApiError) as refused:
         book.answer("q2", "late", "human", 3.0)
     assert refused.value.status == 409
-    book.database.close()
 
 
-def test_a_record_that_cannot_have_been_written_is_told_with_its_place(path: Path) -> None:
+def test_a_record_that_cannot_have_been_written_is_told_with_its_place(
+    open_book: OpenBook, path: Path
+) -> None:
     path.with_name("questions.jsonl").write_text(
         '{"type":"answered","id":"q9","answer":"x","by":"h","at":1}\n'
     )
     with pytest.raises(Corrupt, match="record 1"):
-        QuestionStore(GatewayDatabase(path))
+        open_book()
 
 
 def approval(command: str, digest: str = "") -> AskQuestion:
@@ -118,28 +111,26 @@ def approval(command: str, digest: str = "") -> AskQuestion:
     ],
 )
 def test_an_old_answer_is_given_to_nothing_else_under_the_same_id(
-    path: Path, first: AskQuestion, second: AskQuestion
+    open_book: OpenBook, first: AskQuestion, second: AskQuestion
 ) -> None:
-    book = QuestionStore(GatewayDatabase(path))
+    book = open_book()
     book.ask(first, "shop-1/ada-1", "01", 1.0)
     book.answer("q1", "allow once", "human", 2.0)
-    book = reopened(book, path)
+    book = open_book()
     other = book.ask(second, "shop-1/ada-1", "02", 3.0)
     assert other is not None
     assert (other.id, other.status) == ("q1-2", "open")
     assert book.undelivered()[0].undelivered == ("01",)
-    book.database.close()
 
 
-def test_a_deed_from_before_there_were_digests_is_known_again(path: Path) -> None:
-    book = QuestionStore(GatewayDatabase(path))
+def test_a_deed_from_before_there_were_digests_is_known_again(open_book: OpenBook) -> None:
+    book = open_book()
     book.ask(approval("ls -l"), "shop-1/ada-1", "01", 1.0)
     assert book.ask(approval("ls -l", "d1"), "shop-1/ada-1", "02", 2.0) is None
-    book.database.close()
 
 
-def test_a_question_is_named_by_how_its_id_begins(path: Path) -> None:
-    book = QuestionStore(GatewayDatabase(path))
+def test_a_question_is_named_by_how_its_id_begins(open_book: OpenBook) -> None:
+    book = open_book()
     long, other = "q-3f9c1d0a" + "0" * 24, "q-3f9c1d0b" + "0" * 24
     for number, id in enumerate((long, other, "q-3f9c1d")):
         asker = body(id).model_copy(update={"question": f"Number {number}?"})
@@ -155,4 +146,3 @@ def test_a_question_is_named_by_how_its_id_begins(path: Path) -> None:
         with pytest.raises(ApiError, match="q-3f9c1d0a, q-3f9c1d0b") as refused:
             book.meant(unknown)
         assert refused.value.status == 404
-    book.database.close()

@@ -1,6 +1,6 @@
 """What "allow always" allows from then on: narrow, durable, and taken back when one wants."""
 
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -12,11 +12,12 @@ from actors.gateway.questions.standing_approvals import (
     revoke,
     standing,
 )
-from actors.gateway.state.database import GatewayDatabase
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import ProposedAction, Question
 from agiraph.http.api import ApiError
 from agiraph.messages import AskQuestion
+
+OpenBook = Callable[[], QuestionStore]
 
 
 def asked(book: QuestionStore, id: str, *, agent: str = "shop-1", subject: str = "ls") -> Question:
@@ -33,17 +34,13 @@ def asked(book: QuestionStore, id: str, *, agent: str = "shop-1", subject: str =
     return question
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "book.db"
-
-
-def test_what_was_allowed_for_always_is_not_asked_again_also_after_a_restart(path: Path) -> None:
-    book = QuestionStore(GatewayDatabase(path))
+def test_what_was_allowed_for_always_is_not_asked_again_also_after_a_restart(
+    open_book: OpenBook,
+) -> None:
+    book = open_book()
     asked(book, "a1")
     book.answer("a1", "allow always", "Eve", 2.0, "cli")
-    book.database.close()
-    book = QuestionStore(GatewayDatabase(path))
+    book = open_book()
     again = asked(book, "a2")
     assert answer_by_standing(book, again, 3.0)
     answered = book.get("a2")
@@ -51,11 +48,10 @@ def test_what_was_allowed_for_always_is_not_asked_again_also_after_a_restart(pat
     assert (answered.answer, answered.answered_by) == ("allow once", f"{BY_APPROVAL} a1")
     [view] = [approval_view(case) for case in standing(book)]
     assert (view.tool, view.pattern, view.by, view.via) == ("bash", "ls", "Eve", "cli")
-    book.database.close()
 
 
-def test_another_agent_another_command_and_one_answered_once_are_asked(path: Path) -> None:
-    book = QuestionStore(GatewayDatabase(path))
+def test_another_agent_another_command_and_one_answered_once_are_asked(open_book: OpenBook) -> None:
+    book = open_book()
     asked(book, "a1")
     book.answer("a1", "allow always", "Eve", 2.0)
     asked(book, "a2", subject="pwd")
@@ -66,26 +62,23 @@ def test_another_agent_another_command_and_one_answered_once_are_asked(path: Pat
         ("b3", "shop-1", "pwd"),
     ):
         assert not answer_by_standing(book, asked(book, id, agent=agent, subject=subject), 3.0)
-    book.database.close()
 
 
-def test_an_approval_that_was_taken_back_is_asked_again(path: Path) -> None:
-    book = QuestionStore(GatewayDatabase(path))
+def test_an_approval_that_was_taken_back_is_asked_again(open_book: OpenBook) -> None:
+    book = open_book()
     asked(book, "a1")
     book.answer("a1", "allow always", "Eve", 2.0)
     assert revoke(book, "a1", 3.0).pattern == "ls"
-    book.database.close()
-    book = QuestionStore(GatewayDatabase(path))
+    book = open_book()
     assert standing(book) == []
     assert not answer_by_standing(book, asked(book, "a2"), 4.0)
     assert revoke(book, "a1", 5.0).pattern == "ls", "taking it back again changes nothing"
     with pytest.raises(ApiError, match="unknown approval 'a2'"):
         revoke(book, "a2", 5.0)
-    book.database.close()
 
 
-def test_an_approval_is_taken_back_by_how_its_id_begins(path: Path) -> None:
-    book = QuestionStore(GatewayDatabase(path))
+def test_an_approval_is_taken_back_by_how_its_id_begins(open_book: OpenBook) -> None:
+    book = open_book()
     ids = [f"a-3f9c1d0{digit}{'0' * 24}" for digit in "ab"]
     for id in ids:
         asked(book, id, subject=id)
@@ -95,4 +88,3 @@ def test_an_approval_is_taken_back_by_how_its_id_begins(path: Path) -> None:
     assert refused.value.status == 409
     assert revoke(book, "a-3f9c1d0b", 3.0).id == ids[1]
     assert [case.question.id for case in standing(book)] == ids[:1]
-    book.database.close()

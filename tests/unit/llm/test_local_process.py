@@ -39,48 +39,39 @@ async def until_gone(model: LocalProcess) -> None:
         await asyncio.sleep(0.01)
 
 
-def test_it_runs_while_it_is_used_sees_no_key_and_is_parked(model: LocalProcess) -> None:
-    async def scene() -> None:
-        async with asyncio.timeout(30):
-            assert model.pid is None
-            async with model.used() as place, model.used() as same:
-                assert isinstance(place, LocalModelAddress)
-                assert place == same
-                assert "OPENAI_API_KEY" not in place.key
-                assert "LANG" in place.key
-                first = model.pid
-            await until_gone(model)
-            async with model.used():
-                assert model.pid not in (None, first)
-            await model.close()
-
-    asyncio.run(scene())
-
-
-def test_one_that_was_killed_is_started_again(model: LocalProcess) -> None:
-    async def scene() -> None:
-        async with asyncio.timeout(30):
-            async with model.used():
-                first = psutil.Process(model.pid)
-            first.kill()
-            await until_gone(model)
-            async with model.used():
-                assert model.pid != first.pid
-            await model.close()
-
-    asyncio.run(scene())
-
-
-def test_what_cannot_be_run_says_why(model: LocalProcess, tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text("""print('{"error": "this is no GGUF file"}')""")
-
-    async def scene() -> None:
-        with pytest.raises(ProviderError, match="this is no GGUF file"):
-            async with model.used():
-                pass
+async def test_it_runs_while_it_is_used_sees_no_key_and_is_parked(model: LocalProcess) -> None:
+    async with asyncio.timeout(30):
+        assert model.pid is None
+        async with model.used() as place, model.used() as same:
+            assert isinstance(place, LocalModelAddress)
+            assert place == same
+            assert "OPENAI_API_KEY" not in place.key
+            assert "LANG" in place.key
+            first = model.pid
+        await until_gone(model)
+        async with model.used():
+            assert model.pid not in (None, first)
         await model.close()
 
-    asyncio.run(scene())
+
+async def test_one_that_was_killed_is_started_again(model: LocalProcess) -> None:
+    async with asyncio.timeout(30):
+        async with model.used():
+            first = psutil.Process(model.pid)
+        first.kill()
+        await until_gone(model)
+        async with model.used():
+            assert model.pid != first.pid
+        await model.close()
+
+
+async def test_what_cannot_be_run_says_why(model: LocalProcess, tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("""print('{"error": "this is no GGUF file"}')""")
+
+    with pytest.raises(ProviderError, match="this is no GGUF file"):
+        async with model.used():
+            pass
+    await model.close()
 
 
 def test_names_and_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """Tools in words: what a model without tool calling is told, and what its text means."""
 
-import asyncio
 import json
 
 import pytest
@@ -105,7 +104,7 @@ def test_what_we_write_we_can_read(arguments: dict[str, str | int]) -> None:
         assert again.arguments == arguments
 
 
-def test_a_provider_is_asked_without_tools_and_answers_with_calls() -> None:
+async def test_a_provider_is_asked_without_tools_and_answers_with_calls() -> None:
     class Parrot:
         async def generate(
             self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
@@ -118,7 +117,7 @@ def test_a_provider_is_asked_without_tools_and_answers_with_calls() -> None:
         async def close(self) -> None: ...
 
     heard: list[str] = []
-    response = asyncio.run(TextToolsProvider(Parrot()).generate(ask(), heard.append))
+    response = await TextToolsProvider(Parrot()).generate(ask(), heard.append)
     assert response.tool_calls[0].name == "wait"
     assert heard == ["Ok. "]
 

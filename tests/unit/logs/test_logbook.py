@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from agiraph.core.errors import InvalidInput
-from agiraph.logs.log import _Formatter, logger, set_up_logging
+from agiraph.logs.log import formatter, logger, set_up_logging
 from agiraph.logs.log_file import LogFile, log_files
-from agiraph.logs.logbook import LogQuery, LogTail, logs_of, past
+from agiraph.logs.logbook import LogQuery, LogTail, logs_of, read_past
 from agiraph.storage.disk_space import waiting
 from agiraph.storage.home import Home
 from cli.main import agiraph
@@ -25,12 +25,14 @@ class Writer:
 
     def __init__(self, home: Path, address: str, **about: str | None) -> None:
         self.path = Home(home).system.log(address)
-        self.file = LogFile(self.path, {"entity": address, **about}, LIMIT, 3)
-        self.file.setFormatter(_Formatter("json", colors=False, about=self.file.about))
+        self.about = {"entity": address, **about}
+        self.file = LogFile(self.path, LIMIT, 3)
+        self.file.setFormatter(formatter("json"))
 
     def say(self, event: str, level: int = logging.INFO, **fields: object) -> None:
-        record = logging.LogRecord("agiraph", level, "", 0, event, None, None)
-        record.fields = fields
+        line = {"event": event, **self.about, **fields}
+        record = logging.LogRecord("agiraph", level, "", 0, line, None, None)
+        record.__dict__ |= {"_logger": None, "_name": "info"}
         self.file.emit(record)
 
 
@@ -44,12 +46,11 @@ def events(lines: list[dict[str, object]]) -> list[object]:
 
 
 def test_a_line_says_who_writes_and_at_what_and_no_secret(ada: Writer) -> None:
-    ada.say("hello", address="x", token="hush", model="sk-ant-api03-abcdefgh12345678")
-    [line] = past([ada.path], LogQuery())
+    ada.say("hello", token="hush", model="sk-ant-api03-abcdefgh12345678")
+    [line] = read_past([ada.path], LogQuery())
     assert (line["entity"], line["run"]) == ("shop-1f2e3d/ada-77aa88", "r1")
     assert (line["token"], line["model"]) == ("[redacted]", "[redacted]")
     assert "node" not in line
-    assert "address" not in line
     assert ada.path.stat().st_mode & 0o077 == 0
 
 
@@ -58,7 +59,7 @@ def test_a_log_never_takes_more_than_its_files(ada: Writer) -> None:
         ada.say(f"event {number}")
     assert len(log_files(ada.path)) == 3
     assert all(file.stat().st_size <= LIMIT for file in log_files(ada.path))
-    lines = past([ada.path], LogQuery())
+    lines = read_past([ada.path], LogQuery())
     assert events(lines)[-1] == "event 59"
     assert events(lines) == [f"event {number}" for number in range(60 - len(lines), 60)]
 
@@ -119,14 +120,14 @@ def test_what_is_noted_stands_in_the_file_alone(
         root.handlers[:] = before
         root.setLevel(levels[0])
         ours.setLevel(levels[1])
-    assert events(past([ada.path], LogQuery())) == ["busy", "late"]
+    assert events(read_past([ada.path], LogQuery())) == ["busy", "late"]
     assert "busy" not in capsys.readouterr().err
 
 
 def test_an_entity_that_has_logged_nothing_is_known(ada: Writer) -> None:
     ada.path.parent.mkdir(parents=True)
     ada.path.with_suffix(".log").touch()
-    assert past(logs_of(ada.path.parent, "ada"), LogQuery()) == []
+    assert read_past(logs_of(ada.path.parent, "ada"), LogQuery()) == []
 
 
 def test_the_command_merges_logs_by_time_and_narrows_them(ada: Writer) -> None:

@@ -1,8 +1,8 @@
-"""The clock: what it is asked, what it fires, and that a death at any point fires nothing twice."""
+"""The scheduler: requests, firings, and that a crash at any point fires nothing twice."""
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -60,7 +60,7 @@ class HandTime:
 
 
 class House:
-    """One agent's home, its bus and its clock, which may be killed and started again."""
+    """One agent's home, its bus and its scheduler, which may be killed and started again."""
 
     def __init__(self, folder: Path) -> None:
         self.line = FakeLine(folder)
@@ -70,7 +70,7 @@ class House:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin a life of the clock."""
+        """Start the scheduler."""
         clock = Scheduler(cast(Runtime, self.line), self.time)
         self._task = asyncio.ensure_future(clock.run())
 
@@ -121,112 +121,90 @@ def _fields(message: Received, flags: int) -> list[Any]:
     return [flags if name == "flags" else getattr(header, name) for name in names]
 
 
-def living(folder: Path, story: Callable[[House], Awaitable[None]]) -> House:
-    """Tell a story of a house whose clock runs."""
-
-    async def tell() -> House:
-        house = House(folder)
-        house.start()
-        await story(house)
-        await house.kill()
-        return house
-
-    return asyncio.run(tell())
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    """Yield a home whose scheduler runs; it must not have failed by the end."""
+    house = House(tmp_path)
+    house.start()
+    yield house
+    await house.kill()
 
 
-def test_a_trigger_fires_at_its_time_and_stands_on_disk(tmp_path: Path) -> None:
-    async def story(house: House) -> None:
-        id = await house.add("delayed", delay_seconds=60)
-        house.time.turn(60)
-        await house.line.until(lambda: len(house.fired()) == 1)
-        [fired] = house.fired()
-        assert (fired.trigger_id, fired.action, fired.payload) == (
-            id,
-            "wake_agent",
-            {"task": "look"},
-        )
-        table = await house.ask(ListTriggers(agent=ADA))
-        assert isinstance(table, TriggerTable)
-        assert [row["status"] for row in table.triggers] == ["done"]
-
-    house = living(tmp_path, story)
+async def test_a_trigger_fires_at_its_time_and_stands_on_disk(house: House) -> None:
+    id = await house.add("delayed", delay_seconds=60)
+    house.time.turn(60)
+    await house.line.until(lambda: len(house.fired()) == 1)
+    [fired] = house.fired()
+    assert (fired.trigger_id, fired.action, fired.payload) == (
+        id,
+        "wake_agent",
+        {"task": "look"},
+    )
+    table = await house.ask(ListTriggers(agent=ADA))
+    assert isinstance(table, TriggerTable)
+    assert [row["status"] for row in table.triggers] == ["done"]
     assert [e.type for e in house.line.events()] == ["trigger.fired"]
     assert [e.type for e in house.line.reported] == ["trigger.created"]
 
 
-def test_a_firing_that_was_not_delivered_is_delivered_by_the_next_life(tmp_path: Path) -> None:
-    async def story(house: House) -> None:
-        await house.add("delayed", delay_seconds=60)
-        house.line.refusals[COORDINATOR] = LinkDown("the router is away")
-        house.time.turn(60)
-        await house.line.until_logged("a firing waits")
-        await house.kill()
-        house.line.refusals.clear()
+async def test_a_firing_that_was_not_delivered_is_delivered_by_the_next_life(house: House) -> None:
+    await house.add("delayed", delay_seconds=60)
+    house.line.refusals[COORDINATOR] = LinkDown("the router is away")
+    house.time.turn(60)
+    await house.line.until_logged("a firing waits")
+    await house.kill()
+    house.line.refusals.clear()
+    house.start()
+    await house.line.until(lambda: len(house.fired()) == 1)
+
+
+async def test_a_firing_that_was_delivered_but_not_struck_off_is_the_same_message(
+    house: House,
+) -> None:
+    await house.add("scheduled", cron="0 * * * *", time_zone="UTC")
+    house.line.refusals[COORDINATOR] = LinkDown("the router is away")
+    house.time.turn(3600)
+    await house.line.until_logged("a firing waits")
+    written = house.home.triggers.read_text()
+    assert json.loads(written)["outbox"]
+    await house.kill()
+    house.line.refusals.clear()
+    for _ in range(3):
+        house.home.triggers.write_text(written)
         house.start()
         await house.line.until(lambda: len(house.fired()) == 1)
-
-    living(tmp_path, story)
-
-
-def test_a_firing_that_was_delivered_but_not_struck_off_is_the_same_message(
-    tmp_path: Path,
-) -> None:
-    async def story(house: House) -> None:
-        await house.add("scheduled", cron="0 * * * *", time_zone="UTC")
-        house.line.refusals[COORDINATOR] = LinkDown("the router is away")
-        house.time.turn(3600)
-        await house.line.until_logged("a firing waits")
-        written = house.home.triggers.read_text()
-        assert json.loads(written)["outbox"]
+        await house.ask(ListTriggers(agent=ADA))
         await house.kill()
-        house.line.refusals.clear()
-        for _ in range(3):
-            house.home.triggers.write_text(written)
-            house.start()
-            await house.line.until(lambda: len(house.fired()) == 1)
-            await house.ask(ListTriggers(agent=ADA))
-            await house.kill()
-        house.start()
-
-    house = living(tmp_path, story)
+    house.start()
     assert len(house.fired()) == 1
     assert len([e for e in house.line.events() if e.type == "trigger.fired"]) == 1
 
 
-def test_events_that_came_while_the_clock_was_dead_fire(tmp_path: Path) -> None:
-    async def story(house: House) -> None:
-        await house.add("on_event", event_pattern="node.failed")
-        await house.kill()
-        house.log("node.completed", "node.failed")
-        house.start()
-        await house.line.until(lambda: len(house.fired()) == 1)
-        house.log("node.started")
-        await house.ask(ListTriggers(agent=ADA))
-
-    assert len(living(tmp_path, story).fired()) == 1
+async def test_events_that_came_while_the_clock_was_dead_fire(house: House) -> None:
+    await house.add("on_event", event_pattern="node.failed")
+    await house.kill()
+    house.log("node.completed", "node.failed")
+    house.start()
+    await house.line.until(lambda: len(house.fired()) == 1)
+    house.log("node.started")
+    await house.ask(ListTriggers(agent=ADA))
+    assert len(house.fired()) == 1
 
 
-def test_what_happened_before_a_trigger_was_made_does_not_set_it_off(tmp_path: Path) -> None:
-    async def story(house: House) -> None:
-        house.log("node.failed", "node.failed")
-        await house.add("on_event", event_pattern="node.failed")
-        house.log("node.failed")
-        await house.line.until(lambda: len(house.fired()) == 1)
-
-    assert len(living(tmp_path, story).fired()) == 1
+async def test_what_happened_before_a_trigger_was_made_does_not_set_it_off(house: House) -> None:
+    house.log("node.failed", "node.failed")
+    await house.add("on_event", event_pattern="node.failed")
+    house.log("node.failed")
+    await house.line.until(lambda: len(house.fired()) == 1)
+    assert len(house.fired()) == 1
 
 
-def test_a_message_that_comes_twice_makes_one_trigger(tmp_path: Path) -> None:
-    async def story(house: House) -> None:
-        body = CreateTrigger(
-            agent=ADA, type="heartbeat", config={"interval_seconds": 60}, action="x"
-        )
-        for _ in range(2):
-            house.line.put(arrived(body, COORDINATOR, to="clock", id=b"7" * 16))
-        table = await house.ask(ListTriggers(agent=ADA))
-        assert len(table.triggers) == 1
-
-    living(tmp_path, story)
+async def test_a_message_that_comes_twice_makes_one_trigger(house: House) -> None:
+    body = CreateTrigger(agent=ADA, type="heartbeat", config={"interval_seconds": 60}, action="x")
+    for _ in range(2):
+        house.line.put(arrived(body, COORDINATOR, to="clock", id=b"7" * 16))
+    table = await house.ask(ListTriggers(agent=ADA))
+    assert len(table.triggers) == 1
 
 
 @pytest.mark.parametrize(
@@ -238,84 +216,73 @@ def test_a_message_that_comes_twice_makes_one_trigger(tmp_path: Path) -> None:
         (ChangeTrigger(agent=ADA, trigger_id="t-1", act="fire"), "human", "unknown trigger 't-1'"),
     ],
 )
-def test_what_cannot_be_done_is_refused_with_a_reason(
-    tmp_path: Path, body: Any, sender: str, told: str
+async def test_what_cannot_be_done_is_refused_with_a_reason(
+    house: House, body: Any, sender: str, told: str
 ) -> None:
-    async def story(house: House) -> None:
-        answer = await house.ask(body, sender)
-        assert isinstance(answer, RefusedReply)
-        assert told in answer.reason
-
-    living(tmp_path, story)
+    answer = await house.ask(body, sender)
+    assert isinstance(answer, RefusedReply)
+    assert told in answer.reason
 
 
-def test_a_worker_changes_what_it_has_made_and_nothing_else(tmp_path: Path) -> None:
+async def test_a_worker_changes_what_it_has_made_and_nothing_else(house: House) -> None:
     mallory = "ada-1/mallory-7f3c1a"
 
     def new(by: str) -> CreateTrigger:
         config = {"interval_seconds": 60}
         return CreateTrigger(agent=ADA, type="heartbeat", config=config, action="x", created_by=by)
 
-    async def story(house: House) -> None:
-        makers = {
-            "coordinator": COORDINATOR,
-            "bob": "ada-1/bob-1c2d3e",
-            "human": "human",
-            "mallory": mallory,
-        }
-        for by, sender in makers.items():
-            made = await house.ask(new(by), sender)
-            assert isinstance(made, TriggerState)
-            change = ChangeTrigger(agent=ADA, trigger_id=made.trigger["id"], act="cancel")
-            answer = await house.ask(change, mallory)
-            assert isinstance(answer, TriggerState if sender == mallory else RefusedReply)
-        named = await house.ask(new("coordinator"), mallory)
-        assert isinstance(named, TriggerState)
-        assert named.trigger["created_by"] == mallory, "it cannot say that another one made it"
-
-    living(tmp_path, story)
+    makers = {
+        "coordinator": COORDINATOR,
+        "bob": "ada-1/bob-1c2d3e",
+        "human": "human",
+        "mallory": mallory,
+    }
+    for by, sender in makers.items():
+        made = await house.ask(new(by), sender)
+        assert isinstance(made, TriggerState)
+        change = ChangeTrigger(agent=ADA, trigger_id=made.trigger["id"], act="cancel")
+        answer = await house.ask(change, mallory)
+        assert isinstance(answer, TriggerState if sender == mallory else RefusedReply)
+    named = await house.ask(new("coordinator"), mallory)
+    assert isinstance(named, TriggerState)
+    assert named.trigger["created_by"] == mallory, "it cannot say that another one made it"
 
 
-def test_a_coordinator_whose_model_cannot_be_asked_has_the_trigger_paused(tmp_path: Path) -> None:
-    async def story(house: House) -> None:
-        id = await house.add("heartbeat", interval_seconds=60)
-        failed = TriggerFailed(agent=ADA, trigger_id=id, reason="the key is refused")
-        house.line.put(arrived(failed, COORDINATOR, to="clock"))
-        table = await house.ask(ListTriggers(agent=ADA))
-        [row] = table.triggers
-        assert (row["status"], row["reason"]) == ("paused", "the key is refused")
+async def test_a_coordinator_whose_model_cannot_be_asked_has_the_trigger_paused(
+    house: House,
+) -> None:
+    id = await house.add("heartbeat", interval_seconds=60)
+    failed = TriggerFailed(agent=ADA, trigger_id=id, reason="the key is refused")
+    house.line.put(arrived(failed, COORDINATOR, to="clock"))
+    table = await house.ask(ListTriggers(agent=ADA))
+    [row] = table.triggers
+    assert (row["status"], row["reason"]) == ("paused", "the key is refused")
 
-    living(tmp_path, story)
 
-
-def test_damaged_triggers_are_told_and_left_as_they_are(tmp_path: Path) -> None:
-    async def story(house: House) -> None:
-        await house.kill()
-        house.home.triggers.write_text("{ not JSON")
-        house.start()
-        answer = await house.ask(ListTriggers(agent=ADA))
-        assert isinstance(answer, RefusedReply)
-        assert "cannot be read" in answer.reason
-
-    house = living(tmp_path, story)
+async def test_damaged_triggers_are_told_and_left_as_they_are(house: House) -> None:
+    await house.kill()
+    house.home.triggers.write_text("{ not JSON")
+    house.start()
+    answer = await house.ask(ListTriggers(agent=ADA))
+    assert isinstance(answer, RefusedReply)
+    assert "cannot be read" in answer.reason
     assert house.home.triggers.read_text() == "{ not JSON"
 
 
 @pytest.mark.parametrize("kind", ["folder", "link"])
-def test_an_agent_whose_triggers_are_no_file_is_set_aside_alone(tmp_path: Path, kind: str) -> None:
-    async def story(house: House) -> None:
-        await house.kill()
-        triggers = house.home.triggers
-        triggers.unlink(missing_ok=True)
-        if kind == "folder":
-            triggers.mkdir()
-        else:
-            triggers.symlink_to("/etc/hostname")
-        house.start()
-        answer = await house.ask(ListTriggers(agent=ADA))
-        assert isinstance(answer, RefusedReply)
-        assert str(triggers) in answer.reason
-        triggers.rename(triggers.with_name("away"))
-        assert isinstance(await house.ask(ListTriggers(agent=ADA)), TriggerTable)
-
-    living(tmp_path, story)
+async def test_an_agent_whose_triggers_are_no_file_is_set_aside_alone(
+    house: House, kind: str
+) -> None:
+    await house.kill()
+    triggers = house.home.triggers
+    triggers.unlink(missing_ok=True)
+    if kind == "folder":
+        triggers.mkdir()
+    else:
+        triggers.symlink_to("/etc/hostname")
+    house.start()
+    answer = await house.ask(ListTriggers(agent=ADA))
+    assert isinstance(answer, RefusedReply)
+    assert str(triggers) in answer.reason
+    triggers.rename(triggers.with_name("away"))
+    assert isinstance(await house.ask(ListTriggers(agent=ADA)), TriggerTable)

@@ -1,6 +1,5 @@
 """The tracer: sends what logs hold, loses nothing to a collector that is away."""
 
-import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,47 +50,51 @@ def tracer(home: Home, collector: Collector, since: float = 0) -> Tracer:
     return Tracer(home, collector.send, SilentLog(), with_content=False, since=since)
 
 
-def test_a_restart_and_a_collector_that_is_away_lose_and_double_nothing(
+async def test_a_restart_and_a_collector_that_is_away_lose_and_double_nothing(
     home: Home, collector: Collector
 ) -> None:
     first = tracer(home, collector)
     write(home, team(), 1, 8)
-    assert asyncio.run(first.send_pending())
+    assert await first.send_pending()
     write(home, team(), 9, 12)
     collector.is_away = True
-    assert not asyncio.run(first.send_pending())
+    assert not await first.send_pending()
     again = tracer(home, collector)
     write(home, team(), 13, 15)
     collector.is_away = False
-    assert asyncio.run(again.send_pending())
-    assert asyncio.run(again.send_pending())
+    assert await again.send_pending()
+    assert await again.send_pending()
     ids = [span.span_id for span in collector.spans]
     assert len(ids) == len(set(ids)) == 11
     assert collector.spans[-1].parent_id == ""
 
 
-def test_the_first_tracer_of_a_home_leaves_the_past_alone(home: Home, collector: Collector) -> None:
+async def test_the_first_tracer_of_a_home_leaves_the_past_alone(
+    home: Home, collector: Collector
+) -> None:
     write(home, team(), 1, 15)
-    assert asyncio.run(tracer(home, collector, since=team().events[14].ts + 1).send_pending())
+    assert await tracer(home, collector, since=team().events[14].ts + 1).send_pending()
     assert collector.spans == []
 
 
 @pytest.mark.parametrize(("written", "since"), [(15, 15), (8, 16)])
-def test_the_first_tracer_misses_nothing_of_a_run_that_had_begun_before_it(
+async def test_the_first_tracer_misses_nothing_of_a_run_that_had_begun_before_it(
     home: Home, collector: Collector, written: int, since: int
 ) -> None:
     log = team()
     write(home, log, 1, written)
     first = tracer(home, collector, since=log.events[since - 2].ts)
     write(home, log, written + 1, 15)
-    assert asyncio.run(first.send_pending())
+    assert await first.send_pending()
     assert [span.parent_id for span in collector.spans].count("") == 1
     assert len(collector.spans) == 11
 
 
-def test_a_state_of_the_version_before_is_gone_on_from(home: Home, collector: Collector) -> None:
+async def test_a_state_of_the_version_before_is_gone_on_from(
+    home: Home, collector: Collector
+) -> None:
     write(home, team(), 1, 15)
-    assert asyncio.run(tracer(home, collector).send_pending())
+    assert await tracer(home, collector).send_pending()
     whole = [span.span_id for span in collector.spans]
     home.system.tracing.unlink()
     collector.spans.clear()
@@ -99,7 +102,7 @@ def test_a_state_of_the_version_before_is_gone_on_from(home: Home, collector: Co
     path = home.agent("shop-1").events
     path.write_text("")
     write(home, log, 1, 9)
-    assert asyncio.run(tracer(home, collector).send_pending())
+    assert await tracer(home, collector).send_pending()
     kept = json.loads(home.system.tracing.read_text())
     assert kept.pop("version") == 2
     state = {
@@ -108,7 +111,7 @@ def test_a_state_of_the_version_before_is_gone_on_from(home: Home, collector: Co
     state["calls"] = {"shop-1/ada-7:2.1": {"start": 11.0, "arguments": ""}}
     home.system.tracing.write_text(json.dumps({"shop-1": state}))
     write(home, log, 10, 15)
-    assert asyncio.run(tracer(home, collector).send_pending())
+    assert await tracer(home, collector).send_pending()
     assert {span.span_id for span in collector.spans} == set(whole)
     assert orphans(collector.spans) == []
 
@@ -122,7 +125,7 @@ def test_a_state_that_cannot_be_read_is_refused_with_what_to_do(
         tracer(home, collector)
 
 
-def test_what_is_no_agents_folder_is_passed_over_and_told_once(
+async def test_what_is_no_agents_folder_is_passed_over_and_told_once(
     home: Home, collector: Collector
 ) -> None:
     write(home, team(), 1, 8)
@@ -132,8 +135,8 @@ def test_what_is_no_agents_folder_is_passed_over_and_told_once(
     home.agent("odd").events.mkdir(parents=True)
     log = SilentLog()
     one = Tracer(home, collector.send, log, with_content=False, since=0)
-    assert asyncio.run(one.send_pending())
-    assert asyncio.run(one.send_pending())
+    assert await one.send_pending()
+    assert await one.send_pending()
     assert collector.spans
     assert [line for line in log.lines if "passed over" in line] == [
         "no folder of an agent, passed over {'name': 'file', 'kind': 'file'}",

@@ -227,7 +227,7 @@ def test_only_the_router_speaks_for_the_link() -> None:
 
 def test_goodbye_is_said_and_heard() -> None:
     link = welcomed()
-    link.leave()
+    link.close()
     assert sent(link) == [protocol.BYE]
     assert hear(link, protocol.BYE, {}) == [LinkEnded(LinkState.LEFT, "left", "")]
 

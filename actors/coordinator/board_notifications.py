@@ -1,12 +1,23 @@
-"""BoardNotifications: what the board has to tell the mind; it follows from both, so no crash loses
-any."""
+"""BoardNotifications: what the board has to tell the coordinator's model, in words.
+
+It follows from board and conversation, so no crash loses any of it.
+"""
+
+from collections.abc import Collection
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.notices import notice
 from agiraph.agent.records import InputReceived
 from agiraph.board import events as e
+from agiraph.board.board import Board
+from agiraph.board.handoff import suggestion
+from agiraph.board.stage_rules import over_in_words
+from agiraph.board.sub_nodes import is_coordinators, open_below
+from agiraph.board.view import node_row
 from agiraph.core.ids import NodeId
+from agiraph.core.models import WorkNode
+
+SHOWN_CHARACTERS = 1500
 
 BOARD_NAME = "board"
 
@@ -59,3 +70,75 @@ class BoardNotifications:
     def _trigger_of(self, event: e.BoardEvent) -> str:
         node = self._board_service.board.nodes.get(getattr(event, "node_id", NodeId("")))
         return node.trigger if node is not None else ""
+
+
+def notice(board: Board, event: e.BoardEvent, covered: Collection[NodeId]) -> str | None:
+    """Return the line for an event, or None if it needs no thought or the mind knows of it."""
+    match event:
+        case e.NodeCompleted(node_id=node_id) if _is_news(board, node_id, covered):
+            node = board.nodes[node_id]
+            files = ", ".join(f"nodes/{node.folder}/published/{file}" for file in event.files)
+            worker = node_row(board, node)["worker"]
+            summary = event.summary[:SHOWN_CHARACTERS]
+            done = "completed" if not event.missing else "completed, in part,"
+            return (
+                f"[Board]: {worker} {done} node '{node.name}': {summary}\nPublished: {files}"
+                + _left_over(board, node)
+                + _how_to_go_on(node)
+            )
+        case e.NodeFailed(node_id=node_id) if _is_news(board, node_id, covered):
+            node = board.nodes[node_id]
+            return f"[Board]: node '{node.name}' failed: {event.reason}" + _how_to_go_on(node)
+        case e.WorkerStopped(worker_id=worker_id) if event.reason != "retired":
+            return f"[Board]: worker '{board.workers[worker_id].name}' is gone: {event.reason}"
+        case e.DeadlockFound():
+            return _deadlock(board, event)
+        case e.StageMet():
+            return _over(board, event)
+        case _:
+            return None
+
+
+def _is_news(board: Board, node_id: NodeId, covered: Collection[NodeId]) -> bool:
+    """Whether a node is the coordinator's own concern, and its end not known to it."""
+    return node_id not in covered and is_coordinators(board, board.nodes[node_id])
+
+
+def _deadlock(board: Board, event: e.DeadlockFound) -> str:
+    ring = " -> ".join(board.nodes[node].name for node in (*event.ring, event.ring[0]))
+    if event.is_refused:
+        return (
+            f"[Board]: a wait that would have closed a ring was refused ({ring}): {event.text}. "
+            "Its worker was told and goes on; help it if it writes to you."
+        )
+    return (
+        f"[Board]: deadlock: {ring}. None of these nodes can go on: {event.text}. Break it: "
+        "`cancel_node` one of them and create it anew without that wait, give one that is kept "
+        "for a busy worker to another with `assign_worker`, or write to a worker that waits "
+        "(a message ends its wait)."
+    )
+
+
+def _left_over(board: Board, node: WorkNode) -> str:
+    """Return the line on the sub-nodes that a completed node leaves to the coordinator."""
+    left = ", ".join(f"{child.name} ({child.status})" for child in open_below(board, node))
+    return f"\nIts sub-nodes that have not ended are yours now: {left}" if left else ""
+
+
+def _how_to_go_on(node: WorkNode) -> str:
+    """Return the line that suggests what may follow work that was cut short."""
+    text = suggestion(node)
+    return f"\nSuggestion: {text}" if text else ""
+
+
+def _over(board: Board, event: e.StageMet) -> str:
+    """Say that a stage is over before all of it was done, and what it went on without."""
+    stage = board.stages[event.stage]
+    why = over_in_words(event.why, stage.contract)
+    names = ", ".join(board.nodes[node].name for node in event.stragglers)
+    without = f"cancelled, what they had made stays in scratch/: {names}" if names else "none left"
+    return (
+        f"[Board]: stage '{stage.name}' is over: {why}. "
+        f"Completed: {event.completed} of {event.of}; {without}. "
+        "Read what was published and `reconvene`."
+    )

@@ -25,7 +25,7 @@ from agiraph.board.shared_context.context import SharedContextLimits
 from agiraph.board.shared_context.store import SharedContextStore
 from agiraph.board.stage_rules import node_contract
 from agiraph.board.store import BoardStore
-from agiraph.board.sub_nodes import to_be_told
+from agiraph.board.sub_nodes import node_to_notify
 from agiraph.core.clock import iso_date
 from agiraph.core.errors import Refused
 from agiraph.core.ids import (
@@ -215,7 +215,7 @@ class BoardService:
                 pass
 
     def _send_word(self, node: WorkNode) -> None:
-        above = to_be_told(self.board, node)
+        above = node_to_notify(self.board, node)
         if above is not None:
             self._tell_above(node, above)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from actors.coordinator.board_notifications import BoardNotifications
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.board_watches import DeadlockWatch, StageTimeouts
-from actors.coordinator.compaction_context import coordinator_belongings
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.coordinator_tools import CoordinatorTools
 from actors.coordinator.cycles import Cycles
+from actors.coordinator.files import coordinator_belongings
 from actors.coordinator.insight_review import InsightReview
 from actors.coordinator.prompt_facts import PromptFacts, facts_for
 from actors.coordinator.public_events import tell

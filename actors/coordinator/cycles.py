@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.memory_maintenance import upkeep_turn
+from actors.coordinator.run_start import upkeep_turn
 from agiraph.agent.prompts import render
 from agiraph.board import commands as c
 from agiraph.board.board import RunFacts

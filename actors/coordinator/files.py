@@ -3,16 +3,19 @@
 import json
 from datetime import UTC, datetime
 
+from agiraph.agent.compaction import CompactionContext, SummarySection
+from agiraph.agent.listing import listing, read_texts
 from agiraph.agent.prompts import render
 from agiraph.board.board import Board
 from agiraph.board.plans.plan_page import plan_page, with_own_text
-from agiraph.board.view import node_row
+from agiraph.board.view import node_row, worker_row
 from agiraph.core.clock import iso
 from agiraph.core.ids import RunId
 from agiraph.core.models import Agent, WorkNode
 from agiraph.memory.loading import memory_text
 from agiraph.messages import ChildFailed
 from agiraph.storage.files import (
+    entries,
     is_file,
     make_folder,
     read_bytes,
@@ -22,6 +25,9 @@ from agiraph.storage.files import (
 )
 from agiraph.storage.home import AgentHome, RunHome, plan_copy
 from agiraph.storage.versions import read_object
+
+MOST_FILES = 1000
+OWN_FOLDERS = ("nodes", "workers", "_messages")
 
 RESULT_IN_MEMORY = 2000
 SHOWN_OF_MEMORY = 24_000
@@ -170,3 +176,34 @@ def failure_notes(node: WorkNode, worker: str, lost: ChildFailed) -> str:
             lines += [f"    {line}" for line in why.stderr.splitlines()]
     lines += ["", "What it had made so far stands in `scratch/`."]
     return "\n".join(lines) + "\n"
+
+
+def coordinator_belongings(task: str, board: Board, files: AgentFiles) -> CompactionContext:
+    """Return what a coordinator's new conversation is to tell of; `task` as it was given."""
+    run = files.run
+    own = [one for one in entries(run.path, MOST_FILES) if one.name not in OWN_FOLDERS]
+    folders = [listing(run.path / one.name, f"{one.name}/") for one in own if one.kind == "folder"]
+    written = [f"- {one.name} ({one.size} bytes)" for one in own if one.kind == "file"]
+    return CompactionContext(
+        task=task,
+        files=(
+            SummarySection("The board as it stands", board_lines(board)),
+            SummarySection("Your memory", files.memory()),
+            SummarySection("The plan", read_texts((run.plan,))),
+            SummarySection("Files of this run", "\n".join([*written, *filter(None, folders)])),
+        ),
+    )
+
+
+def board_lines(board: Board) -> str:
+    """Return the board as it stands, a node or a worker a line."""
+    nodes = [
+        f"- node {json.dumps(node_row(board, node), ensure_ascii=False)} in nodes/{node.folder}/"
+        for node in board.nodes.values()
+    ]
+    workers = [
+        f"- worker {json.dumps(worker_row(board, worker), ensure_ascii=False)}"
+        for worker in board.workers.values()
+        if worker.status != "stopped"
+    ]
+    return "\n".join([*workers, *nodes]) or "(empty)"

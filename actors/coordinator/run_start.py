@@ -1,15 +1,25 @@
-"""Run start: how a run begins on the board: its terms, its plan if it was given one, its goal."""
+"""Run start: how a run begins on the board (terms, plan, goal), and the upkeep of memory then.
+
+The coordinator is asked to put its agent's memory in order at the beginning of a run or a cycle,
+if the memory has outgrown its bounds, and at no other time: a quiet board makes no model call.
+"""
 
 from actors.coordinator.board_service import BoardService
 from actors.entity.args import CoordinatorArgs
+from actors.runtime.runtime import Runtime
 from agiraph.agent.node_limits import contract_of
-from agiraph.agent.prompts import goal_turn
+from agiraph.agent.prompts import goal_turn, render
 from agiraph.agent.transcript import Transcript
 from agiraph.board import commands as c
 from agiraph.board.plans.plan import Plan, parse_plan, plan_commands
 from agiraph.core.config import Config
 from agiraph.core.errors import Refused
-from agiraph.core.ids import new_epoch
+from agiraph.core.ids import COORDINATOR_NAME, AgentId, RunId, new_epoch
+from agiraph.core.models import Event
+from agiraph.memory.loading import maintenance_reasons, old_logs
+from agiraph.storage.home import AgentHome
+
+LOGS_NAMED = 40
 
 
 def start_run(board_service: BoardService, args: CoordinatorArgs, config: Config) -> None:
@@ -65,3 +75,26 @@ def task_of(transcript: Transcript, args: CoordinatorArgs) -> str:
         return transcript.began.content
     agent = args.agent
     return goal_turn(agent.goal, agent.input_dir, has_plan=args.plan is not None)
+
+
+def upkeep_turn(
+    runtime: Runtime, home: AgentHome, agent: AgentId, run: RunId, cycle: int = 1
+) -> str:
+    """Return what the mind is told if the memory needs it, and report that; "" if it does not."""
+    bounds = runtime.config.memory
+    reasons = maintenance_reasons(home, bounds)
+    if not reasons:
+        return ""
+    runtime.report(
+        Event(
+            type="memory.upkeep",
+            agent_id=agent,
+            ts=runtime.clock.now(),
+            entity=COORDINATOR_NAME,
+            run_id=run,
+            data={"reasons": reasons},
+            key=f"{runtime.address}:memory.upkeep:{run}.{cycle}",
+        )
+    )
+    logs = old_logs(home)[:LOGS_NAMED]
+    return render("upkeep", reasons=reasons, logs=logs, turns=bounds.upkeep_turns)

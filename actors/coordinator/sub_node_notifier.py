@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from actors.runtime.runtime import Runtime
 from agiraph.board import events as e
 from agiraph.board.board import Board
-from agiraph.board.sub_nodes import words_due
+from agiraph.board.sub_nodes import notifications_due
 from agiraph.core.ids import AgentId, RunId, derived_message_id, worker_address
 from agiraph.core.models import WorkNode
 from agiraph.messages import SubNodeEnded
@@ -50,6 +50,6 @@ def words_left(board: Board, history: Iterable[e.BoardEvent]) -> list[Word]:
         return []
     return [
         (node, board.nodes[above.id])
-        for node, above in words_due(history)
+        for node, above in notifications_due(history)
         if not board.nodes[above.id].has_ended
     ]

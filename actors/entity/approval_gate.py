@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from actors.entity.context import EntityContext
 from actors.entity.messenger import Messenger
 from actors.entity.questions import approval_id, ask, digest_of, withdraw
-from actors.runtime.ask_again import ask_until_answered
+from actors.runtime.ask_again import ask_for
 from agiraph.agent.loop import INTERRUPTED_CALL, PendingApproval, Permission
 from agiraph.agent.transcript import OpenCall
 from agiraph.core.ids import BROKER, QuestionId, derived_id
@@ -174,9 +174,8 @@ class GatedAction:
     async def _spent(self) -> float:
         context = self.gate.context
         body = AskUsage(run_id=context.run, agent=context.agent)
-        received = await ask_until_answered(context.runtime, BROKER, body)
-        table = received.body
-        return (table.total.cost_usd or 0.0) if isinstance(table, UsageTable) else 0.0
+        table = await ask_for(context.runtime, BROKER, body, UsageTable)
+        return table.total.cost_usd or 0.0
 
 
 def _shown(decision: PolicyDecision) -> str:

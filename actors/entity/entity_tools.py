@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from actors.entity.context import EntityContext
 from actors.entity.messenger import Messenger
-from actors.runtime.ask_again import ask_until_answered
+from actors.runtime.ask_again import ask_for, ask_until_answered, checked
 from agiraph.core.clock import iso
 from agiraph.core.ids import CLOCK, COORDINATOR_NAME
 from agiraph.core.models import DeliveryMode
@@ -60,9 +60,8 @@ class EntityTools(Team):
     async def list_triggers(self) -> list[JsonObject]:
         """Return the triggers that go on."""
         body = ListTriggers(agent=self.context.agent)
-        received = await ask_until_answered(self.context.runtime, CLOCK, body)
-        assert isinstance(received.body, TriggerTable)
-        return [_row(row) for row in received.body.triggers if row["status"] in GOING_ON]
+        table = await ask_for(self.context.runtime, CLOCK, body, TriggerTable)
+        return [_row(row) for row in table.triggers if row["status"] in GOING_ON]
 
     async def cancel_trigger(self, call_id: str, named: str) -> JsonObject:
         """Cancel a trigger. Raises Refused."""
@@ -76,8 +75,7 @@ class EntityTools(Team):
         message = self.context.message_id(call_id)
         received = await ask_until_answered(runtime, CLOCK, body, id=message)
         self.context.conversation.when_recorded(lambda: runtime.done(received))
-        assert isinstance(received.body, TriggerState)
-        return received.body.trigger
+        return checked(received, TriggerState).trigger
 
 
 def _summary(row: JsonObject) -> JsonObject:

@@ -5,6 +5,7 @@ entity that was given up answers once a person has it started again.
 """
 
 import asyncio
+from typing import TypeVar
 
 from pydantic import BaseModel
 
@@ -16,6 +17,8 @@ from transport.errors import PeerLost
 
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 2.0
+
+Reply = TypeVar("Reply", bound=BaseModel)
 
 
 async def ask_until_answered(
@@ -41,3 +44,17 @@ async def ask_until_answered(
             runtime.done(received)
             raise Refused(received.body.reason)
         return received
+
+
+async def ask_for(runtime: Runtime, to: str, body: BaseModel, expect: type[Reply]) -> Reply:
+    """Like `ask_until_answered`, for a passing reply: return its body, which is an `expect`."""
+    received = await ask_until_answered(runtime, to, body)
+    return checked(received, expect)
+
+
+def checked(received: Received, expect: type[Reply]) -> Reply:
+    """Return the body of a reply. Raises TypeError if it is not an `expect`."""
+    if not isinstance(received.body, expect):
+        header = received.header
+        raise TypeError(f"{header.sender} answered with {header.type}, not {expect.__name__}")
+    return received.body

@@ -18,10 +18,12 @@ than what one packet can hold.
 import gc
 import importlib
 import os
+import select
 import socket
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +39,11 @@ MODULES = (
     *("agiraph.storage.home", "agiraph.logs.log", "agiraph.http.api", "agiraph.board.plans.plan"),
     *("transport.codec", "transport.endpoint", "actors.runtime.runtime"),
     *("actors.recorder.recorder", "actors.scheduler.main"),
-    *("actors.coordinator.main", "actors.worker.main"),
 )
-"""What services and agents import."""
+"""What services import; the spawner is ready with it."""
+
+AGENT_MODULES = ("actors.coordinator.main", "actors.worker.main")
+"""What agents import; done while nothing is requested."""
 
 SPAWNER_FD = 3
 
@@ -50,19 +54,35 @@ def main(fd: int = SPAWNER_FD) -> int:
     supervisor_pid = os.getppid()
     link = socket.socket(fileno=fd)
     modules = preload(MODULES)
-    prepare()
     gc.collect()
     gc.freeze()
     send_frame(link, {"ready": modules})
     homes: set[Path] = set()
     try:
-        while (request := receive_frame(link)) is not None:
+        for request in requests(link):
             homes.add(ActorLaunch.unpack(request["launch"]).home)
             send_frame(link, answer(link, request))
     except OSError:
         pass  # the supervisor died meanwhile
     clean_up(homes, supervisor_pid)
     return 0
+
+
+def requests(link: socket.socket) -> Iterator[dict[str, Any]]:
+    """Yield requests until the other end is closed; prepare for agents while there is none."""
+    pieces: list[Callable[[], object]] = [
+        *(partial(preload, (name,)) for name in AGENT_MODULES),
+        prepare,
+    ]
+    while True:
+        if pieces and not select.select([link], [], [], 0)[0]:
+            pieces.pop(0)()
+            gc.freeze()
+            continue
+        request = receive_frame(link)
+        if request is None:
+            return
+        yield request
 
 
 def prepare() -> None:

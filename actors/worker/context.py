@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from actors.entity.args import WorkerArgs
 from actors.entity.context import EntityContext
 from actors.entity.roster import Roster
-from actors.runtime.ask_again import ask_until_answered
+from actors.runtime.ask_again import ask_for
 from actors.runtime.runtime import Runtime
 from actors.worker.files import WorkerFiles
 from agiraph.agent.conversation import Conversation
@@ -107,10 +107,9 @@ class WorkerContext(EntityContext):
             self.files.log(self.node_home(assignment.node), record)
 
     async def _fetch_roster(self) -> TeamRoster:
-        received = await ask_until_answered(self.runtime, self.coordinator, AskRoster())
-        assert isinstance(received.body, RosterChanged)
-        self.update_roster(received.body.roster)
-        return received.body.roster
+        changed = await ask_for(self.runtime, self.coordinator, AskRoster(), RosterChanged)
+        self.update_roster(changed.roster)
+        return changed.roster
 
     async def send_to_coordinator(self, key: str, body: BaseModel) -> None:
         """Send as step `key`: repeated after a crash it is the same message."""

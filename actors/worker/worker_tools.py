@@ -8,7 +8,7 @@ from actors.entity.entity import Entity
 from actors.entity.entity_tools import EntityTools
 from actors.entity.mcp_tools import require_worker
 from actors.entity.model_client import require_model
-from actors.runtime.ask_again import ask_until_answered
+from actors.runtime.ask_again import Reply, ask_for, ask_until_answered, checked
 from actors.worker.checkout import Checkout
 from actors.worker.context import WorkerContext
 from actors.worker.evidence import pass_checks, seal
@@ -34,6 +34,7 @@ from agiraph.messages import (
     NodeCreatedReply,
     NodesEnded,
     OfferInsight,
+    Ok,
     PublishNode,
     ReadContext,
     SuggestNode,
@@ -67,8 +68,7 @@ class WorkerTools(EntityTools):
         await require_model(self._runtime, node.model)
         asked = {**dict(node), "cause": call_id, "parent_node": self._assignment.node.id}
         body = CreateNodeMessage.model_validate(asked)
-        created = await self._ask(call_id, body)
-        assert isinstance(created, NodeCreatedReply)
+        created = await self._ask(call_id, body, NodeCreatedReply)
         return {"node_id": created.node_id, "name": created.name, "status": created.status}
 
     def _require_shell(self, commands: object, field: str) -> None:
@@ -96,9 +96,7 @@ class WorkerTools(EntityTools):
         )
 
     async def _change_team(self, call_id: str, body: BaseModel) -> JsonObject:
-        changed = await self._ask(call_id, body)
-        assert isinstance(changed, TeamChanged)
-        return changed.result
+        return (await self._ask(call_id, body, TeamChanged)).result
 
     async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
         """Wait until the nodes have ended or a message arrives; the deadline stands still.
@@ -113,7 +111,7 @@ class WorkerTools(EntityTools):
         arrived = self._worker.inbox.arrived
         with self._worker.standing_still():
             asking, _ = await self._worker.first_of(
-                self._ask(key, AwaitNodes(nodes=nodes, waiter=waiter)), arrived.wait()
+                self._ask(key, AwaitNodes(nodes=nodes, waiter=waiter), NodesEnded), arrived.wait()
             )
         if not asking.cancelled():
             ended = asking.result()
@@ -130,15 +128,13 @@ class WorkerTools(EntityTools):
     async def _interrupted(self, waiter: NodeId, nodes: tuple[str, ...]) -> WaitOutcome:
         """Return how what was waited for stands, now that a message came first."""
         body = ViewBoard(nodes=nodes, waiter=waiter)
-        received = await ask_until_answered(self._runtime, self._worker.coordinator, body)
-        assert isinstance(received.body, BoardState)
-        return WaitOutcome(tuple(received.body.state["nodes"]), interrupted_by_message=True)
+        board = await ask_for(self._runtime, self._worker.coordinator, body, BoardState)
+        return WaitOutcome(tuple(board.state["nodes"]), interrupted_by_message=True)
 
     async def view_board(self) -> JsonObject:
         """Return the board as the coordinator shows it."""
-        received = await ask_until_answered(self._runtime, self._worker.coordinator, ViewBoard())
-        assert isinstance(received.body, BoardState)
-        return received.body.state
+        to = self._worker.coordinator
+        return (await ask_for(self._runtime, to, ViewBoard(), BoardState)).state
 
     async def read_context(self, key: str) -> str:
         """Return what stands under a key of the shared context."""
@@ -149,17 +145,14 @@ class WorkerTools(EntityTools):
         return await self._shown(ListContext())
 
     async def _shown(self, body: BaseModel) -> str:
-        received = await ask_until_answered(self._runtime, self._worker.coordinator, body)
-        assert isinstance(received.body, ContextShown)
-        return received.body.text
+        return (await ask_for(self._runtime, self._worker.coordinator, body, ContextShown)).text
 
     async def change_context(
         self, call_id: str, way: Literal["write", "append"], key: str, value: Any
     ) -> JsonObject:
         """Write or append under a key of the shared context."""
-        changed = await self._ask(call_id, ChangeContext(way=way, key=key, value=as_text(value)))
-        assert isinstance(changed, ContextChanged)
-        return changed.receipt
+        body = ChangeContext(way=way, key=key, value=as_text(value))
+        return (await self._ask(call_id, body, ContextChanged)).receipt
 
     async def publish(
         self,
@@ -196,7 +189,7 @@ class WorkerTools(EntityTools):
             evidence=evidence,
         )
         try:
-            await self._ask(call_id, body)
+            await self._ask(call_id, body, Ok)
         except Refused as refusal:
             raise await checkout.why_refused(assignment, refusal) from None
         return files
@@ -228,11 +221,11 @@ class WorkerTools(EntityTools):
             raise Refused("you hold no node now")
         return assignment
 
-    async def _ask(self, call_id: str, body: BaseModel) -> BaseModel:
+    async def _ask(self, call_id: str, body: BaseModel, expect: type[Reply]) -> Reply:
         """Ask the coordinator durably; the reply is done with when this call is recorded."""
         message = self._worker.message_id(call_id)
         received = await ask_until_answered(
             self._runtime, self._worker.coordinator, body, id=message
         )
         self._worker.conversation.when_recorded(lambda: self._runtime.done(received))
-        return received.body
+        return checked(received, expect)

@@ -38,11 +38,11 @@ class Deadlock:
 def find_deadlocks(board: Board) -> tuple[Deadlock, ...]:
     """Return the rings of nodes that wait for each other for ever, each once."""
     held_up = stuck(board)
-    rings = dict.fromkeys(_ring_from(start, held_up) for start in held_up)
+    rings = dict.fromkeys(_cycle_from(start, held_up) for start in held_up)
     return tuple(Deadlock(ring, "; ".join(held_up[n].why for n in ring)) for ring in rings)
 
 
-def _ring_from(start: NodeId, held_up: Mapping[NodeId, WaitingNode]) -> tuple[NodeId, ...]:
+def _cycle_from(start: NodeId, held_up: Mapping[NodeId, WaitingNode]) -> tuple[NodeId, ...]:
     """Follow what holds a node up until it comes round; the ring begins at its smallest id."""
     path = [start]
     while held_up[path[-1]].by not in path:

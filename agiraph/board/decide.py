@@ -35,7 +35,7 @@ def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ..
         case c.LaunchStage():
             return stage_rules.begin_wait(board, now)
         case c.MeetStage():
-            return stage_rules.meet(board, command, now)
+            return stage_rules.complete_by_policy(board, command, now)
         case c.ExpireStage():
             return stage_rules.expire(board, command, now)
         case c.CreateNode():

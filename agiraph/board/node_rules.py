@@ -14,7 +14,12 @@ from agiraph.board.plan_stages import can_be_enough, cohort_of
 from agiraph.board.refs import normal_refs
 from agiraph.board.run_rules import require_running
 from agiraph.board.stage_rules import open_stage
-from agiraph.board.sub_nodes import refuse_family_ring, require_room_below, taken_along, waits_of
+from agiraph.board.sub_nodes import (
+    cancelled_with,
+    refuse_parent_cycle,
+    require_room_below,
+    waits_of,
+)
 from agiraph.board.wait_cycles import find_cycle
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.evidence import normal_checks
@@ -48,7 +53,7 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
     wanted = _on_team(find_worker(board, spec.worker)) if spec.worker else None
     require_room_below(board, run, parent)
     name = new_node_name(board, spec.name, spec.task)
-    refuse_family_ring(board, name, parent, dependencies, wanted)
+    refuse_parent_cycle(board, name, parent, dependencies, wanted)
     stage, opened = open_stage(board, now, command.stage)
     role = (spec.role or "").strip() or "worker"
     node_id = NodeId(new_id(run.id, command.cause, board.nodes.keys()))
@@ -119,7 +124,7 @@ def reserve(board: Board, command: c.ReserveNode, now: float) -> tuple[BoardEven
     if node.wanted_worker == worker.id:
         return ()
     parent = board.nodes[node.parent_node] if node.parent_node else None
-    refuse_family_ring(board, node.name, parent, node.dependencies, worker)
+    refuse_parent_cycle(board, node.name, parent, node.dependencies, worker)
     return (e.NodeReserved(ts=now, node_id=node.id, worker_id=worker.id),)
 
 
@@ -161,12 +166,12 @@ def block(board: Board, command: c.BlockNode, now: float) -> tuple[BoardEvent, .
     if node.status == "blocked" and board.waits.get(node.id) == waits_for:
         return ()
     _require(node, "blocked", "assigned", "running", "blocked")
-    _refuse_ring(board, node, waits_for)
+    _refuse_cycle(board, node, waits_for)
     blocked = e.NodeBlocked(ts=now, node_id=node.id, waits_for=waits_for)
     return (*_started(node, now), blocked)
 
 
-def _refuse_ring(board: Board, node: WorkNode, waits_for: tuple[NodeId, ...]) -> None:
+def _refuse_cycle(board: Board, node: WorkNode, waits_for: tuple[NodeId, ...]) -> None:
     waits: dict[str, tuple[str, ...]] = dict(waits_of(board).items())
     waits[node.id] = (*node.dependencies, *waits_for)
     ring = find_cycle(waits)
@@ -223,7 +228,7 @@ def fail(board: Board, command: c.FailNode, now: float) -> tuple[BoardEvent, ...
         return ()
     _require(node, "failed", "pending", *HELD)
     failed = e.NodeFailed(ts=now, node_id=node.id, reason=command.reason, left=command.left)
-    return (failed, *taken_along(board, node, f"failed: {command.reason}", now))
+    return (failed, *cancelled_with(board, node, f"failed: {command.reason}", now))
 
 
 def cancel(board: Board, command: c.CancelNode, now: float) -> tuple[BoardEvent, ...]:
@@ -234,7 +239,7 @@ def cancel(board: Board, command: c.CancelNode, now: float) -> tuple[BoardEvent,
     _require(node, "cancelled", "pending", *HELD)
     cancelled = e.NodeCancelled(ts=now, node_id=node.id, reason=command.reason)
     why = f"was cancelled: {command.reason}" if command.reason else "was cancelled"
-    return (cancelled, *taken_along(board, node, why, now))
+    return (cancelled, *cancelled_with(board, node, why, now))
 
 
 def _started(node: WorkNode, now: float) -> tuple[BoardEvent, ...]:

@@ -176,7 +176,7 @@ def begin_wait(board: Board, now: float) -> tuple[BoardEvent, ...]:
     return (e.StageLaunched(ts=now, stage=index),)
 
 
-def meet(board: Board, command: c.MeetStage, now: float) -> tuple[BoardEvent, ...]:
+def complete_by_policy(board: Board, command: c.MeetStage, now: float) -> tuple[BoardEvent, ...]:
     """Be over because the policy is met."""
     if command.stage != stage_to_meet(board):
         return ()

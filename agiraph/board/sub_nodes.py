@@ -47,8 +47,8 @@ def is_coordinators(board: Board, node: WorkNode) -> bool:
     return ended is None or all((board.times[one.id].ended or 0) < ended for one in above)
 
 
-def to_be_told(board: Board, node: WorkNode) -> WorkNode | None:
-    """Return the node whose worker is to be sent word that a sub-node ended without a result.
+def node_to_notify(board: Board, node: WorkNode) -> WorkNode | None:
+    """Return the node whose worker is notified that a sub-node ended without a result.
 
     None if there is nobody: the node belongs to the coordinator, went along with a parent of which
     word is sent, or is the last that a waiting worker waited for, whose call is answered anyhow.
@@ -65,14 +65,14 @@ def to_be_told(board: Board, node: WorkNode) -> WorkNode | None:
     return above
 
 
-def words_due(history: Iterable[BoardEvent]) -> Iterator[tuple[WorkNode, WorkNode]]:
-    """Yield each node of which word was sent in a run, and the node whose worker got it."""
+def notifications_due(history: Iterable[BoardEvent]) -> Iterator[tuple[WorkNode, WorkNode]]:
+    """Yield each sub-node whose end was reported, and the node whose worker was notified."""
     board = Board()
     for event in history:
         board = apply(board, event)
         if isinstance(event, e.NodeFailed | e.NodeCancelled):
             node = board.nodes[event.node_id]
-            above = to_be_told(board, node)
+            above = node_to_notify(board, node)
             if above is not None:
                 yield node, above
 
@@ -85,7 +85,7 @@ def open_below(board: Board, node: WorkNode) -> Iterator[WorkNode]:
         yield from open_below(board, child)
 
 
-def taken_along(board: Board, node: WorkNode, why: str, now: float) -> tuple[BoardEvent, ...]:
+def cancelled_with(board: Board, node: WorkNode, why: str, now: float) -> tuple[BoardEvent, ...]:
     """Return the cancellations of all open sub-nodes of a node that ends without its result."""
     reason = f"its parent node '{node.name}' {why}"
     below = open_below(board, node)
@@ -105,7 +105,7 @@ def require_room_below(board: Board, run: RunFacts, parent: WorkNode | None) -> 
     )
 
 
-def refuse_family_ring(
+def refuse_parent_cycle(
     board: Board,
     name: str,
     parent: WorkNode | None,
@@ -120,7 +120,7 @@ def refuse_family_ring(
         return
     line = [parent, *ancestors(board, parent)]
     held = (wanted.node,) if wanted is not None and wanted.node is not None else ()
-    path = _way_to({node.id for node in line}, (*held, *dependencies), waits_of(board))
+    path = _shortest_chain({node.id for node in line}, (*held, *dependencies), waits_of(board))
     if path is None:
         return
     down = [node.name for node in reversed(line[: [n.id for n in line].index(path[-1])])]
@@ -133,7 +133,7 @@ def refuse_family_ring(
     )
 
 
-def _way_to(
+def _shortest_chain(
     goals: set[NodeId], starts: Iterable[NodeId], waits: Mapping[NodeId, tuple[NodeId, ...]]
 ) -> tuple[NodeId, ...] | None:
     """Return the shortest chain of waits from one of `starts` to one of `goals`; None if none."""

@@ -6,7 +6,7 @@ from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
 from agiraph.board.names import find_worker, new_id, new_worker_name
 from agiraph.board.run_rules import require_running
-from agiraph.board.sub_nodes import taken_along
+from agiraph.board.sub_nodes import cancelled_with
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import WorkerId, slug
 from agiraph.core.models import Worker
@@ -81,7 +81,7 @@ def lose(board: Board, command: c.LoseWorker, now: float) -> tuple[BoardEvent, .
     reason = f"its worker '{worker.name}' was lost: {command.reason}"
     details = command.details[-MOST_DETAILS:]
     failed = e.NodeFailed(ts=now, node_id=worker.node, reason=reason, details=details)
-    below = taken_along(board, board.nodes[worker.node], f"failed: {reason}", now)
+    below = cancelled_with(board, board.nodes[worker.node], f"failed: {reason}", now)
     return (failed, *below, stopped)
 
 

@@ -17,7 +17,10 @@ OURS = ("pydantic", "asyncio", "zmq", "yaml", "psutil", "click")
 BESIDE_LOGS = [name for name in NEVER if name not in ("rich", "pygments")]
 """structlog imports these two where they are installed."""
 
-PRELOADED = "from actors.spawner.main import MODULES, preload; preload(MODULES)"
+PRELOADED = (
+    "from actors.spawner.main import AGENT_MODULES, MODULES, preload;"
+    " preload(MODULES); preload(AGENT_MODULES)"
+)
 
 
 @pytest.mark.parametrize(

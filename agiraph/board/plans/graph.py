@@ -20,7 +20,7 @@ def plan_of_graph(form: GraphFile) -> Plan:
             if needed not in names:
                 error = unknown("node", needed, list(names))
                 raise InvalidInput(f"nodes[{number}].deps[{place}]: {error}")
-    _refuse_ring({node.id: node.deps for node in form.nodes})
+    _refuse_cycle({node.id: node.deps for node in form.nodes})
     workers: dict[str, WorkerSpec] = {}
     nodes: dict[str, PlanNode] = {}
     for number, node in enumerate(form.nodes):
@@ -65,7 +65,7 @@ def _worker_of_node(
     return add_worker(spec, workers, f"{place}.worker")
 
 
-def _refuse_ring(needs: Mapping[str, Sequence[str]]) -> None:
+def _refuse_cycle(needs: Mapping[str, Sequence[str]]) -> None:
     ring = find_cycle(needs)
     if ring:
         raise InvalidInput(f"nodes: {' -> '.join(ring)} wait for each other in a ring")

@@ -42,6 +42,7 @@ class RecordingPlayback:
         for call in calls:
             self._calls[call.entity].append(call)
         self._pieces: dict[int, list[RequestPart]] = {}
+        self._models = {call.model for call in calls}
         self._claimed: dict[str, str] = {}
         self._waiting = {call.place for call in calls}
         self._played = asyncio.Condition()
@@ -96,7 +97,7 @@ class RecordingPlayback:
     def _asked(self, call: RecordedCall) -> list[RequestPart]:
         if call.place not in self._pieces:
             asked = call.entity, call.system, call.tools, call.turns
-            self._pieces[call.place] = pieces_of(*asked)
+            self._pieces[call.place] = pieces_of(*asked, self._models)
         return self._pieces[call.place]
 
     def _entity_of(self, entity: str, now: list[RequestPart]) -> str | None:
@@ -169,7 +170,8 @@ def asked_now(request: ModelRequest) -> list[RequestPart]:
     """Return the parts of a request as a recording would have them."""
     turns = tuple(TURN.validate_python(turn) for turn in recorded_turns(request.turns))
     tools = tuple(tool.name for tool in request.tools)
-    return pieces_of(request.entity, redacted(request.system, ()), tools, turns)
+    system = redacted(request.system, ())
+    return pieces_of(request.entity, system, tools, turns, (request.model,))
 
 
 def _now(response: ModelResponse, names: dict[str, str], model: str) -> ModelResponse:

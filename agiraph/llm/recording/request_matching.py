@@ -7,7 +7,7 @@ of one run can be given with the names of the other.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -83,9 +83,15 @@ def names_in(text: str) -> list[str]:
 
 
 def pieces_of(
-    entity: str, system: str, tools: tuple[str, ...], turns: tuple[Turn, ...]
+    entity: str,
+    system: str,
+    tools: tuple[str, ...],
+    turns: tuple[Turn, ...],
+    models: Iterable[str] = (),
 ) -> list[RequestPart]:
-    """Return the parts of a request of an entity that are compared."""
+    """Return the parts of a request that are compared; its prompt may name any of `models`."""
+    for model in sorted(models, key=len, reverse=True):
+        system = system.replace(model, MODEL)
     pieces = [
         RequestPart("the system prompt", system),
         RequestPart("the list of tools", " ".join(tools)),

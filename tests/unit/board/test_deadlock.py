@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.coordinator.notices import notice
+from actors.coordinator.board_notifications import notice
 from agiraph.board.commands import BlockNode, CreateNode, NoteDeadlock, ReserveNode
 from agiraph.board.deadlock import find_deadlocks
 from agiraph.board.node_rules import WaitCycle

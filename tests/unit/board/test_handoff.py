@@ -1,6 +1,6 @@
 """Hand-off: work that was cut short is marked so, and comes with a suggestion how to go on."""
 
-from actors.coordinator.notices import notice
+from actors.coordinator.board_notifications import notice
 from agiraph.board.commands import CompleteNode, CreateNode, FailNode
 from agiraph.board.handoff import suggestion
 from agiraph.board.view import node_row, waited_row

@@ -11,7 +11,7 @@ from agiraph.board.commands import (
     FailNode,
 )
 from agiraph.board.events import BoardEvent
-from agiraph.board.sub_nodes import to_be_told
+from agiraph.board.sub_nodes import node_to_notify
 from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
 
@@ -47,7 +47,7 @@ def family() -> History:
 def test_a_parent_at_work_is_told() -> None:
     desk = family()
     desk.do(FailNode("one", None, "no"))
-    assert to_be_told(desk.board, desk.at("one")) == desk.at("top")
+    assert node_to_notify(desk.board, desk.at("one")) == desk.at("top")
     desk.do(CancelNode("two", "unwanted"))
     assert desk.words() == [("one", "top"), ("two", "top")]
 
@@ -56,9 +56,9 @@ def test_a_parent_that_waits_for_others_too_is_told_and_the_last_is_its_waits_an
     desk = family()
     desk.do(BlockNode("top", ("one", "two")))
     desk.do(FailNode("one", None, "no"))
-    assert to_be_told(desk.board, desk.at("one")) == desk.at("top")
+    assert node_to_notify(desk.board, desk.at("one")) == desk.at("top")
     desk.do(FailNode("two", None, "no"))
-    assert to_be_told(desk.board, desk.at("two")) is None
+    assert node_to_notify(desk.board, desk.at("two")) is None
     assert desk.words() == [("one", "top")], "the same after a crash"
 
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.coordinator.compaction_context import coordinator_belongings
-from actors.coordinator.files import AgentFiles
+from actors.coordinator.files import AgentFiles, coordinator_belongings
 from agiraph.board.board import Board
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent

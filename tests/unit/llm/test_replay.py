@@ -28,8 +28,15 @@ KEY = "sk-very-secret-value-1234567890"
 def asked(
     *turns: Turn, entity: str = "shop-111111/coordinator", run: str = "20261122-084055-abc123"
 ) -> ModelRequest:
-    system = f"Today is 2026-11-22. Your run is {run}."
+    system = f"Today is 2026-11-22. Your run is {run}. Your workers use `anthropic/x`."
     return ModelRequest(model="anthropic/x", system=system, turns=turns, entity=entity, run_id=run)
+
+
+def replayed(request: ModelRequest, file: Path) -> ModelRequest:
+    """Return the request as a run with the replay as its model makes it."""
+    model = f"replay/{file}"
+    system = request.system.replace("anthropic/x", model)
+    return request.model_copy(update={"model": model, "system": system})
 
 
 def said(text: str, **arguments: str) -> ModelResponse:
@@ -48,11 +55,7 @@ def play(file: Path, *requests: ModelRequest) -> list[ModelResponse]:
 
     async def main() -> list[ModelResponse]:
         provider = ReplayProvider()
-        model = f"replay/{file}"
-        return [
-            await provider.generate(r.model_copy(update={"model": model}), lambda text: None)
-            for r in requests
-        ]
+        return [await provider.generate(replayed(r, file), lambda text: None) for r in requests]
 
     return asyncio.run(main())
 
@@ -122,8 +125,8 @@ def test_answers_come_in_the_order_of_the_recording(tmp_path: Path) -> None:
         provider, heard = ReplayProvider(), list[str | None]()
 
         async def one(request: ModelRequest) -> None:
-            own = request.model_copy(update={"model": f"replay/{file}"})
-            heard.append((await provider.generate(own, lambda text: None)).text)
+            answer = await provider.generate(replayed(request, file), lambda text: None)
+            heard.append(answer.text)
 
         late = asyncio.create_task(one(ada))
         await asyncio.sleep(0)

@@ -1,5 +1,6 @@
 """The `agiraph` command: finds the command's module, runs it, and turns errors into exit codes."""
 
+import gc
 import os
 import sys
 import traceback
@@ -29,6 +30,8 @@ class CommandGroup(click.Group):
         module, _, attribute = entry.place.partition(":")
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
+        gc.freeze()  # what is imported stays
+        gc.enable()
         return command
 
     def resolve_command(

@@ -4,6 +4,7 @@ Both launchers end here: `fork` in a grandchild of the spawner, `exec` in a fres
 """
 
 import faulthandler
+import gc
 import importlib
 import os
 import signal
@@ -71,6 +72,8 @@ def run(launch: ActorLaunch) -> int:
     """Run the actor's entry; return its exit code, 1 with a traceback if it raised."""
     try:
         entry = resolve(launch.entry or entry_named(launch.kind))
+        gc.freeze()  # what is imported stays
+        gc.enable()
         return entry(launch)
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else EXIT_CRASHED

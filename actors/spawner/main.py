@@ -53,8 +53,8 @@ def main(fd: int = SPAWNER_FD) -> int:
     set_title("agiraph: spawner")
     supervisor_pid = os.getppid()
     link = socket.socket(fileno=fd)
+    gc.disable()  # children enable it; what is imported is theirs, too
     modules = preload(MODULES)
-    gc.collect()
     gc.freeze()
     send_frame(link, {"ready": modules})
     homes: set[Path] = set()

@@ -1,5 +1,6 @@
 """`agiraph-supervisor`: reads the options and settings, then runs until it is asked to stop."""
 
+import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -149,6 +150,8 @@ def check_listening(config: Config) -> None:
 
 def run(options: SupervisorOptions) -> int:
     """Run the supervisor; return its exit code, and print on stderr why it could not start."""
+    gc.freeze()  # what is imported stays
+    gc.enable()
     setproctitle.setproctitle(title_of("supervisor", SUPERVISOR))
     os.umask(0o077)
     log = options.config.log

@@ -8,9 +8,9 @@ from agiraph.messages.body import Body
 
 
 class ViewBoard(Body):
-    """Show me the board. To a coordinator; answered by `board.state`.
+    """Request the board. To a coordinator; answered by `board.state`.
 
-    With `waiter` only the rows of what it waits for: `nodes`, or all that it created.
+    With `waiter`, only the rows of what it waits for: `nodes`, or all that it created.
     """
 
     TYPE = "board.view"
@@ -19,30 +19,31 @@ class ViewBoard(Body):
 
 
 class BoardState(Body):
-    """The board as `check_board` shows it, and the roster by name."""
+    """The board as shown by `check_board`, and the roster by name."""
 
     TYPE = "board.state"
     state: JsonObject
 
 
 class AskRoster(Body):
-    """Who is on the team? Worker to its coordinator; asked, it is answered by `board.roster`.
+    """Request the roster of the team. Worker to its coordinator; answered by `board.roster`.
 
-    Posted, which wakes no coordinator that is parked, it is answered by a message of that type.
+    Sent without waiting for an answer it does not wake a parked coordinator, and is answered by
+    a separate message of that type.
     """
 
     TYPE = "board.ask_roster"
 
 
 class RosterChanged(Body):
-    """The team as it is now. Coordinator to its workers, when it changes or one has asked."""
+    """The current team. Coordinator to its workers, when it changes or when one requested it."""
 
     TYPE = "board.roster"
     roster: TeamRoster
 
 
 class CreateNodeMessage(NodeSpec, Body):
-    """Put a node on the board. Worker to its coordinator; answered by `board.created`."""
+    """Add a node to the board. Worker to its coordinator; answered by `board.created`."""
 
     TYPE = "board.create"
     DURABLE = True
@@ -51,7 +52,7 @@ class CreateNodeMessage(NodeSpec, Body):
 
 
 class NodeCreatedReply(Body):
-    """The node stands on the board. Coordinator to the one who asked."""
+    """The node was added to the board. Coordinator to the requester."""
 
     TYPE = "board.created"
     DURABLE = True
@@ -86,7 +87,7 @@ class LaunchTeam(Body):
 
 
 class TeamChanged(Body):
-    """What became of the team, as the tool of the one who asked returns it."""
+    """The result of a change of the team, as returned by the requester's tool."""
 
     TYPE = "board.changed"
     DURABLE = True
@@ -94,7 +95,7 @@ class TeamChanged(Body):
 
 
 class AwaitNodes(Body):
-    """Tell me when these nodes have ended. Worker to coordinator; answered by `board.ended`."""
+    """Report when these nodes have ended. Worker to coordinator; answered by `board.ended`."""
 
     TYPE = "board.await"
     DURABLE = True
@@ -103,7 +104,7 @@ class AwaitNodes(Body):
 
 
 class CancelWait(Body):
-    """I no longer wait: a message came first. Worker to its coordinator; `wait` is the id asked."""
+    """End a wait because a message came first. To the coordinator; `wait` is its message id."""
 
     TYPE = "board.leave"
     DURABLE = True
@@ -120,7 +121,7 @@ class NodesEnded(Body):
 
 
 class SuggestNode(Body):
-    """A follow-up that a worker suggests. Worker to its coordinator, who decides."""
+    """A suggestion for further work. Worker to its coordinator, which decides."""
 
     TYPE = "board.suggest"
     DURABLE = True

@@ -85,7 +85,7 @@ class StartChild(Body):
 
 
 class ChildStarted(Body):
-    """The child's process exists. Supervisor to the one who asked."""
+    """The child's process exists. Supervisor to the requester."""
 
     TYPE = "child.started"
     DURABLE = True
@@ -94,7 +94,7 @@ class ChildStarted(Body):
 
 
 class ChildReady(Body):
-    """I have read my state and take messages. Every actor to the supervisor."""
+    """The sender has read its state and accepts messages. Any process to the supervisor."""
 
     TYPE = "child.ready"
     address: Address
@@ -103,9 +103,9 @@ class ChildReady(Body):
 
 
 class ChildHeartbeat(Body):
-    """My event loop turns. Every actor to the supervisor, every few seconds and at steps that last.
+    """Heartbeat of the event loop. Any process to the supervisor, regularly and at long steps.
 
-    `lag` is by how many seconds the loop was late; `step` what it is doing.
+    `lag` is the delay of the loop in seconds; `step` is the current activity.
     """
 
     TYPE = "child.beat"
@@ -124,7 +124,7 @@ class StopChild(Body):
 
 
 class ChildStopped(Body):
-    """It is down (or, for `restart`, up again). Supervisor to the one who asked."""
+    """The child is stopped (or, for `restart`, running again). Supervisor to the requester."""
 
     TYPE = "child.stopped"
     DURABLE = True
@@ -133,27 +133,27 @@ class ChildStopped(Body):
 
 
 class WakeChild(Body):
-    """Mail waits for somebody who is not there. Router to supervisor, who wakes it if it parked."""
+    """Messages wait for an absent entity. Router to supervisor, which wakes it if it is parked."""
 
     TYPE = "child.wake"
     address: Address
 
 
 class ListChildren(Body):
-    """Which processes are there? To the supervisor; answered by `child.table`."""
+    """Request the table of processes. To the supervisor; answered by `child.table`."""
 
     TYPE = "child.list"
 
 
 class ChildTable(Body):
-    """All children, the supervisor itself and the spawner among them."""
+    """All children, including the supervisor itself and the spawner."""
 
     TYPE = "child.table"
     children: tuple[ChildInfo, ...]
 
 
 class ChildFailed(Body):
-    """A child was given up after too many restarts; `why` is its last end. Supervisor to owner."""
+    """A child was given up after too many restarts; `why` is its last exit. Supervisor to owner."""
 
     TYPE = "child.failed"
     DURABLE = True
@@ -164,13 +164,13 @@ class ChildFailed(Body):
 
 
 class AttachConsole(Body):
-    """A person wants a console. Human gateway to supervisor; answered by `child.ticket`."""
+    """Request a ticket for a console. Human gateway to supervisor; answered by `child.ticket`."""
 
     TYPE = "child.attach"
 
 
 class AttachTicket(Body):
-    """What a console needs to say hello to the router."""
+    """What a console needs to connect to the router."""
 
     TYPE = "child.ticket"
     address: Address

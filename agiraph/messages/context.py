@@ -10,27 +10,27 @@ from agiraph.messages.body import Body
 
 
 class ReadContext(Body):
-    """Tell me what stands under this key. Worker to its coordinator."""
+    """Request the value of a key. Worker to its coordinator."""
 
     TYPE = "context.read"
     key: str
 
 
 class ListContext(Body):
-    """Tell me which keys there are. Worker to its coordinator."""
+    """Request the list of keys. Worker to its coordinator."""
 
     TYPE = "context.list"
 
 
 class ContextShown(Body):
-    """An entry with its value, version, writer and time; or the rows of all keys, as JSON text."""
+    """An entry with value, version, writer and time, or the rows of all keys, as JSON text."""
 
     TYPE = "context.shown"
     text: str
 
 
 class ChangeContext(Body):
-    """Replace what stands under a key, or append to its list; `value` is JSON text."""
+    """Replace the value of a key, or append to its list; `value` is JSON text."""
 
     TYPE = "context.change"
     DURABLE = True
@@ -40,7 +40,7 @@ class ChangeContext(Body):
 
 
 class ContextChanged(Body):
-    """The change stands. Coordinator to the one who asked."""
+    """The change was recorded. Coordinator to the requester."""
 
     TYPE = "context.changed"
     DURABLE = True

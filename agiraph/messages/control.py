@@ -4,35 +4,35 @@ from agiraph.messages.body import Body
 
 
 class Stop(Body):
-    """Finish now: cancel what is in flight, record it, say bye, exit 0. Supervisor to any actor."""
+    """Stop: cancel calls in flight, record that, send bye, exit 0. Supervisor to any process."""
 
     TYPE = "control.stop"
     reason: str = ""
 
 
 class Pause(Body):
-    """Stand still at the next yield point until resumed. Human gateway to coordinator or worker."""
+    """Pause at the next yield point. Human gateway to coordinator or worker."""
 
     TYPE = "control.pause"
     DURABLE = True
 
 
 class Resume(Body):
-    """Go on after a pause. Human gateway to coordinator or worker."""
+    """Resume after a pause. Human gateway to coordinator or worker."""
 
     TYPE = "control.resume"
     DURABLE = True
 
 
 class Ok(Body):
-    """It is done. The answer to a request that has nothing else to say."""
+    """The request was carried out. Answers a request that has no other result."""
 
     TYPE = "control.ok"
     DURABLE = True
 
 
 class RefusedReply(Body):
-    """It cannot be done as asked. The answer to any request; `reason` is fit to show."""
+    """The request was refused. Answers any request; `reason` can be shown to users."""
 
     TYPE = "control.refused"
     DURABLE = True
@@ -41,29 +41,29 @@ class RefusedReply(Body):
 
 
 class AddressTable(Body):
-    """The addresses that exist. Supervisor to router, whenever its table of children changes."""
+    """The existing addresses. Supervisor to router, whenever its table of children changes."""
 
     TYPE = "control.addresses"
     known: tuple[str, ...]
 
 
 class AskMailboxDepths(Body):
-    """How full are the mailboxes? Human gateway to router; answered by `control.depths`."""
+    """Request the mailbox sizes. Human gateway to router; answered by `control.depths`."""
 
     TYPE = "control.ask_depths"
 
 
 class MailboxDepths(Body):
-    """Messages and bytes waiting per address. Router to the one who asked."""
+    """Messages and bytes waiting per address. Router to the requester."""
 
     TYPE = "control.depths"
     depths: dict[str, tuple[int, int]]
 
 
 class DeadLetter(Body):
-    """This message (id `letter`) ended me again and again: keep it. Any actor to human gateway.
+    """Store a dead letter: message `letter` repeatedly crashed its receiver. To the human gateway.
 
-    The other fields are those of its envelope; `content` is its body as it came.
+    The other fields are those of its envelope; `content` is its body as received.
     """
 
     TYPE = "control.dead"
@@ -81,7 +81,7 @@ class DeadLetter(Body):
 
 
 class RetryLetter(Body):
-    """Take this message as if it came just now. Human gateway to its receiver, when told to."""
+    """Process this message as if it had just arrived. Human gateway to its receiver, on request."""
 
     TYPE = "control.retry"
     DURABLE = True

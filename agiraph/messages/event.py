@@ -8,7 +8,7 @@ from agiraph.messages.body import Body
 
 
 class ReportEvents(Body):
-    """Things that happened, in order. Any actor to the recorder, who writes them down."""
+    """Events in order. Any process to the recorder, which writes them to the log."""
 
     TYPE = "event.report"
     DURABLE = True
@@ -16,9 +16,9 @@ class ReportEvents(Body):
 
 
 class EventAppended(Body):
-    """An event stands in the log, with all before it. `counts` are the types of those with it.
+    """An event is in the log, and all before it. Recorder to the human gateway.
 
-    Recorder to the human gateway, for followers and metrics.
+    For followers and metrics. `counts` are the types of the events with it.
     """
 
     TYPE = "event.appended"
@@ -27,7 +27,7 @@ class EventAppended(Body):
 
 
 class EventsGrew(Body):
-    """The logs of these agents have grown. Recorder to the clock and the tracer.
+    """The logs of these agents have grown. Recorder to the scheduler and the tracer.
 
     They read what they need.
     """
@@ -37,7 +37,7 @@ class EventsGrew(Body):
 
 
 class EntityStatus(Body):
-    """What an entity is doing now; the latest wins. Coordinator or worker to human gateway."""
+    """An entity's current activity; the latest applies. Coordinator or worker to human gateway."""
 
     TYPE = "event.status"
     state: str

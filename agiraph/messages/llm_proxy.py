@@ -6,13 +6,13 @@ from agiraph.messages.body import Body
 
 
 class OpenProxy(Body):
-    """Let the outside agent that I run call models. A worker to the broker.
+    """Let the sender's external agent call models. Worker to broker.
 
-    Answered by `door.opened` or `control.refused`. `model` is what a name that is none of ours gets
-    (`claude-sonnet-5`, `any`); `models` may be asked for by their full names besides. A door that
-    the worker had open before is closed; the same message again is answered by the same door.
-    `trigger` is that of a ModelRequest, for each call. `bounds` are what all calls of this
-    `attempt` at the node may take, through whichever doors they came.
+    Answered by `door.opened` or `control.refused`. `model` is used for every unknown model name
+    (`claude-sonnet-5`, `any`); `models` may be requested by their full names. A grant that the
+    worker had before is closed; a repeated message is answered with the same grant. `trigger`
+    is that of each call's ModelRequest. `bounds` limit all calls of this `attempt` at the node,
+    over all grants.
     """
 
     TYPE = "door.open"
@@ -26,11 +26,11 @@ class OpenProxy(Body):
 
 
 class ProxyOpened(Body):
-    """Where the door is, and its key. Broker to the worker.
+    """The URL of the LLM proxy and a token for it. Broker to worker.
 
     `{url}/anthropic` is an ANTHROPIC_BASE_URL, `{url}/openai/v1` an OPENAI_BASE_URL (Chat
-    Completions and Responses), `{url}/google` a GOOGLE_GEMINI_BASE_URL; `token` stands in for the
-    service's key. `model` is the full name of the model that was granted.
+    Completions and Responses), `{url}/google` a GOOGLE_GEMINI_BASE_URL; `token` replaces the
+    service's key. `model` is the full name of the granted model.
     """
 
     TYPE = "door.opened"
@@ -40,11 +40,11 @@ class ProxyOpened(Body):
 
 
 class ProxyCallFailed(Body):
-    """A call of your agent failed for good; the agent was told so too. Broker to the worker.
+    """A call of the external agent failed; the agent was informed too. Broker to worker.
 
-    `kind` is a FailureKind: `out_of_budget` is a matter for the human, whatever the agent does;
-    `shortage` tells which budget is spent. If that is the node's, its bound is reached: the node
-    ends, and nobody is asked.
+    `kind` is a FailureKind: `out_of_budget` is a question for the human, whatever the agent
+    does; `shortage` is the spent budget. If that is the node's limit, the node ends, and nobody
+    is asked.
     """
 
     TYPE = "door.failed"
@@ -54,9 +54,9 @@ class ProxyCallFailed(Body):
 
 
 class ProxyBudgetLow(Body):
-    """Your agent is near a bound of its node. Broker to the worker, once a door.
+    """The external agent is near a limit of its node. Broker to worker, once per grant.
 
-    `shortage` tells which one; its `needs` is what one of its calls has taken on average.
+    `shortage` is that limit; its `needs` is the average usage of the agent's calls.
     """
 
     TYPE = "door.low"
@@ -64,9 +64,9 @@ class ProxyBudgetLow(Body):
 
 
 class CloseProxy(Body):
-    """My agent has ended: let nobody in any more, and end what is under way. Worker to the broker.
+    """The external agent has ended: close its grant and end its open calls. Worker to broker.
 
-    With a `token`, only the door of that token is closed.
+    With a `token`, only the grant of that token is closed.
     """
 
     TYPE = "door.close"
@@ -75,10 +75,10 @@ class CloseProxy(Body):
 
 
 class SettleProxyCosts(Body):
-    """Close the door of this token, and tell me what its calls have taken. Worker to the broker.
+    """Close the grant of this token and report the usage of its calls. Worker to broker.
 
-    Answered by `door.settled` when nothing is under way through it any more; a door that is closed
-    already is answered alike.
+    Answered by `door.settled` when no call is in flight; also for a grant that is closed
+    already.
     """
 
     TYPE = "door.settle"
@@ -86,10 +86,7 @@ class SettleProxyCosts(Body):
 
 
 class ProxyCostsSettled(Body):
-    """What the calls through a door have taken. Broker to the worker.
-
-    `calls` is how many of them were paid for.
-    """
+    """The usage of a grant's calls. Broker to worker. `calls` is the number of billed calls."""
 
     TYPE = "door.settled"
     usage: Usage

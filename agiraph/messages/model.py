@@ -9,7 +9,7 @@ from agiraph.messages.body import Body
 
 
 class CallModel(Body):
-    """Ask a model. Any entity to the broker; answered by `model.answer` or `model.failed`.
+    """Call a model. Any entity to the broker; answered by `model.answer` or `model.failed`.
 
     `turns` are packed turns (`agiraph.llm.packing`) that follow those of `request`.
     """
@@ -20,16 +20,16 @@ class CallModel(Body):
 
 
 class ModelAnswer(Body):
-    """The model's whole answer."""
+    """The model's complete answer."""
 
     TYPE = "model.answer"
     response: ModelResponse
 
 
 class ModelFailed(Body):
-    """The call failed for good (after the broker's own retries); `kind` is a FailureKind.
+    """The call failed, after the broker's own retries; `kind` is a FailureKind.
 
-    `shortage` tells which budget is spent, if that is why.
+    `shortage` is the spent budget, if that is the reason.
     """
 
     TYPE = "model.failed"
@@ -40,9 +40,9 @@ class ModelFailed(Body):
 
 
 class ModelDelta(Body):
-    """A piece of text as it streams in. Broker to the asker; `call` is the request's message id.
+    """A piece of streamed text. Broker to the requester; `call` is the request's message id.
 
-    `restarted`: forget what streamed before, the call broke off and is tried again.
+    `restarted`: discard what was streamed before; the call broke off and is retried.
     """
 
     TYPE = "model.delta"
@@ -52,17 +52,17 @@ class ModelDelta(Body):
 
 
 class SubscribeToStream(Body):
-    """Let me hear what this agent's models say, for some seconds. Console to the broker."""
+    """Receive what this agent's models write, for some seconds. Console to the broker."""
 
     TYPE = "model.listen"
     agent: AgentId
 
 
 class StreamDelta(Body):
-    """A piece of text as it streams in for `entity`. Broker to the consoles that listen.
+    """A piece of text streamed for `entity`. Broker to the consoles that listen.
 
-    A worker tells the broker what its outside agent says. `call` tells answers apart; `restarted`:
-    what streamed of it before is void.
+    A worker sends the output of its external agent to the broker. `call` identifies the answer;
+    `restarted`: discard what was streamed of it before.
     """
 
     TYPE = "model.overheard"
@@ -73,22 +73,22 @@ class StreamDelta(Body):
 
 
 class CancelCall(Body):
-    """Drop a call in flight. The asker to the broker; `call` is the request's message id."""
+    """Cancel a call in flight. Requester to the broker; `call` is the request's message id."""
 
     TYPE = "model.cancel"
     call: bytes
 
 
 class ListModels(Body):
-    """Which providers and models are usable, and why not? To the broker."""
+    """Request the providers and models, and whether they are usable. To the broker."""
 
     TYPE = "model.list"
 
 
 class ModelCatalog(Body):
-    """A row per provider (name, usable, reason, default model, base_url, models); the default.
+    """One row per provider (name, usable, reason, default model, base_url, models); the default.
 
-    Of each model that is known: name, strength, context, and its prices (`input`, `output`).
+    For each known model: name, strength, context, and its prices (`input`, `output`).
     """
 
     TYPE = "model.catalog"
@@ -97,17 +97,17 @@ class ModelCatalog(Body):
 
 
 class CheckModel(Body):
-    """Could this model be called? To the broker; answered by `control.ok` or `control.refused`."""
+    """Ask whether this model could be called. To the broker; `control.ok` or `control.refused`."""
 
     TYPE = "model.check"
     model: str
 
 
 class RaiseBudget(Body):
-    """So much more may be spent of this budget. To the broker; `control.ok` when it stands.
+    """Raise this budget. To the broker; answered by `control.ok`. Only the human gateway may.
 
-    The human gateway's alone. `cause` is the id of the question that the human answered: asked
-    again under it, it is the same raise.
+    `cause` is the id of the question that the human answered: a repeated request with the same
+    id is the same raise.
     """
 
     TYPE = "model.raise"
@@ -118,11 +118,11 @@ class RaiseBudget(Body):
 
 
 class SetBudgetMessage(Body):
-    """Let this budget hold from now on. Human gateway to the broker; `model.budgets` as it stands.
+    """Set this budget. Human gateway to the broker; answered by its state, `model.budgets`.
 
-    Of the units in `keep` it says nothing: they stay as they are. What was raised before is void in
-    the others. One without any limit bounds nothing, also where the settings have one. `models` are
-    those that must have a price if it is in dollars.
+    The units in `keep` stay unchanged; in the others earlier raises are void. A budget without
+    any limit permits everything, even where the settings have a limit. `models` are those that
+    must have a price if it is in dollars.
     """
 
     TYPE = "model.set_budget"
@@ -132,7 +132,7 @@ class SetBudgetMessage(Body):
 
 
 class ResetBudget(Body):
-    """Let the settings' budget hold again. Human gateway to the broker; `model.budgets`."""
+    """Return to the budget of the settings. Human gateway to the broker; `model.budgets`."""
 
     TYPE = "model.unset_budget"
     scope: BudgetScope
@@ -141,9 +141,9 @@ class ResetBudget(Body):
 
 
 class AskBudgets(Body):
-    """How do these agents, runs and triggers stand with money? To the broker; `model.budgets`.
+    """Request the budgets of these agents, runs and triggers. To the broker; `model.budgets`.
 
-    `keys` are scopes and keys. Of an agent those are told too that were set for its triggers.
+    `keys` are scopes and keys. For an agent, those set for its triggers are included.
     """
 
     TYPE = "model.ask_budgets"
@@ -151,9 +151,9 @@ class AskBudgets(Body):
 
 
 class BudgetTable(Body):
-    """Budgets as they stand. Broker to the one who asked, or who changed one: that one.
+    """Current budgets. Broker to the requester; after a change only the changed one.
 
-    One that was set to bound nothing is among them, what never had a limit is not.
+    A budget that was set to no limit is included, one that never had a limit is not.
     """
 
     TYPE = "model.budgets"
@@ -161,10 +161,11 @@ class BudgetTable(Body):
 
 
 class AskUsage(Body):
-    """What was spent, by this run or this agent (all if both are empty)? To the broker.
+    """Request the usage of this run or agent (of all if both are empty). To the broker.
 
-    `by` is what the rows of the answer are of, besides the usage of each entity. `budgets_of` is
-    the agent whose budgets are told besides those of the run (by default `agent`).
+    An entity names its own agent. `by` selects the rows of the answer, besides the usage of
+    each entity. `budgets_of` is the agent whose budgets are included besides those of the run
+    (by default `agent`).
     """
 
     TYPE = "model.ask_usage"
@@ -175,9 +176,9 @@ class AskUsage(Body):
 
 
 class UsageTable(Body):
-    """Usage by entity address, and in rows if some were asked for. Broker to the one who asked.
+    """Usage by entity address, and in rows if requested. Broker to the requester.
 
-    `budgets` are those of what was asked about, with what is spent of them.
+    `budgets` are those of the subject of the request, with what is spent.
     """
 
     TYPE = "model.usage"

@@ -7,7 +7,7 @@ from agiraph.messages.body import Body
 
 
 class AssignNodeMessage(Body):
-    """Work on this. Coordinator to worker."""
+    """Assign a node. Coordinator to worker."""
 
     TYPE = "node.assign"
     DURABLE = True
@@ -17,7 +17,7 @@ class AssignNodeMessage(Body):
 
 
 class NodeStartedMessage(Body):
-    """I have begun. Worker to coordinator."""
+    """The worker began the node. Worker to coordinator."""
 
     TYPE = "node.started"
     DURABLE = True
@@ -26,7 +26,7 @@ class NodeStartedMessage(Body):
 
 
 class NodeCheckpoint(Body):
-    """A milestone, with a summary; the node goes on. Worker to coordinator."""
+    """A milestone with a summary; the node continues. Worker to coordinator."""
 
     TYPE = "node.checkpoint"
     DURABLE = True
@@ -35,11 +35,11 @@ class NodeCheckpoint(Body):
 
 
 class PublishNode(Body):
-    """The node's files stand in `published/`. Worker to coordinator; answered by `control.ok`.
+    """The node's files are in `published/`. Worker to coordinator; answered by `control.ok`.
 
-    `missing`: what a result in part lacks; `bound`: the bound of the node that cut it short.
-    `commit`: what it has changed in its git worktree, to be merged before the node is completed.
-    `evidence`: how the node's checks ended, and hashes of the files.
+    `missing`: what a partial result lacks; `bound`: the limit of the node that ended it early.
+    `commit`: its changes in its git worktree, merged before the node is completed. `evidence`:
+    the outcomes of its checks, and hashes of the files.
     """
 
     TYPE = "node.publish"
@@ -55,7 +55,7 @@ class PublishNode(Body):
 
 
 class OfferInsight(Body):
-    """This may be of use to the agent after this run. Worker to coordinator, who decides."""
+    """An insight that may be useful after this run. Worker to coordinator, which decides."""
 
     TYPE = "node.insight"
     DURABLE = True
@@ -64,7 +64,7 @@ class OfferInsight(Body):
 
 
 class FailNodeMessage(Body):
-    """I cannot do this node. Worker to coordinator; `left` are the files in its `scratch/`."""
+    """The node cannot be done. Worker to coordinator; `left` are the files in its `scratch/`."""
 
     TYPE = "node.fail"
     DURABLE = True
@@ -75,7 +75,7 @@ class FailNodeMessage(Body):
 
 
 class CancelNodeMessage(Body):
-    """Put this node down, its result is no longer wanted. Coordinator to worker."""
+    """Stop working on this node; its result is no longer needed. Coordinator to worker."""
 
     TYPE = "node.cancel"
     DURABLE = True
@@ -84,7 +84,7 @@ class CancelNodeMessage(Body):
 
 
 class SubNodeEnded(Body):
-    """A sub-node of yours ended without a result. Coordinator to the worker that holds `holder`."""
+    """A sub-node ended without a result. Coordinator to the worker that holds `holder`."""
 
     TYPE = "node.sub_ended"
     DURABLE = True

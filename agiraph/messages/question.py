@@ -8,8 +8,9 @@ from agiraph.messages.body import Body
 class AskQuestion(Body):
     """Ask the human. Entity to the human gateway; later answered by `question.answered`.
 
-    `deadline_seconds` count from when it was first asked. `about` is what an approval is asked
-    for. A `shared` question is one for all entities of the agent that ask it under that id.
+    `deadline_seconds` count from the first time it was asked. `about` is the action to be
+    approved. A `shared` question is one for all entities of the agent that ask it under the
+    same id.
     """
 
     TYPE = "question.ask"
@@ -29,12 +30,12 @@ class AskQuestion(Body):
 
 
 class QuestionAnswered(Body):
-    """What became of a question. Human gateway to the one who asked.
+    """The outcome of a question. Human gateway to the asker.
 
-    answered: `answer` is the human's, given by `by` over `via`. expired: nobody answered in time,
-    `default` is what the asker said would hold then. withdrawn: it is no longer asked. `away` says
-    that the human is away and until when, '' if he is not. `about` is what was asked for: an answer
-    about another deed than the asker's is none.
+    answered: `answer` is the human's, given by `by` over `via`. expired: nobody answered in
+    time, which is not a refusal; `default` is what the asker said would apply then. withdrawn:
+    it is no longer asked. `away` says that the human is away and until when, '' if not. `about`
+    is the action: an answer about an action other than the asker's is ignored.
     """
 
     TYPE = "question.answered"
@@ -53,7 +54,7 @@ class QuestionAnswered(Body):
 
 
 class WithdrawQuestion(Body):
-    """I no longer need the answer. Asker to the human gateway; an answer that came first stands."""
+    """The answer is no longer needed. Asker to the human gateway; an earlier answer stays valid."""
 
     TYPE = "question.withdraw"
     DURABLE = True

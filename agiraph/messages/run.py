@@ -7,11 +7,12 @@ from agiraph.messages.body import Body
 
 
 class BeginRun(Body):
-    """Work on this goal, in a new run. Human gateway to a coordinator; `control.ok` when it stands.
+    """Work on this goal in a new run. Human gateway to coordinator; `control.ok` once recorded.
 
-    Refused while a run is running, unless `abandon` says that it is to be given up. What is None
-    stays as it was in the run before; the budget is this run's own. `run` is its id, made by the
-    coordinator if it is None; `cause` says in words what began it, `trigger` which trigger did.
+    Refused while a run is running, unless `abandon` permits giving it up. Fields that are None
+    stay as in the previous run; the budget is that of this run alone. `run` is its id, chosen
+    by the coordinator if it is None; `cause` describes what began it, `trigger` is the trigger
+    that did.
     """
 
     TYPE = "run.begin"

@@ -5,9 +5,9 @@ from agiraph.messages.body import Body
 
 
 class TextMessage(Body):
-    """Free text between entities. `from_name` is how the receiver shows the sender.
+    """Text from one entity to another. `from_name` is the sender's name as shown to the receiver.
 
-    A reply names the message that it answers (its id in hexadecimal) and quotes how that begins.
+    A reply has the id of the message that it answers (in hexadecimal) and quotes its beginning.
     """
 
     TYPE = "text"

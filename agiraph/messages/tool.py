@@ -14,7 +14,7 @@ class CallTool(Body):
 
 
 class ToolResult(Body):
-    """What the model reads. The tool's process to the asker."""
+    """What the model reads. The tool's process to the requester."""
 
     TYPE = "tool.result"
     content: str
@@ -22,14 +22,14 @@ class ToolResult(Body):
 
 
 class CancelTool(Body):
-    """Drop the call with this message id. The asker to the tool's process."""
+    """Cancel the call with this message id. Requester to the tool's process."""
 
     TYPE = "tool.cancel"
     call: bytes
 
 
 class ToolProgress(Body):
-    """How far the call with this message id has come. The tool's process to the asker."""
+    """Progress of the call with this message id. The tool's process to the requester."""
 
     TYPE = "tool.progress"
     call: bytes
@@ -37,9 +37,10 @@ class ToolProgress(Body):
 
 
 class ListTools(Body):
-    """Say what your server offers, starting it if need be. Answered by `tool.listed`.
+    """Request what the server offers, starting it if necessary. Answered by `tool.listed`.
 
     Any entity, or the human gateway, to a `tools/` process. `afresh`: ask the server again.
+    Sent before a call that must not happen twice, to wake the process.
     """
 
     TYPE = "tool.list"
@@ -47,17 +48,18 @@ class ListTools(Body):
 
 
 class ToolsListed(Body):
-    """What a server offers, or (in `catalog.problem`) why that cannot be known."""
+    """What a server offers, or (in `catalog.problem`) why that is not known."""
 
     TYPE = "tool.listed"
     catalog: ToolCatalog
 
 
 class FetchResult(Body):
-    """Tell what became of the call with this message id, waiting for its end if it runs.
+    """Request the outcome of the call with this message id, waiting if it is running.
 
-    The asker of a call that may have been lost, or its next incarnation, to the tool's process.
-    Answered by `tool.result`, or `tool.no_such_call` by a process that has never heard of it.
+    The requester of a call whose answer may have been lost, or its next incarnation, to the
+    tool's process. Answered by `tool.result`, or by `tool.no_such_call` if the process does not
+    know it.
     """
 
     TYPE = "tool.fetch_result"

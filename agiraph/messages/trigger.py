@@ -11,9 +11,10 @@ from agiraph.triggers.records import TriggerAct
 
 
 class CreateTrigger(Body):
-    """Make a trigger of this agent. To the clock; answered by `trigger.state`.
+    """Create a trigger of this agent. To the scheduler; answered by `trigger.state`.
 
-    `action` is text or an object. The same message makes the same trigger.
+    `action` is text or an object. A repeated message creates no second trigger: its id is
+    derived from the message's.
     """
 
     TYPE = "trigger.create"
@@ -27,7 +28,10 @@ class CreateTrigger(Body):
 
 
 class ChangeTrigger(Body):
-    """Pause, resume, cancel or fire a trigger. To the clock; answered by `trigger.state`."""
+    """Pause, resume, cancel or fire a trigger. To the scheduler; answered by `trigger.state`.
+
+    A worker may change only triggers that it created.
+    """
 
     TYPE = "trigger.change"
     DURABLE = True
@@ -38,7 +42,7 @@ class ChangeTrigger(Body):
 
 
 class TriggerState(Body):
-    """A trigger as it stands now. Clock to the one who asked."""
+    """A trigger's current state. Scheduler to the requester."""
 
     TYPE = "trigger.state"
     DURABLE = True
@@ -46,24 +50,25 @@ class TriggerState(Body):
 
 
 class ListTriggers(Body):
-    """Which triggers has this agent? To the clock; answered by `trigger.table`."""
+    """Request this agent's triggers. To the scheduler; answered by `trigger.table`."""
 
     TYPE = "trigger.list"
     agent: AgentId
 
 
 class TriggerTable(Body):
-    """An agent's triggers, oldest first. Clock to the one who asked."""
+    """An agent's triggers, oldest first. Scheduler to the requester."""
 
     TYPE = "trigger.table"
     triggers: tuple[JsonObject, ...]
 
 
 class TriggerFired(Body):
-    """A trigger fired: do what its action says. Clock to the agent's coordinator.
+    """A trigger fired: carry out its action. Scheduler to the agent's coordinator.
 
-    `lineage` are the triggers that led to it, `about` what set it off, `missed` how many due times
-    it stands for besides its own.
+    Its message id is derived from the trigger and the occasion. `lineage` are the triggers that
+    led to it, `about` what set it off, `missed` the number of due times that it stands for
+    besides its own.
     """
 
     TYPE = "trigger.fired"
@@ -81,7 +86,10 @@ class TriggerFired(Body):
 
 
 class TriggerFailed(Body):
-    """What a firing asked for cannot be done until somebody mends it. Coordinator to the clock."""
+    """A firing's action cannot be done until someone fixes the cause. Coordinator to scheduler.
+
+    The scheduler pauses the trigger.
+    """
 
     TYPE = "trigger.failed"
     DURABLE = True

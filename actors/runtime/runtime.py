@@ -284,7 +284,10 @@ class Runtime:
             received = self.quarantine.opened(await self.endpoint.receive())
             header = received.header
             if (reason := refusal(header.sender, header.to, received.body)) is not None:
-                self._refuse(received, reason)
+                if header.to == self.address:
+                    self._refuse(received, reason)
+                else:
+                    self.done(received)  # a copy for the recorder: its receiver refuses it
             elif isinstance(received.body, Stop):
                 self.endpoint.done(received)
                 self.stopping.set()

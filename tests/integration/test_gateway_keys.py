@@ -401,7 +401,7 @@ def run(world: World, *args: str) -> tuple[int, str, str]:
 def test_the_commands_of_tokens(world: World, url: str) -> None:
     code, secret, said = run(world, "tokens", "add", "ci", "--scope", "talk", "--expires", "1d")
     assert code == 0
-    assert "only time" in said
+    assert "only once" in said
     assert call("GET", f"{url}/agents", secret.strip()).status_code == 200
     assert re.search(r"^ci +talk +active ", run(world, "tokens")[1], re.M)
     listed = json.loads(run(world, "tokens", "list", "--json")[1])

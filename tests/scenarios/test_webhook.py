@@ -84,10 +84,10 @@ def test_the_commands_show_the_channel_try_it_and_say_who_is_away(place: Place, 
     assert (row["kind"], row["dead"]) == ("webhook (generic)", 0)
     assert row["where"].endswith("/...")
     tested = place.command("channels", "test", "phone")
-    assert (tested.returncode, tested.stdout) == (0, "phone has it\n")
+    assert (tested.returncode, tested.stdout) == (0, "phone: delivered\n")
     assert hook.posts[-1].json["sender"] == "the gateway"
     away = place.command("away", "--until", "2h", "--channel", "phone")
-    assert "what is urgent goes to phone" in away.stdout
+    assert "urgent notices go to phone" in away.stdout
     refused = place.command("away", "--channel", "pager")
     assert refused.returncode != 0
     assert "unknown channel 'pager' (known: phone)" in refused.stderr

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from cli.console.commands import HELP
 from cli.console.event_text import Tone
-from cli.console.ui.state import ConsoleState, Notice
+from cli.console.ui.state import ConsoleState, HeaderNotice
 from cli.console.ui.theme import BOLD, QUIET, TONES, voice
 from cli.formats import format_short_count, format_short_money
 from cli.sanitize import one_line
@@ -95,7 +95,7 @@ def target_of(state: ConsoleState, answering: str | None) -> Text:
     return Text.assemble((state.recipient, voice(state.recipient)), ("> ", QUIET))
 
 
-def notice_of(notice: Notice | None) -> Text:
+def notice_of(notice: HeaderNotice | None) -> Text:
     """Return the status line."""
     if notice is None:
         return Text("")

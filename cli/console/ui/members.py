@@ -27,7 +27,7 @@ SIGNS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class TeamMember:
+class MemberRow:
     """One entity of the team. `key` is its address without the agent."""
 
     key: str
@@ -54,7 +54,7 @@ class TeamMember:
 
 def members_of(
     agent: str, rows: Iterable[EntityView], board: BoardView | None
-) -> tuple[TeamMember, ...]:
+) -> tuple[MemberRow, ...]:
     """Return the members of one agent's team, the coordinator first, then workers by name."""
     nodes = {
         node.assigned_worker: node.name
@@ -65,12 +65,12 @@ def members_of(
     return tuple(sorted(found, key=lambda one: (one.key != COORDINATOR_NAME, one.name, one.key)))
 
 
-def _member(row: EntityView, nodes: dict[str, str]) -> TeamMember:
+def _member(row: EntityView, nodes: dict[str, str]) -> MemberRow:
     key = row.address.partition("/")[2]
     name = COORDINATOR_NAME if key == COORDINATOR_NAME else one_line(row.name, 40)
     if name == row.address:
         name = short_name(key)
-    return TeamMember(
+    return MemberRow(
         key=key,
         name=name,
         address=row.address,

@@ -17,7 +17,7 @@ from cli.console.event_text import Tone
 from cli.console.plain_text import TreeRow, entry_name, entry_size, format_file, tree_of
 from cli.console.top_rows import STATE_LABELS
 from cli.console.ui.drawing import markdown, sided
-from cli.console.ui.members import SIGNS, TeamMember
+from cli.console.ui.members import SIGNS, MemberRow
 from cli.console.ui.state import ConsoleState
 from cli.console.ui.theme import BOLD, QUIET, TONES, state_style, voice
 from cli.formats import format_age, format_short_count, format_short_money
@@ -93,7 +93,7 @@ def _team_row(state: ConsoleState, width: int) -> Text:
     return sided(Text.assemble((f"{mark}≡ whole team", BOLD)), spent, width)
 
 
-def _member_row(member: TeamMember, state: ConsoleState, width: int, now: float) -> Text:
+def _member_row(member: MemberRow, state: ConsoleState, width: int, now: float) -> Text:
     mark = "▶ " if state.selected == member.key else "  "
     asks = any(question.sender == member.name for question in state.questions)
     sign = "?" if asks else member.sign

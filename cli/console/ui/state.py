@@ -14,7 +14,7 @@ from agiraph.http.api import AgentView, BoardView, EntityView, MessageView, Ques
 from cli.console.commands import EVERYONE
 from cli.console.event_text import EventNarrator
 from cli.console.ui.entries import TimelineEntry, of_events, of_messages
-from cli.console.ui.members import TeamMember, members_of
+from cli.console.ui.members import MemberRow, members_of
 from cli.console.ui.timeline import Timeline
 from cli.sanitize import printable
 
@@ -33,7 +33,7 @@ class LiveText:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class HeaderNotice:
     """The status line: an error or a confirmation."""
 
     text: str
@@ -49,7 +49,7 @@ class ConsoleState:
 
     agent: AgentView
     selected: str = COORDINATOR_NAME
-    members: tuple[TeamMember, ...] = ()
+    members: tuple[MemberRow, ...] = ()
     rows: tuple[EntityView, ...] = ()
     timeline: Timeline = field(default_factory=Timeline)
     questions: tuple[QuestionView, ...] = ()
@@ -58,7 +58,7 @@ class ConsoleState:
     opened: set[str] = field(default_factory=set)
     streams: dict[str, LiveText] = field(default_factory=dict)
     away: set[Channel] = field(default_factory=set)
-    notice: Notice | None = None
+    notice: HeaderNotice | None = None
     answered: set[str] = field(default_factory=set)
     narrator: EventNarrator = field(default_factory=EventNarrator)
     revision: int = 0
@@ -67,7 +67,7 @@ class ConsoleState:
     # --- what is shown ---
 
     @property
-    def member(self) -> TeamMember | None:
+    def member(self) -> MemberRow | None:
         """Return the selected member; None for the whole team, or one that is not there (yet)."""
         return next((one for one in self.members if one.key == self.selected), None)
 
@@ -236,7 +236,7 @@ class ConsoleState:
 
     def notify(self, text: str, *, is_bad: bool = False) -> None:
         """Set the status line; '' clears it."""
-        self.notice = Notice(text, is_bad) if text else None
+        self.notice = HeaderNotice(text, is_bad) if text else None
         self.revision += 1
 
     # --- helpers ---

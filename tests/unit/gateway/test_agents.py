@@ -2,6 +2,7 @@
 
 import logging
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_odd_folders_of_agents_are_passed_over_and_told_once(
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
             assert [agent.id for agent in agents.all()] == ["ada-1"]
-    assert sorted(record.getMessage() for record in caplog.records) == [
+    assert sorted(cast(Any, record.msg)["event"] for record in caplog.records) == [
         *["an agent is skipped"] * 2,
         *["no folder of an agent, passed over"] * 2,
     ]

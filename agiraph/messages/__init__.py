@@ -1,9 +1,9 @@
-"""Every message body that travels the bus, one frozen record each, named by its TYPE.
+"""All message bodies of the bus, one frozen record each, named by its TYPE.
 
-Types are grouped by prefix. DURABLE ones are journaled by the router before it acknowledges them
-and are delivered to the next incarnation if this one dies; passing ones may be dropped under
-pressure. `docs/protocol.md` lists them all; a test holds that list against MESSAGES. The `link.`
-types belong to the transport and are not here.
+Types are grouped by prefix. DURABLE ones are stored by the router before it acknowledges them and
+are delivered to the next incarnation if this one dies; passing ones may be dropped under load.
+`docs/protocol.md` lists them all; a test compares that list with MESSAGES. The `link.` types are
+defined by the transport.
 """
 
 from agiraph.messages.board import (

@@ -1,11 +1,11 @@
-"""Authorization: who may send which message, and what in its body the sender must be; pure.
+"""Authorization: who may send which message, and what its body may claim about the sender; pure.
 
-The router vouches for the sender's address and for nothing else. Every process looks each message
-up in RULES before it acts on it: an entity speaks, reports, asks and spends for itself and its own
-agent alone; a coordinator besides for its workers, whose processes it starts and stops. What only
-the house knows (which runs an agent has, who holds a node) is checked by the service that knows it.
+The router guarantees only the sender's address. Every process checks each message against RULES
+before it acts on it: an entity reports, asks and spends only for itself and its own agent; a
+coordinator also for its workers, whose processes it starts and stops. Claims that depend on state
+(which runs an agent has, who holds a node) are checked by the service that has that state.
 
-A new message type needs its line here: say who may send it.
+A new message type needs a line here that says who may send it.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,7 +41,7 @@ WORKER: Final = "worker"
 
 
 def refusal(sender: str, to: str, body: BaseModel) -> str | None:
-    """Return why a message is not taken, None if its sender may send it."""
+    """Return why a message is refused, None if its sender may send it."""
     rule = RULES.get(type(body))
     if rule is not None and rule(sender, to, body):
         return None
@@ -52,7 +52,7 @@ def refusal(sender: str, to: str, body: BaseModel) -> str | None:
 
 
 def is_person(sender: str) -> bool:
-    """Whether the human speaks from this address."""
+    """Whether this is an address of the human."""
     return sender == HUMAN or sender.startswith(CONSOLES)
 
 
@@ -68,9 +68,9 @@ def is_worker(address: str) -> bool:
 
 
 def shown_name(sender: str, claimed: str) -> str:
-    """Return the name a speaker is shown under: the one it claims if its address bears it out.
+    """Return the name under which a sender is shown: the one it claims, if its address confirms it.
 
-    So nobody but the human speaks with the human's authority, and no worker as another one.
+    So only the human has the human's authority, and no worker can pose as another one.
     """
     if is_person(sender):
         return HUMAN_NAME
@@ -80,7 +80,7 @@ def shown_name(sender: str, claimed: str) -> str:
 
 
 def is_name_of(address: str, name: str) -> bool:
-    """Whether an entity is called so: `{agent}/{name}-{id}` is that of `name`."""
+    """Whether an entity has this name: `{agent}/{name}-{id}` is the address of `name`."""
     entity = address.rpartition("/")[2]
     if COORDINATOR_NAME in (entity, name):
         return entity == name
@@ -88,7 +88,7 @@ def is_name_of(address: str, name: str) -> bool:
 
 
 def owns_budget(agent: str, budget: BudgetState, has_run: Callable[[str], bool]) -> bool:
-    """Whether a budget is an agent's own; `has_run` says whether a run is."""
+    """Whether a budget belongs to an agent; `has_run` says whether a run does."""
     first = budget.key.partition("/")[0]
     return has_run(first) if budget.scope in ("run", "node") else first == agent
 
@@ -101,12 +101,12 @@ def _only(*senders: str) -> Rule:
 
 
 def _reply(_sender: str, _to: str, _body: m.Body) -> bool:
-    """An answer reaches whoever asked for it; unasked it is nobody's."""
+    """An answer is accepted only by its requester; an unrequested one by nobody."""
     return False
 
 
 def _anybody(_sender: str, _to: str, _body: m.Body) -> bool:
-    """It says nothing but what its sender does, or asks what everybody may know."""
+    """Any sender may: it is about the sender itself, or requests public information."""
     return True
 
 
@@ -137,7 +137,7 @@ def _tool_process(sender: str, _to: str, _body: m.Body) -> bool:
 
 
 def _text(sender: str, to: str, _body: m.TextMessage) -> bool:
-    """A team talks among itself and with the human."""
+    """The members of a team may write to each other and to the human."""
     if to == HUMAN or to.startswith(CONSOLES):
         return agent_of(sender) is not None or is_person(sender)
     agent = agent_of(to)
@@ -154,7 +154,7 @@ def _assignment(sender: str, to: str, body: m.AssignNodeMessage) -> bool:
 
 
 def _start(sender: str, _to: str, body: m.StartChild) -> bool:
-    """A coordinator starts its own agent's workers, and is told of them itself."""
+    """A coordinator may start workers of its own agent, with itself as their owner."""
     if sender == HUMAN:
         return True
     spec, agent = body.spec, agent_of(sender)
@@ -173,7 +173,7 @@ def _ready(sender: str, _to: str, body: m.ChildReady) -> bool:
 
 
 def _dead_letter(sender: str, _to: str, body: m.DeadLetter) -> bool:
-    """Only who was to take a letter gives it up: it may be sent back there."""
+    """Only the receiver of a letter may give it up, since it may be sent back there."""
     return body.to == sender
 
 
@@ -182,7 +182,7 @@ def _model_call(sender: str, _to: str, body: m.CallModel) -> bool:
 
 
 def _overheard(sender: str, to: str, body: m.StreamDelta) -> bool:
-    """The broker lets consoles hear; a worker tells what its own outside agent says."""
+    """From the broker to consoles; from a worker the output of its own external agent."""
     return sender == BROKER or (to == BROKER and body.entity == sender)
 
 
@@ -197,9 +197,9 @@ def _usage(sender: str, _to: str, body: m.AskUsage) -> bool:
 
 
 def _question(sender: str, _to: str, body: m.AskQuestion) -> bool:
-    """An entity asks for its agent, and for more of its agent's money alone.
+    """An entity may ask for its own agent, and for more budget of its own agent only.
 
-    Whether a run is the agent's own is known to the gateway.
+    The gateway checks whether a run belongs to the agent.
     """
     agent = agent_of(sender)
     if agent is None or body.agent != agent:
@@ -219,9 +219,9 @@ def _trigger_fired(sender: str, to: str, body: m.TriggerFired) -> bool:
 
 
 def _events(sender: str, _to: str, body: m.ReportEvents) -> bool:
-    """A service reports for all; an entity what is its to report, and of itself.
+    """A service may report for all; an entity only its own types of events, about itself.
 
-    A coordinator reports for its workers too.
+    A coordinator may report for its workers too.
     """
     agent = agent_of(sender)
     if agent is None:

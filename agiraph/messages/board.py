@@ -1,4 +1,4 @@
-"""Board: what workers ask of the coordinator."""
+"""Board: requests of workers to their coordinator."""
 
 from agiraph.core.ids import NodeId
 from agiraph.core.models import TeamRoster

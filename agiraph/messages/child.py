@@ -1,4 +1,4 @@
-"""Child: the life of processes."""
+"""Child: start, stop and state of processes."""
 
 from typing import Literal
 
@@ -20,9 +20,9 @@ CauseKind = Literal[
 
 
 class ExitCause(Record):
-    """Why a process ended: in words (`text`), and as what the kernel and its own log say.
+    """Why a process ended: a description (`text`), and what the kernel and its own log report.
 
-    `step` is the last thing it said it was doing; `stderr` its last lines, secrets blotted out.
+    `step` is the last activity that it reported; `stderr` its last lines, secrets redacted.
     """
 
     kind: CauseKind
@@ -34,12 +34,12 @@ class ExitCause(Record):
 
 
 class ChildSpec(Record):
-    """What the supervisor needs to start a child and to know what to do when it ends.
+    """How the supervisor starts a child, and what it does when the child exits.
 
-    `args` is handed to the actor as it is. `owner` is told when the child is given up.
-    More than `intensity` restarts by its own fault within `period_seconds` mark the child failed,
-    unless it is a service of the house: that is never given up. Children of one `group` begin again
-    together as its `strategy` says, and are given up together.
+    `args` is passed to the actor unchanged. `owner` is notified when the child is given up.
+    A child is marked failed after more than `intensity` restarts by its own fault within
+    `period_seconds`, unless it is a service, which is never given up. Children of one `group` are
+    restarted together according to its `strategy`, and are given up together.
     """
 
     address: Address
@@ -56,9 +56,9 @@ class ChildSpec(Record):
 
 
 class ChildInfo(Record):
-    """One row of the process table. `step` is what the process said last that it does.
+    """One row of the process table. `step` is the activity that the process reported last.
 
-    `step_since` is when that began; `next_start` when a process that backs off is started again.
+    `step_since` is when that began; `next_start` when a process that backs off is restarted.
     """
 
     address: Address

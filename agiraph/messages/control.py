@@ -1,4 +1,4 @@
-"""Control: the supervisor and the human steer a process."""
+"""Control: stop, pause and resume of processes, plain answers, dead letters."""
 
 from agiraph.messages.body import Body
 

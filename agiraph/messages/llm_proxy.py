@@ -1,4 +1,4 @@
-"""Llm proxy: how a worker opens the broker's HTTP door for the outside agent that it runs."""
+"""LLM proxy: how a worker lets its external agent call models through the broker."""
 
 from agiraph.core.money import NodeBudget, Shortage
 from agiraph.core.turns import Usage

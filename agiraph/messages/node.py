@@ -1,4 +1,4 @@
-"""Node: the life of a piece of work."""
+"""Node: assignment, progress and end of a node."""
 
 from agiraph.core.evidence import Evidence
 from agiraph.core.ids import AgentId, NodeId, RunId

@@ -1,4 +1,4 @@
-"""Question: the human is asked."""
+"""Question: questions to the human, and their outcomes."""
 
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import Outcome, ProposedAction, QuestionKind, Urgency

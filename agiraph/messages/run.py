@@ -1,4 +1,4 @@
-"""Run: an agent that has come to its run's end is given another goal."""
+"""Run: another goal for an agent whose run has ended."""
 
 from agiraph.core.ids import RunId
 from agiraph.core.models import Mode

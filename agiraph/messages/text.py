@@ -1,4 +1,4 @@
-"""Text: entities talk."""
+"""Text: messages between entities."""
 
 from agiraph.core.models import DeliveryMode
 from agiraph.messages.body import Body

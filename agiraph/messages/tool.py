@@ -1,4 +1,4 @@
-"""Tool: calls of tools that run in a process of their own."""
+"""Tool: calls of tools that have their own process."""
 
 from agiraph.core.turns import JsonObject
 from agiraph.mcp.catalog import ToolCatalog

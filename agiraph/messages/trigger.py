@@ -1,4 +1,4 @@
-"""Trigger: what wakes an agent, asked of the clock, and its firings."""
+"""Trigger: requests to the scheduler, and firings."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
-# What the three surveys share: the folder, a place to work, names that cannot break a line.
-# Expects $sample, the folder to look at when none was given.
+# Shared by the three surveys: the folder, a work directory, names that cannot break a line.
+# Expects $sample, the folder to survey when none is given.
 export LC_ALL=C
 folder=${AGIRAPH_INPUT:-$sample}
 folder=${folder%/}
@@ -8,7 +8,7 @@ work=$scratch/.work
 rm -rf "$work" && mkdir "$work" || exit 1
 trap 'rm -rf "$work"' EXIT
 
-shown() { # a name without what could break a line, a table or a code span, in $name
+shown() { # sets $name to a name without characters that could break a line, a table or a code span
   name=${1#./}
   name=${name//[[:cntrl:]]/?}
   name=${name//[\`|]/?}
@@ -21,14 +21,14 @@ is_binary() { # whether a NUL byte is among the first 4096
 
 count() { tr -dc '\000' | wc -c | tr -d ' '; } # how many NUL-ended names come in
 
-human() { # a number of bytes as people write it
+human() { # a number of bytes in readable form
   awk -v b="$1" 'BEGIN {
     split("bytes KB MB GB TB", unit, " "); u = 1
     while (b >= 1000 && u < 5) { b /= 1000; u++ }
     printf(u == 1 ? "%d %s" : "%.1f %s", b, unit[u]) }'
 }
 
-at_most() { # the first lines, up to so many bytes
+at_most() { # the first lines, up to a number of bytes
   awk -v limit="$1" '{ n += length($0) + 1; if (n > limit) { print "\n(cut here for its length)"; exit } print }'
 }
 

@@ -1,7 +1,7 @@
-# What is there: how many files, of which types, how big; which are the same; what is odd.
+# Structure: the number of files, their types and sizes; identical files; unusual findings.
 
-# One line a file: size, tab, name. `ls -q` writes a ? for what could break the line (the small ls
-# of busybox does so by itself).
+# One line per file: size, tab, name. `ls -q` prints ? for characters that could break the line (the
+# ls of busybox always does).
 ls -dlnq . >/dev/null 2>&1 && quiet=-q || quiet=-d
 find . -type f -exec env LC_ALL=C.UTF-8 ls -dln "$quiet" {} + 2>"$work/errors" | awk '{
   size = $5; name = $0
@@ -15,8 +15,8 @@ links=$(find . -type l -print0 2>/dev/null | count)
 others=$(find . ! -type f ! -type d ! -type l -print0 2>/dev/null | count)
 bytes=$(awk -F '\t' '{ n += $1 } END { printf "%.0f", n }' "$work/inventory")
 
-# The same content: only files that share their size with another are read, small ones first, up
-# to 64 MB each and 1 GB in all.
+# Identical content: only files with the same size as another are read, small ones first, up to
+# 64 MB each and 1 GB in total.
 awk -F '\t' '$1 > 0 && $1 <= 67108864 { n[$1]++ } END { for (s in n) if (n[s] > 1) print s, n[s] }' \
   "$work/inventory" | sort -n | head -n 400 |
   awk '{ read += $1 * $2; if (read <= 1000000000) print $1 }' >"$work/sizes"

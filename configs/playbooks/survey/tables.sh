@@ -1,6 +1,6 @@
-# What is in the tables: rows, columns, ranges; and the shape of JSON files.
+# Tables: rows, columns, ranges; and the structure of JSON files.
 
-# One table, quotes and line breaks in quotes understood: rows, then a line a column.
+# One table, with support for quotes and line breaks in quotes: rows, then a line per column.
 read -r -d '' table_awk <<'AWK'
 function fields(record, out, sep,    n, i, c, quoted, value) {
   if (index(record, "\"") == 0) return split(record, out, sep == "|" ? "[|]" : sep)

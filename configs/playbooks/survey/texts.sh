@@ -1,4 +1,4 @@
-# What the texts say: titles, headings, words; what logs report; which files they speak of.
+# Texts: titles, headings, words; errors in logs; files that they mention.
 
 read -r -d '' text_awk <<'AWK'
 function clean(text) {
@@ -34,7 +34,7 @@ END {
 }
 AWK
 
-# The names of all files, to find where texts speak of them.
+# The names of all files, to find where texts mention them.
 find . -type f 2>/dev/null | sed 's/^.*\///' | grep -E '^[[:print:]]*[.][A-Za-z0-9]+$' |
   awk 'length($0) >= 5' | sort -u | head -n 2000 >"$work/names"
 

@@ -80,10 +80,10 @@ def _supervisor() -> None:
 
 
 def _run_supervisor() -> None:
-    """Run the supervisor of one run; its broker imports the provider's SDK while we import ours."""
-    broker = importlib.import_module("actors.supervisor.interpreters").prestart_broker(os.environ)
+    """Run the supervisor of one run; its first processes import while it does."""
+    prestarted = importlib.import_module("actors.supervisor.interpreters").prestart(os.environ)
     _hide_environment()
-    importlib.import_module("actors.supervisor.main").main(broker=broker)
+    importlib.import_module("actors.supervisor.main").main(prestarted=prestarted)
 
 
 def _find_folders() -> None:

@@ -8,7 +8,7 @@ of models are left on that home, and ends.
 Each actor is forked twice: the process between ends at once, so that the supervisor, a subreaper,
 becomes the actor's parent and is notified of its end, also when the spawner is dead.
 
-    supervisor -> spawner   {"id", "launch", "environ", "parent"}
+    supervisor -> spawner   {"log": file}, then {"id", "launch", "environ", "parent"}
     spawner -> supervisor   {"ready": [modules]}, then {"id", "pid"} or {"id", "error"}
 
 Frames are four bytes of length and a msgpack map, over a stream socket: a launch may be larger
@@ -29,7 +29,7 @@ from typing import Any
 
 import msgpack
 
-from actors.runtime.child import forked_main, set_title
+from actors.runtime.child import forked_main, redirect_output, set_title
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.processes import LINGER_SECONDS, end_commands
 
@@ -56,6 +56,10 @@ def main(fd: int = SPAWNER_FD) -> int:
     gc.disable()  # children enable it; what is imported is theirs, too
     modules = preload(MODULES)
     gc.freeze()
+    log = receive_frame(link)
+    if log is None:
+        return 0
+    redirect_output(Path(log["log"]))
     send_frame(link, {"ready": modules})
     homes: set[Path] = set()
     try:

@@ -98,8 +98,9 @@ class Children:
         self.url = socket_url(house)
         is_subreaper = adopt_orphans()
         self.reaper.listen()
-        if self.options.broker is not None:
-            self._exec.adopt("broker", self.options.broker)
+        prestarted = self.options.prestarted
+        for kind, interpreter in prestarted.actors.items() if prestarted else ():
+            self._exec.adopt(kind, interpreter)
         wanted = self._settings.launch
         if wanted in ("auto", "fork") and is_subreaper:
             self.fork = ForkLauncher(
@@ -113,6 +114,8 @@ class Children:
             )
             self.fork.on_start = lambda pid: self._note_process(SPAWNER, pid)
             self.fork.on_change = partial(self._spawner_changed, self.fork)
+            if prestarted:
+                self.fork.adopt(*prestarted.spawner)
         elif wanted == "fork":
             self.log.warning("fork needs Linux; starting fresh interpreters instead")
         self.reaper.reap()  # what ended before the handler stood

@@ -1,6 +1,6 @@
 """Fresh interpreters of our own: an actor's or the spawner's, each with one descriptor of ours.
 
-Imports next to nothing, so that a broker can be started before the supervisor is imported.
+Imports next to nothing, so that processes can be started before the supervisor is imported.
 """
 
 import os
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PASSED_FD = 3
+AHEAD = ("broker", "router")
 
 
 class WaitingInterpreter(NamedTuple):
@@ -25,13 +26,22 @@ class WaitingInterpreter(NamedTuple):
     pipe: int
 
 
-def prestart_broker(environ: Mapping[str, str]) -> WaitingInterpreter:
-    """Start the interpreter of the broker before its launch is known; raises OSError.
+class PrestartedProcesses(NamedTuple):
+    """The actors that wait for their launches, by kind, and the spawner with its link."""
 
-    It imports the SDK of a provider, the longest import on the way to the first model call, while
-    the supervisor starts. It touches nothing until its launch comes, and ends when we do.
+    actors: Mapping[str, WaitingInterpreter]
+    spawner: "tuple[int, socket.socket]"
+
+
+def prestart(environ: Mapping[str, str]) -> PrestartedProcesses:
+    """Start broker, router and spawner before their launches are known; raises OSError.
+
+    They import while the supervisor does, the broker the SDK of a provider, which is the longest
+    import on the way to the first model call. They touch nothing until their launches come, and
+    end when we do.
     """
-    return start_actor(("broker",), environment_for("broker", environ), None)
+    actors = {kind: start_actor((kind,), environment_for(kind, environ), None) for kind in AHEAD}
+    return PrestartedProcesses(actors, start_spawner(environment_for("spawner", environ), None))
 
 
 def start_actor(
@@ -51,7 +61,7 @@ def start_actor(
         os.close(for_child)
 
 
-def start_spawner(environ: Mapping[str, str], log: "Path") -> "tuple[int, socket.socket]":
+def start_spawner(environ: Mapping[str, str], log: "Path | None") -> "tuple[int, socket.socket]":
     """Start a spawner; return its pid and the socket for requests to it. Raises OSError."""
     import socket
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -144,12 +145,17 @@ class ForkLauncher:
         self._count = 0
         self._task: asyncio.Task[None] | None = None
         self._restarts_at_once = False
+        self._prestarted: tuple[int, socket.socket, asyncio.Future[ProcessExit]] | None = None
         self.ready = asyncio.Event()
         self.pid: int | None = None
         self.state: ChildState = "starting"
         self.restarts = 0
         self.cause: str | None = None
         self.next_start: float | None = None
+
+    def adopt(self, pid: int, link: socket.socket) -> None:
+        """Use a spawner that runs already; call it before `start`."""
+        self._prestarted = (pid, link, self._reaper.watch(pid))
 
     def start(self) -> None:
         """Start the spawner, and restart it until `stop`."""
@@ -226,13 +232,14 @@ class ForkLauncher:
         log = log_file(self._home, SPAWNER_KIND)
         offset, killed = size_of(log), oom_kills()
         try:
-            self.pid, link = start_spawner(environment_for(SPAWNER_KIND, self._environ), log)
+            self.pid, link, ended = self._prestarted or self._fresh_spawner(log)
         except OSError as error:
             self._log.error("the spawner cannot be started", reason=str(error))
             return ProcessExit(code=EXIT_NOT_MADE, text=f"it cannot be started: {error}"), False
-        ended = self._reaper.watch(self.pid)
+        self._prestarted = None
         self.on_start(self.pid)
         reader, self._writer = await asyncio.open_unix_connection(sock=link)
+        self._writer.write(_frame({"log": str(log)}))
         try:
             await self._read_answers(reader)
             how = await ended
@@ -243,6 +250,10 @@ class ForkLauncher:
         why = cause_of(how, kill_reason=None, oom_kills=kills, step="", tail=tail)
         ended_as = replace(how, text=why.text, is_from_outside=is_from_outside(why))
         return ended_as, was_ready
+
+    def _fresh_spawner(self, log: Path) -> "tuple[int, socket.socket, asyncio.Future[ProcessExit]]":
+        pid, link = start_spawner(environment_for(SPAWNER_KIND, self._environ), log)
+        return pid, link, self._reaper.watch(pid)
 
     async def _read_answers(self, reader: asyncio.StreamReader) -> None:
         with suppress(asyncio.IncompleteReadError, ConnectionError):

@@ -12,7 +12,7 @@ import setproctitle
 from actors.runtime.child import title_of
 from actors.runtime.kinds import KINDS
 from actors.runtime.runtime import run_loop
-from actors.supervisor.interpreters import WaitingInterpreter
+from actors.supervisor.interpreters import PrestartedProcesses
 from actors.supervisor.options import SupervisorOptions
 from actors.supervisor.supervisor import Supervisor
 from agiraph.core.config import Config, load_config
@@ -41,12 +41,12 @@ def parse_http(
     return host.strip("[]"), int(port)
 
 
-def main(kinds: Mapping[str, str] = KINDS, broker: WaitingInterpreter | None = None) -> None:
+def main(kinds: Mapping[str, str] = KINDS, prestarted: PrestartedProcesses | None = None) -> None:
     """Run the command; `kinds` says which function runs each kind of process.
 
-    `broker` is the interpreter of one that was started already.
+    `prestarted` are the processes that were started already.
     """
-    command(obj=(kinds, broker))
+    command(obj=(kinds, prestarted))
 
 
 @click.command(name="agiraph-supervisor")
@@ -63,7 +63,7 @@ def main(kinds: Mapping[str, str] = KINDS, broker: WaitingInterpreter | None = N
 @click.option("--daemon", is_flag=True, help="Run in the background; return when it is ready.")
 @click.pass_obj
 def command(
-    given: tuple[Mapping[str, str], WaitingInterpreter | None],
+    given: tuple[Mapping[str, str], PrestartedProcesses | None],
     home: Path | None,
     config: Path | None,
     http: tuple[str, int] | None,
@@ -87,8 +87,9 @@ def command(
         sys.exit(EXIT_USAGE)
     if daemon:
         sys.exit(go_to_background(folder, options_again(config, http, json_logs)))
-    kinds, broker = given
-    sys.exit(run(SupervisorOptions(folder, settings, until_eof, kinds, dict(os.environ), broker)))
+    kinds, prestarted = given
+    environ = dict(os.environ)
+    sys.exit(run(SupervisorOptions(folder, settings, until_eof, kinds, environ, prestarted)))
 
 
 def options_again(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from actors.runtime.kinds import KINDS
-from actors.supervisor.interpreters import WaitingInterpreter
+from actors.supervisor.interpreters import PrestartedProcesses
 from agiraph.core.config import Config
 from agiraph.core.ids import (
     BROKER,
@@ -51,5 +51,5 @@ class SupervisorOptions:
     until_eof: bool = False
     kinds: Mapping[str, str] = field(default_factory=lambda: KINDS)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    broker: WaitingInterpreter | None = None
-    """A broker that was started before its launch was known."""
+    prestarted: PrestartedProcesses | None = None
+    """Processes that were started before their launches were known."""

@@ -81,7 +81,9 @@ def _supervisor() -> None:
 
 def _run_supervisor() -> None:
     """Run the supervisor of one run; its first processes import while it does."""
-    prestarted = importlib.import_module("actors.supervisor.interpreters").prestart(os.environ)
+    model = sys.argv[sys.argv.index("--preload") + 1] if "--preload" in sys.argv[:-1] else ""
+    interpreters = importlib.import_module("actors.supervisor.interpreters")
+    prestarted = interpreters.prestart(os.environ, model)
     _hide_environment()
     importlib.import_module("actors.supervisor.main").main(prestarted=prestarted)
 

@@ -38,11 +38,14 @@ class OwnSupervisor:
         self._process: subprocess.Popen[bytes] | None = None
         self._stderr: IO[bytes] | None = None
 
-    def start(self, within_seconds: float = START_WITHIN_SECONDS) -> None:
-        """Start it and wait until it is ready. Raises SupervisorFailed; nothing is left then."""
+    def start(self, within_seconds: float = START_WITHIN_SECONDS, *, preload: str = "") -> None:
+        """Start it and wait until it is ready. Raises SupervisorFailed; nothing is left then.
+
+        `preload` is the model whose SDK is imported in the meantime.
+        """
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - `stop` closes it
         self._process = subprocess.Popen(
-            self._command,
+            [*self._command, "--preload", preload] if preload else self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,

@@ -252,7 +252,7 @@ def _run_to_the_end(options: RunOptions) -> int:
     with (
         signals_interrupt(),
         contextlib.closing(screen),
-        supervised(options.home, screen) as target,
+        supervised(options.home, screen, options.request.model or "") as target,
     ):
         try:
             agent = target.begin(options.request, options.agent)

@@ -97,10 +97,13 @@ class RunTarget:
 
 
 @contextlib.contextmanager
-def supervised(home: Path, screen: TerminalScreen) -> Iterator[RunTarget]:
-    """Yield a target: on the supervisor of this home, or on one started for us."""
+def supervised(home: Path, screen: TerminalScreen, model: str = "") -> Iterator[RunTarget]:
+    """Yield a target: on the supervisor of this home, or on one started for us.
+
+    `model` is the one that will be called first, as far as it is known.
+    """
     try:
-        with _target(home, screen) as target:
+        with _target(home, screen, model) as target:
             yield target
     except (Unavailable, ApiError) as error:
         is_our_fault = isinstance(error, ApiError) and error.status < SERVER_ERROR
@@ -110,13 +113,13 @@ def supervised(home: Path, screen: TerminalScreen) -> Iterator[RunTarget]:
 
 
 @contextlib.contextmanager
-def _target(home: Path, screen: TerminalScreen) -> Iterator[RunTarget]:
+def _target(home: Path, screen: TerminalScreen, model: str) -> Iterator[RunTarget]:
     try:
         client = connect(home)
     except GatewayAway:
         raise
     except NotReachable:
-        with _own_supervisor(home, screen) as (client, own):
+        with _own_supervisor(home, screen, model) as (client, own):
             yield RunTarget(home, client, own, screen)
         return
     with client:
@@ -134,7 +137,7 @@ def _full_disk(home: Path) -> OSError:
 
 @contextlib.contextmanager
 def _own_supervisor(
-    home: Path, screen: TerminalScreen
+    home: Path, screen: TerminalScreen, model: str
 ) -> "Iterator[tuple[Client, OwnSupervisor | None]]":
     _check_settings(home)
     if _is_full(home):
@@ -142,7 +145,7 @@ def _own_supervisor(
     screen.status("starting a supervisor for this run")
     own = cli_context().supervisor(home)
     try:
-        own.start()
+        own.start(preload=model)
     except SupervisorFailed:
         other = _another(home)
         if other is None:

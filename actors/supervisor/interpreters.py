@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PASSED_FD = 3
-AHEAD = ("broker", "router")
 
 
 class WaitingInterpreter(NamedTuple):
@@ -33,14 +32,17 @@ class PrestartedProcesses(NamedTuple):
     spawner: "tuple[int, socket.socket]"
 
 
-def prestart(environ: Mapping[str, str]) -> PrestartedProcesses:
+def prestart(environ: Mapping[str, str], model: str = "") -> PrestartedProcesses:
     """Start broker, router and spawner before their launches are known; raises OSError.
 
-    They import while the supervisor does, the broker the SDK of a provider, which is the longest
-    import on the way to the first model call. They touch nothing until their launches come, and
-    end when we do.
+    They import while the supervisor does, the broker the SDK that `model` needs, which is the
+    longest import on the way to the first model call. They touch nothing until their launches
+    come, and end when we do.
     """
-    actors = {kind: start_actor((kind,), environment_for(kind, environ), None) for kind in AHEAD}
+    words = {"broker": ("broker", model) if model else ("broker",), "router": ("router",)}
+    actors = {
+        kind: start_actor(words[kind], environment_for(kind, environ), None) for kind in words
+    }
     return PrestartedProcesses(actors, start_spawner(environment_for("spawner", environ), None))
 
 

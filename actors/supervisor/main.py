@@ -60,6 +60,7 @@ def main(kinds: Mapping[str, str] = KINDS, prestarted: PrestartedProcesses | Non
 )
 @click.option("--json-logs", is_flag=True, help="Log one JSON object a line.")
 @click.option("--until-eof", is_flag=True, help="Stop when standard input is closed.")
+@click.option("--preload", hidden=True, help="The model whose SDK to import (`agiraph run`).")
 @click.option("--daemon", is_flag=True, help="Run in the background; return when it is ready.")
 @click.pass_obj
 def command(
@@ -69,6 +70,7 @@ def command(
     http: tuple[str, int] | None,
     json_logs: bool,
     until_eof: bool,
+    preload: str | None,  # agiraph.__main__ has used it
     daemon: bool,
 ) -> None:
     """Run the services and agents of one home, and restart them until you stop this command.

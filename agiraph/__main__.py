@@ -1,7 +1,7 @@
 """The entry point of every process: finds the other top folders, then hands over.
 
 An installed wheel carries `actors`, `transport` and `cli` under agiraph/_bundled, so that their
-plain names never land in site-packages; in a checkout they stand beside this package. Modules are
+plain names never land in site-packages; in a checkout they are beside this package. Modules are
 imported by name, because the domain knows nothing of the folders above it.
 """
 

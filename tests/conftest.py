@@ -1,4 +1,4 @@
-"""What all tests stand on: how long properties are searched, and how children are interrupted."""
+"""What all tests are on: how long properties are searched, and how children are interrupted."""
 
 import os
 import signal

@@ -2,7 +2,7 @@
 
     python -m tests.openings        part of `make check`; prints each such place, exit code 1
 
-What stands in a home may have been put there by a model's command, so only that module touches
+What is in a home may have been put there by a model's command, so only that module touches
 it. A path that is never in a home says so where it is opened, with the reason: `# plain: /proc`.
 """
 

@@ -189,8 +189,8 @@ class Endpoint:
         """Send a request and return the message that answers it (`done` it if it is durable).
 
         A passing request fails with PeerLost if `to` goes away or the router restarts; a durable
-        one goes on waiting, as it will be delivered again. Raises DeadlineExceeded, and what `send`
-        raises.
+        one continues waiting, as it will be delivered again. Raises DeadlineExceeded, and what
+        `send` raises.
         """
         header = self._header(to, body, id, None, None, flags=Flag.ASK)
         early = self._asks.claim(header.id, to)

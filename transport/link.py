@@ -186,7 +186,7 @@ class Link:
         if self._store_again_at is not None and now >= self._store_again_at:
             self._send_unaccepted(now)
         is_overdue = self._overdue_at is not None and now >= self._overdue_at
-        # After our own loop stood still, the answer may lie unread in the socket: ask once more.
+        # After our own loop stood still, the answer may lie unread in the socket: ask again.
         is_silent = now - self._received_at >= SILENCE and self._beat_at > self._received_at
         if is_overdue or (is_silent and lag < HEARTBEAT_EVERY):
             self._greet(now)

@@ -2,7 +2,7 @@
 too early.
 
 A passing question fails when it may have been lost: the one asked, its connection or the router
-went. A durable one goes on waiting, as it will be delivered again. A durable answer to a question
+went. A durable one continues waiting, as it will be delivered again. A durable answer to a question
 that nobody asks (its asker died meanwhile) is kept for the asker's next incarnation, which will.
 """
 

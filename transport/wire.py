@@ -98,7 +98,7 @@ class ZmqWire:
         self._socket = self._monitor = self._context = None
         self._loop.remove_reader(socket.FD)
         self._loop.remove_reader(monitor.FD)
-        # An open monitor makes the context's end hang for ever.
+        # An open monitor makes the context's end hang forever.
         socket.disable_monitor()
         monitor.close(linger=0)
         socket.close(linger=int(linger_seconds * 1000))

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from actors.broker.llm_proxy.proxy import LlmProxy
 
 ORPHAN_SECONDS = 10.0
-"""How long a call goes on without its sender, for the sender's next incarnation to send again."""
+"""How long a call continues without its sender, for the sender's next incarnation to send again."""
 
 
 class Broker:

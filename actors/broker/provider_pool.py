@@ -118,7 +118,7 @@ class ProviderPool:
 
     def _refuse_out_of_reach(self, provider: str) -> None:
         if provider in self._presets and self._is_out_of_reach(provider):
-            # The kind with which a call goes on to the next model of its chain at once.
+            # The kind with which a call continues to the next model of its chain at once.
             raise ProviderError("unknown_model", f"{provider} is not called: {OFFLINE}")
 
     async def warm_up(self) -> None:

@@ -15,7 +15,7 @@ SETTLE_SECONDS = 1.0
 class DeadlockWatch:
     """Notes cycles of waits once they last.
 
-    A wait that has just been left by a message may stand on the board for a moment still; so a
+    A wait that has just been left by a message may be on the board for a moment still; so a
     cycle counts once it has stood for a second.
     """
 
@@ -43,9 +43,9 @@ class DeadlockWatch:
 
 
 class StageTimeouts:
-    """Lets the open stage go on without its stragglers when its time is up.
+    """Lets the open stage continue without its stragglers when its time is up.
 
-    The time counts from the stage's start, which stands in the board's journal, so a coordinator
+    The time counts from the stage's start, which is in the board's journal, so a coordinator
     that was restarted gives it no second more. While a stage has a limit its coordinator does not
     park: nobody else would check the time.
     """

@@ -1,4 +1,4 @@
-"""CoordinatorTools: what the coordinator's tools do, on the board that stands in this process."""
+"""CoordinatorTools: what the coordinator's tools do, on the board that is in this process."""
 
 from dataclasses import replace
 from typing import Any, Literal

@@ -115,7 +115,7 @@ class Cycles:
         await self.end(key, text or "(nothing was noted)", None)
 
     async def outlive(self, failure: ModelFailure, reason: str) -> bool:
-        """Whether the run goes on though its model cannot be asked now: with the next cycle."""
+        """Whether the run continues though its model cannot be asked now: with the next cycle."""
         if not self.is_infinite or failure.kind not in RETRYABLE:
             return False
         if not self.is_asleep:

@@ -40,7 +40,7 @@ class AgentFiles:
         """Create what is missing in the home of `agent`."""
         self.home = home
         self.run: RunHome = home.run(run)
-        # They stand before the first command, which must not be the one to make them.
+        # They are before the first command, which must not be the one to make them.
         for folder in (self.run.messages, self.run.nodes, self.run.workers):
             make_folder(folder)
         first_texts = (
@@ -73,7 +73,7 @@ class AgentFiles:
         return read_shown(self.home.soul)
 
     def memory(self) -> str:
-        """Return the long-term memory as it stands now: MEMORY.md, index and the last days."""
+        """Return the long-term memory as it is now: MEMORY.md, index and the last days."""
         return memory_text(self.home, SHOWN_OF_MEMORY)
 
     def goal(self) -> str:

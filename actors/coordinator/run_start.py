@@ -55,7 +55,7 @@ def _plan_of(text: str | None) -> Plan | None:
 
 
 def fill_board(board_service: BoardService, plan: str | None) -> str | None:
-    """Put a plan that was given with the goal on the board; what stands there already stays.
+    """Put a plan that was given with the goal on the board; what is there already stays.
 
     Returns why it cannot be followed, None if it can or if there is none.
     """

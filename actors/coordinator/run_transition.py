@@ -2,7 +2,7 @@
 
 The new run stands with one record in the conversation (`RunBegan`): before it the old run counts,
 after it the new one, and a process that dies on either side comes back there. The parts that
-belong to one run are then put together anew, from disk, as after a restart. Before the record is
+belong to one run are then put together again, from disk, as after a restart. Before the record is
 written every effect of the old run has been carried out: its workers are let go.
 """
 

@@ -19,7 +19,7 @@ from agiraph.tools.table import tool_names
 
 
 def warnings_of(runtime: Runtime, name: str, role: str, agent_command: str | None) -> list[str]:
-    """Return what is to be known of an outside agent before it starts, as its worker will tell.
+    """Return what is to be known of an external agent before it starts, as its worker will tell.
 
     Nothing of a worker without one, or with one that is not known any more.
     """
@@ -63,7 +63,7 @@ async def launch_roles(
 def launched_stage(board: Board, cause: str) -> JsonObject:
     """Return {"stage", "number", "contract", "nodes", "workers"} of the stage this cause opened.
 
-    `workers` says of each whether it is new; an earlier stage's worker goes on.
+    `workers` says of each whether it is new; an earlier stage's worker continues.
     """
     nodes = [node for node in board.nodes.values() if node.cause.startswith(f"{cause}#node:")]
     first = nodes[0]

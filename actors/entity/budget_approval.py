@@ -1,4 +1,5 @@
-"""Budget approval: who is out of budget asks the human for more, and goes on exactly where it was.
+"""Budget approval: who is out of budget asks the human for more, and continues exactly where it
+was.
 
 The question's id follows from what is short and how often that was raised, so all entities that
 lack the same thing ask one question, and an entity that comes back after a crash asks it again and

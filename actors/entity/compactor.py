@@ -3,7 +3,7 @@
 What is to be done, `agiraph.agent.context_window` decides; what the new conversation holds,
 `compaction`. A crash at any point loses nothing: the order to save things and the new
 conversation are each one record of the entity's journal, above which the old conversation stands
-for ever. The summary is asked for under an id that follows from the place in the conversation, so
+forever. The summary is asked for under an id that follows from the place in the conversation, so
 nobody pays for it twice; if it cannot be had, what needs no model to be known serves alone.
 """
 

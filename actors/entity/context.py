@@ -1,6 +1,6 @@
 """EntityContext: who an entity is, its conversation, and how it reports and waits.
 
-Every part of an entity (messenger, approvals, compactor, tools) is handed this one object.
+Every part of an entity (messenger, approvals, compactor, tools) is given this one object.
 """
 
 import asyncio
@@ -111,7 +111,7 @@ class EntityContext:
         )
 
     def replay_events(self) -> None:
-        """Report the last records of the work in hand once more: reports may have died with the
+        """Report the last records of the work in hand again: reports may have died with the
         last process. What is known is not recorded twice."""
         for replayed in told_again(self.conversation.lately(TOLD_AGAIN)):
             event = self.event(*replayed.told)
@@ -162,7 +162,7 @@ class EntityContext:
         mode: DeliveryMode = "steer",
         **more: Any,
     ) -> None:
-        """Let a message wait for the next yield point; it is done once it stands in the
+        """Let a message wait for the next yield point; it is done once it is in the
         conversation. `more` are further fields of IncomingMessage."""
         self.inbox.put(
             IncomingMessage(

@@ -1,6 +1,6 @@
-"""McpToolGrants: the tools of servers that an entity has for as long as its prompt must not change.
+"""McpToolGrants: the MCP tools that an entity has for as long as its prompt must not change.
 
-What each server offers stands in the file of its host; a server that has none that is true to its
+What each server offers is in the file of its host; a server that has none that is true to its
 settings is asked, which starts it. What was found is kept beside the entity's conversation under
 what it is for (a worker's node, a coordinator's run): after a restart in the middle the prompt is
 the same, whatever has changed at the server; the next node sees what there is then.

@@ -149,7 +149,7 @@ class Messenger:
     async def ask_with_others(self, body: AskQuestion, shown: str) -> QuestionAnswered:
         """Ask what other entities of the agent ask, too; wait for what becomes of it.
 
-        A paused entity goes on only when it is resumed. It may be answered already, by a person
+        A paused entity continues only when it is resumed. It may be answered already, by a person
         or by what was allowed for always.
         """
         digest = body.about.digest if body.about else ""
@@ -167,7 +167,7 @@ class Messenger:
     ) -> QuestionAnswered:
         """Wait for what becomes of a question; it counts as received once the next record stands.
 
-        A paused entity goes on only when it is resumed.
+        A paused entity continues only when it is resumed.
         `digest` is that of the action that it is asked for, if it is for one.
         """
         with self._context.waiting_for_human(shown):

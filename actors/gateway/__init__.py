@@ -5,7 +5,7 @@ stored, and answers leave from there. To programs it is the HTTP API (FastAPI on
 same loop), which the command line, web pages and other programs use.
 
     main.py            the process: opens the stores, runs bus and HTTP side by side
-    gateway.py         all parts of it in one record, which each endpoint is handed
+    gateway.py         all parts of it in one record, which each endpoint is given
     bus_handlers.py    the bus loop: one handler per type of message
     bus_client.py      requests on the bus, and how their failures become HTTP statuses
     event_reporter.py  events of the gateway, to the recorder;  event_feed.py  followers of events

@@ -1,4 +1,4 @@
-"""The gateway: all of its parts in one record, which every endpoint and the bus loop are handed."""
+"""The gateway: all of its parts in one record, which every endpoint and the bus loop are given."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -19,7 +19,7 @@ class EventLog:
     """A reader of one growing log; another process appends to it, fills segments, deletes old ones.
 
     Where events are not kept any more, one of type `events.deleted` stands for all of them: its
-    `seq` is the last one's, so that a cursor goes on behind it.
+    `seq` is the last one's, so that a cursor continues behind it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,7 +36,7 @@ class EventLog:
     def pick(
         self, after: int, limit: int, wanted: EventFilter = EVERYTHING
     ) -> tuple[list[Event], int]:
-        """Return up to `limit` wanted events after seq `after`, and the seq to go on after.
+        """Return up to `limit` wanted events after seq `after`, and the seq to continue after.
 
         That is `after` itself at the log's end. At most LOOKED_AT lines are looked at, so a page
         may be empty though more follow.

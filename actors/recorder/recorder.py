@@ -222,7 +222,7 @@ class Recorder:
         file = self._events_of(agent)
         try:
             new = file.write(events)
-        except FileNotFoundError:  # its folder went to the archive; the log goes on there
+        except FileNotFoundError:  # its folder went to the archive; the log continues there
             self._drop(agent)
             file = self._events_of(agent)
             new = file.write(events)

@@ -1,6 +1,6 @@
 """The router's process: imports little, holds no secret but the key of the tickets, and routes.
 
-Its mailboxes stand in `{home}/system/mailboxes.db`, which no other process opens.
+Its mailboxes are in `{home}/system/mailboxes.db`, which no other process opens.
 """
 
 import signal

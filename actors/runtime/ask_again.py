@@ -1,6 +1,6 @@
 """Ask again: a question put again while the one asked is being restarted; a refusal is an error.
 
-Who is asked is waited for without a limit: a service of the house is always restarted, and an
+Who is asked is waited for without a limit: a service is always restarted, and an
 entity that was given up answers once a person has it started again.
 """
 

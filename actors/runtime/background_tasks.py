@@ -2,7 +2,7 @@
 too.
 
 A task that nobody awaits keeps its exception to itself, and whoever waits for what it should have
-done waits for ever. Let it crash instead: the next incarnation, or a clear failure, is better.
+done waits forever. Let it crash instead: the next incarnation, or a clear failure, is better.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """CallsInFlight: the calls that an actor is answering, one task each.
 
 A call is identified by its sender and the id of its message; nobody else is answered, or can cancel
-it. Sent again while it runs (its sender or the router was restarted), it goes on, and the answer
+it. Sent again while it runs (its sender or the router was restarted), it continues, and the answer
 goes to the newest message. Sent again after its end, it is answered with the stored answer, if its
 kind is stored. A call whose sender is gone is cancelled, after a grace period if there is one: the
 sender's next incarnation sends it again.

@@ -1,7 +1,7 @@
 """CrashCounter: which message, or which step, has ended this actor's process again and again.
 
-While a durable message is being handled its id stands in a small file. Several may stand there: a
-batch that is written together, work that goes on beside. A message that only waits in the actor's
+While a durable message is being handled its id is in a small file. Several may be there: a
+batch that is written together, work that continues beside. A message that only waits in the actor's
 memory does not. A process that dies of its own fault (not killed from outside) leaves the ids
 there, and its next incarnation counts that against each of these messages. One that was counted is
 a suspect and is handled alone from then on, so the second death names the one that is guilty; a

@@ -1,4 +1,4 @@
-"""Quarantine: a message that has ended its receiver again and again is not handed out once more.
+"""Quarantine: a message that has ended its receiver again and again is not handed out again.
 
 It goes to the human gateway as a dead letter, which keeps it and can send it back (`control.retry`)
 when a person says so. Whoever asked is refused with the cause; nothing loops.

@@ -1,4 +1,4 @@
-"""Runtime: the shell round every actor: bus, settings, log, orderly end and exit code.
+"""Runtime: the shell around every actor: bus, settings, log, orderly end and exit code.
 
     exit code   0 done or asked to stop   64 refused at start   75 fenced: a newer incarnation lives
                 76 no router              74 no space left on the disk
@@ -227,7 +227,7 @@ class Runtime:
         """End this process until a message comes; raises Parking.
 
         An answer to what an incarnation that died had asked would wake the next one at once, and
-        for ever: at rest nobody asks for it any more.
+        forever: at rest nobody asks for it any more.
         """
         self.endpoint.put_away_unclaimed()
         raise Parking
@@ -264,7 +264,7 @@ class Runtime:
         self.attempts.doing(step)
 
     def waits_for_room(self, is_waiting: bool) -> None:
-        """Say that this process stands still for want of room on the disk, or that it goes on.
+        """Say that this process stands still for want of room on the disk, or that it continues.
 
         The note tells the supervisor that it does not hang.
         """
@@ -276,7 +276,7 @@ class Runtime:
             self.log.info("there is room on the disk again")
 
     async def pump(self) -> None:
-        """Read the bus for ever: an order to stop is obeyed, all else waits in the inbox.
+        """Read the bus forever: an order to stop is obeyed, all else waits in the inbox.
 
         What its sender is not authorized to send has no effect.
         """

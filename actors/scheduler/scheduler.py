@@ -122,7 +122,7 @@ class Scheduler:
             for book in list(self._store.books.values()):
                 try:
                     await self._settle(book, has_grown=book.agent in grown)
-                except Corrupt as error:  # the others' triggers go on
+                except Corrupt as error:  # the others' triggers continue
                     self._runtime.log.warning("triggers cannot be used", reason=str(error))
             await self._time.wait(self._next(), self._news)
 

@@ -1,7 +1,7 @@
 """The spawner: has everything an actor needs imported already, and forks actors on request.
 
 It is exec'd fresh, runs one thread (checked before each fork) and never opens a socket of the bus.
-Preloaded objects are frozen out of the collector's reach, so that children go on sharing their
+Preloaded objects are frozen out of the collector's reach, so that children continue sharing their
 memory. When the supervisor has ended, however, so have all actors: the spawner kills what commands
 of models are left on that home, and ends.
 

@@ -75,7 +75,7 @@ def command(
 ) -> None:
     """Run the services and agents of one home, and restart them until you stop this command.
 
-    Ctrl-C, SIGTERM and SIGHUP stop it. With --daemon it goes on in the background, and its log is
+    Ctrl-C, SIGTERM and SIGHUP stop it. With --daemon it continues in the background, and its log is
     in the home.
     """
     folder = (home or default_home()).expanduser().absolute()

@@ -1,7 +1,7 @@
 """Checkout: the git worktree of the node that a worker holds; nothing, if the node has none.
 
 It is made before the node's work begins and removed when the node is completed. One whose node
-failed stays until the run ends, when the coordinator saves what stands in it.
+failed stays until the run ends, when the coordinator saves what is in it.
 """
 
 from actors.worker.context import NodeLimitReached, WorkerContext
@@ -45,7 +45,7 @@ class Checkout:
             self._worker.report("worktree.made", told, f"{node.id}.{assignment.attempt}")
 
     async def commit(self, assignment: Assignment, summary: str) -> str:
-        """Commit what stands in the worktree, with a patch of it in scratch/.
+        """Commit what is in the worktree, with a patch of it in scratch/.
 
         Return the commit, '' if there is nothing to merge. Raises Refused.
         """
@@ -67,7 +67,7 @@ class Checkout:
     async def why_refused(self, assignment: Assignment, refusal: Refused) -> Refused:
         """Return what the worker is told of a refusal to publish.
 
-        If others have merged meanwhile what conflicts with its changes, that now stands in its
+        If others have merged meanwhile what conflicts with its changes, that now is in its
         worktree too, for it to be solved there.
         """
         tree = self._worktree(assignment)

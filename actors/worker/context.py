@@ -36,7 +36,7 @@ class WorkerContext(EntityContext):
 
     `shortage` is the budget that its external agent's last calls have lacked, None if they lacked
     none; `low` the bound of its node that they are near, until the agent is told; `unpublished`
-    name patterns of what stands in scratch/ and is no result.
+    name patterns of what is in scratch/ and is no result.
     """
 
     def __init__(self, runtime: Runtime, args: WorkerArgs, environment: dict[str, str]) -> None:

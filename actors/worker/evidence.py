@@ -1,6 +1,6 @@
 """Evidence: a node's checks are run before its result is published, and kept with its hashes.
 
-`_evidence.json` stands before the first file is moved. So whoever publishes again, after a crash
+`_evidence.json` is written before the first file is moved. So whoever publishes again, after a crash
 or an interruption, knows from an empty `scratch/` that the checks of this attempt have passed, and
 runs none of them a second time, in a folder where there is nothing left to check.
 """
@@ -29,7 +29,7 @@ def answer_key(assignment: Assignment) -> str:
 
 
 def outside_key(assignment: Assignment, began_at: str) -> str:
-    """Return the key under which what an outside agent left at its last start is published."""
+    """Return the key under which what an external agent left at its last start is published."""
     return f"outside.{assignment.node.id}.{assignment.attempt}.{began_at}"
 
 
@@ -82,7 +82,7 @@ async def pass_checks(
 async def seal(
     results: tuple[CheckResult, ...], assignment: Assignment, home: NodeHome, now: float
 ) -> Evidence | None:
-    """Return the evidence of what stands in `published/` now, and keep it; None without checks."""
+    """Return the evidence of what is in `published/` now, and keep it; None without checks."""
     if not results:
         return None
     known = _kept(home, assignment.attempt)

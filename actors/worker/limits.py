@@ -15,7 +15,7 @@ class WorkerLimits:
         self._compactor = compactor
 
     def is_context_used_up(self) -> bool:
-        """Whether the conversation is full and may not be compacted once more on this node."""
+        """Whether the conversation is full and may not be compacted again on this node."""
         most = self._context.assignment.contract.max_compactions_per_node
         is_allowed = most is None or self._context.transcript.node_compactions < most
         return not is_allowed and self._compactor.is_full()

@@ -1,6 +1,6 @@
 """WorkerActor: takes a node, runs the loop until it is published or given up, waits for the next.
 
-What it knows of itself is the fold of its conversation, so a restarted process goes on with the
+What it knows of itself is the fold of its conversation, so a restarted process continues with the
 node it holds. The end of a node is reported to the coordinator before it is recorded as closed: a
 crash between the two reports it again, under the same message id.
 """
@@ -254,7 +254,7 @@ class WorkerActor:
         await self.entity.loop(self).run()
 
     async def _grant_mcp_tools(self) -> None:
-        """Have the tools of servers that there are for this node; the same after a restart."""
+        """Have the MCP tools that there are for this node; the same after a restart."""
         context, worker = self.context, self.context.args.worker
         about = f"{context.assignment.node.id}.{context.assignment.attempt}"
         called = (worker.name, worker.role or "")

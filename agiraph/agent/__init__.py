@@ -7,6 +7,6 @@ inbox        messages that wait for the next yield point
 loop         yield point -> think -> act -> yield point
 bounds       what a worker may take of its node, and its last turn
 context      how full a model's window is, and what is to be done about it
-compaction   the shorter conversation that stands in the place of a long one (digest, listing)
+compaction   the shorter conversation that replaces a long one (digest, listing)
 prompts      system prompts and notices from configs/prompts
 """

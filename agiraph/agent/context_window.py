@@ -132,7 +132,7 @@ def decide(
 def room_for_turns(fill: WindowUsage, *, share: float) -> int:
     """Return how many tokens the turns of a new conversation may have.
 
-    Half of what there is, so that it lasts; more of it where half would be too little to go on.
+    Half of what there is, so that it lasts; more of it where half would be too little to continue.
     """
     available = int(share * fill.window - fill.fixed)
     return max(available // 2, min(LEAST_ROOM, int(LARGEST_SHARE * available)))

@@ -1,6 +1,6 @@
 """Conversation: one entity's journal, its snapshot and its transcript, kept in step.
 
-Every change of an entity's mind goes through `append`: it stands on disk before it counts, and
+Every change of an entity's model goes through `append`: it is on disk before it counts, and
 whatever waits for that (acknowledgements to the bus) is let go right after.
 
 A journal names its steps with an epoch of its own, random, that begins with its first record. One

@@ -17,7 +17,7 @@ def stand_in_notice(
 ) -> tuple[InputReceived, ...]:
     """Return what is told right before an answer of another model than that of the one before.
 
-    It stands in one append with the answer, so it is told once.
+    It is in one append with the answer, so it is told once.
     """
     stands_in = said.model if said.instead_of else ""
     if stands_in == transcript.stand_in:

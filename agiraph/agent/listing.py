@@ -1,4 +1,4 @@
-"""What an entity's folder holds, in a line a file: for a conversation that begins anew."""
+"""What an entity's folder holds, in a line a file: for a conversation that starts again."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,6 +1,6 @@
 """The loop that coordinator and workers share: yield point, think, act, yield point.
 
-What comes next follows from the transcript alone (`next_step`), so a restarted process goes on
+What comes next follows from the transcript alone (`next_step`), so a restarted process continues
 where the last one stood: an unanswered call is run or answered, an unanswered message is thought
 about. The loop never looks at a clock or a socket; its ports do.
 
@@ -346,7 +346,7 @@ class AgentLoop:
         """Append a record and, if nothing comes between them, the start of the call behind it.
 
         The two wait for the disk once. Nothing is awaited from here to that call, so what does not
-        stand in its way now cannot come to.
+        are in its way now cannot come to.
         """
         if following is None or not self._may_begin(following):
             self._conversation.append(*before, record)

@@ -1,6 +1,6 @@
 """Single inference: the material of a model that has one answer and no tools, and its headline.
 
-It cannot read anything, so the files of its refs stand in the assignment itself.
+It cannot read anything, so the files of its refs are in the assignment itself.
 """
 
 from collections.abc import Mapping

@@ -57,7 +57,7 @@ FOLD = 5
 class OpenCall:
     """A call that has no result yet.
 
-    `key` names this very step for ever (epoch, record number and place in the answer): effects
+    `key` names this very step forever (epoch, record number and place in the answer): effects
     that are repeated after a crash carry the same key and so happen once.
     """
 
@@ -151,7 +151,7 @@ class Transcript:
 
     @property
     def place(self) -> str:
-        """What names the last step for ever: ids that follow from it are used for nothing else."""
+        """What names the last step forever: ids that follow from it are used for nothing else."""
         return step_place(self.epoch, self.position)
 
     def apply(self, record: ConversationRecord) -> None:
@@ -282,7 +282,7 @@ class Transcript:
         (self._held_back if self.open_calls else self.turns).append(turn)
 
     def _show_nothing_before(self) -> None:
-        """Begin anew: who has one answer a node needs, and pays for, none of the nodes before."""
+        """Begin again: who has one answer a node needs, and pays for, none of the nodes before."""
         self.turns = []
         self.counted_tokens = self.counted_turns = 0
 
@@ -320,7 +320,7 @@ class Transcript:
             self.silences = 0 if calls else self.silences + 1
 
     def _begin_anew(self, record: ConversationCompacted) -> None:
-        """Let a shorter conversation stand in the place of this one; what is known of it stays."""
+        """Let a shorter conversation replace this one; what is known of it stays."""
         self.turns = list(record.turns)
         self.counted_tokens = self.counted_turns = 0
         self.scale = record.scale

@@ -1,6 +1,6 @@
 """Board: the state of one run, and how each event changes it.
 
-`apply` trusts its event: whether it may happen was decided in `decide`, and what stands in a
+`apply` trusts its event: whether it may happen was decided in `decide`, and what is in a
 journal has happened. An event about a node or worker that does not exist raises KeyError.
 """
 

@@ -25,7 +25,7 @@ from agiraph.core.specs import (
 class StartRun:
     """Begin a run; first of all commands. `epoch` is random: nobody can foresee the board's ids.
 
-    `max_stages` and `may_reconvene` are what a plan says of how its stages go on.
+    `max_stages` and `may_reconvene` are what a plan says of how its stages continue.
     """
 
     run_id: RunId
@@ -103,7 +103,7 @@ class UnblockNode:
 
 @dataclass(frozen=True, slots=True)
 class CompleteNode:
-    """Its files stand in `published/`. `missing`: what is not done; `bound`: what cut it short."""
+    """Its files are in `published/`. `missing`: what is not done; `bound`: what cut it short."""
 
     node: str
     attempt: int

@@ -1,4 +1,4 @@
-"""Deadlock: nodes that can never go on because each waits for another of them; pure.
+"""Deadlock: nodes that can never continue because each waits for another of them; pure.
 
 A node can come to its end if its worker is at work on it; if it waits, when all that it waits for
 can; if it is pending, when its dependencies can and somebody can take it: the worker it is kept

@@ -71,7 +71,7 @@ class StageLaunched(BoardEventBase):
 
 
 class StageMet(BoardEventBase):
-    """The stage is over: it goes on without its `stragglers`, which were cancelled with this.
+    """The stage is over: it continues without its `stragglers`, which were cancelled with this.
 
     `completed` of its `of` nodes were completed; sub-nodes that workers created do not count.
     """
@@ -131,7 +131,7 @@ class NodeUnblocked(BoardEventBase):
 
 
 class NodeCompleted(BoardEventBase):
-    """Its files stand in `published/`; its worker is idle.
+    """Its files are in `published/`; its worker is idle.
 
     A result in part names what is `missing`; `bound` is the bound that cut it short, if one did.
     """
@@ -235,7 +235,7 @@ class CycleStarted(BoardEventBase):
 
 
 class BoardEpochBegan(BoardEventBase):
-    """The journal lost its end, and goes on from here: nothing is to have an id of what was lost.
+    """The journal lost its end, and continues from here: nothing is to have an id of what was lost.
 
     It is the last record of what is laid down as whole when a damaged journal is set aside.
     """

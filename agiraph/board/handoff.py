@@ -1,7 +1,7 @@
-"""Hand-off: what whoever made a node is told of work that was cut short, and how it may go on.
+"""Hand-off: what whoever made a node is told of work that was cut short, and how it may continue.
 
 A worker at a bound may publish what it has and name what is missing; one that ends without a result
-leaves its files in `scratch/`. Both come with a suggestion that can be followed as it stands.
+leaves its files in `scratch/`. Both come with a suggestion that can be followed as it is.
 """
 
 from agiraph.core.models import WorkNode

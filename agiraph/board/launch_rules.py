@@ -108,7 +108,7 @@ def _refuse_twins(roles: tuple[RoleSpec, ...]) -> None:
 
 
 def _persisting(board: Board, role: RoleSpec) -> Worker | None:
-    """Return the worker of the team that goes on as this role; refused if it would change."""
+    """Return the worker of the team that continues as this role; refused if it would change."""
     worker = next((worker for worker in board.team if same(worker.name, role.name)), None)
     if worker is None:
         return None

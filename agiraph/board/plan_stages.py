@@ -1,8 +1,8 @@
 """Plan stages: the nodes of one stage of a plan file, and when enough of them are completed; pure.
 
-A plan's stages stand on the board as one stage, because they are filled in up front. What a plan
-says of when to go on (`checkpoint_policy`) counts for each of them by itself: as soon as enough of
-a cohort are completed, those who need it may start, and what has not ended of it is cancelled.
+A plan's stages are on the board as one stage, because they are filled in up front. What a plan
+says of when to continue (`checkpoint_policy`) counts for each of them by itself: as soon as enough
+of a cohort are completed, those who need it may start, and what has not ended of it is cancelled.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ def _suffice(count: int, cohort: Sequence[WorkNode]) -> bool:
 
 
 def stragglers(nodes: Sequence[WorkNode]) -> tuple[tuple[WorkNode, str], ...]:
-    """Return the nodes that their plan goes on without now, each with the reason in words."""
+    """Return the nodes that their plan continues without now, each with the reason in words."""
     late = [node for node in nodes if node.enough != ALL and not node.has_ended]
     return tuple(
         (node, f"stage '{node.cohort}' went on without it: {WHY[node.enough]}")

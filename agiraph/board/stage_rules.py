@@ -120,7 +120,7 @@ def is_policy_met(stage: Stage, nodes: list[WorkNode]) -> bool:
 
 
 def stage_to_meet(board: Board) -> int | None:
-    """Return the stage that should go on without its stragglers now, None if there is none."""
+    """Return the stage that should continue without its stragglers now, None if there is none."""
     index = board.open_stage
     if index is None or board.stages[index].status != "running":
         return None

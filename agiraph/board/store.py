@@ -28,7 +28,7 @@ class BoardStore:
     def __init__(self, path: Path, snapshot: Path | None = None) -> None:
         """Open or create the journal at `path` and fold it; Corrupt, OSError.
 
-        The snapshot stands at `snapshot`; None: beside the journal.
+        The snapshot is at `snapshot`; None: beside the journal.
         """
         self.path = path
         self._snapshots = Snapshots(snapshot or beside(path), BOARD, FOLD)

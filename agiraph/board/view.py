@@ -84,7 +84,8 @@ def _told(node: WorkNode) -> str | None:
 
 
 def waited_row(board: Board, node: WorkNode) -> JsonObject:
-    """Return a node as `wait` tells of it: its row, its files, how to go on if it was cut short."""
+    """Return a node as `wait` tells of it: its row, its files, how to continue if it
+    was cut short."""
     row = node_row(board, node)
     if node.status == "completed":
         row["published"] = [f"nodes/{node.folder}/published/{file}" for file in node.published]

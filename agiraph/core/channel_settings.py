@@ -1,4 +1,4 @@
-"""What `channels:` in agiraph.yaml says of each channel; secrets stand in variables, `${NAME}`."""
+"""What `channels:` in agiraph.yaml says of each channel; secrets are in variables, `${NAME}`."""
 
 import re
 from collections.abc import Mapping

@@ -33,7 +33,7 @@ class CheckResult(Record):
 
 
 class Evidence(Record):
-    """The checks of a published result, and the SHA-256 of what stands in `published/`.
+    """The checks of a published result, and the SHA-256 of what is in `published/`.
 
     `artifacts` are hexadecimal sums by relative path, the first `ARTIFACTS_NAMED` of them; `digest`
     is the sum over all of them: of the lines `{sum}  {path}` in the order of the paths, as

@@ -90,7 +90,7 @@ def is_of_old(key: str) -> bool:
 
 
 def step_place(epoch: str, position: int) -> str:
-    """Return what names the record at `position` of a journal for ever.
+    """Return what names the record at `position` of a journal forever.
 
     A journal that lost its end counts on from where it is whole, so the same position comes twice:
     the journal's `epoch` tells the two apart. It is '' in what was written before there were any.

@@ -1,4 +1,4 @@
-"""What `mcp.servers` in agiraph.yaml says of each server; secrets stand in variables, `${NAME}`."""
+"""What `mcp.servers` in agiraph.yaml says of each server; secrets are in variables, `${NAME}`."""
 
 import hashlib
 import json

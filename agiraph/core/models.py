@@ -78,7 +78,7 @@ class StageContract(Record):
     that of each node. `max_compactions_per_node`: how often a worker's conversation may be
     compacted on one node; a context that is full after that is the worker's last turn.
     `max_iterations_per_node` bounds the turns of a model that we drive, `max_calls_per_node` the
-    calls of an outside agent.
+    calls of an external agent.
     """
 
     max_iterations_per_node: int = Field(default=60, ge=1)
@@ -107,7 +107,7 @@ class Stage(Record):
     """A group of nodes that runs in parallel until the team reconvenes.
 
     planning: its nodes are being created; running: the coordinator waits for them; reconvening:
-    it is `over` (its policy was met, or its time is up) and went on without its `stragglers`.
+    it is `over` (its policy was met, or its time is up) and continued without its `stragglers`.
     `cause` is what opened it and `closed_by` what closed it; the same cause, the same stage.
     """
 
@@ -188,7 +188,7 @@ class Worker(WorkerSpec):
 
 class WorktreeOrder(Record):
     """The git worktree that a node works in: on the branch `branch` of the run's `repository` (a
-    path), from the commit `base` on. What has been merged stands on the branch `result`.
+    path), from the commit `base` on. What has been merged is on the branch `result`.
     """
 
     repository: str

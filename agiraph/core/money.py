@@ -75,11 +75,11 @@ class RunTerms(Record):
 
 
 class BudgetState(Record):
-    """A budget as it stands: its limits with all raises, what is spent, how often it was raised.
+    """A budget as it is: its limits with all raises, what is spent, how often it was raised.
 
     `day` is the day of UTC that a daily budget is of, `name` what people call its key. `is_own`:
     it was set for this one, else it is that of the settings; `sets` is how often a person set it.
-    `epoch` is that of the ledger in which raises are counted: in another one they begin anew.
+    `epoch` is that of the ledger in which raises are counted: in another one they start again.
     """
 
     scope: BudgetScope
@@ -114,7 +114,7 @@ class BudgetState(Record):
 
 
 class Shortage(Record):
-    """What a call lacked: the budget as it stands, the unit that is spent, and what it needed."""
+    """What a call lacked: the budget as it is, the unit that is spent, and what it needed."""
 
     budget: BudgetState
     unit: Unit
@@ -132,7 +132,7 @@ class Shortage(Record):
 
     @property
     def identity(self) -> str:
-        """What is the same for all who lack the same thing until it is raised, or set anew."""
+        """What is the same for all who lack the same thing until it is raised, or set again."""
         one = self.budget
         set_anew = f":{one.sets}" if one.sets else ""
         ledger = f":{one.epoch}" if one.epoch else ""

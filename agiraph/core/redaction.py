@@ -3,7 +3,7 @@
 KINDS is the table: an entry for each maker's keys, and for our own tokens and links. What has no
 shape of its own (a ticket in hexadecimal, AWS's secret keys) is known by what it is assigned to.
 A pattern is tried where one of its hints stands; it is bounded or cannot fail once it has read far,
-so the time is linear in the text. All this stands on the standard library alone, as the log does.
+so the time is linear in the text. All this is on the standard library alone, as the log does.
 """
 
 import re
@@ -16,7 +16,7 @@ SECRET_NAME = re.compile(
 
 
 class SecretKind(NamedTuple):
-    """Secrets of one shape: `pattern` begins where no letter or digit stands before.
+    """Secrets of one shape: `pattern` begins where no letter or digit is before.
 
     It matches nothing in a text without one of `hints`.
     """
@@ -123,7 +123,7 @@ def redact_texts(value: Any) -> Any:
 
 
 def redact(value: Any) -> Any:
-    """Return `value` like `redact_texts`, and without what stands under a secret's name."""
+    """Return `value` like `redact_texts`, and without what is under a secret's name."""
     if isinstance(value, dict):
         return {
             key: BLOT if isinstance(key, str) and SECRET_NAME.search(key) else redact(inner)

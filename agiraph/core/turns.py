@@ -183,9 +183,9 @@ class ModelRequest(Record):
 
     `budget_usd` bounds what all calls of `run_id` together may cost; `budgets` are further bounds.
     `trigger` is the one whose firing led to the call, `record` whether the call is recorded.
-    `attempt` is which one at the node it is made for; `door` names the door that it came through.
-    `response_schema` is the JSON Schema of the one object that the answer's text must be; whoever
-    asks checks that it is.
+    `attempt` is which one at the node it is made for; `door` names the LLM proxy that it came
+    through. `response_schema` is the JSON Schema of the one object that the answer's text must be;
+    whoever asks checks that it is.
     """
 
     model: str

@@ -101,7 +101,7 @@ class ExchangeFolder:
                 move(self.folder / name, node / name)
 
     def move_back(self, node: Path) -> None:
-        """Move back the files that the agent goes on writing: its result was refused.
+        """Move back the files that the agent continues writing: its result was refused.
 
         `_result.md` is removed: the agent has to write another one.
         """

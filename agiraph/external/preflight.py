@@ -2,7 +2,7 @@
 
 Which rules of approvals.yaml do not apply to it, and whether its own sandbox works here: Codex
 confines its commands by user namespaces. Where the kernel forbids them, as Docker does by default,
-each of its commands fails, and Codex goes on without any.
+each of its commands fails, and Codex continues without any.
 """
 
 import os

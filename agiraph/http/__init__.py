@@ -1,2 +1,2 @@
-"""The HTTP API as its users see it: its records, the typed clients, and the server of tools (MCP)
+"""The HTTP API as its users see it: its records, the typed clients, and the MCP server (MCP)
 on top of them."""

@@ -55,7 +55,7 @@ class EventFollower:
         self._open_things = ExitStack()
 
     def next(self, within_seconds: float | None = None) -> Event | None:
-        """Return the next event, or None if none came in time (None: wait for ever).
+        """Return the next event, or None if none came in time (None: wait forever).
 
         Raises NotReachable if the gateway stays away for `patience_seconds`, ApiError if it
         refuses (404: no such agent).

@@ -1,6 +1,6 @@
 """What the errors of services mean: the one place where they get a FailureKind.
 
-Texts are made fit to show: the key never stands in one.
+Texts are made fit to show: the key never is in one.
 """
 
 import time

@@ -37,7 +37,7 @@ class LogFile(logging.Handler):
             with waiting(None):
                 self._write_line(line)
         except Exception:
-            return  # whatever is wrong with a log, its process goes on
+            return  # whatever is wrong with a log, its process continues
 
     def _write_line(self, line: bytes) -> None:
         """Write a line whole or not at all: half of one would spoil the next."""

@@ -19,7 +19,7 @@ Catalogs = Mapping[str, ToolCatalog]
 def own_and_served(allowed: Sequence[str] | None) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """Return which of Agiraph's own tools (None: all) and which of servers a list names.
 
-    A list that names only tools of servers gives them in addition to all own tools.
+    A list that names only MCP tools gives them in addition to all own tools.
     """
     if allowed is None:
         return None, ()

@@ -149,7 +149,7 @@ def _head(kind: FileKind) -> bytes:
 
 
 def read_tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[JsonObject]:
-    """Return the last whole records of a journal, as many as stand in so many bytes; [] if none.
+    """Return the last whole records of a journal, as many as are in so many bytes; [] if none.
 
     For information only: nothing is read from what is damaged or has no checksums.
     """

@@ -67,7 +67,7 @@ class FileKind:
 
 
 def _moved(record: JsonObject) -> JsonObject:
-    """Version 2 of a journal whose records stand in `book.db`
+    """Version 2 of a journal whose records are in `book.db`
     (`actors/gateway/state/database.py`)."""
     return record
 

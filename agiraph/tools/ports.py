@@ -23,7 +23,8 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class NewQuestion:
-    """What `ask_human` asks for. `waits`: the asker goes on only when it knows what came of it."""
+    """What `ask_human` asks for. `waits`: the asker continues only when it knows what
+    came of it."""
 
     question: str
     channel: str = "cli"
@@ -214,7 +215,7 @@ def _to_nobody(event: str, data: JsonObject) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool is handed besides its parameters.
+    """What a tool is given besides its parameters.
 
     `calls` is the entity's folder of what its running calls leave for its next incarnation.
     `report` tells the world of something that a tool has done. `skills` are those it was told of.

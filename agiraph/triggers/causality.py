@@ -60,9 +60,9 @@ def follow(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
 
 
 def is_activity(event: Event) -> bool:
-    """Whether an event shows that something goes on in the agent, and not in the machinery.
+    """Whether an event shows that something continues in the agent, and not in the machinery.
 
-    What the human is told counts when it is said, not once more when it arrives.
+    What the human is told counts when it is said, not again when it arrives.
     """
     if event.type == "message.received" and event.entity == HUMAN_NAME:
         return False

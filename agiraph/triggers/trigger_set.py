@@ -1,6 +1,6 @@
 """TriggerSet: all triggers of one agent. Events and `now` go in, firings come out; pure.
 
-A firing stands in `outbox` from the moment it is decided until it is delivered, and its id follows
+A firing is in `outbox` from the moment it is decided until it is delivered, and its id follows
 from the trigger and the occasion. So the owner stores the set, delivers what is in the outbox, and
 delivers it again after a crash: the receiver knows the id.
 """

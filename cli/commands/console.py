@@ -48,7 +48,7 @@ def console(
 
     On a terminal: the team at the side, the conversation in the middle, questions on top; F1 or
     /help lists every key. A line goes to the coordinator, `@name text` to a worker, `@* text` to
-    all; /quit leaves the console, and the team goes on.
+    all; /quit leaves the console, and the team continues.
     """
     connect = cli_context().connect  # got here: threads that reconnect have no click context
     with connect(home) as client:

@@ -56,7 +56,7 @@ class EventFeed:
     """An agent's events, followed by a thread of their own with `follow(after)`.
 
     It holds at most MOST: when the reader is behind, the thread waits, and what comes meanwhile
-    waits in the log. The follower goes on from its cursor through every restart, so that no event
+    waits in the log. The follower continues from its cursor through every restart, so that no event
     is missed and none comes twice. `came` is set when there is something to `take`.
     """
 

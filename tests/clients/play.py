@@ -371,7 +371,7 @@ class _Kills(_Case):
             self._kills.append(Killed(what))
 
     def _kill(self, number: int, what: str) -> None:
-        """Kill something in the middle of a step; let the step end once it goes on. TooLate."""
+        """Kill something in the middle of a step; let the step end once it continues. TooLate."""
         self._await(lambda: self._begun(number), f"step {number}")
         begun, left = self._begun(number), self._children(number)
         if what == "agent":

@@ -121,7 +121,7 @@ def _lower(schema: JsonObject) -> JsonObject:
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to do: `act` says the call, `mark` stands in its arguments.
+    """One thing to do: `act` says the call, `mark` is in its arguments.
 
     With `until`, it is over once a result contains that.
     """
@@ -227,7 +227,7 @@ def _results(seen: SeenRequest) -> list[str]:
 def wait_for(test: str, then: str) -> str:
     """Return a command that does `then` once `test` is true, or says NOT-YET after a while.
 
-    Some agents repeat the command in its result: what is looked for there does not stand in it.
+    Some agents repeat the command in its result: what is looked for there does not are in it.
     """
     return (
         f"for n in {LOOKS}; do {test} && break; sleep 0.2; done; "
@@ -236,7 +236,7 @@ def wait_for(test: str, then: str) -> str:
 
 
 def held(number: int) -> Step:
-    """Return a slow step: it appends its line once the file `go-NUMBER` stands in its folder."""
+    """Return a slow step: it appends its line once the file `go-NUMBER` is in its folder."""
     then = f"echo D''ID-{number} >> steps.txt; echo D''ID-{number}"
     slow = f"echo begun >> begun-{number}; {wait_for(f'test -e go-{number}', then)}"
     return shell(f"held-{number}", slow, until=f"DID-{number}")

@@ -25,7 +25,7 @@ KNOWN = ["ada", "bob"]
 
 
 async def work(bob: Endpoint, journal: list[int]) -> None:
-    """Receive, record the effect unless it stands in the journal, say done, as an actor does."""
+    """Receive, record the effect unless it is in the journal, say done, as an actor does."""
     while True:
         received = await bob.receive()
         if number(received) not in journal:

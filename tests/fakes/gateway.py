@@ -137,7 +137,7 @@ class World:
 
         return asyncio.run_coroutine_threadsafe(run(), self.loop).result(DEADLINE_SECONDS)
 
-    # --- what stands on disk ---
+    # --- what is on disk ---
 
     def add_agent(self, id: str = AGENT, name: str = "survey", **facts: Any) -> Agent:
         """Write an agent as its coordinator would."""

@@ -1,7 +1,7 @@
-"""A server of tools by the Model Context Protocol, with the official SDK: what can go wrong, does.
+"""A MCP server by the Model Context Protocol, with the official SDK: what can go wrong, does.
 
 Run it: `python -m tests.fakes.mcp_server FOLDER [--http PORT]`. It keeps its state in FOLDER: calls
-of `count` and `add_note` are counted there, and its pid stands in `pid`.
+of `count` and `add_note` are counted there, and its pid is in `pid`.
 """
 
 import asyncio

@@ -34,7 +34,7 @@ FOREIGN = "skip_thought_signature_validator"
 def read(body: JsonObject, headers: Mapping[str, str], number: int) -> SeenRequest:
     """Return the request in canonical terms, refusing what the real API refuses.
 
-    The server has put `model` and `stream`, which stand in the path, into the body.
+    The server has put `model` and `stream`, which are in the path, into the body.
     """
     turns: list[Turn] = []
     waiting: list[ToolCall] = []

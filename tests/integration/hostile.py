@@ -2,8 +2,8 @@
 
 It speaks to the router on a bare wire, so it can lie in every field: noise and every message to
 everybody, then what would hurt most (`forged`): an agent of others, a teammate and its own
-coordinator, by their real runs, nodes, questions and triggers. Then it goes on as the real worker.
-Run as a program this is `agiraph-supervisor` with this worker in the place of the real one.
+coordinator, by their real runs, nodes, questions and triggers. Then it continues as the real
+worker. Run as a program this is `agiraph-supervisor` with this worker in the place of the real one.
 """
 
 import asyncio

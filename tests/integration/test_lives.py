@@ -1,4 +1,5 @@
-"""The lives of a home: however its supervisor ends, nothing of it is left; the next one goes on."""
+"""The lives of a home: however its supervisor ends, nothing of it is left; the next one
+continues."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The broker's door: the real SDKs as outside agents, a real broker, a fake model server."""
+"""The broker's door: the real SDKs as external agents, a real broker, a fake model server."""
 
 import asyncio
 import threading

@@ -193,7 +193,7 @@ def test_without_the_network_not_even_this_machine_answers(house: House, tmp_pat
 def test_with_the_network_the_machines_abstract_sockets_are_out_of_reach(
     house: House, tmp_path: Path
 ) -> None:
-    """D-Bus and X11 listen there; neither way to run something behind the wall reaches them."""
+    """D-Bus and X11 listen there; neither way to run something in the sandbox reaches them."""
     name = f"agiraph-test-{secrets.token_hex(8)}"
     argv = [sys.executable, "-c", REACH, name]
     wall = find_sandbox(load_config().sandbox)

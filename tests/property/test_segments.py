@@ -31,7 +31,7 @@ def numbers(reader: SegmentReader, after: int = 0, limit: int = 10**6) -> list[i
 
 
 class Log(RuleBasedStateMachine):
-    """One writer that dies at any point, a reader that follows, and readers that come anew."""
+    """One writer that dies at any point, a reader that follows, and readers that come again."""
 
     @initialize()
     def begin(self) -> None:

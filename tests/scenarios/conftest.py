@@ -97,7 +97,7 @@ def drowsy_place(_drowsy: Place) -> Iterator[Place]:
 def rough_place(_rough: Place) -> Iterator[Place]:
     """Return a place like `place`, whose services may be killed as often as one likes.
 
-    Workers change a repository that is their input in worktrees; outside agents may make six model
+    Workers change a repository that is their input in worktrees; external agents may make six model
     calls a node.
     """
     yield _rough

@@ -1,8 +1,8 @@
 """A storm: a big team whose services refuse half of what is asked, on a budget that is too short.
 
 Everything is real but the models: `agiraph run`, a process for each worker, the SDKs. The team
-works until its tokens are spent, parks, is given more once, and goes on. What was counted on either
-side is returned: by the services, and by the house.
+works until its tokens are spent, parks, is given more once, and continues. What was counted on
+either side is returned: by the services, and by the house.
 """
 
 import time

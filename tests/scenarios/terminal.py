@@ -1,4 +1,4 @@
-"""A terminal for tests: `agiraph ARGS` in tmux, keys sent to it, and what stands on the screen."""
+"""A terminal for tests: `agiraph ARGS` in tmux, keys sent to it, and what is on the screen."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""Out of budget is a state, not a crash: the human is asked, and all goes on where it was."""
+"""Out of budget is a state, not a crash: the human is asked, and all continues where it was."""
 
 import json
 from dataclasses import replace

@@ -90,7 +90,7 @@ class Analyst:
 
 
 def assert_complete(outcome: Outcome, journal: list[JsonObject], researched: str) -> None:
-    """Every company stands in the result, each was researched once, and there was compaction."""
+    """Every company is in the result, each was researched once, and there was compaction."""
     assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
     assert researched.split() == [str(n) for n in range(1, COMPANIES + 1)]
     compactions = [record for record in journal if record["kind"] == "compacted"]

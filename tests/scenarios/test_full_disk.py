@@ -1,7 +1,7 @@
 """A disk that fills up while a team works: what is new is refused, the rest waits, nothing is lost.
 
 The home lies on a file system of 24 MB. No process ends, and when there is room again everything
-goes on by itself.
+continues by itself.
 """
 
 import json

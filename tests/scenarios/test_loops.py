@@ -1,4 +1,5 @@
-"""Going round in a circle: the model is told, and if it goes on its work ends with that reason."""
+"""Going round in a circle: the model is told, and if it continues its work ends with
+that reason."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Two reference servers that others wrote, from the npm registry, behind the wall and over HTTP."""
+"""Two reference servers that others wrote, from the npm registry, in the sandbox and over HTTP."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Agiraph as a server of tools: any MCP client gives a team a goal, talks with it and reads it."""
+"""Agiraph as a MCP server: any MCP client gives a team a goal, talks with it and reads it."""
 
 import asyncio
 import subprocess

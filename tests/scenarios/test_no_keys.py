@@ -1,7 +1,7 @@
 """No process that runs what a model says holds a provider's key: seen by looking into all of them.
 
 Every process of a house at work is looked at, its environment and all of its memory that can be
-written: coordinator, worker, its command, an outside agent, spawner and services. The broker has
+written: coordinator, worker, its command, an external agent, spawner and services. The broker has
 the key, and the supervisor, who gives it to the next broker; nobody else. A house whose broker was
 killed and came back is looked at, for then the key has travelled.
 """

@@ -217,7 +217,7 @@ def assert_done(outcome: Outcome, *nodes: str) -> None:
 
 
 def went_on_without(outcome: Outcome, why: str, completed: int, of: int) -> list[str]:
-    """Return whom the first stage went on without, which event, notice and plan all say."""
+    """Return whom the first stage continued without, which event, notice and plan all say."""
     (met,) = outcome.events("stage.met")
     names: list[str] = met["data"]["without"]
     assert met["data"] == {

@@ -1,6 +1,6 @@
 """docs/api.md lists every endpoint with its scope, its meaning and the client's call.
 
-Run as a program this prints the table as it should stand there.
+Run as a program this prints the table as it should be there.
 """
 
 import re

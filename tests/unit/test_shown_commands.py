@@ -5,7 +5,7 @@ It is parsed as if it were typed, and nothing is run. A line of a code block is 
 - `$ `, variables before the command, and the folder of the program are left out;
 - what follows `#`, two spaces or more, a redirection, or a pipe into another program is not of it;
 - `a | b | c X` are three lines, as are `a|b|c` in one word;
-- what stands in `[...]` may be left out: the line must hold with all of it and with none;
+- what is in `[...]` may be left out: the line must hold with all of it and with none;
 - a word in CAPITALS, `...` and `$NAME` stand for any value.
 
 Between back quotes in the text a command may also be named without all that it needs.

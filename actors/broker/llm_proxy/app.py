@@ -250,7 +250,7 @@ class _Endpoints:
 
 
 def _google_body(request: Request, body: JsonObject) -> JsonObject:
-    """Return a body in Google's format with what stands in the path; InvalidInput.
+    """Return a body in Google's format with what is in the path; InvalidInput.
 
     A count may be asked of a whole request, which is wrapped then.
     """

@@ -92,7 +92,7 @@ def _keys(gateway: Gateway, agent: Agent, *, whole: bool) -> list[tuple[BudgetSc
 async def set_budget(
     gateway: Gateway, agent: Agent, trigger: str | None, period: Period, wanted: SetBudgetRequest
 ) -> BudgetView:
-    """Let an agent, or one trigger of it, spend so much; return the budget as it stands.
+    """Let an agent, or one trigger of it, spend so much; return the budget as it is.
 
     Open questions for more of it are answered. Raises ApiError: 404 for an unknown
     trigger, 422 if nothing is named or it cannot be kept.

@@ -1,4 +1,4 @@
-"""What the endpoints are handed: the gateway, an agent by its id or name, a cursor."""
+"""What the endpoints are given: the gateway, an agent by its id or name, a cursor."""
 
 from typing import Annotated
 

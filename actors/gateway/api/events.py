@@ -96,7 +96,7 @@ async def page(
 ) -> EventPageView | Response:
     """Page through the event log, or follow it as a stream.
 
-    `next` is the cursor to go on from, at the log's end the same again. With
+    `next` is the cursor to continue from, at the log's end the same again. With
     `Accept: text/event-stream` the events come as server-sent events, first the log from `after`
     (or `Last-Event-ID`) on, then each as it comes; the same path as a WebSocket does it too.
     """

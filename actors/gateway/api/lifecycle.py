@@ -223,7 +223,7 @@ async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[Ste
 
 
 async def _resume_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[SteeredEntityView]:
-    """Let children go on, and start those again that are down.
+    """Let children continue, and start those again that are down.
 
     A coordinator that comes back starts its workers itself, those that its board still wants.
     """

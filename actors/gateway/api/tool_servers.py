@@ -33,7 +33,7 @@ router = APIRouter(tags=["system"])
 
 @router.get("/servers", dependencies=[READ])
 async def servers(gateway: GatewayDep, afresh: bool = False) -> list[ToolServerView]:
-    """List the servers of tools, by name, with what each offers; `afresh` asks them now."""
+    """List the MCP servers, by name, with what each offers; `afresh` asks them now."""
     config = gateway.config
     names = sorted(config.mcp.servers)
     if afresh:

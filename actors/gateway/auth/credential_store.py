@@ -145,7 +145,7 @@ class CredentialStore:
     ) -> tuple[ApiToken, str | None]:
         """Change a token's secret; return it with the new one, None for the home's own.
 
-        The home's stands in its file, where the commands find it.
+        The home's is in its file, where the commands find it.
         """
         now = self._clock.now()
         if name == HOME_TOKEN:

@@ -1,6 +1,6 @@
 """The page on which a one-time link becomes a session.
 
-The code stands behind the `#` of the link, which a browser sends to nobody: no log, no proxy and no
+The code is behind the `#` of the link, which a browser sends to nobody: no log, no proxy and no
 Referer ever holds it. The page takes it out of the address and the history, and posts it.
 """
 

@@ -21,7 +21,8 @@ class TokenBucket:
 
 
 def take(bucket: TokenBucket, now: float, rate: float, burst: float) -> tuple[TokenBucket, float]:
-    """Take one call; return the bucket after it and how many seconds to wait (0: it may go on)."""
+    """Take one call; return the bucket after it and how many seconds to wait (0: it may
+    continue)."""
     left = min(burst, bucket.left + max(0.0, now - bucket.at) * rate)
     if left >= 1:
         return TokenBucket(left - 1, now), 0.0
@@ -35,7 +36,7 @@ class RateLimiter:
         self._buckets: dict[str, TokenBucket] = {}
 
     def wait_of(self, key: str, now: float, rate: float, burst: float) -> float:
-        """Take one call of `key`; return the seconds that it has to wait, 0 if it may go on."""
+        """Take one call of `key`; return the seconds that it has to wait, 0 if it may continue."""
         known = self._buckets.pop(key, None)
         bucket, wait = take(known or TokenBucket(burst, now), now, rate, burst)
         self._buckets[key] = bucket  # the latest stands last

@@ -26,7 +26,7 @@ def bearer(headers: RawHeaders) -> str | None:
 
 
 def cookies(headers: RawHeaders, name: str) -> list[str]:
-    """Return the values of every cookie of that name; another page's may stand beside ours."""
+    """Return the values of every cookie of that name; another page's may be beside ours."""
     pairs = (pair.strip().partition("=") for pair in header(headers, b"cookie").split(";"))
     return [value for found, _, value in pairs if found == name and value]
 

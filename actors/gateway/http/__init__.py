@@ -1,2 +1,2 @@
-"""The gateway's HTTP side: the server, what stands before the endpoints, and how
+"""The gateway's HTTP side: the server, what is before the endpoints, and how
 answers are made."""

@@ -5,7 +5,7 @@ memory, the others are read from the database. A question is the fold of records
 which is how older versions stored them:
 
     asked      a new question, with the address of its asker and the id of the message
-    asked_again  it is asked once more (by its asker after a restart, or, if it is shared, by
+    asked_again  it is asked again (by its asker after a restart, or, if it is shared, by
                another entity): one more message to reply to. Under the same id, but with other
                words or about another action, it is a new question
     answered   a person's answer; the first one holds

@@ -96,7 +96,7 @@ class McpConnection:
             await session.close()
 
     async def follow_changes(self) -> None:
-        """List the tools again whenever the server reports that they have changed, for ever."""
+        """List the tools again whenever the server reports that they have changed, forever."""
         while True:
             await self._changed.wait()
             session = self._session

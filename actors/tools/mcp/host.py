@@ -1,7 +1,7 @@
 """ToolHost: answers the calls of one server's tools, one task a call.
 
 A call that may be repeated is cancelled when its sender dies: the sender's next incarnation sends
-it again. Any other call goes on without its sender, and its result is stored (`FetchResult`).
+it again. Any other call continues without its sender, and its result is stored (`FetchResult`).
 """
 
 import asyncio

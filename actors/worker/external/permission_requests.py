@@ -18,7 +18,8 @@ from agiraph.external.agent_events import PermissionRequested
 from agiraph.tools.approvals.policy import subject_of
 
 SHOWN_CHARACTERS = 200
-MOST_TIMES = 40  # one that fixes and tests asks for the same test some dozen times; a loop goes on
+# one that fixes and tests asks for the same test some dozen times; a loop continues
+MOST_TIMES = 40
 
 
 class TooManyPermissionRequests(Refused):

@@ -1,6 +1,6 @@
 """ExternalAgentRunner: a node done by an external agent: its starts, its failures, its result.
 
-What comes next follows from the conversation alone, so a worker that was killed goes on: an agent
+What comes next follows from the conversation alone, so a worker that was killed continues: an agent
 that was running is gone by then (its process guard kills it), and its session is resumed if the
 agent can do that. Otherwise it begins a new one, with its files and its `_checkpoint.md`.
 """
@@ -206,7 +206,8 @@ class ExternalAgentRunner:
     def _judge(
         self, ended: AgentSessionResult, limit: LimitReached | None
     ) -> tuple[str | None, str, bool]:
-        """Return the result (None: none yet), the problem, and whether it goes on with messages."""
+        """Return the result (None: none yet), the problem, and whether it continues
+        with messages."""
         result = self._exchange.text(RESULT) or None
         can_resume = bool(self._agent.preset.resume)
         if ended.is_final:

@@ -27,7 +27,7 @@ def plan_page(board: Board) -> str:
 def with_own_text(page: str, text: str, last_written: str) -> str:
     """Return `_plan.md`: the page between its marks, and around it what the coordinator wrote.
 
-    `text` is the file as it stands, `last_written` as Agiraph wrote it last. A file without marks
+    `text` is the file as it is, `last_written` as Agiraph wrote it last. A file without marks
     that has been changed since is all the coordinator's own.
     """
     section = f"{BEGIN}\n\n{page.strip()}\n\n{END}\n"

@@ -13,7 +13,7 @@ class PlanNode(NodeSpec):
 
 
 class Plan(Record):
-    """A checked plan: names are unique, every dependency stands before the node that needs it.
+    """A checked plan: names are unique, every dependency is before the node that needs it.
 
     `max_stages` counts its own stages as one, which is what they are on the board.
     """

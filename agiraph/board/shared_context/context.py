@@ -1,4 +1,4 @@
-"""SharedContext: what stands under which key, who put it there and when; and what a change does.
+"""SharedContext: what is under which key, who put it there and when; and what a change does.
 
 `decide` says what a change leads to, or why it is refused; `apply` takes that in. A change carries
 its cause (the message or tool call behind it): the same cause a second time changes nothing, and
@@ -22,7 +22,7 @@ Way = Literal["write", "append"]
 
 
 class ContextChange(Record):
-    """Something to be done: `write` replaces what stands under a key, `append` adds to a list."""
+    """Something to be done: `write` replaces what is under a key, `append` adds to a list."""
 
     cause: str
     way: Way

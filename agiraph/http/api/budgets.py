@@ -47,7 +47,7 @@ class SetBudgetRequest(ApiRequest):
 
 
 class BudgetView(ApiView):
-    """A budget as it stands, its raises counted in. A limit of None is no bound.
+    """A budget as it is, its raises counted in. A limit of None is no bound.
 
     `key` names the agent, run or trigger that it is of (as `scope` says), `name` what people call
     it. A daily one is of `day` (of UTC). `is_own`: it was set for this one, else the settings' one

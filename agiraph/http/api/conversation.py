@@ -61,7 +61,7 @@ class ConversationPageView(ApiView):
     """A stretch of the thread, oldest first.
 
     `next` is the cursor (`after`) for the following one, `previous` that (`before`) for the one
-    before; None if nothing stands before it.
+    before; None if nothing is before it.
     """
 
     messages: tuple[ConversationMessageView, ...]

@@ -122,7 +122,7 @@ class FolderView(ApiView):
 class FileContentView(ApiView):
     """GET workspace on a file: the bytes from `offset`, as text, or base64 if they are no UTF-8.
 
-    `is_truncated` says that the file goes on; read on at `offset + returned`.
+    `is_truncated` says that the file continues; read on at `offset + returned`.
     """
 
     path: str

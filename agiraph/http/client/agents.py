@@ -141,8 +141,8 @@ class AgentCalls:
         """Let an agent, or one trigger of it, spend so much: in all, or on each day of UTC.
 
         What is None stays as it is; "none" is no bound, also where the settings have one. Entities
-        that asked for more go on. Raises ApiError: 404 lists the known, 422 for what is no limit,
-        and for dollars if the price of the agent's model is not known.
+        that asked for more continue. Raises ApiError: 404 lists the known, 422 for what is no
+        limit, and for dollars if the price of the agent's model is not known.
         """
         body = api.SetBudgetRequest(usd=usd, tokens=tokens)
         return repeatable("PATCH", _budget_path(agent, trigger, period), api.BudgetView, body)

@@ -52,7 +52,7 @@ class SystemCalls:
 
     @ApiMethod
     def servers(self, *, afresh: bool = False) -> ApiCall[list[api.ToolServerView]]:
-        """Return the servers of tools with what each offers and who may use it.
+        """Return the MCP servers with what each offers and who may use it.
 
         As last found out; `afresh` asks them now, and so starts those that do not run.
         """

@@ -142,7 +142,8 @@ class ReplayProvider:
         try:
             if call.response is None:
                 kind, text = call.failed or ("internal", "nothing was answered")
-                raise ProviderError(kind, text)  # type: ignore[arg-type]  # it was one when recorded
+                # it was one when recorded
+                raise ProviderError(kind, text)  # type: ignore[arg-type]
             response = _now(call.response, names, request.model)
             on_text(response.text or "")
             return response

@@ -79,7 +79,8 @@ def problem_of(malformed: str, tools: Sequence[ToolSchema]) -> str:
 
 
 def _tagged(text: str, start: int, tools: Sequence[ToolSchema]) -> tuple[list[ToolCall], int]:
-    """Return the calls that begin at `start`, behind an opening tag, and where the text goes on."""
+    """Return the calls that begin at `start`, behind an opening tag, and where the text
+    continues."""
     limit, after = _end_of_tag(text, start)
     try:
         calls, end = _scan(text, start, tools)
@@ -96,7 +97,8 @@ def _tagged(text: str, start: int, tools: Sequence[ToolSchema]) -> tuple[list[To
 
 
 def _may_end(text: str, end: int) -> bool:
-    """Whether a call whose tag lacks its end ends here: JSON does not go on, and the line is over.
+    """Whether a call whose tag lacks its end ends here: JSON does not continue, and the line is
+    over.
 
     Another tag, or the end of its tag behind what a string quotes, may follow on the same line.
     """

@@ -1,6 +1,6 @@
 """Requests of Anthropic's Messages API, encoded and parsed. Pure.
 
-Cache marks stand on the last tool, on the system text and at the end of the last two user messages,
+Cache marks are on the last tool, on the system text and at the end of the last two user messages,
 so the next call of a long loop reads all but its newest turns from the cache.
 
 With a budget for thinking (`thinking: {type: enabled}`) the API accepts a chain of calls only if

@@ -251,7 +251,7 @@ class ChatReader(AnswerReader):
     def usage(self) -> Usage:
         """Return the tokens counted so far; a service may also say what they cost."""
         details = self._usage.get("prompt_tokens_details") or {}
-        # Moonshot and DeepSeek have names of their own for what stands in `details` elsewhere.
+        # Moonshot and DeepSeek have names of their own for what is in `details` elsewhere.
         others = (self._usage.get(key) for key in ("cached_tokens", "prompt_cache_hit_tokens"))
         cached = (details.get("cached_tokens"), *others)
         cost = self._usage.get("cost")

@@ -248,7 +248,7 @@ def tools_in(body: JsonObject) -> list[Any]:
 
 
 def schema_in(body: JsonObject, *path: str) -> JsonObject | None:
-    """Return the JSON Schema that the answer must satisfy, which stands at `path`, if any does."""
+    """Return the JSON Schema that the answer must satisfy, which is at `path`, if any does."""
     found: Any = body
     for step in path:
         found = found.get(step) if isinstance(found, dict) else None

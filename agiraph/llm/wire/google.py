@@ -145,7 +145,7 @@ class GoogleFormat(WireFormat):
 
     def forwarded(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
         # Gemini CLI resumes a conversation without its signatures and, if it was killed, with
-        # results that stand there twice; Google refuses both. So unsigned calls are marked as
+        # results that are there twice; Google refuses both. So unsigned calls are marked as
         # another model's, and of two results of a call one is left out.
         sent = {key: value for key, value in body.items() if key not in ("model", "stream")}
         if isinstance(contents := sent.get("contents"), list):

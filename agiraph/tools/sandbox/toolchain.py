@@ -50,7 +50,7 @@ def toolchain(path: str) -> Toolchain:
 def prefix_of(entry: Path) -> Iterator[Path]:
     """Return what a folder of programs needs to work: the program folders of its prefix.
 
-    Of a virtual environment, those of the Python that it stands on, too.
+    Of a virtual environment, those of the Python that it is on, too.
     """
     if not entry.is_absolute() or not entry.is_dir() or _is_too_wide(entry):
         return

@@ -25,7 +25,7 @@ PlaceOf = Callable[[str, Path], Path]
 class Scope:
     """What one entity may touch. `cwd` is where its shell starts. All paths are resolved ones.
 
-    `home` is the home that all of it stands in, `has_network` whether its commands have the network
+    `home` is the home that all of it is in, `has_network` whether its commands have the network
     (if there is a sandbox). `repository` is where git finds the history of its worktree, if it
     has one; no tool but git reads there.
     """

@@ -106,7 +106,7 @@ class Decompressor:
     def _inflated(self, raw: bytes) -> bytes:
         assert self._inflate is not None
         try:
-            # One byte more than is left tells a body that ends here from one that goes on.
+            # One byte more than is left tells a body that ends here from one that continues.
             plain = self._inflate.decompress(raw, self._left + 1)
         except zlib.error as error:
             if not self._may_be_bare:

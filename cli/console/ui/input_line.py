@@ -86,7 +86,8 @@ class InputLine(Input):
         self.cursor_position = len(text)
 
     def action_complete(self) -> None:
-        """Complete; pressed again, go on to the next that fits; with nothing to complete, leave."""
+        """Complete; pressed again, continue to the next that fits; with nothing to
+        complete, leave."""
         if self._offered and self.value == self._offered[0]:
             self._offered = [*self._offered[1:], self._offered[0]]
         else:

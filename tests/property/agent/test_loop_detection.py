@@ -46,7 +46,7 @@ def records_of(rounds: list[Round]) -> list[ConversationRecord]:
 
 
 def running(rounds: list[Round]) -> int:
-    """Count the plain way: how many equal calls stand at the end, looking past the runtime."""
+    """Count the plain way: how many equal calls are at the end, looking past the runtime."""
     told = [one for one in rounds if one[0] != "runtime"]
     if not told or told[-1][0] != "call":
         return 0

@@ -93,7 +93,7 @@ class Process:
         self.flush()
 
     def work(self) -> None:
-        """Handle the oldest message: journal its effect, unless that stands there, and say done."""
+        """Handle the oldest message: journal its effect, unless that is there, and say done."""
         id_ = self.inbox.pop(0)
         if id_ not in self.journal:
             self.journal.append(id_)

@@ -1,6 +1,6 @@
 """Stored mailboxes against a simple model, under any interleaving of use and crashes.
 
-A crash is a copy of the files as they are at that moment, opened anew: what a killed process
+A crash is a copy of the files as they are at that moment, opened again: what a killed process
 leaves. A power cut also cuts the write-ahead log at any byte: then what stands must be what stood
 after one of the commits, whole.
 """

@@ -1,4 +1,4 @@
-"""Compaction: what a conversation that begins anew tells, and in what it begins anew."""
+"""Compaction: what a conversation that starts again tells, and in what it starts again."""
 
 from agiraph.agent.compaction import (
     CompactedConversation,

@@ -1,4 +1,4 @@
-"""What is known of an outside agent: what it has to be told and has used, what it has lost."""
+"""What is known of an external agent: what it has to be told and has used, what it has lost."""
 
 from agiraph.agent.external_agent import ExternalAgentState
 from agiraph.agent.records import ExternalAgentEnded, ExternalAgentStarted, ExternalSessionKnown
@@ -42,7 +42,7 @@ def outsider() -> ExternalAgentState:
 
 def test_a_conversation_that_is_taken_up_is_not_lost() -> None:
     outside = outsider()
-    outside.apply(ExternalSessionKnown(session="s2", ts=1.0))  # some go on under another id
+    outside.apply(ExternalSessionKnown(session="s2", ts=1.0))  # some continue under another id
     outside.apply(ExternalAgentEnded(number=2, result="done", has_spoken=True, ts=1.0))
     assert (outside.session, outside.lost_at) == ("s2", 0)
 

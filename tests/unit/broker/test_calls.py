@@ -1,4 +1,4 @@
-"""The way of one call: attempts, shared patience, time, and what stands in the ledger after it."""
+"""The way of one call: attempts, shared patience, time, and what is in the ledger after it."""
 
 import asyncio
 from pathlib import Path

@@ -62,7 +62,7 @@ async def call(
     header: bytes | None = None,
     caller: Principal | None = None,
 ) -> tuple[int, bytes, dict[bytes, bytes]]:
-    """Make one call; return status, body and headers. `header`: the key as it stands there."""
+    """Make one call; return status, body and headers. `header`: the key as it is there."""
     headers = [(b"idempotency-key", key.encode())] if key else []
     if header is not None:
         headers = [(b"idempotency-key", header)]

@@ -42,7 +42,7 @@ def google(usage: JsonObject) -> Usage:
 @pytest.mark.parametrize(
     ("read", "wire", "counted"),
     [
-        (  # cached input stands beside fresh input
+        (  # cached input is beside fresh input
             anthropic,
             {
                 "input_tokens": 300,

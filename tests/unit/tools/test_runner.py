@@ -1,4 +1,4 @@
-"""The runner's own files: written whole, in the place of what stands there and not through it."""
+"""The runner's own files: written whole, in the place of what is there and not through it."""
 
 import os
 from collections.abc import Callable

@@ -67,7 +67,7 @@ def team() -> Log:
 
 
 def woven(log: Log, *, restart_at: int = 0, with_content: bool = False) -> list[Span]:
-    """Weave a log; with `restart_at`, by a weaver that goes on from the kept state there."""
+    """Weave a log; with `restart_at`, by a weaver that continues from the kept state there."""
     weaver = SpanBuilder("shop-1", SpanBuilderState(), with_content=with_content)
     found = []
     for event in log.events:
@@ -137,7 +137,7 @@ def test_what_tools_were_given_is_shown_only_on_request() -> None:
 
 
 def outside() -> Log:
-    """Return a run in which an outside agent is killed, and finishes its node when started again.
+    """Return a run in which an external agent is killed, and finishes its node when started again.
 
     The worker has died with its first start: nothing tells of that one's end.
     """

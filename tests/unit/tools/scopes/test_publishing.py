@@ -1,4 +1,4 @@
-"""Publishing: what stands in scratch/ goes to published/, whenever the process dies."""
+"""Publishing: what is in scratch/ goes to published/, whenever the process dies."""
 
 import os
 import stat

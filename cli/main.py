@@ -5,7 +5,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Any
 
 import click
@@ -97,6 +97,8 @@ def _exit_at_closed_pipe() -> None:
 
 def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted:
+        from importlib import metadata  # it takes 20 ms to import, in every command
+
         try:
             version = metadata.version("agiraph")
         except metadata.PackageNotFoundError:

@@ -51,12 +51,15 @@ async def facts_for(context: CoordinatorContext, period: str) -> PromptFacts:
     home = context.files.home
     if (stored := _stored(home)) is not None and stored.period == period:
         return stored
+    models, agents = await asyncio.gather(
+        _usable_models(context), asyncio.to_thread(_installed_agents, context)
+    )
     facts = PromptFacts(
         period=period,
         today=iso_date(context.now()),
         memory=memory_text(home, context.runtime.config.memory.prompt_limit),
-        models=await _usable_models(context),
-        agents=await asyncio.to_thread(_installed_agents, context),
+        models=models,
+        agents=agents,
     )
     replace_file(home.memory_at_start, facts.model_dump_json() + "\n")
     return facts

@@ -92,6 +92,6 @@ def test_the_commands_show_the_channel_try_it_and_say_who_is_away(place: Place, 
     assert refused.returncode != 0
     assert "unknown channel 'pager' (known: phone)" in refused.stderr
     assert place.command("away", "--until", "25:00").returncode == 2
-    assert place.command("back").stdout == "you are here\n"
+    assert place.command("back").stdout == "you are available\n"
     shown = place.command("config", "show")
     assert "${AGIRAPH_TEST_SECRET}" in shown.stdout

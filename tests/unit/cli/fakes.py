@@ -377,8 +377,8 @@ class FakeSupervisor:
     on_start: Callable[[], None]
     did: list[str] = field(default_factory=list)
 
-    def start(self) -> None:
-        self.did.append("start")
+    def start(self, *, preload: str = "") -> None:
+        self.did.append(f"start {preload}".strip())
         self.on_start()
 
     def stop(self) -> None:

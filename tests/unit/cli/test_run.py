@@ -272,7 +272,7 @@ def test_a_running_supervisor_is_used_and_left_alone() -> None:
 def test_our_supervisor_is_stopped_also_after_a_failure() -> None:
     door = Door(finished())
     assert door.run("x", "--model", "nope/x").exit_code == 2
-    assert door.supervisor.did == ["start", "stop"]
+    assert door.supervisor.did == ["start nope/x", "stop"]
 
 
 def test_a_supervisor_that_does_not_start_shows_what_it_said(tmp_path: Path) -> None:

@@ -35,7 +35,15 @@ from agiraph.storage.files import (
     status_of,
     write_all,
 )
-from agiraph.tools.worktrees.git import FOLDER, PATCH, Git, GitResult, ref, remove_stale_lock
+from agiraph.tools.worktrees.git import (
+    FOLDER,
+    PATCH,
+    Git,
+    GitFailed,
+    GitResult,
+    ref,
+    remove_stale_lock,
+)
 from agiraph.tools.worktrees.merging import conflict_text, has_markers, read_trial
 
 SUBJECT = 72
@@ -43,6 +51,9 @@ SUBJECT = 72
 READY = "agiraph-ready"
 INDEX = "agiraph-index"
 MERGING = "agiraph-folded.json"
+HALF_WRITTEN = "failed to read"
+ADD_ATTEMPTS = 8
+ADD_PAUSE_SECONDS = 0.05
 PATCH_BYTES = 4_000_000
 GITLINK = "160000"
 MOST_MERGED_BYTES = 1 << 28
@@ -90,12 +101,27 @@ class Worktree:
         begin: tuple[str, ...] = ("-B", self.order.branch, str(self.path), self.order.base)
         if known.code == 0:
             begin = (str(self.path), self.order.branch)
-        await self._git.run("worktree", "add", "--quiet", "--force", *begin)
+        await self._add(begin)
         admin = self._admin()
         assert admin is not None
         copy_file(admin / "index", admin / INDEX)
         replace_file(admin / READY, "")
         return True
+
+    async def _add(self, begin: Sequence[str]) -> None:
+        """Run `git worktree add`, again if another worker's command got in its way.
+
+        git reads every worktree of the repository, and fails over one that is half written.
+        """
+        for attempt in range(1, ADD_ATTEMPTS + 1):
+            try:
+                await self._git.run("worktree", "add", "--quiet", "--force", *begin)
+                return
+            except GitFailed as failure:
+                if HALF_WRITTEN not in str(failure) or attempt == ADD_ATTEMPTS:
+                    raise
+            await asyncio.sleep(attempt * ADD_PAUSE_SECONDS)
+            await self.remove()
 
     async def remove(self) -> None:
         """Remove the folder and git's record of it; the branch stays."""

@@ -15,7 +15,8 @@ from agiraph.tools.worktrees.git import FOLDER, PATCH, Git, GitFailed
 from agiraph.tools.worktrees.merging import MergeConflict
 from agiraph.tools.worktrees.source import RepositoryNotUsable
 from agiraph.tools.worktrees.worktree import MERGING, READY, NodeCommit, Worktree
-from tests.unit.tools.worktrees.checkout import RUN, Checkout, needs_git
+from tests.unit.tools.worktrees.checkout import PATH as PROGRAMS
+from tests.unit.tools.worktrees.checkout import RUN, SECONDS, Checkout, needs_git
 
 pytestmark = needs_git
 RESULT = f"agiraph/{RUN}/result"
@@ -83,6 +84,32 @@ def test_a_node_that_changes_nothing_has_no_commit(checkout: Checkout) -> None:
         assert checkout.git("branch", "--format=%(refname:short)") == "main"
 
     run(work)
+
+
+HALF_WRITTEN_ONCE = """#!/bin/sh
+case "$*" in *"worktree add"*)
+  if [ ! -e "{mark}" ]; then
+    : > "{mark}"; echo "fatal: failed to read worktrees/other/commondir" >&2; exit 128
+  fi
+esac
+exec "{git}" "$@"
+"""
+
+
+async def test_a_worktree_is_made_though_another_one_is_half_written_at_that_moment(
+    checkout: Checkout, tmp_path: Path
+) -> None:
+    wrapper = tmp_path / "bin" / "git"
+    wrapper.parent.mkdir()
+    git = shutil.which("git")
+    wrapper.write_text(HALF_WRITTEN_ONCE.format(mark=tmp_path / "failed", git=git))
+    wrapper.chmod(0o755)
+    order = (await checkout.worktree("ada")).order
+    scratch = tmp_path / "nodes" / "ada" / "scratch"
+    tree = Worktree(order, scratch, SECONDS, f"{wrapper.parent}{os.pathsep}{PROGRAMS}")
+    assert await tree.make()
+    assert (tmp_path / "failed").exists()
+    assert (tree.path / "a.txt").is_file()
 
 
 def test_two_nodes_that_change_different_lines_are_merged_and_a_third_begins_from_both(

@@ -9,15 +9,13 @@ Each step carries an id that follows from the one before, so that a crash betwee
 leads to the same steps again and to none of them twice.
 """
 
-from datetime import UTC, datetime
-
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.run_start import upkeep_turn
 from agiraph.agent.prompts import render
 from agiraph.board import commands as c
 from agiraph.board.board import RunFacts
-from agiraph.core.clock import iso
+from agiraph.core.clock import iso, iso_date
 from agiraph.core.errors import IllegalTransition, InvalidInput, ModelFailure
 from agiraph.core.ids import CLOCK, COORDINATOR_NAME
 from agiraph.core.turns import JsonObject, ToolTurn
@@ -146,7 +144,7 @@ class Cycles:
 
     def _write_notes(self, run: RunFacts, notes: str, now: float) -> None:
         """Add the cycle's notes to the day's log in memory/; again for the same cycle: nothing."""
-        day = datetime.fromtimestamp(now, UTC).date().isoformat()
+        day = iso_date(now)
         home = self._context.files.home
         heading = f"## Run {run.id}, cycle {run.cycle}"
         logs = (read_shown(home.memory / name) for name in daily_logs(home))

@@ -1,7 +1,6 @@
 """AgentFiles: what the coordinator writes into the agent's home and its run's folder."""
 
 import json
-from datetime import UTC, datetime
 
 from agiraph.agent.compaction import CompactionContext, SummarySection
 from agiraph.agent.listing import listing, read_texts
@@ -9,7 +8,7 @@ from agiraph.agent.prompts import render
 from agiraph.board.board import Board
 from agiraph.board.plans.plan_page import plan_page, with_own_text
 from agiraph.board.view import node_row, worker_row
-from agiraph.core.clock import iso
+from agiraph.core.clock import iso, iso_date
 from agiraph.core.ids import RunId
 from agiraph.core.models import Agent, WorkNode
 from agiraph.memory.loading import memory_text
@@ -119,7 +118,7 @@ class AgentFiles:
 
     def log_day(self, run: RunId, goal: str, outcome: str, now: float) -> None:
         """Add a run's end to the day's log in memory/; again for the same run does nothing."""
-        day = datetime.fromtimestamp(now, UTC).date().isoformat()
+        day = iso_date(now)
         path = self.home.memory / f"{day}.md"
         text = read_shown(path) or f"# {day}\n"
         heading = f"## Run {run}"

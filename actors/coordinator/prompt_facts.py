@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from pydantic import ValidationError
 
 from actors.coordinator.context import CoordinatorContext
-from actors.runtime.ask_again import ask_until_answered
+from actors.runtime.ask_again import ask_for
 from agiraph.core.clock import iso_date
 from agiraph.core.errors import Refused
-from agiraph.core.ids import BROKER
+from agiraph.core.ids import BROKER, split_model
 from agiraph.core.record import Record
 from agiraph.core.turns import JsonObject
 from agiraph.memory.loading import memory_text
@@ -75,14 +75,11 @@ def _stored(home: AgentHome) -> PromptFacts | None:
 async def _usable_models(context: CoordinatorContext) -> tuple[JsonObject, ...]:
     """Return the models that the broker can call, the run's own first; () if it refuses to say."""
     try:
-        received = await ask_until_answered(context.runtime, BROKER, ListModels())
+        catalog = await ask_for(context.runtime, BROKER, ListModels(), ModelCatalog)
     except Refused:
         return ()
-    context.runtime.done(received)
-    if not isinstance(received.body, ModelCatalog):
-        return ()
     own = (context.args.agent.model, context.args.agent.worker_model)
-    return usable_models(received.body.providers, own)[:MODELS_SHOWN]
+    return usable_models(catalog.providers, own)[:MODELS_SHOWN]
 
 
 def usable_models(providers: Iterable[JsonObject], own: tuple[str, ...]) -> tuple[JsonObject, ...]:
@@ -102,7 +99,7 @@ def usable_models(providers: Iterable[JsonObject], own: tuple[str, ...]) -> tupl
 
 
 def _serves(provider: str, models: Iterable[str]) -> bool:
-    return any(model.removeprefix("text:").startswith(f"{provider}/") for model in models)
+    return any(split_model(model)[0] == provider for model in models)
 
 
 def _installed_agents(context: CoordinatorContext) -> tuple[AvailableAgent, ...]:

@@ -16,6 +16,9 @@ QuestionId = NewType("QuestionId", str)
 Address = NewType("Address", str)
 MessageId = NewType("MessageId", bytes)
 
+TEXT_PREFIX = "text:"
+"""Marks a model that has no tool calling of its own."""
+
 SUPERVISOR = Address("supervisor")
 ROUTER = Address("router")
 RECORDER = Address("recorder")
@@ -154,3 +157,9 @@ def agent_of(address: str) -> AgentId | None:
     """Return the agent an address belongs to, or None for a service such as the broker."""
     agent, slash, _ = address.partition("/")
     return AgentId(agent) if slash and agent not in ("console", "tools", "host") else None
+
+
+def split_model(model: str) -> tuple[str, str]:
+    """Return the provider and the name in `provider/name` or `text:provider/name`."""
+    provider, _, name = model.removeprefix(TEXT_PREFIX).partition("/")
+    return provider, name

@@ -15,13 +15,13 @@ from pydantic import Field, ValidationError, field_validator
 
 from agiraph.core.config import Config, ConfigSection, configs_folder
 from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.ids import TEXT_PREFIX
 from agiraph.core.yaml_text import read_yaml
 from agiraph.llm.local_weights import HONESTLY, own_name, why_not
 from agiraph.llm.network import is_loopback
 
 JsonObject = dict[str, Any]
 FALLBACK_MODEL = "script/survey"
-TEXT_PREFIX = "text:"
 OFFLINE = "models.offline is set, and this is not on this machine"
 UNKNOWN_WINDOW = 32_768
 BUILT_IN = ("script", "local", "replay")  # answered in the broker itself: no place, no key

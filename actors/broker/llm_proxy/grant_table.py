@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import Field
 
 from agiraph.core.errors import InvalidInput
+from agiraph.core.ids import split_model
 from agiraph.core.money import Budget, NodeBudget
 from agiraph.core.record import Record
 from agiraph.llm.registry import ProviderPreset
@@ -65,7 +66,7 @@ def model_for(asked: str, grant: ProxyGrant, presets: Mapping[str, ProviderPrese
     for granted in grant.granted:
         if name in (granted, _plain(granted)):
             return granted
-    provider = name.removeprefix("text:").partition("/")[0]
+    provider = split_model(name)[0]
     if provider != name and provider in presets:
         listing = ", ".join(grant.granted)
         raise InvalidInput(f"model '{name}' is not granted to {grant.entity} (granted: {listing})")
@@ -74,7 +75,7 @@ def model_for(asked: str, grant: ProxyGrant, presets: Mapping[str, ProviderPrese
 
 def _plain(model: str) -> str:
     """Return the name that its service has for a model."""
-    return model.removeprefix("text:").partition("/")[2]
+    return split_model(model)[1]
 
 
 class _Saved(Record):

@@ -10,7 +10,7 @@ from actors.worker.context import NodeLimitReached, WorkerContext
 from actors.worker.reflection import known_before
 from agiraph.agent.node_limits import at_door
 from agiraph.core.errors import Refused
-from agiraph.core.ids import BROKER, derived_message_id
+from agiraph.core.ids import BROKER, derived_message_id, split_model
 from agiraph.core.models import Assignment
 from agiraph.core.turns import Usage
 from agiraph.external.agent_prompts import context_of, prompt_again, prompt_for, task_text
@@ -84,7 +84,7 @@ class AgentLauncher:
             prompt=prompt,
             folder=self._exchange.folder,
             home=home.outside,
-            model=model.removeprefix("text:").partition("/")[2] if self._proxy else "",
+            model=split_model(model)[1] if self._proxy else "",
             session=state.session if resumes else "",
             prompt_if_lost=self._prompt_again(task),
             proxy=self._proxy,

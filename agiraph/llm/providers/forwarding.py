@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from agiraph.core.ids import split_model
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
 from agiraph.llm.base import OnAnswer, OnText, PartialUsage, ProviderError, unmetered
 from agiraph.llm.failures import ServiceError, explain
@@ -85,7 +86,7 @@ class ForwardingProvider:
         if self._has_begun:
             raise AnswerBrokenOff("unreachable", "the answer broke off and was not begun again")
         service = self._service
-        model = request.model.removeprefix("text:").partition("/")[2]
+        model = split_model(request.model)[1]
         reader = _LenientReader(service.wire, on_text)
         bound = request.max_tokens if request.max_tokens != self._max_tokens else None
         body = as_json(service.wire.forwarded(self._body, model, bound))

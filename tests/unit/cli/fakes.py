@@ -387,7 +387,7 @@ class FakeSupervisor:
     def has_ended(self) -> bool:
         return False
 
-    def said(self) -> str:
+    def last_lines(self) -> str:
         return ""
 
 

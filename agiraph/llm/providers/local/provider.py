@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agiraph.core.errors import InvalidInput
+from agiraph.core.ids import split_model
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
 from agiraph.llm.base import OnAnswer, OnText, ProviderError, unmetered
 from agiraph.llm.failures import explained
@@ -65,7 +66,7 @@ class LocalProvider:
         self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
     ) -> ModelResponse:
         """Answer one request; see `Provider.generate`."""
-        model = request.model.removeprefix("text:").partition("/")[2]
+        model = split_model(request.model)[1]
         async with self.process(model).used() as place:
             url = f"{place.url}/v1"
             service = HttpService(

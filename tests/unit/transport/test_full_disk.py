@@ -7,14 +7,14 @@ from tests.unit.transport.test_router_core import Hall, kinds
 from transport import protocol
 from transport.envelope import Flag
 from transport.errors import NotStored
-from transport.mailboxes import MemoryMailboxes
+from transport.mailboxes import Mailboxes
 from transport.router_core import WINDOW
 from transport.stored_mailboxes import StoredMailboxes
 
 DURABLE = int(Flag.DURABLE)
 
 
-class FullDisk(MemoryMailboxes):
+class FullDisk(Mailboxes):
     """Mailboxes whose commits fail while `is_full`."""
 
     def __init__(self) -> None:

@@ -37,16 +37,9 @@ from agiraph.http.api import (
     CreateAgentRequest,
     RunRequest,
 )
-from agiraph.messages import (
-    CheckModel,
-    ChildInfo,
-    ChildSpec,
-    ChildStarted,
-    ListModels,
-    ModelCatalog,
-    Ok,
-    StartChild,
-)
+from agiraph.messages.child import ChildInfo, ChildSpec, ChildStarted, StartChild
+from agiraph.messages.control import Ok
+from agiraph.messages.model import CheckModel, ListModels, ModelCatalog
 
 UNPROCESSABLE = 422
 ID_WORDS = 24

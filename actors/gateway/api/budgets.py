@@ -23,7 +23,7 @@ from agiraph.core.money import (
     is_outdated,
 )
 from agiraph.http.api import ApiError, BudgetView, SetBudgetRequest
-from agiraph.messages import AskBudgets, BudgetTable, ResetBudget, SetBudgetMessage
+from agiraph.messages.model import AskBudgets, BudgetTable, ResetBudget, SetBudgetMessage
 
 ANSWER_SECONDS = 10.0
 UNPROCESSABLE = 422

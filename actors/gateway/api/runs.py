@@ -28,15 +28,9 @@ from agiraph.http.api import (
     RunView,
     StartRunRequest,
 )
-from agiraph.messages import (
-    BeginRun,
-    ChildInfo,
-    ChildStarted,
-    ChildStopped,
-    Ok,
-    StartChild,
-    StopChild,
-)
+from agiraph.messages.child import ChildInfo, ChildStarted, ChildStopped, StartChild, StopChild
+from agiraph.messages.control import Ok
+from agiraph.messages.run import BeginRun
 
 router = APIRouter(tags=["agents"])
 

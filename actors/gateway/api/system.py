@@ -15,7 +15,9 @@ from agiraph.http.api import (
     HealthView,
     ModelsView,
 )
-from agiraph.messages import AttachConsole, AttachTicket, ListModels, ModelCatalog, RetryLetter
+from agiraph.messages.child import AttachConsole, AttachTicket
+from agiraph.messages.control import RetryLetter
+from agiraph.messages.model import ListModels, ModelCatalog
 from transport.errors import TransportError
 
 ANSWER_SECONDS = 10.0

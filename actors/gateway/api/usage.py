@@ -18,7 +18,7 @@ from agiraph.http.api import (
     ApiError,
     UsageView,
 )
-from agiraph.messages import AskUsage, UsageTable
+from agiraph.messages.model import AskUsage, UsageTable
 
 ANSWER_SECONDS = 10.0
 ALL_RUNS = "*"

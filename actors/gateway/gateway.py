@@ -30,7 +30,7 @@ from agiraph.core.config import Config
 from agiraph.core.errors import AgiraphError, Refused
 from agiraph.core.ids import coordinator_address, worker_address
 from agiraph.core.models import Agent, Worker
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 from agiraph.storage.home import Home
 from transport.errors import DeadlineExceeded, Nacked, NotStored, TransportError
 

@@ -9,7 +9,7 @@ from actors.gateway.problems import INSUFFICIENT_STORAGE
 from actors.runtime.ask_again import ask_until_answered
 from actors.runtime.runtime import Runtime
 from agiraph.core.errors import Refused
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 from transport.errors import DeadlineExceeded, Nacked, NotStored, TransportError
 
 REFUSED = 409

@@ -18,8 +18,8 @@ from agiraph.core.models import BUDGET, Agent, Event, ProposedAction
 from agiraph.core.money import BudgetState
 from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.core.turns import Usage
-from agiraph.http.api import ApiError
 from agiraph.http.client import Client
+from agiraph.http.errors import ApiError
 from agiraph.messages import (
     AskBudgets,
     AskMailboxDepths,

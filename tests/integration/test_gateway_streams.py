@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from agiraph.core.models import Event
-from agiraph.http.api import ApiError
 from agiraph.http.client import AsyncClient, Client, read_door
+from agiraph.http.errors import ApiError
 from agiraph.messages import EventAppended
 from tests.fakes.gateway import AGENT, World
 from tests.fakes.line import arrived

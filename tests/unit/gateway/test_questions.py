@@ -9,7 +9,7 @@ from actors.gateway.questions.questions import QuestionStore
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import ProposedAction
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 from agiraph.messages import AskQuestion
 
 OpenBook = Callable[[], QuestionStore]

@@ -14,7 +14,7 @@ from actors.gateway.questions.standing_approvals import (
 )
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import ProposedAction, Question
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 from agiraph.messages import AskQuestion
 
 OpenBook = Callable[[], QuestionStore]

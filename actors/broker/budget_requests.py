@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 from actors.broker.calls import ModelCalls
 from agiraph.llm.base import ProviderError
-from agiraph.messages import (
+from agiraph.messages.control import Ok, RefusedReply
+from agiraph.messages.model import (
     AskBudgets,
     BudgetTable,
-    Ok,
     RaiseBudget,
-    RefusedReply,
     ResetBudget,
     SetBudgetMessage,
 )

@@ -36,15 +36,9 @@ from agiraph.core.ids import (
     worker_address,
 )
 from agiraph.core.models import Assignment, TeamMember, TeamRoster, Worker, WorkNode
-from agiraph.messages import (
-    AssignNodeMessage,
-    CancelNodeMessage,
-    ChildFailed,
-    ChildSpec,
-    RosterChanged,
-    StartChild,
-    StopChild,
-)
+from agiraph.messages.board import RosterChanged
+from agiraph.messages.child import ChildFailed, ChildSpec, StartChild, StopChild
+from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage
 from transport.signal import Signal
 
 CONTEXT_KEYS_NAMED = 30

@@ -16,7 +16,7 @@ from agiraph.core.ids import (
     short_derived_id,
 )
 from agiraph.core.turns import ToolCall
-from agiraph.messages import AskQuestion, QuestionAnswered, WithdrawQuestion
+from agiraph.messages.question import AskQuestion, QuestionAnswered, WithdrawQuestion
 from transport.signal import Signal
 
 ASK_HUMAN = "ask_human"

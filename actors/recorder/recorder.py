@@ -36,8 +36,9 @@ from agiraph.core.ids import (
     is_plain_name,
 )
 from agiraph.core.models import Agent, Event
-from agiraph.messages import EventAppended, EventsGrew, ReportEvents, TextMessage
 from agiraph.messages.authorization import is_person, is_worker, shown_name
+from agiraph.messages.event import EventAppended, EventsGrew, ReportEvents
+from agiraph.messages.text import TextMessage
 from agiraph.storage.files import entries, is_about_place, is_folder, read_bytes, remove_file
 from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.journal import read_tail

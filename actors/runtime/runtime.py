@@ -34,8 +34,10 @@ from agiraph.core.ids import SUPERVISOR, NodeId, RunId, agent_of
 from agiraph.core.models import Event
 from agiraph.logs.log import bind, bound, logger, set_up_logging
 from agiraph.logs.log_file import LogFile
-from agiraph.messages import MESSAGES, ChildReady, EntityStatus, RefusedReply, Stop
-from agiraph.messages.authorization import refusal
+from agiraph.messages.authorization import MESSAGES, refusal
+from agiraph.messages.child import ChildReady
+from agiraph.messages.control import RefusedReply, Stop
+from agiraph.messages.event import EntityStatus
 from agiraph.storage.disk_space import WAITS, is_full_disk, waiting
 from agiraph.storage.home import Home
 from agiraph.tracing.spans import trace_id

@@ -39,7 +39,7 @@ from actors.supervisor.restarts import (
     decide,
 )
 from actors.supervisor.stopping import end_process, kill_process, terminate
-from agiraph.messages import ChildSpec, ChildState, ExitCause
+from agiraph.messages.child import ChildSpec, ChildState, ExitCause
 from agiraph.storage.disk_space import is_full_disk
 from agiraph.storage.home import Home
 from transport.signal import Signal

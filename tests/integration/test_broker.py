@@ -17,18 +17,18 @@ from actors.router.topology import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from agiraph.core.config import load_config
 from agiraph.core.ids import BROKER, RECORDER, SUPERVISOR, message_id
-from agiraph.messages import (
-    MESSAGES,
+from agiraph.messages.authorization import MESSAGES
+from agiraph.messages.child import ChildReady
+from agiraph.messages.control import Ok
+from agiraph.messages.event import ReportEvents
+from agiraph.messages.model import (
     AskUsage,
     CallModel,
-    ChildReady,
     ListModels,
     ModelAnswer,
     ModelCatalog,
     ModelDelta,
     ModelFailed,
-    Ok,
-    ReportEvents,
     UsageTable,
 )
 from tests.fakes.accounts import begin_run

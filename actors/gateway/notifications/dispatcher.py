@@ -32,7 +32,7 @@ from agiraph.core.config import Config
 from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 from agiraph.notifications.delivery_queue import Delivery, DeliveryQueue, backoff
 from agiraph.notifications.notice import Notice
 from transport.signal import Signal

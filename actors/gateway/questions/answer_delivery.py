@@ -30,7 +30,8 @@ from agiraph.core.ids import (
 )
 from agiraph.core.models import BUDGET, Question
 from agiraph.core.money import SET_ANEW, named_in, parse_raise
-from agiraph.messages import QuestionAnswered, RaiseBudget
+from agiraph.messages.model import RaiseBudget
+from agiraph.messages.question import QuestionAnswered
 from transport.errors import Nacked, TransportError
 from transport.signal import Signal
 

@@ -17,7 +17,7 @@ from agiraph.core.config import load_config
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
 from agiraph.logs.log import OURS, logger
-from agiraph.messages import MESSAGES
+from agiraph.messages.authorization import MESSAGES
 from agiraph.messages.control import Stop
 from agiraph.messages.event import EntityStatus, ReportEvents
 from transport.codec import Codec

@@ -82,7 +82,7 @@ def test_a_receiver_whose_window_was_full_of_refused_messages_is_not_forgotten()
 
 def test_a_real_file_that_cannot_grow_refuses_and_goes_on_later(tmp_path: Path) -> None:
     boxes = StoredMailboxes(tmp_path / "mailboxes.db", log=lambda text: None)
-    hall = Hall(boxes)  # type: ignore[arg-type]
+    hall = Hall(boxes)
     hall.hello("ada")
     hall.hello("bob")
     hall.settle()

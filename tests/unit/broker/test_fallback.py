@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from actors.broker.calls import FallbackStarted, ModelCalls
+from actors.broker.call_retries import AttemptFailure
+from actors.broker.calls import ModelCalls
 from actors.broker.ledger import UsageLedger
 from agiraph.core.clock import SystemClock
 from agiraph.core.config import Config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import AssistantTurn, ModelRequest, ModelResponse, UserTurn
 from agiraph.llm.base import FailureKind, Provider, ProviderError
-from agiraph.llm.fallback import chain_of, is_handed_on
+from agiraph.llm.fallback import FallbackStarted, chain_of, is_handed_on
 from agiraph.llm.prices import Price
 from agiraph.llm.registry import ModelName
 from tests.unit.broker.stubs import MODEL, StubProvider, StubServices, answer, quick_config
@@ -55,9 +56,11 @@ class Place:
 
     async def make(self, request: ModelRequest | None = None) -> ModelResponse:
         asked = request or ask(model=MODEL)
-        return await self.calls.answer(
-            asked, lambda text: None, lambda retry: None, self.told.append
-        )
+        return await self.calls.answer(asked, lambda text: None, self._note)
+
+    def _note(self, failure: AttemptFailure) -> None:
+        if isinstance(failure, FallbackStarted):
+            self.told.append(failure)
 
 
 async def test_another_model_answers_and_says_in_whose_place(tmp_path: Path) -> None:

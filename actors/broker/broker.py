@@ -25,28 +25,24 @@ from agiraph.core.models import Event
 from agiraph.core.turns import JsonObject, ModelRequest, Usage
 from agiraph.llm.base import ProviderError
 from agiraph.llm.packing import Unpacker
-from agiraph.messages import (
+from agiraph.messages.body import Body
+from agiraph.messages.control import Ok, RefusedReply
+from agiraph.messages.llm_proxy import CloseProxy, OpenProxy, ProxyCostsSettled, SettleProxyCosts
+from agiraph.messages.model import (
     AskBudgets,
     AskUsage,
-    Body,
     BudgetTable,
     CallModel,
     CancelCall,
     CheckModel,
-    CloseProxy,
     ListModels,
     ModelAnswer,
     ModelCatalog,
     ModelDelta,
     ModelFailed,
-    Ok,
-    OpenProxy,
-    ProxyCostsSettled,
     RaiseBudget,
-    RefusedReply,
     ResetBudget,
     SetBudgetMessage,
-    SettleProxyCosts,
     StreamDelta,
     SubscribeToStream,
     UsageTable,

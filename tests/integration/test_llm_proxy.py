@@ -14,18 +14,17 @@ import pytest
 
 from agiraph.core.ids import BROKER, SUPERVISOR, message_id
 from agiraph.core.money import NodeBudget
-from agiraph.messages import (
-    AskUsage,
+from agiraph.messages.control import RefusedReply
+from agiraph.messages.llm_proxy import (
     CloseProxy,
     OpenProxy,
     ProxyBudgetLow,
     ProxyCallFailed,
     ProxyCostsSettled,
     ProxyOpened,
-    RefusedReply,
     SettleProxyCosts,
-    UsageTable,
 )
+from agiraph.messages.model import AskUsage, UsageTable
 from tests.fakes.accounts import begin_run
 from tests.fakes.model_server import (
     FakeModelServer,

@@ -9,7 +9,7 @@ import httpx2
 from agiraph.core.turns import ModelResponse
 from agiraph.llm.wire.google import GoogleReader
 from agiraph.llm.wire.sse import SseSplitter
-from agiraph.messages import ProxyCallFailed
+from agiraph.messages.llm_proxy import ProxyCallFailed
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, calls, say
 from tests.integration.test_broker import House
 from tests.integration.test_llm_proxy import Worker, house, play, server, worker

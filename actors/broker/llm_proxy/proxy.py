@@ -28,7 +28,7 @@ from agiraph.llm.base import ProviderError
 from agiraph.llm.prices import guess_input_tokens
 from agiraph.llm.providers.forwarding import format_headers
 from agiraph.llm.request_body_cache import as_json
-from agiraph.messages import OpenProxy, ProxyBudgetLow, ProxyCallFailed, ProxyOpened
+from agiraph.messages.llm_proxy import OpenProxy, ProxyBudgetLow, ProxyCallFailed, ProxyOpened
 
 if TYPE_CHECKING:
     from actors.runtime.http_server import HttpServer

@@ -99,7 +99,7 @@ async def test_a_model_that_does_not_end_has_failed(tmp_path: Path) -> None:
 async def test_a_call_that_was_cut_off_is_paid_for_by_what_it_streamed(tmp_path: Path) -> None:
     calls, ledger = calls_of(StubProvider(forever), tmp_path)
 
-    async def main() -> None:
+    with ledger:
         heard = asyncio.Event()
         task = asyncio.create_task(
             calls.answer(ask(model=MODEL), lambda text: heard.set(), lambda retry: None)
@@ -108,9 +108,6 @@ async def test_a_call_that_was_cut_off_is_paid_for_by_what_it_streamed(tmp_path:
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()
-
-    with ledger:
-        await main()
         usage = ledger.by_entity()["shop-1/ada"]
     assert usage.input_tokens > 0
     assert usage.output_tokens > 0
@@ -155,11 +152,8 @@ async def test_at_most_so_many_calls_are_in_flight(tmp_path: Path) -> None:
 
     calls, ledger = calls_of(StubProvider(count), tmp_path, quick_config(concurrent_calls=3))
 
-    async def main() -> None:
-        await asyncio.gather(*(make(calls) for _ in range(12)))
-
     with ledger:
-        await main()
+        await asyncio.gather(*(make(calls) for _ in range(12)))
     assert most == 3
 
 

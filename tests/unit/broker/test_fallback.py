@@ -121,12 +121,9 @@ async def test_a_breaker_that_opened_sends_everybody_on_at_once(tmp_path: Path) 
     config = with_chain(quick_config(breaker_seconds=60), model=[OTHER])
     place = Place(tmp_path, config, anthropic=first, openai=second)
 
-    async def main() -> None:
+    with place.ledger:
         for _ in range(6):
             assert (await place.make()).model == OTHER
-
-    with place.ledger:
-        await main()
     assert len(first.requests) == 5, "as many as open the breaker"
 
 
@@ -136,13 +133,10 @@ async def test_no_service_sees_the_opaque_data_of_another(tmp_path: Path) -> Non
     second = StubProvider(answer())
     place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=first, openai=second)
 
-    async def main() -> None:
+    with place.ledger:
         said = (await place.make()).turn()
         turns = (UserTurn(content="a"), said, UserTurn(content="b"))
         await place.make(ask(model=MODEL, turns=turns))
-
-    with place.ledger:
-        await main()
 
     def shown(request: ModelRequest) -> list[object]:
         return [t.provider_data for t in request.turns if isinstance(t, AssistantTurn)]

@@ -110,16 +110,13 @@ async def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
     monkeypatch.setattr("actors.broker.ledger.LONGEST_PAUSE_SECONDS", 0.001)
     told: list[bool] = []
 
-    async def story() -> None:
-        with UsageLedger(tmp_path / "usage.db") as ledger, waiting(told.append):
-            assert isinstance(ledger._db, FullUntil)
-            ledger._db.full_for = 3
-            ledger.note(spent("a/ada"))
-            ledger.note(spent("a/bob"))
-            await ledger.flushed()
-            assert ledger.spent_usd("r1") == pytest.approx(0.5)
-
-    await story()
+    with UsageLedger(tmp_path / "usage.db") as ledger, waiting(told.append):
+        assert isinstance(ledger._db, FullUntil)
+        ledger._db.full_for = 3
+        ledger.note(spent("a/ada"))
+        ledger.note(spent("a/bob"))
+        await ledger.flushed()
+        assert ledger.spent_usd("r1") == pytest.approx(0.5)
     with UsageLedger(tmp_path / "usage.db") as again:
         assert sorted(again.by_entity()) == ["a/ada", "a/bob"]
         assert [row.calls for row in again.rows("entity")] == [1, 1]

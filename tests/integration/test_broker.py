@@ -48,7 +48,7 @@ from tests.unit.llm.requests import ask
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
 from transport.errors import PeerLost
-from transport.mailboxes import MemoryMailboxes
+from transport.mailboxes import Mailboxes
 from transport.router import Router
 from transport.tickets import make_ticket
 
@@ -67,7 +67,7 @@ class House:
         self.key = secrets.token_bytes(32)
         self._sockets = tempfile.TemporaryDirectory(prefix="agi-")
         self.url = f"ipc://{self._sockets.name}/r/router.sock"
-        self.router = Router(self.url, self.key, MemoryMailboxes(), topology=TOPOLOGY)
+        self.router = Router(self.url, self.key, Mailboxes(), topology=TOPOLOGY)
         self.router.bind()
         self._thread = threading.Thread(target=self.router.run, daemon=True)
         self._thread.start()

@@ -248,7 +248,7 @@ async def _wait_for(gateway: Gateway, agent: Agent) -> Agent:
                 raise ApiError(503, f"agent '{agent.id}' did not begin: {notice}")
             if gateway.clock.monotonic() > give_up_at:
                 raise ApiError(504, f"agent '{agent.id}' was started but has not yet begun")
-            await signal.wait(LOOK_SECONDS)
+            await signal.next(LOOK_SECONDS)
     return begun
 
 

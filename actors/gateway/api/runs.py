@@ -128,7 +128,7 @@ async def _wait_until_begun(
                 asking.result()
             if gateway.clock.monotonic() > give_up_at:
                 raise ApiError(504, f"agent '{id}' was given its goal but has not yet begun")
-            await signal.wait(LOOK_SECONDS)
+            await signal.next(LOOK_SECONDS)
     return agent
 
 

@@ -18,7 +18,7 @@ class Line:
     def post(self, to: str, body: Any) -> None:
         self.posted.append(body)
 
-    def steps(self, kind: type) -> list[str]:
+    def steps(self, kind: type[Any]) -> list[str]:
         return [body.step for body in self.posted if isinstance(body, kind)]
 
 

@@ -17,7 +17,8 @@ from collections.abc import Callable
 import psutil
 
 from agiraph.core.ids import HUMAN, SUPERVISOR
-from agiraph.messages import ChildHeartbeat, EntityStatus
+from agiraph.messages.child import ChildHeartbeat
+from agiraph.messages.event import EntityStatus
 from transport.endpoint import Endpoint
 
 SETTLE_SECONDS = 0.05

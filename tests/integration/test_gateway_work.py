@@ -16,13 +16,13 @@ from agiraph.core.specs import NodeSpec
 from agiraph.core.turns import Usage, UsageRow
 from agiraph.http.api import CreateTriggerRequest, FileContentView, FolderView
 from agiraph.http.client import Client, NotReachable
-from agiraph.messages import (
+from agiraph.messages.body import Body
+from agiraph.messages.control import RefusedReply
+from agiraph.messages.event import EntityStatus
+from agiraph.messages.model import (
     AskBudgets,
     AskUsage,
-    Body,
     BudgetTable,
-    EntityStatus,
-    RefusedReply,
     ResetBudget,
     SetBudgetMessage,
     UsageTable,

@@ -40,19 +40,17 @@ from agiraph.http.api import (
     RunView,
     StartRunRequest,
 )
-from agiraph.messages import (
-    BeginRun,
-    CheckModel,
+from agiraph.messages.child import (
     ChildInfo,
     ChildSpec,
     ChildStarted,
     ChildStopped,
-    ListModels,
-    ModelCatalog,
-    Ok,
     StartChild,
     StopChild,
 )
+from agiraph.messages.control import Ok
+from agiraph.messages.model import CheckModel, ListModels, ModelCatalog
+from agiraph.messages.run import BeginRun
 
 UNPROCESSABLE = 422
 ID_WORDS = 24

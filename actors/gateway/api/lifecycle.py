@@ -31,13 +31,8 @@ from agiraph.http.api import (
     SteeredEntityView,
     SteeredView,
 )
-from agiraph.messages import (
-    ChildInfo,
-    ChildStopped,
-    Pause,
-    Resume,
-    StopChild,
-)
+from agiraph.messages.child import ChildInfo, ChildStopped, StopChild
+from agiraph.messages.control import Pause, Resume
 from agiraph.storage.files import entries, move, remove_tree, status_of
 from agiraph.storage.home import Home
 

@@ -35,7 +35,7 @@ from agiraph.http.api import (
     UsageView,
 )
 from agiraph.http.errors import ApiError
-from agiraph.messages import (
+from agiraph.messages.model import (
     AskBudgets,
     AskUsage,
     BudgetTable,

@@ -26,15 +26,10 @@ from agiraph.http.api import (
 )
 from agiraph.mcp.catalog import ToolCatalog, read_catalog
 from agiraph.mcp.grants import check_lent, wanted_servers
-from agiraph.messages import (
-    AttachConsole,
-    AttachTicket,
-    ListModels,
-    ListTools,
-    ModelCatalog,
-    RetryLetter,
-    ToolsListed,
-)
+from agiraph.messages.child import AttachConsole, AttachTicket
+from agiraph.messages.control import RetryLetter
+from agiraph.messages.model import ListModels, ModelCatalog
+from agiraph.messages.tool import ListTools, ToolsListed
 
 SLACK_SECONDS = 5.0
 UNPROCESSABLE = 422

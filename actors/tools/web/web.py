@@ -13,7 +13,7 @@ from actors.runtime.calls_in_flight import CallsInFlight
 from actors.runtime.idle_service import take_until_idle
 from actors.runtime.runtime import Runtime
 from agiraph.core.errors import InvalidInput, Refused, unknown
-from agiraph.messages import CallTool, CancelTool, ToolResult
+from agiraph.messages.tool import CallTool, CancelTool, ToolResult
 from agiraph.tools.web.pages import PageReader
 from agiraph.tools.web.render import shown_hits, shown_page
 from agiraph.tools.web.searching import WebSearch

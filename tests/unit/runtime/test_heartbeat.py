@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from actors.runtime.heartbeat import HeartbeatSender
-from agiraph.messages import ChildHeartbeat, EntityStatus
+from agiraph.messages.child import ChildHeartbeat
+from agiraph.messages.event import EntityStatus
 
 
 class Line:

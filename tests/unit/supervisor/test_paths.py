@@ -20,8 +20,8 @@ from actors.supervisor.paths import (
 from actors.supervisor.supervisor_service import check_start
 from agiraph.core.errors import Refused
 from agiraph.core.ids import SUPERVISOR, Address
-from agiraph.messages import ChildSpec, StartChild
 from agiraph.messages.authorization import refusal
+from agiraph.messages.child import ChildSpec, StartChild
 from agiraph.storage.home import Home
 
 

@@ -255,7 +255,7 @@ async def _wait_until_begun(
             check()
             if gateway.clock.monotonic() > give_up_at:
                 raise ApiError(504, late)
-            await signal.wait(LOOK_SECONDS)
+            await signal.next(LOOK_SECONDS)
     return agent
 
 

@@ -90,7 +90,7 @@ async def board_service(
     services = StubServices(config, stub)
     ledger = UsageLedger(folder / "usage.db")
     calls = ModelCalls(config, services, {MODEL: PRICE}, ledger, SystemClock())
-    broker = Broker(runtime, services, calls, ledger)
+    broker = Broker(runtime, services, calls)
     serving = asyncio.create_task(broker.serve())
     try:
         yield Office(router, runtime, stub)

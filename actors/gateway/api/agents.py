@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -113,8 +112,8 @@ async def runs(agent: AgentDep, gateway: GatewayDep) -> list[RunView]:
 
 
 def _run_view(run: RunFacts, agent: Agent) -> RunView:
-    shown = {"result": run.summary, "is_current": run.id == agent.run}
-    return RunView.model_validate(asdict(run) | shown)
+    shown = {"id": run.id, "result": run.summary, "is_current": run.id == agent.run}
+    return RunView.model_validate(dict(run) | shown)
 
 
 def _summary(

@@ -86,30 +86,27 @@ def test_a_node_that_changes_nothing_has_no_commit(checkout: Checkout) -> None:
     run(work)
 
 
-HALF_WRITTEN_ONCE = """#!/bin/sh
-case "$*" in *"worktree add"*)
-  if [ ! -e "{mark}" ]; then
-    : > "{mark}"; echo "fatal: failed to read worktrees/other/commondir" >&2; exit 128
-  fi
-esac
-exec "{git}" "$@"
+LOGGED = """#!/bin/sh
+case "$*" in *"worktree add"*) echo begin >> "{log}";; esac
+"{git}" "$@"
+code=$?
+case "$*" in *"worktree add"*) echo end >> "{log}";; esac
+exit $code
 """
 
 
-async def test_a_worktree_is_made_though_another_one_is_half_written_at_that_moment(
+async def test_worktrees_that_several_workers_make_at_once_are_made_one_after_the_other(
     checkout: Checkout, tmp_path: Path
 ) -> None:
-    wrapper = tmp_path / "bin" / "git"
+    wrapper, log = tmp_path / "bin" / "git", tmp_path / "log"
     wrapper.parent.mkdir()
-    git = shutil.which("git")
-    wrapper.write_text(HALF_WRITTEN_ONCE.format(mark=tmp_path / "failed", git=git))
+    wrapper.write_text(LOGGED.format(log=log, git=shutil.which("git")))
     wrapper.chmod(0o755)
-    order = (await checkout.worktree("ada")).order
-    scratch = tmp_path / "nodes" / "ada" / "scratch"
-    tree = Worktree(order, scratch, SECONDS, f"{wrapper.parent}{os.pathsep}{PROGRAMS}")
-    assert await tree.make()
-    assert (tmp_path / "failed").exists()
-    assert (tree.path / "a.txt").is_file()
+    search = f"{wrapper.parent}{os.pathsep}{PROGRAMS}"
+    made = [await checkout.worktree(name) for name in ("ada", "bob", "eve")]
+    trees = [Worktree(tree.order, tree.path.parent, SECONDS, search) for tree in made]
+    assert await asyncio.gather(*(tree.make() for tree in trees)) == [True] * 3
+    assert log.read_text().split() == ["begin", "end"] * 3
 
 
 def test_two_nodes_that_change_different_lines_are_merged_and_a_third_begins_from_both(

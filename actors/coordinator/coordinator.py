@@ -42,7 +42,8 @@ from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import Event, ProposedAction
 from agiraph.core.turns import AssistantTurn, UserTurn
 from agiraph.memory import skills
-from agiraph.messages import BeginRun, TriggerFired
+from agiraph.messages.run import BeginRun
+from agiraph.messages.trigger import TriggerFired
 from agiraph.tools.approvals.policy import STAGE, ActingEntity
 from agiraph.tools.command import forget_commands
 from agiraph.tools.coordinator import end_cycle

@@ -21,7 +21,7 @@ from agiraph.core.ids import CLOCK, COORDINATOR_NAME
 from agiraph.core.turns import JsonObject, ToolTurn
 from agiraph.llm.base import RETRYABLE
 from agiraph.memory.loading import daily_logs
-from agiraph.messages import CreateTrigger, TriggerFired
+from agiraph.messages.trigger import CreateTrigger, TriggerFired
 from agiraph.storage.files import read_shown, replace_file
 from agiraph.tools.coordinator import end_cycle
 from agiraph.triggers.parsing import LEAST_SECONDS, seconds_of

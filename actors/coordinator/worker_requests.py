@@ -16,32 +16,31 @@ from agiraph.core.errors import IllegalTransition, Refused
 from agiraph.core.ids import COORDINATOR_NAME, Address, NodeId, WorkerId
 from agiraph.core.models import Event, WorkNode
 from agiraph.core.turns import JsonObject
-from agiraph.messages import (
+from agiraph.messages.board import (
     AskRoster,
     AwaitNodes,
     BoardState,
-    Body,
     CancelWait,
-    ChangeContext,
-    ChildFailed,
     CreateNodeMessage,
-    FailNodeMessage,
     HireWorker,
     LaunchTeam,
-    ListContext,
-    NodeCheckpoint,
     NodeCreatedReply,
     NodesEnded,
-    NodeStartedMessage,
-    OfferInsight,
-    Ok,
-    PublishNode,
-    ReadContext,
-    RefusedReply,
     RosterChanged,
     SuggestNode,
     TeamChanged,
     ViewBoard,
+)
+from agiraph.messages.body import Body
+from agiraph.messages.child import ChildFailed
+from agiraph.messages.context import ChangeContext, ListContext, ReadContext
+from agiraph.messages.control import Ok, RefusedReply
+from agiraph.messages.node import (
+    FailNodeMessage,
+    NodeCheckpoint,
+    NodeStartedMessage,
+    OfferInsight,
+    PublishNode,
 )
 from transport.endpoint import Received
 from transport.envelope import Flag

@@ -12,7 +12,7 @@ from actors.runtime.runtime import Runtime
 from agiraph.core.errors import Refused
 from agiraph.core.ids import Address, derived_message_id
 from agiraph.core.turns import JsonObject
-from agiraph.messages import (
+from agiraph.messages.tool import (
     CallTool,
     CancelTool,
     FetchResult,

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from actors.runtime.runtime import Runtime
 from agiraph.core.errors import Refused
-from agiraph.messages import RefusedReply
+from agiraph.messages.control import RefusedReply
 from transport.endpoint import Received
 from transport.errors import DeadlineExceeded, PeerLost
 

@@ -58,12 +58,14 @@ Answer = Callable[[CallInFlight], Awaitable[Body]]
 
 
 class CallsInFlight:
-    """The calls that are being answered, and the last answers that are stored."""
+    """The calls that are being answered, each among `tasks`, and the last answers that are stored.
+
+    A call whose sender is gone is cancelled after `orphan_seconds`.
+    """
 
     def __init__(
         self, runtime: Runtime, tasks: BackgroundTasks, *, orphan_seconds: float = 0
     ) -> None:
-        """Run calls among `tasks`; one without its sender lives on for `orphan_seconds`."""
         self._runtime = runtime
         self._tasks = tasks
         self._orphan_seconds = orphan_seconds

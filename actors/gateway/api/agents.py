@@ -36,16 +36,9 @@ from agiraph.http.api import (
     CreateAgentRequest,
     RunRequest,
 )
-from agiraph.messages import (
-    CheckModel,
-    ChildInfo,
-    ChildSpec,
-    ChildStarted,
-    ListModels,
-    ModelCatalog,
-    Ok,
-    StartChild,
-)
+from agiraph.messages.child import ChildInfo, ChildSpec, ChildStarted, StartChild
+from agiraph.messages.control import Ok
+from agiraph.messages.model import CheckModel, ListModels, ModelCatalog
 
 UNPROCESSABLE = 422
 ID_WORDS = 24
@@ -255,7 +248,7 @@ async def _wait_for(gateway: Gateway, agent: Agent) -> Agent:
                 raise ApiError(503, f"agent '{agent.id}' did not begin: {notice}")
             if gateway.clock.monotonic() > give_up_at:
                 raise ApiError(504, f"agent '{agent.id}' was started but has not yet begun")
-            await signal.wait(LOOK_SECONDS)
+            await signal.next(LOOK_SECONDS)
     return begun
 
 

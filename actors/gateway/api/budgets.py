@@ -22,7 +22,7 @@ from agiraph.core.money import (
     is_outdated,
 )
 from agiraph.http.api import ApiError, BudgetView, SetBudgetRequest
-from agiraph.messages import AskBudgets, BudgetTable, ResetBudget, SetBudgetMessage
+from agiraph.messages.model import AskBudgets, BudgetTable, ResetBudget, SetBudgetMessage
 
 UNPROCESSABLE = 422
 ELSEWHERE = "budget"

@@ -27,15 +27,9 @@ from agiraph.http.api import (
     ApiError,
     EntityView,
 )
-from agiraph.messages import (
-    AskMailboxDepths,
-    AskUsage,
-    ChildInfo,
-    ChildTable,
-    ListChildren,
-    MailboxDepths,
-    UsageTable,
-)
+from agiraph.messages.child import ChildInfo, ChildTable, ListChildren
+from agiraph.messages.control import AskMailboxDepths, MailboxDepths
+from agiraph.messages.model import AskUsage, UsageTable
 from agiraph.storage.disk_space import WAITS
 from agiraph.storage.files import read_bytes
 from agiraph.triggers.trigger_set import FiringLimits, TriggerSet

@@ -25,15 +25,8 @@ from agiraph.http.api import (
     SteeredEntityView,
     SteeredView,
 )
-from agiraph.messages import (
-    ChildInfo,
-    ChildStarted,
-    ChildStopped,
-    Pause,
-    Resume,
-    StartChild,
-    StopChild,
-)
+from agiraph.messages.child import ChildInfo, ChildStarted, ChildStopped, StartChild, StopChild
+from agiraph.messages.control import Pause, Resume
 
 STOP_SECONDS = 20.0
 HEAD_START_SECONDS = 0.5

@@ -45,7 +45,7 @@ from agiraph.http.api import (
     TranscriptEntryView,
     TranscriptPageView,
 )
-from agiraph.messages import TextMessage
+from agiraph.messages.text import TextMessage
 from agiraph.storage.files import UnsafeFile, read_bytes
 from agiraph.storage.home import RunHome
 

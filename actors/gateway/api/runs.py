@@ -27,15 +27,9 @@ from agiraph.http.api import (
     RunView,
     StartRunRequest,
 )
-from agiraph.messages import (
-    BeginRun,
-    ChildInfo,
-    ChildStarted,
-    ChildStopped,
-    Ok,
-    StartChild,
-    StopChild,
-)
+from agiraph.messages.child import ChildInfo, ChildStarted, ChildStopped, StartChild, StopChild
+from agiraph.messages.control import Ok
+from agiraph.messages.run import BeginRun
 
 router = APIRouter(tags=["agents"])
 
@@ -134,7 +128,7 @@ async def _wait_until_begun(
                 asking.result()
             if gateway.clock.monotonic() > give_up_at:
                 raise ApiError(504, f"agent '{id}' was given its goal but has not yet begun")
-            await signal.wait(LOOK_SECONDS)
+            await signal.next(LOOK_SECONDS)
     return agent
 
 

@@ -14,7 +14,9 @@ from agiraph.http.api import (
     HealthView,
     ModelsView,
 )
-from agiraph.messages import AttachConsole, AttachTicket, ListModels, ModelCatalog, RetryLetter
+from agiraph.messages.child import AttachConsole, AttachTicket
+from agiraph.messages.control import RetryLetter
+from agiraph.messages.model import ListModels, ModelCatalog
 
 router = APIRouter()
 

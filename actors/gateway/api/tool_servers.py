@@ -20,7 +20,7 @@ from agiraph.http.api import (
 )
 from agiraph.mcp.catalog import ToolCatalog, read_catalog
 from agiraph.mcp.grants import check_lent, wanted_servers
-from agiraph.messages import ListTools, ToolsListed
+from agiraph.messages.tool import ListTools, ToolsListed
 
 SLACK_SECONDS = 5.0
 UNPROCESSABLE = 422

@@ -12,7 +12,7 @@ from actors.gateway.gateway import ANSWER_SECONDS, TOO_LATE, Gateway
 from agiraph.core.ids import CLOCK, HUMAN_NAME
 from agiraph.core.models import Agent
 from agiraph.http.api import ApiError, CreateTriggerRequest, TriggerView
-from agiraph.messages import (
+from agiraph.messages.trigger import (
     ChangeTrigger,
     CreateTrigger,
     ListTriggers,

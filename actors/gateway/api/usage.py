@@ -17,7 +17,7 @@ from agiraph.http.api import (
     ApiError,
     UsageView,
 )
-from agiraph.messages import AskUsage, UsageTable
+from agiraph.messages.model import AskUsage, UsageTable
 
 ALL_RUNS = "*"
 NO_RUN = "none"

@@ -19,7 +19,7 @@ from agiraph.core.ids import TOOLS_PREFIX
 from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.catalog import ServedTool
 from agiraph.mcp.rendering import quoted
-from agiraph.messages import (
+from agiraph.messages.tool import (
     CallTool,
     CancelTool,
     FetchResult,

@@ -16,7 +16,7 @@ from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from actors.tools.web.reader_process import ReaderProcess
 from agiraph.core.errors import InvalidInput, Refused, unknown
-from agiraph.messages import CallTool, CancelTool, ToolResult
+from agiraph.messages.tool import CallTool, CancelTool, ToolResult
 from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.web.fetching import PageFetcher
 from agiraph.tools.web.pages import PageReader

@@ -26,7 +26,13 @@ from agiraph.external.launching import (
 )
 from agiraph.external.preflight import require_sandbox
 from agiraph.external.preset import ExternalAgent
-from agiraph.messages import CloseProxy, OpenProxy, ProxyCostsSettled, ProxyOpened, SettleProxyCosts
+from agiraph.messages.llm_proxy import (
+    CloseProxy,
+    OpenProxy,
+    ProxyCostsSettled,
+    ProxyOpened,
+    SettleProxyCosts,
+)
 from agiraph.storage.files import (
     UnsafeFile,
     entries,

@@ -21,7 +21,7 @@ from agiraph.core.errors import IllegalTransition, InvalidInput, ModelFailure
 from agiraph.core.ids import AgentId, RunId, derived_message_id
 from agiraph.core.models import Agent, Mode
 from agiraph.core.turns import AssistantTurn, ToolTurn, UserTurn
-from agiraph.messages import CreateTrigger, TriggerFired
+from agiraph.messages.trigger import CreateTrigger, TriggerFired
 from agiraph.triggers.records import trigger_id
 from tests.fakes.line import FakeLine
 

@@ -33,7 +33,12 @@ def read_policy(file: Path, tools: Collection[str]) -> ApprovalPolicy:
 
     `tools` are the names that a rule may be about.
     """
-    text = read_text(file)
+    try:
+        text = file.read_text(encoding="utf-8")  # plain: the person's own settings
+    except OSError as error:
+        raise InvalidInput(f"{file}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{file}: is not UTF-8 text (byte {error.start})") from None
     if _says_nothing(text):
         return ApprovalPolicy()
     return ApprovalPolicy(_rules(file, text, tools))

@@ -10,7 +10,6 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 
-from actors.coordinator.change_signal import ChangeSignal
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.shared_context import SharedContextService
 from actors.coordinator.sub_node_notifier import SubNodeNotifier, words_left
@@ -37,15 +36,10 @@ from agiraph.core.ids import (
     worker_address,
 )
 from agiraph.core.models import Assignment, TeamMember, TeamRoster, Worker, WorkNode
-from agiraph.messages import (
-    AssignNodeMessage,
-    CancelNodeMessage,
-    ChildFailed,
-    ChildSpec,
-    RosterChanged,
-    StartChild,
-    StopChild,
-)
+from agiraph.messages.board import RosterChanged
+from agiraph.messages.child import ChildFailed, ChildSpec, StartChild, StopChild
+from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage
+from transport.signal import Signal
 
 CONTEXT_KEYS_NAMED = 30
 Effect = Callable[[], Awaitable[None]]
@@ -77,7 +71,7 @@ class BoardService:
         self.worktrees = RunWorktrees(runtime, agent, run, environ)
         self.shelf = SharedContextService(runtime, self._shared, agent.id, run)
         self._is_plan_due = self._is_roster_due = False
-        self.changes = ChangeSignal()
+        self.changes = Signal()
         self._update_roster()
 
     @property
@@ -114,7 +108,7 @@ class BoardService:
         while actions := plan(self.board, limits):
             for action in actions:
                 self._do(action)
-        self.changes.ring()
+        self.changes.set()
 
     def note_failure(self, node: WorkNode, worker: str, lost: ChildFailed) -> str:
         """Leave notes on why a node's worker was given up; return their path in the run."""

@@ -11,15 +11,15 @@ from agiraph.core.errors import Refused
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Event
 from agiraph.core.turns import JsonObject
-from agiraph.messages import (
-    Body,
+from agiraph.messages.body import Body
+from agiraph.messages.context import (
     ChangeContext,
     ContextChanged,
     ContextShown,
     ListContext,
     ReadContext,
-    RefusedReply,
 )
+from agiraph.messages.control import RefusedReply
 from agiraph.tools.base import as_json
 from transport.endpoint import Received
 

@@ -13,7 +13,7 @@ from agiraph.board.board import Board
 from agiraph.board.sub_nodes import notifications_due
 from agiraph.core.ids import AgentId, RunId, derived_message_id, worker_address
 from agiraph.core.models import WorkNode
-from agiraph.messages import SubNodeEnded
+from agiraph.messages.node import SubNodeEnded
 
 Word = tuple[WorkNode, WorkNode]
 

@@ -16,7 +16,8 @@ from agiraph.agent.loop import INTERRUPTED_CALL, PendingApproval, Permission
 from agiraph.agent.transcript import OpenCall
 from agiraph.core.ids import BROKER, QuestionId, derived_id
 from agiraph.core.models import ProposedAction
-from agiraph.messages import AskQuestion, AskUsage, UsageTable
+from agiraph.messages.model import AskUsage, UsageTable
+from agiraph.messages.question import AskQuestion
 from agiraph.tools.approvals.policy import (
     SPEND,
     STAGE,

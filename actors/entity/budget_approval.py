@@ -12,7 +12,7 @@ from actors.entity.messenger import Messenger
 from agiraph.core.ids import QuestionId, derived_id
 from agiraph.core.models import BUDGET, ProposedAction
 from agiraph.core.money import SET_ANEW, Shortage, options_of, parse_raise, question_of
-from agiraph.messages import AskQuestion
+from agiraph.messages.question import AskQuestion
 
 
 class BudgetApproval:

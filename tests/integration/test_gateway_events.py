@@ -17,7 +17,7 @@ from agiraph.core.models import Event
 from agiraph.http.client import Client, NotReachable, read_door
 from agiraph.http.errors import ApiError
 from agiraph.http.event_follower import EventFollower
-from agiraph.messages import EventAppended
+from agiraph.messages.event import EventAppended
 from tests.fakes.gateway import AGENT, World, gateway_world
 from tests.fakes.line import arrived
 

@@ -12,7 +12,7 @@ import pytest
 from agiraph.core.models import Event
 from agiraph.http.client import AsyncClient, Client, read_door
 from agiraph.http.errors import ApiError
-from agiraph.messages import EventAppended
+from agiraph.messages.event import EventAppended
 from tests.fakes.gateway import AGENT, World
 from tests.fakes.line import arrived
 

@@ -30,7 +30,7 @@ from agiraph.core.errors import Corrupt
 from agiraph.core.ids import QuestionId, abbreviated, ids_meant
 from agiraph.core.models import Question, QuestionStatus
 from agiraph.http.errors import ApiError
-from agiraph.messages import AskQuestion
+from agiraph.messages.question import AskQuestion
 from agiraph.storage.journal import JsonObject
 
 JOURNAL: Final = "questions.jsonl"

@@ -13,7 +13,7 @@ from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.database import GatewayDatabase
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.http.errors import ApiError
-from agiraph.messages import AskQuestion
+from agiraph.messages.question import AskQuestion
 
 ASKER = "shop-1/ada-1"
 

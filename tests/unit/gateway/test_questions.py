@@ -10,7 +10,7 @@ from agiraph.core.errors import Corrupt
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import ProposedAction
 from agiraph.http.errors import ApiError
-from agiraph.messages import AskQuestion
+from agiraph.messages.question import AskQuestion
 
 OpenBook = Callable[[], QuestionStore]
 

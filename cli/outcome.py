@@ -20,13 +20,13 @@ from cli.commands.files import pieces
 from cli.exits import DONE, FAILED, OUT_OF_BUDGET
 from cli.formats import format_seconds, format_usage
 from cli.listing import print_json
+from cli.run_target import RunOptions
 from cli.sanitize import printable
 from cli.screen import TerminalScreen
 from cli.watch import RunWatcher
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
-    from cli.run import RunOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def print_started(agent: AgentView, seconds: float) -> None:
     print_json(outcome.as_json())
 
 
-def conclude(options: "RunOptions", watch: RunWatcher, started_at: float, *, is_ended: bool) -> int:
+def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_ended: bool) -> int:
     """Show the outcome of a run that ended or, at its timeout, is stopped; return the exit code.
 
     `started_at` is a time of the monotonic clock.
@@ -109,7 +109,7 @@ def _result(client: "Client", agent: AgentView) -> str | None:
         return agent.result
 
 
-def _show(outcome: RunOutcome, options: "RunOptions", screen: TerminalScreen) -> None:
+def _show(outcome: RunOutcome, options: RunOptions, screen: TerminalScreen) -> None:
     if options.as_json:
         print_json(outcome.as_json())
     elif outcome.result:

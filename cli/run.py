@@ -7,9 +7,8 @@ take as long as the supervisor's own first imports.
 import contextlib
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -27,7 +26,7 @@ from cli.options import (
     text_argument,
 )
 from cli.own_supervisor import signals_interrupt
-from cli.run_target import RunTarget, supervised
+from cli.run_target import RunOptions, RunTarget, supervised
 from cli.screen import TerminalScreen, can_prompt
 
 if TYPE_CHECKING:
@@ -39,35 +38,6 @@ WHEN_SPENT: Final = ("ask", "stop")
 PLAN_LIMIT: Final = 1_000_000
 SMALL_MODEL: Final = "local/smollm2"
 REPLAY: Final = "replay/"
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What `agiraph run` is asked for, checked as far as it can be without a supervisor.
-
-    `agent` is the one that works on it; None creates a new one.
-    """
-
-    home: Path
-    terms: dict[str, Any]
-    agent: str | None
-    timeout_seconds: float | None
-    as_json: bool
-    record: Path | None = None
-
-    @property
-    def model(self) -> str:
-        """The model that will be called first, '' if the gateway chooses it."""
-        return self.terms["model"] or ""
-
-    def begin(self, client: "Client") -> "AgentView":
-        """Create the agent, or give the existing one a further goal; again, it is the same run."""
-        from agiraph.http.api import CreateAgentRequest, StartRunRequest  # see the module
-
-        given = {name: value for name, value in self.terms.items() if value is not None}
-        if self.agent is None:
-            return client.create_agent(CreateAgentRequest.model_validate(given))
-        return client.begin_run(self.agent, StartRunRequest.model_validate(given))
 
 
 @click.command(
@@ -232,7 +202,7 @@ def _start_only(options: RunOptions) -> int:
         raise NotReachable(f"--detach needs a running supervisor: {error}") from None
     with client:
         screen = TerminalScreen(sys.stderr, is_live=False)
-        agent = RunTarget(options.home, client, None, screen).begin(options.begin)
+        agent = RunTarget(options.home, client, None, screen).begin(options)
     if options.as_json:
         from cli.outcome import print_started
 
@@ -259,11 +229,11 @@ def _run_to_the_end(options: RunOptions) -> int:
         from cli.watch import RunWatcher
 
         try:
-            agent = target.begin(options.begin)
+            agent = target.begin(options)
         except KeyboardInterrupt:
             # The same request returns the same agent, created by now or not.
             with contextlib.suppress(AgiraphError):
-                target.stop_agent(target.begin(options.begin).id)
+                target.stop_agent(target.begin(options).id)
             raise
         screen.note(f"agent {agent.id}")
         screen.note(f"model {agent.model}: {_why(target.client, options, agent)}")

@@ -4,11 +4,11 @@ import contextlib
 import errno
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -30,6 +30,36 @@ RETRY_SECONDS: Final = 0.2
 SERVER_ERROR: Final = 500
 
 
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What `agiraph run` is asked for, checked as far as it can be without a supervisor.
+
+    `agent` is the one that works on it; None creates a new one.
+    """
+
+    home: Path
+    terms: dict[str, Any]
+    agent: str | None
+    timeout_seconds: float | None
+    as_json: bool
+    record: Path | None = None
+
+    @property
+    def model(self) -> str:
+        """The model that will be called first, '' if the gateway chooses it."""
+        return self.terms["model"] or ""
+
+    def begin(self, client: "Client") -> "AgentView":
+        """Create the agent, or give the existing one a further goal; again, it is the same run."""
+        # Not above: they take longer to import than a supervisor takes to be started.
+        from agiraph.http.api import CreateAgentRequest, StartRunRequest
+
+        given = {name: value for name, value in self.terms.items() if value is not None}
+        if self.agent is None:
+            return client.create_agent(CreateAgentRequest.model_validate(given))
+        return client.begin_run(self.agent, StartRunRequest.model_validate(given))
+
+
 @dataclass(slots=True)
 class RunTarget:
     """Where a run happens: a client, and the supervisor if we started it."""
@@ -39,12 +69,12 @@ class RunTarget:
     own: OwnSupervisor | None
     screen: TerminalScreen
 
-    def begin(self, request: "Callable[[Client], AgentView]") -> "AgentView":
-        """Return the agent of a request, which is repeated if the gateway dies meanwhile."""
+    def begin(self, options: RunOptions) -> "AgentView":
+        """Begin the run; the request is repeated if the gateway dies meanwhile."""
         give_up_at = time.monotonic() + SETTLE_SECONDS
         while True:
             try:
-                return request(self.client)
+                return options.begin(self.client)
             except NotReachable:
                 self._await_gateway(give_up_at)
 

@@ -220,11 +220,11 @@ class Recorder:
     def _written(self, agent: AgentId, events: list[tuple[str, Event]]) -> list[Event]:
         file = self._events_of(agent)
         try:
-            new = file.write(events)
+            new = file.write_events(events)
         except FileNotFoundError:  # its folder went to the archive; the log continues there
             self._drop(agent)
             file = self._events_of(agent)
-            new = file.write(events)
+            new = file.write_events(events)
         return new + self._delete_old(agent) if file.take_turn() else new
 
     def _drop(self, agent: AgentId) -> None:
@@ -259,7 +259,7 @@ class Recorder:
         event = Event(type=DELETED, agent_id=agent, ts=self._now(), entity=RECORDER, data=data)
         # Told before it is done: who dies in between tells it under the same key, and does it.
         key = f"{DELETED}:{data['first']}-{data['last']}"
-        new = self._events_of(agent).append([(key, event.model_copy(update={"key": key}))])
+        new = self._events_of(agent).append_events([(key, event.model_copy(update={"key": key}))])
         for segment in doomed:
             remove_file(segment.path)
         self._log.info("deleted old events", agent=agent, **data)
@@ -302,7 +302,7 @@ class Recorder:
 
     def _shut_oldest(self) -> None:
         agent, file = self._events.popitem(last=False)
-        self._shut[agent] = file.close()
+        self._shut[agent] = file.shut()
         if len(self._shut) > SHUT_KEPT:
             self._shut.popitem(last=False)
 

@@ -169,6 +169,10 @@ class CoordinatorActor:
         """Start the run, unless it has been started before."""
         context, board = self.context, self.board_service
         context.record.open()
+        if context.record.is_new:
+            agent = context.record.agent
+            about = {"goal": agent.goal, "model": agent.model, "mode": agent.mode}
+            context.report("agent.created", about)
         context.forget_closed_calls()
         start_run(board, context.args, self.runtime.config)
         if not board.board.is_running and not context.record.has_ended:

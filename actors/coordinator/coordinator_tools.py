@@ -89,18 +89,18 @@ class CoordinatorTools(EntityTools):
 
     async def read_context(self, key: str) -> str:
         """Return what stands under a key of the shared context."""
-        return self._board_service.shelf.read(key)
+        return self._board_service.shared_context.read(key)
 
     async def list_context(self) -> str:
         """Return the rows of all keys of the shared context."""
-        return self._board_service.shelf.rows()
+        return self._board_service.shared_context.rows()
 
     async def change_context(
         self, call_id: str, way: Literal["write", "append"], key: str, value: Any
     ) -> JsonObject:
         """Write or append under a key of the shared context."""
         cause = self._context.cause(call_id)
-        return self._board_service.shelf.change(cause, way, key, value, self._context.name)
+        return self._board_service.shared_context.change(cause, way, key, value, self._context.name)
 
     async def spawn_worker(self, call_id: str, worker: WorkerSpec) -> JsonObject:
         """Create a worker; its process starts at once."""

@@ -181,8 +181,7 @@ class Cycles:
             notes=run.notes.strip(),
             now=iso(self._context.now()),
         )
-        home, agent = self._context.files.home, self._context.agent
-        return f"{turn}\n\n{upkeep_turn(self._runtime, home, agent, run.id, run.cycle)}".rstrip()
+        return f"{turn}\n\n{upkeep_turn(self._context, run.id, run.cycle)}".rstrip()
 
     def _run(self) -> RunFacts:
         run = self._board_service.board.run

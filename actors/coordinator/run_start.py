@@ -5,8 +5,8 @@ if the memory has outgrown its bounds, and at no other time: a quiet board makes
 """
 
 from actors.coordinator.board_service import BoardService
+from actors.coordinator.context import CoordinatorContext
 from actors.entity.args import CoordinatorArgs
-from actors.runtime.runtime import Runtime
 from agiraph.agent.node_limits import contract_of
 from agiraph.agent.prompts import goal_turn, render
 from agiraph.agent.transcript import Transcript
@@ -14,10 +14,8 @@ from agiraph.board import commands as c
 from agiraph.board.plans.plan import Plan, parse_plan, plan_commands
 from agiraph.core.config import Config
 from agiraph.core.errors import Refused
-from agiraph.core.ids import COORDINATOR_NAME, AgentId, RunId, new_epoch
-from agiraph.core.models import Event
+from agiraph.core.ids import RunId, new_epoch
 from agiraph.memory.loading import maintenance_reasons, old_logs
-from agiraph.storage.home import AgentHome
 
 LOGS_NAMED = 40
 
@@ -77,24 +75,12 @@ def task_of(transcript: Transcript, args: CoordinatorArgs) -> str:
     return goal_turn(agent.goal, agent.input_dir, has_plan=args.plan is not None)
 
 
-def upkeep_turn(
-    runtime: Runtime, home: AgentHome, agent: AgentId, run: RunId, cycle: int = 1
-) -> str:
-    """Return what the mind is told if the memory needs it, and report that; "" if it does not."""
-    bounds = runtime.config.memory
+def upkeep_turn(context: CoordinatorContext, run: RunId, cycle: int = 1) -> str:
+    """Return what the model is told if its memory needs pruning, and report that; "" if not."""
+    home, bounds = context.files.home, context.runtime.config.memory
     reasons = maintenance_reasons(home, bounds)
     if not reasons:
         return ""
-    runtime.report(
-        Event(
-            type="memory.upkeep",
-            agent_id=agent,
-            ts=runtime.clock.now(),
-            entity=COORDINATOR_NAME,
-            run_id=run,
-            data={"reasons": reasons},
-            key=f"{runtime.address}:memory.upkeep:{run}.{cycle}",
-        )
-    )
+    context.report("memory.upkeep", {"reasons": reasons}, f"{run}.{cycle}", run_id=run)
     logs = old_logs(home)[:LOGS_NAMED]
     return render("upkeep", reasons=reasons, logs=logs, turns=bounds.upkeep_turns)

@@ -28,10 +28,12 @@ REFUSED = IllegalTransition.__name__
 
 
 class NextRunRequested(Exception):
-    """The coordinator leaves its run for the next one, which `body` orders."""
+    """The coordinator leaves its run for the next one, which `body` orders.
+
+    `received` is the message that ordered it: it is done once the new run stands.
+    """
 
     def __init__(self, received: Received, body: BeginRun) -> None:
-        """Keep the message that ordered it: it is done once the new run stands."""
         super().__init__(body.goal)
         self.received = received
         self.body = body
@@ -97,7 +99,7 @@ class RunTransition:
             message=header.id.hex(),
             ts=now,
         )
-        upkeep = upkeep_turn(self._runtime, self._context.files.home, agent.id, run)
+        upkeep = upkeep_turn(self._context, run)
         told = (InputReceived(content=upkeep, from_name="runtime", ts=now),) if upkeep else ()
         left_open = interrupted_calls(self._context.transcript, INTERRUPTED_CALL, now)
         self._context.conversation.append(*left_open, began, *told)

@@ -92,30 +92,27 @@ class EntityContext:
 
     # --- reports ---------------------------------------------------------------------------------
 
-    def report(self, event: str, data: JsonObject, key: str = "") -> None:
+    def report(self, event: str, data: JsonObject, key: str = "", **other: Any) -> None:
         """Report an event to the recorder; reported again with the same key it is one event."""
-        self.runtime.report(self.event(event, data, key))
+        self.runtime.report(self.event(event, data, key, **other))
 
-    def event(self, event: str, data: JsonObject, key: str) -> Event:
-        """Return an event of this entity, at the node that it holds."""
+    def event(self, event: str, data: JsonObject, key: str, **other: Any) -> Event:
+        """Return an event of this entity, at the node that it holds; `other` are other fields."""
         assignment = self.transcript.assignment
-        return Event(
-            type=event,
-            agent_id=self.agent,
-            ts=self.now(),
-            entity=self.name,
-            run_id=self.run,
-            node_id=assignment.node.id if assignment else None,
-            data=data,
-            key=f"{self.runtime.address}:{event}:{key}" if key else "",
-        )
+        fields = {
+            "ts": self.now(),
+            "entity": self.name,
+            "run_id": self.run,
+            "node_id": assignment.node.id if assignment else None,
+            "key": f"{self.runtime.address}:{event}:{key}" if key else "",
+        }
+        return Event(type=event, agent_id=self.agent, data=data, **(fields | other))
 
     def replay_events(self) -> None:
         """Report the last records of the work in hand again: reports may have died with the
         last process. What is known is not recorded twice."""
         for replayed in told_again(self.conversation.lately(TOLD_AGAIN)):
-            event = self.event(*replayed.told)
-            self.runtime.report(event.model_copy(update={"ts": replayed.ts}))
+            self.runtime.report(self.event(*replayed.told, ts=replayed.ts))
 
     def show(self, state: str, step: str) -> None:
         """Show people what is being done right now."""

@@ -8,6 +8,8 @@ from agiraph.board.board import Board
 from agiraph.core.clock import iso_date
 from agiraph.core.models import Agent, AgentStatus
 
+RESULT_IN_MEMORY = 2000
+
 
 class AgentRecord:
     """Keeps the record in step with the board, and writes what the end of a run leaves behind.
@@ -98,7 +100,8 @@ class AgentRecord:
                 pass
 
     def _end(self, outcome: str, now: float) -> None:
-        self._files.log_day(self._args.run, self.agent.goal, outcome, now)
+        title, about = f"Run {self._args.run}", f" Goal: {self.agent.goal}"
+        self._files.log_day(title, outcome[:RESULT_IN_MEMORY], now, about)
 
     def _change(self, **changes: object) -> None:
         changed = {**changes, "updated_at": self._runtime.clock.now()}

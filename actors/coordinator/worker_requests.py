@@ -98,7 +98,9 @@ class WorkerRequestHandler:
             case OfferInsight() | NodeCheckpoint() | SuggestNode() as report:
                 await self._on_node_report(received, report)
             case FailNodeMessage() as failed:
-                command = c.FailNode(failed.node_id, failed.attempt, failed.reason, failed.left)
+                command = c.FailNode(
+                    failed.node_id, failed.attempt, failed.reason, failed.left, failed.details
+                )
                 await self._report(received, command, holder_of=failed.node_id)
             case ChildFailed() as lost:
                 await self._report(received, self._loss_of(lost))

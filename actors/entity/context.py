@@ -18,11 +18,12 @@ from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.agent.loop import PauseSwitch
 from agiraph.agent.records import CallFinished, InputReceived
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
-from agiraph.core.ids import AgentId, RunId, derived_message_id
+from agiraph.core.ids import AgentId, QuestionId, RunId, derived_message_id
 from agiraph.core.models import DeliveryMode, Event
 from agiraph.core.money import RunTerms
 from agiraph.core.turns import JsonObject
 from agiraph.memory.skills import find_skills
+from agiraph.messages import AskQuestion
 from agiraph.storage.home import RunHome
 from agiraph.tools.command import forget_commands
 from transport.endpoint import Received
@@ -89,6 +90,19 @@ class EntityContext:
     def message_id(self, key: str, number: int = 0) -> bytes:
         """Return the id of the message that step `key` sends: the same after a crash."""
         return derived_message_id(self.runtime.address, key, number)
+
+    def question(
+        self, id: QuestionId, text: str, options: tuple[str, ...], **more: Any
+    ) -> AskQuestion:
+        """Return a question of this entity to the human; `more` are its further fields."""
+        return AskQuestion(
+            question_id=id,
+            agent=self.agent,
+            from_name=self.name,
+            question=text,
+            options=options,
+            **more,
+        )
 
     # --- reports ---------------------------------------------------------------------------------
 

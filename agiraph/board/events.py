@@ -16,6 +16,7 @@ from agiraph.core.record import Record
 MAX_WORKERS = 64
 MAX_DEPTH = 4
 """The bounds of runs that were begun before they could be set."""
+MOST_DETAILS = 4000
 
 
 class BoardEventBase(Record):

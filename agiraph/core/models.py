@@ -133,7 +133,7 @@ class WorkNode(NodeTerms):
     `cause` is the id of the message or tool call that created it: the same cause, the same node.
     `missing` tells what a result in part lacks (empty: it is whole), `bound` what cut it short,
     `left` the files that stood in `scratch/` when it failed, `details` the last lines of its
-    worker's process if that ended with it. `cohort` names the stage of the plan
+    worker's process or of the error that it reported. `cohort` names the stage of the plan
     file that it is of, and `enough` how many of those are needed, if not all. `evidence` is what
     its checks and the files of its result came to. `trigger` is the one whose firing led to it: its
     budget holds for the node's calls.

@@ -15,7 +15,9 @@ class PlanNode(NodeSpec):
 class Plan(Record):
     """A checked plan: names are unique, every dependency is before the node that needs it.
 
-    `max_stages` counts its own stages as one, which is what they are on the board.
+    `is_reconvened`: each of its stages is one of the board, and opens when the coordinator has
+    reconvened the one before; else all of them are one stage of the board, and `max_stages` counts
+    them as one.
     """
 
     goal: str | None = None
@@ -24,3 +26,4 @@ class Plan(Record):
     contract: StageContract = StageContract()
     max_stages: int | None = None
     may_reconvene: bool = True
+    is_reconvened: bool = False

@@ -43,18 +43,19 @@ def plan_of_stages(form: CollaborationFile) -> Plan:
         nodes=tuple(nodes),
         contract=_contract(form.contract),
         max_stages=_stages_on_the_board(form),
-        may_reconvene=form.contract.coordinator_reconvenes,
+        may_reconvene=form.contract.coordinator_reconvenes is not False,
+        is_reconvened=bool(form.contract.coordinator_reconvenes),
     )
 
 
 def _stages_on_the_board(form: CollaborationFile) -> int | None:
-    """Return how many stages the board may have, where all of the plan's are one."""
+    """Return how many stages the board may have; all of the plan's are one, if not reconvened."""
     limit, own = form.contract.max_stages, len(form.stages)
     if limit is None:
         return None
     if own > limit:
         raise InvalidInput(f"contract.max_stages: is {limit}, and the plan has {own} stages")
-    return 1 + limit - own
+    return limit if form.contract.coordinator_reconvenes else 1 + limit - own
 
 
 def _refuse_twins(roles: Sequence[RoleForm], stage: str) -> None:

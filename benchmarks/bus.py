@@ -33,7 +33,7 @@ from benchmarks.report import Figure, at_least, at_most
 from transport import protocol, sockets, tickets
 from transport.envelope import VERSION, Flag, body_of, pack_fields, read_map
 from transport.mailbox_file import Durability
-from transport.mailboxes import MemoryMailboxes
+from transport.mailboxes import Mailboxes
 from transport.peers import Topology
 from transport.protocol import link_frame
 from transport.router import LAST, MORE, Router
@@ -121,7 +121,7 @@ def _serve_router(
     folder: str, topology: Topology = UNTAPPED, durability: Durability | None = None
 ) -> None:
     """Our router; with mailboxes on disk if a durability is given."""
-    mailboxes: MemoryMailboxes | StoredMailboxes = MemoryMailboxes()
+    mailboxes: Mailboxes = Mailboxes()
     if durability is not None:
         mailboxes = StoredMailboxes(Path(folder) / "mailboxes.db", durability=durability)
     router = Router(f"ipc://{folder}/bus", KEY, mailboxes, topology=topology)

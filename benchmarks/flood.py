@@ -18,7 +18,7 @@ from benchmarks.product import Options, percentile, progress
 from benchmarks.report import Figure, at_most
 from transport import protocol, sockets, tickets
 from transport.envelope import read_header
-from transport.mailboxes import MemoryMailboxes
+from transport.mailboxes import Mailboxes
 from transport.protocol import link_frame
 from transport.router import Router
 
@@ -62,7 +62,7 @@ def run(_options: Options) -> list[Figure]:
 
 
 def _route(folder: str) -> None:
-    router = Router(f"ipc://{folder}/bus", KEY, MemoryMailboxes(), topology=TOPOLOGY)
+    router = Router(f"ipc://{folder}/bus", KEY, Mailboxes(), topology=TOPOLOGY)
     router.bind()
     router.run()
 

@@ -18,7 +18,7 @@ from agiraph.http.api import (
     NotReachable,
     StartRunRequest,
 )
-from agiraph.http.client.discovery import is_held
+from agiraph.http.discovery import is_held
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import Home, default_home
 from cli.options import cli_context, connect

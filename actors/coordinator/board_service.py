@@ -34,38 +34,15 @@ from agiraph.core.ids import (
     worker_address,
 )
 from agiraph.core.models import Assignment, TeamMember, TeamRoster, Worker, WorkNode
-from agiraph.messages import (
-    AssignNodeMessage,
-    CancelNodeMessage,
-    ChildFailed,
-    ChildSpec,
-    RosterChanged,
-    StartChild,
-    StopChild,
-    SubNodeEnded,
-)
+from agiraph.messages.board import RosterChanged
+from agiraph.messages.child import ChildFailed, ChildSpec, StartChild, StopChild
+from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage, SubNodeEnded
+from transport.signal import Signal
 
 CONTEXT_KEYS_NAMED = 30
 Effect = Callable[[], Awaitable[None]]
 OnEvent = Callable[[e.BoardEvent, int], None]
 """Called with a board event and its place in the run's journal."""
-
-
-class ChangeSignal:
-    """Wakes all who wait for the board to change; each then looks for itself."""
-
-    def __init__(self) -> None:
-        self._changed = asyncio.Event()
-
-    def notify(self) -> None:
-        """Wake everyone."""
-        self._changed.set()
-        self._changed = asyncio.Event()
-
-    async def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until `is_so`, which is checked after every change."""
-        while not is_so():
-            await self._changed.wait()
 
 
 class BoardService:
@@ -90,7 +67,7 @@ class BoardService:
         self.worktrees = RunWorktrees(context, environ)
         self.shared_context = SharedContextService(context)
         self._is_plan_due = self._is_roster_due = False
-        self.changes = ChangeSignal()
+        self.changes = Signal()
         self._update_roster()
 
     @property
@@ -123,7 +100,7 @@ class BoardService:
         while actions := plan(self.board, limits):
             for action in actions:
                 self._do(action)
-        self.changes.notify()
+        self.changes.set()
 
     def note_failure(self, node: WorkNode, worker: str, lost: ChildFailed) -> str:
         """Leave notes on why a node's worker was given up; return their path in the run."""

@@ -42,10 +42,11 @@ from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import Event, ProposedAction
 from agiraph.core.turns import AssistantTurn, UserTurn
 from agiraph.memory import skills
-from agiraph.messages import BeginRun, TriggerFired
+from agiraph.messages.run import BeginRun
+from agiraph.messages.trigger import TriggerFired
 from agiraph.tools.approvals.policy import STAGE, ActingEntity
 from agiraph.tools.command import forget_commands
-from agiraph.tools.cycle import END_CYCLE
+from agiraph.tools.coordinator import end_cycle
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.scope import Scope
@@ -79,7 +80,7 @@ class CoordinatorActor:
         self.board_service = board = BoardService(context, environment, self._on_board_event)
         toolbox = Toolbox.for_entity("coordinator", context.args.tools)
         if context.args.agent.mode != "infinite":
-            toolbox = toolbox.without(END_CYCLE.name)
+            toolbox = toolbox.without(end_cycle.name)
         self.entity = Entity(
             context,
             toolbox,

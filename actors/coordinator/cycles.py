@@ -20,8 +20,8 @@ from agiraph.core.errors import IllegalTransition, InvalidInput, ModelFailure
 from agiraph.core.ids import CLOCK, COORDINATOR_NAME
 from agiraph.core.turns import JsonObject, ToolTurn
 from agiraph.llm.base import RETRYABLE
-from agiraph.messages import CreateTrigger, TriggerFired
-from agiraph.tools.cycle import END_CYCLE
+from agiraph.messages.trigger import CreateTrigger, TriggerFired
+from agiraph.tools.coordinator import end_cycle
 from agiraph.triggers.parsing import LEAST_SECONDS, seconds_of
 from agiraph.triggers.records import trigger_id
 
@@ -60,7 +60,7 @@ class Cycles:
         for turn in reversed(self._context.transcript.turns):
             if not isinstance(turn, ToolTurn):
                 return False
-            if turn.name == END_CYCLE.name and not turn.is_error:
+            if turn.name == end_cycle.name and not turn.is_error:
                 return True
         return False
 

@@ -12,7 +12,7 @@ from agiraph.core.clock import iso, iso_date
 from agiraph.core.ids import RunId
 from agiraph.core.models import Agent, WorkNode
 from agiraph.memory.loading import daily_logs, memory_text
-from agiraph.messages import ChildFailed
+from agiraph.messages.child import ChildFailed
 from agiraph.storage.files import (
     entries,
     is_file,

@@ -14,7 +14,8 @@ from actors.coordinator.context import CoordinatorContext
 from agiraph.core.errors import Refused
 from agiraph.core.ids import RECORDER
 from agiraph.memory.memory_files import INSIGHTS_FILE, Insight, MemoryFiles, store_insight
-from agiraph.messages import OfferInsight, ReportEvents
+from agiraph.messages.event import ReportEvents
+from agiraph.messages.node import OfferInsight
 from transport.endpoint import Received
 
 MARK_CHARACTERS = 12

@@ -19,7 +19,8 @@ from agiraph.agent.records import InputReceived, RunBegan
 from agiraph.board import commands as c
 from agiraph.core.errors import IllegalTransition
 from agiraph.core.ids import RunId, new_run_id, short_derived_id
-from agiraph.messages import BeginRun, Ok, RefusedReply
+from agiraph.messages.control import Ok, RefusedReply
+from agiraph.messages.run import BeginRun
 from transport.endpoint import Received
 
 GIVEN_UP = "given up for another goal"

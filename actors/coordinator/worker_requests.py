@@ -16,36 +16,39 @@ from agiraph.board.view import board_view, waited_row
 from agiraph.board.worker_rules import require_lead
 from agiraph.core.errors import IllegalTransition, Refused
 from agiraph.core.ids import Address, NodeId, WorkerId
-from agiraph.core.models import WorkNode
+from agiraph.core.models import NodeResult, WorkNode
 from agiraph.core.turns import JsonObject
-from agiraph.messages import (
+from agiraph.messages.board import (
     AskRoster,
     AwaitNodes,
     BoardState,
-    Body,
     CancelWait,
-    ChangeContext,
-    ChildFailed,
-    ContextChanged,
-    ContextShown,
     CreateNodeMessage,
-    FailNodeMessage,
     HireWorker,
     LaunchTeam,
-    ListContext,
-    NodeCheckpoint,
     NodeCreatedReply,
     NodesEnded,
-    NodeStartedMessage,
-    OfferInsight,
-    Ok,
-    PublishNode,
-    ReadContext,
-    RefusedReply,
     RosterChanged,
     SuggestNode,
     TeamChanged,
     ViewBoard,
+)
+from agiraph.messages.body import Body
+from agiraph.messages.child import ChildFailed
+from agiraph.messages.context import (
+    ChangeContext,
+    ContextChanged,
+    ContextShown,
+    ListContext,
+    ReadContext,
+)
+from agiraph.messages.control import Ok, RefusedReply
+from agiraph.messages.node import (
+    FailNodeMessage,
+    NodeCheckpoint,
+    NodeStartedMessage,
+    OfferInsight,
+    PublishNode,
 )
 from transport.endpoint import Received
 from transport.envelope import Flag
@@ -174,17 +177,8 @@ class WorkerRequestHandler:
         node = self._require_holder(received, publish.node_id)
         if publish.commit and not node.has_ended and node.attempt == publish.attempt:
             await self._board_service.worktrees.merge(node, publish.commit)
-        self._board_service.execute(
-            c.CompleteNode(
-                publish.node_id,
-                publish.attempt,
-                publish.summary,
-                publish.files,
-                publish.missing,
-                publish.bound,
-                publish.evidence,
-            )
-        )
+        result = NodeResult(**dict(publish))
+        self._board_service.execute(c.CompleteNode(publish.node_id, publish.attempt, result))
         return Ok()
 
     async def _wait(self, received: Received, wait: AwaitNodes) -> None:

@@ -18,7 +18,8 @@ from agiraph.agent.transcript import OpenCall
 from agiraph.core.ids import BROKER, QuestionId, derived_id
 from agiraph.core.models import BUDGET, ProposedAction
 from agiraph.core.money import SET_ANEW, Shortage, options_of, parse_raise, question_of
-from agiraph.messages import AskQuestion, AskUsage, UsageTable
+from agiraph.messages.model import AskUsage, UsageTable
+from agiraph.messages.question import AskQuestion
 from agiraph.tools.approvals.policy import (
     SPEND,
     STAGE,

@@ -23,7 +23,7 @@ from agiraph.core.models import DeliveryMode, Event
 from agiraph.core.money import RunTerms
 from agiraph.core.turns import JsonObject
 from agiraph.memory.skills import find_skills
-from agiraph.messages import AskQuestion
+from agiraph.messages.question import AskQuestion
 from agiraph.storage.home import RunHome
 from agiraph.tools.command import forget_commands
 from transport.endpoint import Received

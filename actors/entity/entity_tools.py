@@ -11,7 +11,7 @@ from agiraph.core.clock import iso
 from agiraph.core.ids import CLOCK, COORDINATOR_NAME
 from agiraph.core.models import DeliveryMode
 from agiraph.core.turns import JsonObject
-from agiraph.messages import (
+from agiraph.messages.trigger import (
     ChangeTrigger,
     CreateTrigger,
     ListTriggers,

@@ -22,7 +22,7 @@ from agiraph.core.record import Record
 from agiraph.core.specs import RoleSpec, WorkerSpec
 from agiraph.mcp.catalog import ServedTool, ToolCatalog, read_catalog
 from agiraph.mcp.grants import check_lent, granted, wanted_servers
-from agiraph.messages import ListTools, ToolsListed
+from agiraph.messages.tool import ListTools, ToolsListed
 from agiraph.storage.files import read_bytes, replace_file
 from agiraph.tools.toolbox import Toolbox
 from transport.errors import TransportError

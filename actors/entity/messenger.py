@@ -28,7 +28,8 @@ from agiraph.core.ids import (
     message_id,
 )
 from agiraph.core.models import DeliveryMode
-from agiraph.messages import AskQuestion, QuestionAnswered, TextMessage
+from agiraph.messages.question import AskQuestion, QuestionAnswered
+from agiraph.messages.text import TextMessage
 from agiraph.tools.ports import NewQuestion
 from transport.errors import Nacked
 

@@ -9,7 +9,8 @@ from agiraph.core.config import Config
 from agiraph.core.ids import CLOCK, RECORDER, AgentId, coordinator_address, derived_message_id
 from agiraph.core.models import Event
 from agiraph.core.turns import JsonObject
-from agiraph.messages import ReportEvents, TriggerFired
+from agiraph.messages.event import ReportEvents
+from agiraph.messages.trigger import TriggerFired
 from agiraph.storage.files import make_folder, status_of
 from agiraph.storage.home import Home
 from agiraph.triggers.records import Firing

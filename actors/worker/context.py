@@ -23,7 +23,7 @@ from agiraph.core.ids import NodeId, coordinator_address
 from agiraph.core.models import Assignment, TeamRoster, WorkNode
 from agiraph.core.money import Shortage
 from agiraph.core.turns import JsonObject
-from agiraph.messages import AskRoster, RosterChanged
+from agiraph.messages.board import AskRoster, RosterChanged
 from agiraph.storage.home import NodeHome
 from agiraph.tools.scopes.scope import Scope
 

@@ -32,15 +32,13 @@ from agiraph.core.ids import BOARD_NAME
 from agiraph.core.models import Assignment, WorkNode
 from agiraph.core.redaction import redact
 from agiraph.memory import skills
-from agiraph.messages import (
-    AskRoster,
+from agiraph.messages.board import AskRoster, RosterChanged
+from agiraph.messages.llm_proxy import ProxyBudgetLow, ProxyCallFailed
+from agiraph.messages.node import (
     AssignNodeMessage,
     CancelNodeMessage,
     FailNodeMessage,
     NodeStartedMessage,
-    ProxyBudgetLow,
-    ProxyCallFailed,
-    RosterChanged,
     SubNodeEnded,
 )
 from agiraph.storage.files import make_folder

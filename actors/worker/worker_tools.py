@@ -19,28 +19,28 @@ from agiraph.core.ids import NodeId, derived_id
 from agiraph.core.models import Assignment
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import JsonObject
-from agiraph.messages import (
+from agiraph.messages.board import (
     AwaitNodes,
     BoardState,
     CancelWait,
-    ChangeContext,
-    ContextChanged,
-    ContextShown,
     CreateNodeMessage,
     HireWorker,
     LaunchTeam,
-    ListContext,
-    NodeCheckpoint,
     NodeCreatedReply,
     NodesEnded,
-    OfferInsight,
-    Ok,
-    PublishNode,
-    ReadContext,
     SuggestNode,
     TeamChanged,
     ViewBoard,
 )
+from agiraph.messages.context import (
+    ChangeContext,
+    ContextChanged,
+    ContextShown,
+    ListContext,
+    ReadContext,
+)
+from agiraph.messages.control import Ok
+from agiraph.messages.node import NodeCheckpoint, OfferInsight, PublishNode
 from agiraph.tools.ports import ToolContext, WaitOutcome
 from agiraph.tools.scopes.publishing import publish_files
 

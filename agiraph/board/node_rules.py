@@ -207,15 +207,8 @@ def complete(board: Board, command: c.CompleteNode, now: float) -> tuple[BoardEv
     if node.status == "completed":
         return ()
     _require(node, "completed", *HELD)
-    completed = e.NodeCompleted(
-        ts=now,
-        node_id=node.id,
-        summary=command.summary,
-        files=command.files,
-        missing=command.missing.strip(),
-        bound=command.bound,
-        evidence=command.evidence,
-    )
+    kept = {**dict(command.result), "missing": command.result.missing.strip()}
+    completed = e.NodeCompleted(ts=now, node_id=node.id, **kept)
     return (*_started(node, now), completed)
 
 

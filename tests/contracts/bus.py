@@ -24,7 +24,7 @@ from transport import tickets
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
 from transport.envelope import body_of, read_header, read_map
-from transport.mailboxes import Mailboxes, MemoryMailboxes
+from transport.mailboxes import Mailboxes
 from transport.protocol import HELLO, WELCOME, link_frame
 from transport.stored_mailboxes import StoredMailboxes
 from transport.testing.loopback import LoopbackRouter, LoopbackWire
@@ -130,7 +130,7 @@ class LoopbackBus:
         self.key = self.router.key
 
     def _open(self) -> Mailboxes:
-        return StoredMailboxes(self._path) if self._path is not None else MemoryMailboxes()
+        return StoredMailboxes(self._path) if self._path is not None else Mailboxes()
 
     def wire(self, address: str, routing_id: bytes) -> Wire:
         return LoopbackWire(self.router, address, routing_id)
@@ -152,7 +152,7 @@ class LoopbackBus:
     async def restart_router(self) -> None:
         self.close()
         kept = self.router.mailboxes
-        self.router.restart(kept if isinstance(kept, MemoryMailboxes) else self._open())
+        self.router.restart(self._open() if isinstance(kept, StoredMailboxes) else kept)
 
     def close(self) -> None:
         if isinstance(self.router.mailboxes, StoredMailboxes):

@@ -17,18 +17,18 @@ from actors.router.topology import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from agiraph.core.config import load_config
 from agiraph.core.ids import BROKER, RECORDER, SUPERVISOR, message_id
-from agiraph.messages import (
-    MESSAGES,
+from agiraph.messages.authorization import MESSAGES
+from agiraph.messages.child import ChildReady
+from agiraph.messages.control import Ok
+from agiraph.messages.event import ReportEvents
+from agiraph.messages.model import (
     AskUsage,
     CallModel,
-    ChildReady,
     ListModels,
     ModelAnswer,
     ModelCatalog,
     ModelDelta,
     ModelFailed,
-    Ok,
-    ReportEvents,
     UsageTable,
 )
 from tests.fakes.accounts import begin_run
@@ -48,7 +48,7 @@ from tests.unit.llm.requests import ask
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
 from transport.errors import PeerLost
-from transport.mailboxes import MemoryMailboxes
+from transport.mailboxes import Mailboxes
 from transport.router import Router
 from transport.tickets import make_ticket
 
@@ -67,7 +67,7 @@ class House:
         self.key = secrets.token_bytes(32)
         self._sockets = tempfile.TemporaryDirectory(prefix="agi-")
         self.url = f"ipc://{self._sockets.name}/r/router.sock"
-        self.router = Router(self.url, self.key, MemoryMailboxes(), topology=TOPOLOGY)
+        self.router = Router(self.url, self.key, Mailboxes(), topology=TOPOLOGY)
         self.router.bind()
         self._thread = threading.Thread(target=self.router.run, daemon=True)
         self._thread.start()

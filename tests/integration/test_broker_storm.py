@@ -13,7 +13,7 @@ from agiraph.core.ids import BROKER
 from agiraph.core.money import RunTerms
 from agiraph.core.turns import ModelRequest, Usage
 from agiraph.llm.prices import guess_input_tokens
-from agiraph.messages import AskUsage, CallModel, ModelAnswer, ModelFailed, UsageTable
+from agiraph.messages.model import AskUsage, CallModel, ModelAnswer, ModelFailed, UsageTable
 from tests.fakes.accounts import begin_run
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, rate_limited, say
 from tests.integration.test_broker import House, play

@@ -6,7 +6,7 @@ import pytest
 
 from actors.gateway.api import archive
 from agiraph.http.client import Client
-from agiraph.messages import StartChild
+from agiraph.messages.child import StartChild
 from tests.fakes.gateway import AGENT, RUN, World, refused
 
 

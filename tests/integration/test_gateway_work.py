@@ -12,15 +12,10 @@ from agiraph.core.models import BUDGET, ProposedAction
 from agiraph.core.money import Budget, BudgetState, Shortage
 from agiraph.http.api import CreateTriggerRequest, FileContentView, FolderView
 from agiraph.http.client import Client, NotReachable
-from agiraph.messages import (
-    AskBudgets,
-    Body,
-    BudgetTable,
-    EntityStatus,
-    RefusedReply,
-    ResetBudget,
-    SetBudgetMessage,
-)
+from agiraph.messages.body import Body
+from agiraph.messages.control import RefusedReply
+from agiraph.messages.event import EntityStatus
+from agiraph.messages.model import AskBudgets, BudgetTable, ResetBudget, SetBudgetMessage
 from cli.doctor_checks.check import DoctorContext
 from cli.doctor_checks.home import check_processes
 from cli.main import agiraph

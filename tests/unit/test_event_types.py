@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -74,10 +75,12 @@ def _not_a_report(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def composed() -> set[str]:
-    """Return the types that are put together from a prefix and a state."""
+    """Return the types put together from a prefix and a state, and those of the board's events."""
+    from actors.coordinator.public_events import NodeEvent
     from actors.supervisor.children import REPORTED
 
-    return {f"child.{state}" for state in REPORTED}
+    of_nodes = {event.model_fields["type"].default for event in get_args(NodeEvent)}
+    return {f"child.{state}" for state in REPORTED} | of_nodes
 
 
 def test_every_type_that_is_reported_is_in_the_table() -> None:

@@ -33,9 +33,7 @@ PRELOADED = (
             [name for name in NEVER if name not in ("httpx", "rich", "pygments")],
             id="client",
         ),
-        pytest.param(
-            "import agiraph.http.client.discovery", (*NEVER, "asyncio"), id="is anybody there"
-        ),
+        pytest.param("import agiraph.http.discovery", (*NEVER, "asyncio"), id="is anybody there"),
         pytest.param("import actors.supervisor.interpreters", (*NEVER, *OURS), id="prestart"),
         pytest.param("import actors.supervisor.main", BESIDE_LOGS, id="supervisor"),
         pytest.param("import actors.router.main", (*NEVER, "pydantic", "asyncio"), id="router"),

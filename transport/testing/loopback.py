@@ -14,7 +14,7 @@ from typing import Literal
 from transport import tickets
 from transport.codec import Codec
 from transport.endpoint import Endpoint
-from transport.mailboxes import Mailboxes, MemoryMailboxes
+from transport.mailboxes import Mailboxes
 from transport.peers import Topology
 from transport.router import EPOCH_BYTES
 from transport.router_core import RouterCore
@@ -142,7 +142,7 @@ class LoopbackRouter:
             asyncio.get_running_loop().call_soon(self._turn)
 
     def _begin(self, mailboxes: Mailboxes | None) -> None:
-        self.mailboxes = mailboxes if mailboxes is not None else MemoryMailboxes()
+        self.mailboxes = mailboxes if mailboxes is not None else Mailboxes()
         epoch = secrets.token_bytes(EPOCH_BYTES)
         self.core = RouterCore(self.key, self.mailboxes, epoch, self._topology)
 

@@ -12,7 +12,6 @@ from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
 from actors.gateway.api.entities import children, shown_status
 from actors.gateway.api.tool_servers import require_tools
 from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.bus_client import ask_for
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.agents import agent_summary
@@ -37,21 +36,13 @@ from agiraph.http.api import (
     CreateAgentRequest,
     RunRequest,
 )
-from agiraph.messages import (
-    CheckModel,
-    ChildInfo,
-    ChildSpec,
-    ChildStarted,
-    ListModels,
-    ModelCatalog,
-    Ok,
-    StartChild,
-)
+from agiraph.messages.child import ChildInfo, ChildSpec, ChildStarted, StartChild
+from agiraph.messages.control import Ok
+from agiraph.messages.model import CheckModel, ListModels, ModelCatalog
 
 UNPROCESSABLE = 422
 ID_WORDS = 24
 NAME_WORDS = 4
-MODEL_SECONDS = 10.0
 START_SECONDS = 20.0
 BEGIN_SECONDS = 20.0
 LOOK_SECONDS = 0.1
@@ -142,8 +133,7 @@ async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: Cal
         created_at=cause.at,
         updated_at=cause.at,
     )
-    await ask_for(
-        gateway.bus,
+    await gateway.ask(
         SUPERVISOR,
         StartChild(spec=coordinator_spec(agent, request)),
         ChildStarted,
@@ -212,20 +202,16 @@ async def _models_for(gateway: Gateway, request: CreateAgentRequest) -> tuple[st
 
 async def check_model(gateway: Gateway, wanted: str) -> None:
     """Raise ApiError 422 with the reason unless the broker knows this model and can use it."""
-    await ask_for(
-        gateway.bus,
+    await gateway.ask(
         BROKER,
         CheckModel(model=wanted),
         Ok,
-        within_seconds=MODEL_SECONDS,
         refused=UNPROCESSABLE,
     )
 
 
 async def _default_model(gateway: Gateway) -> str:
-    catalog = await ask_for(
-        gateway.bus, BROKER, ListModels(), ModelCatalog, within_seconds=MODEL_SECONDS
-    )
+    catalog = await gateway.ask(BROKER, ListModels(), ModelCatalog)
     return catalog.default
 
 
@@ -262,7 +248,7 @@ async def _wait_for(gateway: Gateway, agent: Agent) -> Agent:
                 raise ApiError(503, f"agent '{agent.id}' did not begin: {notice}")
             if gateway.clock.monotonic() > give_up_at:
                 raise ApiError(504, f"agent '{agent.id}' was started but has not yet begun")
-            await signal.wait(LOOK_SECONDS)
+            await signal.next(LOOK_SECONDS)
     return begun
 
 

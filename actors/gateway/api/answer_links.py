@@ -15,7 +15,7 @@ from actors.gateway.gateway import Gateway
 from actors.gateway.questions.answer_page import POLICY, page, question_page, thanks_page
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import Question
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 
 router = APIRouter(tags=["answer_links"], include_in_schema=False)
 HEADERS = {"content-security-policy": POLICY, "x-robots-tag": "noindex"}

@@ -7,7 +7,6 @@ from fastapi import APIRouter
 from actors.gateway.api.dependencies import AgentDep, GatewayDep
 from actors.gateway.api.entities import triggers_of
 from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.bus_client import ask_for
 from actors.gateway.gateway import Gateway
 from actors.gateway.questions.outcomes import write_outcome
 from agiraph.core.errors import InvalidInput
@@ -23,9 +22,8 @@ from agiraph.core.money import (
     is_outdated,
 )
 from agiraph.http.api import ApiError, BudgetView, SetBudgetRequest
-from agiraph.messages import AskBudgets, BudgetTable, ResetBudget, SetBudgetMessage
+from agiraph.messages.model import AskBudgets, BudgetTable, ResetBudget, SetBudgetMessage
 
-ANSWER_SECONDS = 10.0
 UNPROCESSABLE = 422
 ELSEWHERE = "budget"
 
@@ -44,7 +42,7 @@ async def budgets(gateway: GatewayDep, agent: str | None = None) -> list[BudgetV
     agents = gateway.agents.all() if agent is None else [gateway.agents.find(agent)]
     keys = [key for one in agents for key in _keys(gateway, one, whole=agent is not None)]
     request = AskBudgets(keys=tuple(keys))
-    table = await ask_for(gateway.bus, BROKER, request, BudgetTable, within_seconds=ANSWER_SECONDS)
+    table = await gateway.ask(BROKER, request, BudgetTable)
     return _views(gateway, agents, table.budgets)
 
 
@@ -130,12 +128,10 @@ def _scope(gateway: Gateway, agent: Agent, trigger: str | None) -> tuple[BudgetS
 
 
 async def _change(gateway: Gateway, agent: Agent, order: Order) -> BudgetView:
-    table = await ask_for(
-        gateway.bus,
+    table = await gateway.ask(
         BROKER,
         order,
         BudgetTable,
-        within_seconds=ANSWER_SECONDS,
         refused=UNPROCESSABLE,
     )
     (state,) = table.budgets

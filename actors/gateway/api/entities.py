@@ -8,7 +8,6 @@ from fastapi import APIRouter
 
 from actors.gateway.api.dependencies import GatewayDep
 from actors.gateway.auth.scopes import READ
-from actors.gateway.bus_client import ask_for
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.activities import EntityActivity
 from actors.gateway.state.agents import AgentDirectory
@@ -28,15 +27,9 @@ from agiraph.http.api import (
     ApiError,
     EntityView,
 )
-from agiraph.messages import (
-    AskMailboxDepths,
-    AskUsage,
-    ChildInfo,
-    ChildTable,
-    ListChildren,
-    MailboxDepths,
-    UsageTable,
-)
+from agiraph.messages.child import ChildInfo, ChildTable, ListChildren
+from agiraph.messages.control import AskMailboxDepths, MailboxDepths
+from agiraph.messages.model import AskUsage, UsageTable
 from agiraph.storage.disk_space import WAITS
 from agiraph.storage.files import read_bytes
 from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
@@ -61,9 +54,7 @@ async def entities(gateway: GatewayDep) -> tuple[EntityView, ...]:
 
 async def children(gateway: Gateway) -> tuple[ChildInfo, ...]:
     """Return the supervisor's table; raise ApiError 503 or 504 if it does not answer."""
-    table = await ask_for(
-        gateway.bus, SUPERVISOR, ListChildren(), ChildTable, within_seconds=TABLE_SECONDS
-    )
+    table = await gateway.ask(SUPERVISOR, ListChildren(), ChildTable, within_seconds=TABLE_SECONDS)
     return table.children
 
 
@@ -82,8 +73,8 @@ async def entity_rows(gateway: Gateway) -> tuple[EntityView, ...]:
 async def _mailbox_depths(gateway: Gateway) -> dict[str, tuple[int, int]]:
     """Return each mailbox's messages and bytes by address, none if the router does not answer."""
     try:
-        answer = await ask_for(
-            gateway.bus, ROUTER, AskMailboxDepths(), MailboxDepths, within_seconds=EXTRA_SECONDS
+        answer = await gateway.ask(
+            ROUTER, AskMailboxDepths(), MailboxDepths, within_seconds=EXTRA_SECONDS
         )
     except ApiError:
         return {}
@@ -93,9 +84,7 @@ async def _mailbox_depths(gateway: Gateway) -> dict[str, tuple[int, int]]:
 async def _usage(gateway: Gateway) -> dict[str, Usage]:
     """Return what each entity has used, by address, none if the broker does not answer."""
     try:
-        answer = await ask_for(
-            gateway.bus, BROKER, AskUsage(), UsageTable, within_seconds=EXTRA_SECONDS
-        )
+        answer = await gateway.ask(BROKER, AskUsage(), UsageTable, within_seconds=EXTRA_SECONDS)
     except ApiError:
         return {}
     return answer.by_entity

@@ -10,7 +10,6 @@ from actors.gateway.api.agents import START_SECONDS, coordinator_spec
 from actors.gateway.api.dependencies import AgentDep, GatewayDep
 from actors.gateway.api.entities import AT_WORK, DOWN, children
 from actors.gateway.auth.scopes import CONTROL
-from actors.gateway.bus_client import ask_for, deliver
 from actors.gateway.gateway import Gateway
 from agiraph.core.ids import (
     COORDINATOR_NAME,
@@ -26,15 +25,8 @@ from agiraph.http.api import (
     SteeredEntityView,
     SteeredView,
 )
-from agiraph.messages import (
-    ChildInfo,
-    ChildStarted,
-    ChildStopped,
-    Pause,
-    Resume,
-    StartChild,
-    StopChild,
-)
+from agiraph.messages.child import ChildInfo, ChildStarted, ChildStopped, StartChild, StopChild
+from agiraph.messages.control import Pause, Resume
 
 STOP_SECONDS = 20.0
 HEAD_START_SECONDS = 0.5
@@ -97,9 +89,7 @@ async def act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> Steere
 async def _start_unknown(gateway: Gateway, agent: Agent) -> SteeredView:
     """Start the coordinator of an agent that the supervisor does not know: it was archived."""
     order = StartChild(spec=coordinator_spec(agent))
-    started = await ask_for(
-        gateway.bus, SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS
-    )
+    started = await gateway.ask(SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS)
     return SteeredView(
         act="resume", entities=(SteeredEntityView(address=started.address, state="resuming"),)
     )
@@ -197,9 +187,7 @@ async def _stop(gateway: Gateway, child: ChildInfo, how: How) -> SteeredEntityVi
         raise ApiError(409, "the supervisor is not its own child: end it with SIGTERM or Ctrl-C")
     order = StopChild(address=child.address, how=how, reason="asked by the human")
     try:
-        stopped = await ask_for(
-            gateway.bus, SUPERVISOR, order, ChildStopped, within_seconds=STOP_SECONDS
-        )
+        stopped = await gateway.ask(SUPERVISOR, order, ChildStopped, within_seconds=STOP_SECONDS)
     except ApiError:
         if how in ("stop", "forget") and not await _is_child(gateway, child.address):
             return SteeredEntityView(address=child.address, state="stopped")
@@ -218,7 +206,7 @@ async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[Ste
         raise ApiError(409, "nothing to pause: no process of it runs")
     for child in at_work:
         _check_can_pause(child)
-        await deliver(gateway.bus, child.address, Pause(), id=message_id())
+        await gateway.send(child.address, Pause(), id=message_id())
     return [SteeredEntityView(address=child.address, state="pausing") for child in at_work]
 
 
@@ -230,7 +218,7 @@ async def _resume_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[St
     for child in targets:
         _check_can_pause(child)
     for child in targets:
-        await deliver(gateway.bus, child.address, Resume(), id=message_id())
+        await gateway.send(child.address, Resume(), id=message_id())
     entities = []
     for child in targets:
         state = "resuming"

@@ -15,7 +15,6 @@ from actors.gateway.api.agents import (
 from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
 from actors.gateway.api.entities import DOWN, children
 from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.bus_client import ask_for
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.agents import agent_summary
@@ -28,15 +27,9 @@ from agiraph.http.api import (
     RunView,
     StartRunRequest,
 )
-from agiraph.messages import (
-    BeginRun,
-    ChildInfo,
-    ChildStarted,
-    ChildStopped,
-    Ok,
-    StartChild,
-    StopChild,
-)
+from agiraph.messages.child import ChildInfo, ChildStarted, ChildStopped, StartChild, StopChild
+from agiraph.messages.control import Ok
+from agiraph.messages.run import BeginRun
 
 router = APIRouter(tags=["agents"])
 
@@ -105,7 +98,7 @@ async def begin_run(
 
 async def _ask_to_begin(gateway: Gateway, agent: Agent, body: BeginRun) -> Ok:
     to = coordinator_address(agent.id)
-    return await ask_for(gateway.bus, to, body, Ok, within_seconds=BEGIN_SECONDS)
+    return await gateway.ask(to, body, Ok, within_seconds=BEGIN_SECONDS)
 
 
 async def _coordinator_child(gateway: Gateway, agent: Agent) -> ChildInfo | None:
@@ -115,13 +108,13 @@ async def _coordinator_child(gateway: Gateway, agent: Agent) -> ChildInfo | None
 
 async def _restart_coordinator(gateway: Gateway, child: ChildInfo) -> None:
     order = StopChild(address=child.address, how="restart", reason="a new run begins")
-    await ask_for(gateway.bus, SUPERVISOR, order, ChildStopped, within_seconds=START_SECONDS)
+    await gateway.ask(SUPERVISOR, order, ChildStopped, within_seconds=START_SECONDS)
 
 
 async def _start_coordinator(gateway: Gateway, agent: Agent) -> None:
     """Start the coordinator of an agent that the supervisor does not know."""
     order = StartChild(spec=coordinator_spec(agent))
-    await ask_for(gateway.bus, SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS)
+    await gateway.ask(SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS)
 
 
 async def _wait_until_begun(
@@ -135,7 +128,7 @@ async def _wait_until_begun(
                 asking.result()
             if gateway.clock.monotonic() > give_up_at:
                 raise ApiError(504, f"agent '{id}' was given its goal but has not yet begun")
-            await signal.wait(LOOK_SECONDS)
+            await signal.next(LOOK_SECONDS)
     return agent
 
 

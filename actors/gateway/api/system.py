@@ -6,7 +6,6 @@ from fastapi import APIRouter
 
 from actors.gateway.api.dependencies import CauseDep, GatewayDep
 from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.bus_client import as_api_error, ask_for
 from agiraph import __version__
 from agiraph.core.ids import BROKER, SUPERVISOR
 from agiraph.http.api import (
@@ -15,10 +14,9 @@ from agiraph.http.api import (
     HealthView,
     ModelsView,
 )
-from agiraph.messages import AttachConsole, AttachTicket, ListModels, ModelCatalog, RetryLetter
-from transport.errors import TransportError
-
-ANSWER_SECONDS = 10.0
+from agiraph.messages.child import AttachConsole, AttachTicket
+from agiraph.messages.control import RetryLetter
+from agiraph.messages.model import ListModels, ModelCatalog
 
 router = APIRouter()
 
@@ -38,18 +36,14 @@ async def health(gateway: GatewayDep) -> HealthView:
 @router.get("/models", dependencies=[READ], tags=["system"])
 async def models(gateway: GatewayDep) -> ModelsView:
     """List the providers and which of them are usable."""
-    catalog = await ask_for(
-        gateway.bus, BROKER, ListModels(), ModelCatalog, within_seconds=ANSWER_SECONDS
-    )
+    catalog = await gateway.ask(BROKER, ListModels(), ModelCatalog)
     return ModelsView(providers=catalog.providers, default=catalog.default)
 
 
 @router.post("/consoles", dependencies=[CONTROL], tags=["system"], status_code=201)
 async def attach(gateway: GatewayDep) -> ConsoleTicketView:
     """Hand out what a console needs to join the bus."""
-    ticket = await ask_for(
-        gateway.bus, SUPERVISOR, AttachConsole(), AttachTicket, within_seconds=ANSWER_SECONDS
-    )
+    ticket = await gateway.ask(SUPERVISOR, AttachConsole(), AttachTicket)
     return ConsoleTicketView(
         address=ticket.address,
         incarnation=ticket.incarnation,
@@ -71,8 +65,5 @@ async def retry(letter: str, gateway: GatewayDep, cause: CauseDep) -> DeadLetter
         return before
     found = gateway.dead_letters.find(letter)
     id = cause.message(f"retry of {letter}")
-    try:
-        await gateway.bus.send(found.to, RetryLetter(letter=found), id=id)
-    except TransportError as error:
-        raise as_api_error(error, found.to) from error
+    await gateway.send(found.to, RetryLetter(letter=found), id=id)
     return gateway.dead_letters.sent_back(letter, cause.id)

@@ -8,7 +8,6 @@ from fastapi import APIRouter
 from actors.gateway.api.dependencies import GatewayDep
 from actors.gateway.api.entities import children
 from actors.gateway.auth.scopes import READ
-from actors.gateway.bus_client import ask_for
 from actors.gateway.gateway import Gateway
 from agiraph.core.config import Config
 from agiraph.core.errors import Refused
@@ -21,7 +20,7 @@ from agiraph.http.api import (
 )
 from agiraph.mcp.catalog import ToolCatalog, read_catalog
 from agiraph.mcp.grants import check_lent, wanted_servers
-from agiraph.messages import ListTools, ToolsListed
+from agiraph.messages.tool import ListTools, ToolsListed
 
 SLACK_SECONDS = 5.0
 UNPROCESSABLE = 422
@@ -66,8 +65,7 @@ async def require_tools(gateway: Gateway, tools: Sequence[str]) -> None:
 
 async def _fetch(gateway: Gateway, name: str) -> ToolCatalog:
     try:
-        listed = await ask_for(
-            gateway.bus,
+        listed = await gateway.ask(
             tools_address(name),
             ListTools(afresh=True),
             ToolsListed,

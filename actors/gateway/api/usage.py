@@ -7,7 +7,6 @@ from fastapi import APIRouter
 from actors.gateway.api.dependencies import GatewayDep
 from actors.gateway.api.entities import triggers_of
 from actors.gateway.auth.scopes import READ
-from actors.gateway.bus_client import ask_for
 from actors.gateway.gateway import Gateway
 from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import BROKER, COORDINATOR_NAME, AgentId
@@ -18,9 +17,8 @@ from agiraph.http.api import (
     ApiError,
     UsageView,
 )
-from agiraph.messages import AskUsage, UsageTable
+from agiraph.messages.model import AskUsage, UsageTable
 
-ANSWER_SECONDS = 10.0
 ALL_RUNS = "*"
 NO_RUN = "none"
 
@@ -39,7 +37,7 @@ async def usage(
         raise ApiError(422, "run: name the agent whose run it is")
     found = gateway.agents.find(agent) if agent is not None else None
     request = AskUsage(by=by) if found is None else _of_agent(gateway, found, run, by)
-    table = await ask_for(gateway.bus, BROKER, request, UsageTable, within_seconds=ANSWER_SECONDS)
+    table = await gateway.ask(BROKER, request, UsageTable)
     names = _names(gateway, table.rows) if by in ("entity", "node") else {}
     rows = [
         row.model_copy(update={"name": names.get((row.run, row.key), "")}) for row in table.rows

@@ -43,7 +43,7 @@ from actors.gateway.http.idempotency import IdempotencyMiddleware
 from actors.gateway.problems import no_room, problem_response
 from agiraph import __version__
 from agiraph.core.errors import AgiraphError, OutOfScope, Refused, Unavailable
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 from agiraph.storage.disk_space import DiskFull
 
 METHOD_NOT_ALLOWED = 405

@@ -31,13 +31,10 @@ from agiraph.http.api.agents import (
     SteeredView,
 )
 from agiraph.http.api.base import (
-    ApiError,
     ApiRequest,
     ApiView,
     FieldProblemView,
-    GatewayAway,
     JsonObject,
-    NotReachable,
     ProblemView,
 )
 from agiraph.http.api.budgets import BudgetView, SetBudgetRequest
@@ -91,6 +88,7 @@ from agiraph.http.api.work import (
     StageView,
     WorkerView,
 )
+from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 
 __all__ = [
     "ENTITY_ACTS",

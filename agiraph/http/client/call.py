@@ -19,7 +19,8 @@ from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
-from agiraph.http.api.base import ApiError, ApiRequest
+from agiraph.http.api.base import ApiRequest
+from agiraph.http.errors import ApiError
 
 if TYPE_CHECKING:
     import httpx

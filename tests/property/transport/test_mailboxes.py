@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from transport.mailboxes import DUPLICATE, FULL, MemoryMailboxes
+from transport.mailboxes import DUPLICATE, FULL, Mailboxes
 
 MAX_MESSAGES = 5
 MAX_BYTES = 40
@@ -17,7 +17,7 @@ class Boxes(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.boxes = MemoryMailboxes(MAX_MESSAGES, MAX_BYTES)
+        self.boxes = Mailboxes(MAX_MESSAGES, MAX_BYTES)
         self.waiting: dict[str, list[tuple[int, bytes, bytes]]] = {"ada": [], "bob": []}
         self.was_done: set[tuple[str, bytes]] = set()
         self.position = 0

@@ -20,8 +20,10 @@ from agiraph.core.ids import BROKER, HUMAN, RECORDER, AgentId, message_id
 from agiraph.core.money import Budget
 from agiraph.core.turns import ModelRequest, ModelResponse
 from agiraph.llm.base import OnText, ProviderError
-from agiraph.messages import (
-    MESSAGES,
+from agiraph.messages.authorization import MESSAGES
+from agiraph.messages.control import Ok, RefusedReply
+from agiraph.messages.event import ReportEvents
+from agiraph.messages.model import (
     AskBudgets,
     AskUsage,
     BudgetTable,
@@ -33,9 +35,6 @@ from agiraph.messages import (
     ModelCatalog,
     ModelDelta,
     ModelFailed,
-    Ok,
-    RefusedReply,
-    ReportEvents,
     ResetBudget,
     SetBudgetMessage,
     StreamDelta,
@@ -91,7 +90,7 @@ async def board_service(
     services = StubServices(config, stub)
     ledger = UsageLedger(folder / "usage.db")
     calls = ModelCalls(config, services, {MODEL: PRICE}, ledger, SystemClock())
-    broker = Broker(runtime, services, calls, ledger)
+    broker = Broker(runtime, services, calls)
     serving = asyncio.create_task(broker.serve())
     try:
         yield Office(router, runtime, stub)

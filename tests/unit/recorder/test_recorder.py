@@ -13,7 +13,8 @@ from actors.recorder.recorder import Recorder, name_of, serve
 from agiraph.core.config import load_config
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent, Event
-from agiraph.messages import EventAppended, ReportEvents, TextMessage
+from agiraph.messages.event import EventAppended, ReportEvents
+from agiraph.messages.text import TextMessage
 from agiraph.storage.home import Home
 from tests.fakes.line import FakeLine, SilentLog, arrived, events_of
 

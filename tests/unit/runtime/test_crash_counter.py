@@ -14,7 +14,7 @@ from actors.runtime.crash_counter import (
     read_note,
 )
 from actors.supervisor.causes import fault_of
-from agiraph.messages import ExitCause
+from agiraph.messages.child import ExitCause
 
 POISON, OTHER, THIRD = "70" * 16, "6f" * 16, "74" * 16
 

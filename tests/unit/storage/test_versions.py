@@ -32,7 +32,7 @@ from agiraph.board.store import BoardStore, read_board
 from agiraph.core.clock import SystemClock
 from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import AgentId
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 from agiraph.llm.recording.recording import read_recording
 from agiraph.storage.home import Home
 from agiraph.storage.journal import Journal, encode_record, read_journal

@@ -10,7 +10,7 @@ from actors.supervisor.child_monitor import ChildMonitor, MonitorHooks
 from actors.supervisor.launcher import SpawnedProcess
 from actors.supervisor.restarts import ProcessExit, RestartPolicy
 from agiraph.core.ids import Address
-from agiraph.messages import ChildSpec
+from agiraph.messages.child import ChildSpec
 from agiraph.storage.home import Home
 
 ADDRESS = Address("shop/ada")

@@ -11,6 +11,7 @@ from actors.coordinator.run_start import fill_board, has_unopened_stage, plan_no
 from agiraph.board.commands import CancelNode, CompleteNode, CreateNode, FailNode, Reconvene
 from agiraph.board.plans.plan import parse_plan, plan_commands
 from agiraph.core.errors import IllegalTransition, InvalidInput
+from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
 
@@ -206,7 +207,7 @@ def test_a_plan_that_is_reconvened_opens_a_stage_once_the_one_before_is_closed()
     assert has_unopened_stage(desk.board, RECONVENED)
     for name in ("alice", "bob"):
         desk.run(name, name)
-        desk.do(CompleteNode(name, 1, "done", ()))
+        desk.do(CompleteNode(name, 1, NodeResult(summary="done")))
         assert filled(desk) is None
     assert len(desk.board.nodes) == 2, "the coordinator has not had its turn"
     desk.do(Reconvene("both know enough", "r1"))

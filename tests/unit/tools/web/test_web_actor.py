@@ -16,7 +16,10 @@ from actors.tools.web.web import WebActor
 from agiraph.core.config import Config, load_config
 from agiraph.core.errors import Refused
 from agiraph.core.ids import SUPERVISOR, WEB
-from agiraph.messages import MESSAGES, CallTool, CancelTool, ChildReady, Ok, ToolResult
+from agiraph.messages.authorization import MESSAGES
+from agiraph.messages.child import ChildReady
+from agiraph.messages.control import Ok
+from agiraph.messages.tool import CallTool, CancelTool, ToolResult
 from agiraph.tools.web.pages import PageText
 from agiraph.tools.web.services import SearchHit
 from transport.codec import Codec

@@ -56,7 +56,7 @@ def conversations(draw: st.DrawFn) -> tuple[Turn, ...]:
 @given(conversations())
 def test_anthropic_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
     body = anthropic_body(ask(*turns), "fake")
-    seen = wire_anthropic.read(body, {}, 0)
+    seen = wire_anthropic.read(body)
     assert body["messages"][-1]["role"] == "user"
     assert json.dumps(body).count("cache_control") <= 4
     assert all_calls(seen.turns) == all_calls(turns)
@@ -65,7 +65,7 @@ def test_anthropic_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
 @given(conversations())
 def test_openai_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
     body = openai_body(ask(*turns), "fake")
-    seen = wire_openai.read(body, {}, 0)
+    seen = wire_openai.read(body)
     roles = [message["role"] for message in body["messages"]]
     assert ("user", "user") not in list(itertools.pairwise(roles))
     assert all_calls(seen.turns) == all_calls(turns)
@@ -73,14 +73,14 @@ def test_openai_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
 
 @given(conversations())
 def test_responses_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
-    seen = wire_responses.read(responses_body(ask(*turns), "fake"), {}, 0)
+    seen = wire_responses.read(responses_body(ask(*turns), "fake"))
     assert all_calls(seen.turns) == all_calls(turns)
 
 
 @given(conversations())
 def test_google_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
     body = google_body(ask(*turns), "fake") | {"model": "fake"}
-    seen = wire_google.read(body, {}, 0)
+    seen = wire_google.read(body)
     assert body["contents"][-1]["role"] == "user"
     assert all_calls(seen.turns) == all_calls(turns)
 

@@ -14,7 +14,7 @@ from agiraph.board.view import board_view, waited_row
 from agiraph.board.worker_rules import require_lead
 from agiraph.core.errors import IllegalTransition, Refused
 from agiraph.core.ids import COORDINATOR_NAME, Address, NodeId, WorkerId
-from agiraph.core.models import Event, WorkNode
+from agiraph.core.models import Event, NodeResult, WorkNode
 from agiraph.core.turns import JsonObject
 from agiraph.messages.board import (
     AskRoster,
@@ -149,17 +149,8 @@ class WorkerRequestHandler:
             node = self._require_holder(received, publish.node_id)
             if publish.commit and not node.has_ended and node.attempt == publish.attempt:
                 await self._board_service.worktrees.merge(node, publish.commit)
-            self._board_service.execute(
-                c.CompleteNode(
-                    publish.node_id,
-                    publish.attempt,
-                    publish.summary,
-                    publish.files,
-                    publish.missing,
-                    publish.bound,
-                    publish.evidence,
-                )
-            )
+            result = NodeResult(**dict(publish))
+            self._board_service.execute(c.CompleteNode(publish.node_id, publish.attempt, result))
         except Refused as error:
             await self._refuse(received, error)
             return

@@ -95,7 +95,7 @@ class Entity:
             team=team,
             environment=context.environment | {"AGIRAPH_RUN": str(context.run_home.path)},
             calls=context.calls,
-            elsewhere=self._remote_tools,
+            remote_tools=self._remote_tools,
             report=context.report,
             skills=context.skills,
         )

@@ -21,6 +21,7 @@ from agiraph.messages.tool import (
     ToolResult,
     ToolsListed,
 )
+from agiraph.tools.ports import RemoteTools
 from transport.endpoint import Received
 from transport.errors import Nacked, PeerLost
 
@@ -30,7 +31,7 @@ LOST = (
 )
 
 
-class RemoteToolProcesses:
+class RemoteToolProcesses(RemoteTools):
     """Calls tools in other processes."""
 
     def __init__(self, runtime: Runtime) -> None:

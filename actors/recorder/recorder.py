@@ -148,7 +148,6 @@ class Recorder:
         retention: RetentionConfig,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Write below `home`; what cannot be written for one agent is told to `log`."""
         self._home = home
         self._log = log
         self._retention = retention

@@ -45,12 +45,14 @@ Restarted = ChildMonitor | ForkLauncher
 
 
 class Children:
-    """All child monitors of one home. Nothing is touched before `open`."""
+    """All child monitors of one home. Nothing is touched before `open`.
+
+    `on_failure` is called with the reason when the supervisor cannot go on.
+    """
 
     def __init__(
         self, options: SupervisorOptions, log: Any, on_failure: Callable[[str], None]
     ) -> None:
-        """`on_failure` is called with the reason when the supervisor cannot go on."""
         self.home = options.home
         self.options = options
         self.log = log

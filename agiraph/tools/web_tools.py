@@ -19,7 +19,7 @@ class WebFetchParams(ToolParams):
 @tool("Search the web. Returns a list of results with titles, URLs, and snippets.")
 async def web_search(context: ToolContext, params: WebSearchParams) -> str:
     """Return titles, urls and snippets; Refused with the reason if no service can be asked."""
-    return await context.elsewhere.call(
+    return await context.remote_tools.call(
         context.call_id, WEB, web_search.name, {"query": params.query}
     )
 
@@ -28,4 +28,4 @@ async def web_search(context: ToolContext, params: WebSearchParams) -> str:
 async def web_fetch(context: ToolContext, params: WebFetchParams) -> str:
     """Return a page as markdown; Refused with the reason if it cannot be had."""
     arguments = {"url": params.url, "offset": params.offset}
-    return await context.elsewhere.call(context.call_id, WEB, web_fetch.name, arguments)
+    return await context.remote_tools.call(context.call_id, WEB, web_fetch.name, arguments)

@@ -12,6 +12,7 @@ from agiraph.board.commands import (
 )
 from agiraph.board.events import BoardEvent
 from agiraph.board.sub_nodes import node_to_notify
+from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
 
@@ -75,7 +76,7 @@ def test_what_went_along_with_its_parent_is_told_by_the_parents_end() -> None:
 def test_who_has_ended_is_told_nothing() -> None:
     desk = family()
     desk.do(FailNode("one", None, "no"))
-    desk.do(CompleteNode("top", 1, "done", ()))
+    desk.do(CompleteNode("top", 1, NodeResult(summary="done")))
     desk.do(FailNode("two", None, "no"))
     assert desk.words() == []
     assert words_left(Board(), []) == []

@@ -37,7 +37,11 @@ class MemoryOffice:
     def __init__(self, mode: Mode, clock: SimpleNamespace) -> None:
         self.board = Board()
         self._clock = clock
-        self.execute(c.StartRun(RUN, "Watch the page", "a/b", "a/b", mode))
+        self.execute(
+            c.StartRun(
+                run_id=RUN, goal="Watch the page", model="a/b", worker_model="a/b", mode=mode
+            )
+        )
 
     def execute(self, command: c.Command) -> None:
         self.board = fold(decide(self.board, command, self._clock.now()), self.board)

@@ -91,7 +91,10 @@ def test_a_contract_may_be_looser() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (role(id="a"), r"p: stages\[0\].roles\[1\].id: 'a' is already that of roles\[0\]"),
+        (
+            role(id="a"),
+            r"p: stages\[0\].roles\[1\].id: 'a' is already the id of stages\[0\]",
+        ),
         (role(node_type="robot"), r"\.node_type: Input should be 'harnessed' or 'autonomous'"),
         (role(node_type="agentic"), r"stages\[0\].roles\[1\].agent: is missing"),
         (role(name="human"), r"stages\[0\].roles\[1\]: the worker name 'human' is reserved"),

@@ -5,26 +5,22 @@ from collections.abc import Callable
 
 import pytest
 
+from agiraph.core.config import WebConfig, load_config
 from agiraph.core.errors import Refused
-from agiraph.tools.web.fetching import FetchedPage, FetchLimits, PageFetcher
+from agiraph.tools.web.fetching import FetchedPage, PageFetcher
 from tests.fakes.site import FakeSite
 
-PUBLIC = "93.184.216.34"
+AGENT = "Agiraph (test)"
 
 
-def bounds(**over: object) -> FetchLimits:
-    values: dict[str, object] = {
-        "max_bytes": 100_000,
-        "max_redirects": 5,
-        "allow_private": True,
-        "user_agent": "Agiraph (test)",
-    }
-    return FetchLimits(**{**values, **over})  # type: ignore[arg-type]
+def settings(**over: object) -> WebConfig:
+    values: dict[str, object] = {"max_bytes": 100_000, "allow_private": True, "user_agent": AGENT}
+    return load_config().web.model_copy(update=values | over)
 
 
 def fetch(url: str, **over: object) -> FetchedPage:
     async def go() -> FetchedPage:
-        fetcher = PageFetcher(bounds(**over))
+        fetcher = PageFetcher(settings(**over))
         try:
             async with asyncio.timeout(20):
                 return await fetcher.fetch(url)
@@ -43,7 +39,7 @@ def fetch_resolved(url: str, answers: list[list[str]]) -> list[str]:
         return answers.pop(0)
 
     async def go() -> None:
-        fetcher = PageFetcher(bounds(allow_private=False), resolve)
+        fetcher = PageFetcher(settings(allow_private=False), resolve)
         try:
             await fetcher.fetch(url)
         finally:
@@ -59,7 +55,7 @@ def test_a_page_comes_with_its_kind_and_where_it_was_found(site: FakeSite) -> No
     assert (got.status, got.mime, got.is_whole) == (200, "text/html", True)
     assert b"Chips" in got.body
     assert site.requests[0].headers["Host"] == f"127.0.0.1:{site.port}"
-    assert site.requests[0].headers["User-Agent"] == "Agiraph (test)"
+    assert site.requests[0].headers["User-Agent"] == AGENT
 
 
 def test_redirects_are_followed_up_to_a_bound(site: FakeSite) -> None:
@@ -119,7 +115,7 @@ def test_a_name_that_cannot_be_resolved_is_refused() -> None:
         raise OSError(-2, "Name or service not known")
 
     async def go() -> None:
-        await PageFetcher(bounds(), resolve).fetch("http://no-such-host.example/")
+        await PageFetcher(settings(), resolve).fetch("http://no-such-host.example/")
 
     with pytest.raises(Refused, match=r"no-such-host\.example cannot be resolved"):
         asyncio.run(go())
@@ -165,7 +161,7 @@ def test_the_connection_goes_to_the_address_that_was_judged(
         return answers[min(len(asked), len(answers)) - 1]
 
     async def go() -> FetchedPage:
-        return await PageFetcher(bounds(allow_private=False), resolve).fetch(
+        return await PageFetcher(settings(allow_private=False), resolve).fetch(
             f"http://example.com:{site.port}/article"
         )
 
@@ -189,7 +185,7 @@ def test_a_redirect_is_judged_anew(site: FakeSite, monkeypatch: pytest.MonkeyPat
 
     async def go() -> None:
         url = f"http://example.com:{site.port}/to?url=http://metadata.example/latest"
-        await PageFetcher(bounds(allow_private=False), resolve).fetch(url)
+        await PageFetcher(settings(allow_private=False), resolve).fetch(url)
 
     with pytest.raises(Refused, match=r"metadata\.example is not fetched: its address is link-loc"):
         asyncio.run(go())
@@ -201,7 +197,9 @@ def test_the_next_address_is_tried_when_one_does_not_answer(site: FakeSite) -> N
         return ["127.0.0.2", "127.0.0.1"] if host == "example.com" else []
 
     async def go() -> FetchedPage:
-        return await PageFetcher(bounds(), resolve).fetch(f"http://example.com:{site.port}/article")
+        return await PageFetcher(settings(), resolve).fetch(
+            f"http://example.com:{site.port}/article"
+        )
 
     assert asyncio.run(go()).status == 200
 
@@ -211,7 +209,7 @@ def test_behind_a_proxy_the_name_goes_to_the_proxy(site: FakeSite) -> None:
         raise AssertionError("the proxy resolves")
 
     async def go(url: str) -> FetchedPage:
-        fetcher = PageFetcher(bounds(allow_private=False), resolve, proxy=site.url)
+        fetcher = PageFetcher(settings(allow_private=False), resolve, proxy=site.url)
         try:
             return await fetcher.fetch(url)
         finally:

@@ -7,14 +7,14 @@ import pytest
 from agiraph.core.clock import SystemClock
 from agiraph.core.config import WebConfig, load_config
 from agiraph.core.errors import Refused
-from agiraph.tools.web.fetching import FetchLimits, PageFetcher
+from agiraph.tools.web.fetching import PageFetcher
 from agiraph.tools.web.pages import PageCache, PageReader, PageText
 from tests.fakes.site import FakeSite
 from tests.unit.tools.web.inline import InlineReader
 
 
 def settings(**over: object) -> WebConfig:
-    return load_config().web.model_copy(update=over)
+    return load_config().web.model_copy(update={"allow_private": True} | over)
 
 
 def read(*urls: str, **over: object) -> PageText:
@@ -22,9 +22,7 @@ def read(*urls: str, **over: object) -> PageText:
 
     async def go() -> PageText:
         config = settings(**over)
-        fetcher = PageFetcher(
-            FetchLimits(config.max_bytes, config.max_redirects, True, config.user_agent)
-        )
+        fetcher = PageFetcher(config)
         pages = PageReader(config, fetcher, InlineReader(), SystemClock())
         try:
             for url in urls[:-1]:

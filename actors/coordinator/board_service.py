@@ -20,8 +20,7 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.scheduler import SchedulingLimits, plan
-from agiraph.board.shared_context.context import SharedContextLimits
-from agiraph.board.shared_context.store import SharedContextStore
+from agiraph.board.shared_context import SharedContextLimits, SharedContextStore
 from agiraph.board.stage_rules import node_contract
 from agiraph.board.store import BoardStore
 from agiraph.board.sub_nodes import node_to_notify

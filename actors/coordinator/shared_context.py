@@ -5,8 +5,7 @@ import json
 from typing import Any, Literal
 
 from actors.runtime.runtime import Runtime
-from agiraph.board.shared_context.context import ContextChange
-from agiraph.board.shared_context.store import SharedContextStore
+from agiraph.board.shared_context import ContextChange, SharedContextStore
 from agiraph.core.errors import Refused
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Event

@@ -95,13 +95,11 @@ def test_an_outcome_that_cannot_be_read_is_no_outcome(tmp_path: Path, torn: str)
     assert read_outcome(tmp_path) is None
 
 
-async def test_a_command_that_kills_its_runner_is_answered_and_leaves_nothing(
-    tmp_path: Path,
-) -> None:
+def test_a_command_that_kills_its_runner_is_answered_and_leaves_nothing(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.environment = {"PATH": os.environ["PATH"]}
     desk.limited("sandbox", mode="none")
-    result = await desk.call("bash", command="echo $$ > pid; kill -9 $PPID; sleep 300.020")
+    result = asyncio.run(desk.call("bash", command="echo $$ > pid; kill -9 $PPID; sleep 300.020"))
     assert result.is_error
     assert "outcome is unknown" in result.content
     pid = int((desk.node.scratch / "pid").read_text())
@@ -112,6 +110,7 @@ async def test_the_toolbox_recovers_and_forgets(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.environment = {"PATH": os.environ["PATH"]}
     call = ToolCall(id="call-1", name="bash", arguments={"command": "echo 1; exit 2"})
+
     ran = await desk.toolbox.run(call, desk.context())
     assert await desk.toolbox.recover(call, desk.context()) == ran
     assert desk.context().call_folder.is_dir()

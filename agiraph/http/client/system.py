@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from agiraph.core.turns import UsageBy
+from agiraph.core.turns import UsageGroup
 from agiraph.http import api
 from agiraph.http.client.call import (
     LONG_SECONDS,
@@ -61,11 +61,12 @@ class SystemCalls:
 
     @ApiMethod
     def usage(
-        self, *, agent: str | None = None, run: str | None = None, by: UsageBy = "entity"
+        self, *, agent: str | None = None, run: str | None = None, by: UsageGroup = "entity"
     ) -> ApiCall[api.UsageView]:
         """Return tokens and money, of one agent's current run (`run`: of another) or of everything.
 
-        `run="*"` is all runs of the agent. The rows are of an entity, node, model or day (of UTC).
+        `run="*"` is all runs of the agent. The rows are of an entity, node, stage,
+        model, day (of UTC) or trigger.
         """
         return get("/usage", api.UsageView, agent=agent, run=run, by=by)
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from actors.gateway.api.archive import remove_half_deleted
+from actors.gateway.api.lifecycle import remove_half_deleted
 from actors.gateway.state.agents import AgentDirectory
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent

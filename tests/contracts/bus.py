@@ -234,6 +234,14 @@ class House:
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
         self._started: list[Endpoint] = []
+        self._raw: list[Raw] = []
+
+    async def intrude(self, *, greet: bool = True) -> "Raw":
+        """Return a connected peer that says whatever it likes, under the address `eve`."""
+        raw = Raw(self.bus, "eve")
+        self._raw.append(raw)
+        await raw.open(greet=greet)
+        return raw
 
     async def join(self, address: str, incarnation: int = 1) -> Endpoint:
         """Return a started endpoint."""
@@ -262,6 +270,8 @@ class House:
     async def close(self) -> None:
         for endpoint in self._started:
             endpoint.abort()
+        for raw in self._raw:
+            raw.wire.close(0)
 
 
 class Raw:

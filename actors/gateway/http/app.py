@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from fastapi import APIRouter, FastAPI, Request, WebSocket
 from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp
@@ -74,14 +75,23 @@ class GatewayApi(FastAPI):
             title="Agiraph",
             version=__version__,
             description=DESCRIPTION,
-            generate_unique_id_function=operation_id,
             docs_url=None,
             redoc_url=None,
             exception_handlers=HANDLERS,
         )
         self.rules: list[RouteRule] = rules_of(ROUTERS)
         for router in ROUTERS:
-            self.include_router(router)
+            self._add_routes(router)
+
+    def _add_routes(self, router: APIRouter) -> None:
+        """Add a router's routes as they are: FastAPI would build each again at the first request.
+
+        That would take as long as starting an agent does.
+        """
+        for route in router.routes:
+            if isinstance(route, APIRoute):
+                route.unique_id = operation_id(route)
+        self.router.routes.extend(router.routes)
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""

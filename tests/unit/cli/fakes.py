@@ -377,8 +377,9 @@ class FakeSupervisor:
     on_start: Callable[[], None]
     did: list[str] = field(default_factory=list)
 
-    def start(self, *, preload: str = "") -> None:
+    def start(self, *, preload: str = "", meanwhile: Callable[[], None] = lambda: None) -> None:
         self.did.append(f"start {preload}".strip())
+        meanwhile()
         self.on_start()
 
     def stop(self) -> None:

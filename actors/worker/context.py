@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -99,9 +100,9 @@ class WorkerContext(EntityContext):
             self._scope = node.id, scope
         return self._scope[1]
 
-    def report(self, event: str, data: JsonObject, key: str = "") -> None:
+    def report(self, event: str, data: JsonObject, key: str = "", **other: Any) -> None:
         """Report an event to the recorder, and to the node's own log."""
-        record, assignment = self.event(event, data, key), self.transcript.assignment
+        record, assignment = self.event(event, data, key, **other), self.transcript.assignment
         self.runtime.report(record)
         if assignment:
             self.files.log(self.node_home(assignment.node), record)

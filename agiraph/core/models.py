@@ -152,7 +152,7 @@ class WorkNode(NodeTerms):
     `cause` is the id of the message or tool call that created it: the same cause, the same node.
     `missing`, `bound` and `evidence` are those of its `NodeResult`, whose files are `published`.
     `left` are the files that stood in `scratch/` when it failed, `details` the last lines of its
-    worker's process if that ended with it. `cohort` names the stage of the plan file that it is
+    worker's process or of its error. `cohort` names the stage of the plan file that it is
     of, and `enough` how many of those are needed, if not all. `trigger` is the one whose firing
     led to it: its budget holds for the node's calls.
     """

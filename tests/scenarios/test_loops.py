@@ -4,7 +4,7 @@ that reason."""
 import threading
 
 from tests.fakes.model_server import Reply, call, say
-from tests.scenarios.place import Place, one_worker
+from tests.scenarios.place import Place, one_worker, whole_lines
 
 
 def test_a_worker_that_goes_on_after_the_warning_fails_its_node(place: Place) -> None:
@@ -14,6 +14,11 @@ def test_a_worker_that_goes_on_after_the_warning_fails_its_node(place: Place) ->
     reason = outcome.events("node.failed")[0]["data"]["reason"]
     assert "a loop: the same call with the same result 4 times in a row" in reason
     assert "cat nowhere.md" in reason
+    agent = outcome.result["agent"]
+    [journal] = place.home.glob(f"agents/{agent}/runs/*/journal.jsonl")
+    [failed] = [line for line in whole_lines(journal) if line["type"] == "node.failed"]
+    assert "in check" in failed["details"], "the last lines of the traceback"
+    assert reason in failed["details"]
     told = [seen.said for seen in place.server.seen_by("ada")]
     assert len(told) == 4
     assert "your node fails" in told[3]

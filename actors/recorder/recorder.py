@@ -39,11 +39,12 @@ from agiraph.core.models import Agent, Event
 from agiraph.messages.authorization import is_person, is_worker, shown_name
 from agiraph.messages.event import EventAppended, EventsGrew, ReportEvents
 from agiraph.messages.text import TextMessage
-from agiraph.storage.files import entries, is_about_place, is_folder, read_bytes, remove_file
+from agiraph.storage.files import entries, is_folder, read_bytes, remove_file
 from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.journal import read_tail
 from agiraph.storage.segments import Segment, outlived, seal_outgrown, segments_of
 from agiraph.storage.versions import TooNew, read_object
+from agiraph.storage.walk import is_about_place
 from transport.endpoint import Received
 from transport.signal import Signal
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tests.fakes.model_server import Reply, Script, SeenRequest, call
 from tests.scenarios.place import Place
+from tests.scenarios.steps import WAIT, finish, publish, write
 
 GRAPH = """
 nodes:
@@ -14,27 +15,25 @@ nodes:
 """
 
 COORDINATOR = [
-    call("wait"),
+    WAIT,
     call("reconvene", assessment="All three are done."),
-    call("finish", summary="The plan is carried out."),
+    finish("The plan is carried out."),
 ]
 
 
 def worker(seen: SeenRequest) -> Reply:
     """Write a file, publish it; for each node anew."""
     if seen.step % 2 == 0:
-        return call("write_file", path="out.md", content="findings")
-    return call("publish", summary="found it")
+        return write("out.md", "findings")
+    return publish("found it")
 
 
 def test_a_graph_in_a_file_is_carried_out_in_its_order(place: Place, tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text(GRAPH)
-    place.plays()
-    place.server.brain = Script({"coordinator": COORDINATOR, "*": worker})
-    outcome = place.lead("Do it", "--plan", str(plan))
-    assert outcome.code == 0
-    done = [event["data"]["name"] for event in outcome.events("node.completed")]
+    place.plays(Script({"coordinator": COORDINATOR, "*": worker}))
+    outcome = place.complete("Do it", "--plan", str(plan))
+    done = [event["name"] for event in outcome.data("node.completed")]
     assert sorted(done[:2]) == ["a", "b"]
     assert done[2:] == ["both"]
 

@@ -19,7 +19,7 @@ from agiraph.core.config import load_config
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
 from agiraph.logs.log import logger
-from agiraph.messages import ReportEvents
+from agiraph.messages.event import ReportEvents
 from agiraph.storage.home import Home
 from benchmarks.product import Options, progress
 from benchmarks.report import Figure, at_most

@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from agiraph.core.errors import AgiraphError, InvalidInput, OutOfBudget
-from agiraph.http.api import ApiError, GatewayAway, NotReachable
+from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 
 DONE: Final = 0
 FAILED: Final = 1

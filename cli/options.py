@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from agiraph.core.errors import InvalidInput
-from agiraph.http.api.base import GatewayAway
+from agiraph.http.errors import GatewayAway
 from agiraph.storage.home import HOME_VARIABLE, default_home
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _connect(home: Path) -> "Client":
-    from agiraph.http.client.discovery import read_door
+    from agiraph.http.discovery import read_door
 
     read_door(home)  # raises before the client is imported
     from agiraph.http.client import Client

@@ -1,19 +1,29 @@
-"""The outcome of a run: its result, what was spent, and the recording of its model calls."""
+"""The outcome of a run: its result, what was spent, the recording of its calls, the exit code."""
 
 import os
 import shutil
+import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import Usage
-from agiraph.http.api import AgentView, ApiError, NotReachable
+from agiraph.http.api import AgentView
+from agiraph.http.errors import ApiError, NotReachable
 from agiraph.storage.files import is_file, open_file
 from agiraph.storage.home import Home
 from cli.commands.files import pieces
-from cli.progress import RunProgress
+from cli.exits import DONE, FAILED, OUT_OF_BUDGET
+from cli.formats import format_seconds, format_usage
+from cli.listing import print_json
+from cli.run_target import RunOptions
+from cli.sanitize import printable
 from cli.screen import TerminalScreen
+from cli.watch import RunWatcher
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -44,22 +54,50 @@ class RunOutcome:
         }
 
 
-def outcome_of(
-    home: Path, client: "Client", agent: AgentView, progress: RunProgress, seconds: float
-) -> RunOutcome:
-    """Return the outcome of an agent's run, its result read over the API."""
-    output = Home(home).agent(agent.id).run(agent.run).output if agent.run else None
+def print_started(agent: AgentView, seconds: float) -> None:
+    """Print a run that was only started, as a JSON object."""
+    outcome = RunOutcome(agent.id, agent.run, agent.status, None, None, Usage(), seconds)
+    print_json(outcome.as_json())
+
+
+def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_ended: bool) -> int:
+    """Show the outcome of a run that ended or, at its timeout, is stopped; return the exit code.
+
+    `started_at` is a time of the monotonic clock.
+    """
+    target, agent, screen = watch.target, watch.agent, watch.target.screen
+    if not is_ended:
+        target.stop_agent(agent.id)
+        agent = agent.model_copy(update={"status": "stopped"})
+    outcome = _outcome(watch, agent, time.monotonic() - started_at)
+    if is_ended and target.own is not None:
+        target.stop_agent(agent.id)
+    _show(outcome, options, screen)
+    if options.record is not None and agent.run is not None:
+        _copy_recording(Home(options.home).system.recording(agent.run), options.record, screen)
+    if not is_ended:
+        screen.note(
+            f"stopped: not finished within {options.timeout_seconds:g} seconds (--timeout)", "bad"
+        )
+        return FAILED
+    if agent.status == "completed":
+        return DONE
+    reason = watch.progress.failure
+    screen.note(f"{agent.name} {agent.status}" + (f": {reason}" if reason else ""), "bad")
+    return OUT_OF_BUDGET if watch.progress.is_out_of_budget else FAILED
+
+
+def _outcome(watch: RunWatcher, agent: AgentView, seconds: float) -> RunOutcome:
+    """Return the outcome of a run: its usage is in the broker's ledger, else that of its events."""
+    client = watch.target.client
+    output = Home(watch.target.home).agent(agent.id).run(agent.run).output if agent.run else None
     result = _result(client, agent)
-    is_there = output is not None and is_file(output)
-    return RunOutcome(
-        agent.id,
-        agent.run,
-        agent.status,
-        result,
-        str(output) if is_there else None,
-        _usage(client, agent, progress),
-        seconds,
-    )
+    shown_output = str(output) if output is not None and is_file(output) else None
+    try:
+        usage = client.usage(agent=agent.id).total
+    except (ApiError, NotReachable):
+        usage = watch.progress.usage
+    return RunOutcome(agent.id, agent.run, agent.status, result, shown_output, usage, seconds)
 
 
 def _result(client: "Client", agent: AgentView) -> str | None:
@@ -71,15 +109,24 @@ def _result(client: "Client", agent: AgentView) -> str | None:
         return agent.result
 
 
-def _usage(client: "Client", agent: AgentView, progress: RunProgress) -> Usage:
-    """Return the usage in the broker's ledger, else the sum over the events."""
-    try:
-        return client.usage(agent=agent.id).total
-    except (ApiError, NotReachable):
-        return progress.usage
+def _show(outcome: RunOutcome, options: RunOptions, screen: TerminalScreen) -> None:
+    if options.as_json:
+        print_json(outcome.as_json())
+    elif outcome.result:
+        shown = printable(outcome.result) if sys.stdout.isatty() else outcome.result
+        is_one_place = sys.stdout.isatty() and sys.stderr.isatty()
+        if is_one_place:
+            screen.note("")
+        click.echo(shown.rstrip("\n"))
+        if is_one_place:
+            screen.note("")
+    facts = [outcome.status, format_seconds(outcome.seconds), format_usage(outcome.usage)]
+    screen.note(" · ".join(facts))
+    if outcome.run is not None:
+        screen.note(f"files: {Home(options.home).agent(outcome.agent).run(outcome.run).path}")
 
 
-def copy_recording(made: Path, wanted: Path, screen: TerminalScreen) -> None:
+def _copy_recording(made: Path, wanted: Path, screen: TerminalScreen) -> None:
     """Copy a run's recording to `wanted`, readable only by its owner; report it, or why not."""
     if not is_file(made):
         screen.note(f"nothing was recorded: {made} does not exist", "bad")

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final
 
@@ -38,10 +38,16 @@ class OwnSupervisor:
         self._process: subprocess.Popen[bytes] | None = None
         self._stderr: IO[bytes] | None = None
 
-    def start(self, within_seconds: float = START_WITHIN_SECONDS, *, preload: str = "") -> None:
+    def start(
+        self,
+        within_seconds: float = START_WITHIN_SECONDS,
+        *,
+        preload: str = "",
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> None:
         """Start it and wait until it is ready. Raises SupervisorFailed; nothing is left then.
 
-        `preload` is the model whose SDK is imported in the meantime.
+        `preload` is the model whose SDK it imports at once; `meanwhile` is called while it starts.
         """
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - `stop` closes it
         self._process = subprocess.Popen(
@@ -52,8 +58,7 @@ class OwnSupervisor:
             start_new_session=True,
         )
         try:
-            import agiraph.http.client.sync  # noqa: F401 - while it starts: the next thing needed
-
+            meanwhile()
             self._wait_until_ready(self._process, time.monotonic() + within_seconds)
         except BaseException:
             self.stop(within_seconds=0.0)

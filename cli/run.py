@@ -1,31 +1,21 @@
-"""`agiraph run`: a goal becomes a team; watch it work, answer its questions, get the result."""
+"""`agiraph run`: a goal becomes a team; watch it work, answer its questions, get the result.
+
+Records and the client of the API are imported while the supervisor that this starts boots: they
+take as long as the supervisor's own first imports.
+"""
 
 import contextlib
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import new_run_id
-from agiraph.core.models import Mode
-from agiraph.core.money import WhenSpent
-from agiraph.core.turns import Usage
-from agiraph.http.api import (
-    AgentView,
-    ApiError,
-    CreateAgentRequest,
-    GatewayAway,
-    NotReachable,
-    StartRunRequest,
-)
-from agiraph.storage.home import Home
-from cli.exits import DONE, FAILED, OUT_OF_BUDGET
-from cli.formats import format_seconds, format_usage
-from cli.listing import print_json
+from agiraph.http.errors import ApiError, GatewayAway, NotReachable
+from cli.exits import DONE
 from cli.options import (
     Duration,
     PositiveNumber,
@@ -35,34 +25,19 @@ from cli.options import (
     json_option,
     text_argument,
 )
-from cli.outcome import RunOutcome, copy_recording, outcome_of
 from cli.own_supervisor import signals_interrupt
-from cli.run_target import RunTarget, supervised
-from cli.sanitize import printable
+from cli.run_target import RunOptions, RunTarget, supervised
 from cli.screen import TerminalScreen, can_prompt
-from cli.watch import RunWatcher, WatchResult
 
 if TYPE_CHECKING:
+    from agiraph.http.api import AgentView
     from agiraph.http.client import Client
 
+MODES: Final = ("finite", "infinite")
+WHEN_SPENT: Final = ("ask", "stop")
 PLAN_LIMIT: Final = 1_000_000
 SMALL_MODEL: Final = "local/smollm2"
 REPLAY: Final = "replay/"
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What `agiraph run` is asked for, checked as far as it can be without a supervisor.
-
-    `agent` is the one that works on it; None creates a new one.
-    """
-
-    home: Path
-    request: CreateAgentRequest | StartRunRequest
-    agent: str | None
-    timeout_seconds: float | None
-    as_json: bool
-    record: Path | None = None
 
 
 @click.command(
@@ -80,7 +55,7 @@ class RunOptions:
 @click.argument("goal")
 @click.option("--model", help="provider/model of the coordinator; `agiraph models` lists them.")
 @click.option("--worker-model", help="provider/model of the workers [default: the same].")
-@click.option("--mode", type=click.Choice(get_args(Mode)), help="[default: finite]")
+@click.option("--mode", type=click.Choice(MODES), help="[default: finite]")
 @click.option(
     "--cycle",
     type=Duration(),
@@ -101,7 +76,7 @@ class RunOptions:
 @click.option("--tokens", type=click.IntRange(min=1), help="Budget in tokens.")
 @click.option(
     "--when-spent",
-    type=click.Choice(get_args(WhenSpent)),
+    type=click.Choice(WHEN_SPENT),
     help="At the end of the budget: ask you for more, or stop with exit code 3 "
     "[default: ask if you can answer here].",
 )
@@ -128,13 +103,13 @@ def run(
     goal: str,
     model: str | None,
     worker_model: str | None,
-    mode: Mode | None,
+    mode: str | None,
     cycle: float | None,
     folder: Path | None,
     plan: Path | None,
     budget: float | None,
     tokens: int | None,
-    when_spent: WhenSpent | None,
+    when_spent: str | None,
     record: Path | None,
     timeout: float | None,
     name: str | None,
@@ -155,6 +130,8 @@ def run(
         raise click.UsageError("--timeout cannot be used with --detach: nobody watches the run")
     if cycle is not None and mode != "infinite":
         raise click.UsageError("--cycle needs --mode infinite: a finite run has no cycles")
+    if cycle is not None and cycle < 1:
+        raise click.UsageError("--cycle must be at least 1 second")
     if detach and record is not None:
         raise click.UsageError(
             "--record cannot be used with --detach: the file is written at the end of the run"
@@ -162,22 +139,22 @@ def run(
     if agent is not None and name is not None:
         raise click.UsageError("--name cannot be used with --agent: it names a new agent")
     is_attended = can_prompt() and not as_json
-    run_request = StartRunRequest(
-        goal=text_argument(goal, "GOAL"),
-        model=_absolute(model),
-        worker_model=_absolute(worker_model or (model if _is_replay(model) else None)),
-        mode=mode,
-        cycle_seconds=cycle,
-        input=str(folder.resolve()) if folder else None,
-        plan=_plan_text(plan) if plan else None,
-        budget_usd=budget,
-        budget_tokens=tokens,
-        when_spent=when_spent or (None if detach or is_attended else "stop"),
-        record=record is not None,
-        run=new_run_id(time.time()),
-    )
-    request = run_request if agent else _of_new_agent(run_request, _checked_name(name))
-    options = RunOptions(home, request, agent, timeout, as_json, record)
+    terms = {
+        "goal": text_argument(goal, "GOAL"),
+        "model": _absolute(model),
+        "worker_model": _absolute(worker_model or (model if _is_replay(model) else None)),
+        "mode": mode,
+        "cycle_seconds": cycle,
+        "input": str(folder.resolve()) if folder else None,
+        "plan": _plan_text(plan) if plan else None,
+        "budget_usd": budget,
+        "budget_tokens": tokens,
+        "when_spent": when_spent or (None if detach or is_attended else "stop"),
+        "record": record is not None,
+        "name": _checked_name(name),
+        "run": new_run_id(time.time()),
+    }
+    options = RunOptions(home, terms, agent, timeout, as_json, record)
     ctx.exit(_start_only(options) if detach else _run_to_the_end(options))
 
 
@@ -190,12 +167,6 @@ def _absolute(model: str | None) -> str | None:
     if model is None or not _is_replay(model):
         return model
     return f"{REPLAY}{Path(model.removeprefix(REPLAY)).resolve()}"
-
-
-def _of_new_agent(run_request: StartRunRequest, name: str | None) -> CreateAgentRequest:
-    return CreateAgentRequest.model_validate(
-        run_request.model_dump(exclude_none=True) | {"name": name}
-    )
 
 
 def _checked_name(name: str | None) -> str | None:
@@ -231,11 +202,11 @@ def _start_only(options: RunOptions) -> int:
         raise NotReachable(f"--detach needs a running supervisor: {error}") from None
     with client:
         screen = TerminalScreen(sys.stderr, is_live=False)
-        agent = RunTarget(options.home, client, None, screen).begin(options.request, options.agent)
+        agent = RunTarget(options.home, client, None, screen).begin(options)
     if options.as_json:
-        seconds = time.monotonic() - started_at
-        outcome = RunOutcome(agent.id, agent.run, agent.status, None, None, Usage(), seconds)
-        print_json(outcome.as_json())
+        from cli.outcome import print_started
+
+        print_started(agent, time.monotonic() - started_at)
     else:
         click.echo(agent.id)
         click.echo(f"{agent.name} is running with {agent.model}; follow it with:", err=True)
@@ -252,12 +223,17 @@ def _run_to_the_end(options: RunOptions) -> int:
     with (
         signals_interrupt(),
         contextlib.closing(screen),
-        supervised(options.home, screen, options.request.model or "") as target,
+        supervised(options.home, screen, options.model) as target,
     ):
+        from cli.outcome import conclude  # these two import the records
+        from cli.watch import RunWatcher
+
         try:
-            agent = target.begin(options.request, options.agent)
+            agent = target.begin(options)
         except KeyboardInterrupt:
-            _stop_begun(target, options)
+            # The same request returns the same agent, created by now or not.
+            with contextlib.suppress(AgiraphError):
+                target.stop_agent(target.begin(options).id)
             raise
         screen.note(f"agent {agent.id}")
         screen.note(f"model {agent.model}: {_why(target.client, options, agent)}")
@@ -265,21 +241,21 @@ def _run_to_the_end(options: RunOptions) -> int:
             from agiraph.llm.local_weights import HONESTLY
 
             screen.note(HONESTLY)
-        watch = target.watch(agent)
+        watch = RunWatcher(target, agent, can_prompt=can_prompt())
         try:
-            ending = watch.until_the_end(started_at, options.timeout_seconds)
+            is_ended = watch.until_the_end(started_at, options.timeout_seconds)
         except KeyboardInterrupt:
             screen.end_prompt()
             screen.note("interrupted: stopping the team", "bad")
-            _stop_agent(watch.client, agent)
+            target.stop_agent(agent.id)
             raise
         screen.close()
-        return _conclude(options, watch, ending, started_at, screen, is_ours=target.own is not None)
+        return conclude(options, watch, started_at, is_ended=is_ended)
 
 
-def _why(client: "Client", options: RunOptions, agent: AgentView) -> str:
+def _why(client: "Client", options: RunOptions, agent: "AgentView") -> str:
     """Return why this model is used."""
-    if options.request.model:
+    if options.model:
         return "from --model"
     if options.agent:
         return "as in its last run"
@@ -295,69 +271,3 @@ def _why(client: "Client", options: RunOptions, agent: AgentView) -> str:
     if first is None and agent.model.startswith("script/"):
         return "no provider key is set"
     return "the default in the settings"
-
-
-def _stop_begun(target: RunTarget, options: RunOptions) -> None:
-    """Stop the agent whose creation was interrupted; the same request returns the same agent."""
-    with contextlib.suppress(AgiraphError):
-        _stop_agent(target.client, target.begin(options.request, options.agent))
-
-
-def _stop_agent(client: "Client", agent: AgentView) -> None:
-    """Stop an agent, so that no later supervisor on this home resumes it."""
-    try:
-        client.stop(agent.id)
-    except AgiraphError as error:
-        click.echo(f"agiraph: {agent.id} could not be stopped: {error}", err=True)
-
-
-# --- the end -------------------------------------------------------------------------------------
-
-
-def _conclude(
-    options: RunOptions,
-    watch: RunWatcher,
-    ending: WatchResult,
-    started_at: float,
-    screen: TerminalScreen,
-    *,
-    is_ours: bool,
-) -> int:
-    """Show the outcome and return the exit code."""
-    client, agent = watch.client, ending.agent
-    if ending.how == "timed_out":
-        _stop_agent(client, agent)
-        agent = agent.model_copy(update={"status": "stopped"})
-    outcome = outcome_of(options.home, client, agent, watch.progress, time.monotonic() - started_at)
-    if is_ours and ending.how == "ended":
-        _stop_agent(client, agent)
-    _show(options, outcome, screen)
-    if options.record is not None and agent.run is not None:
-        copy_recording(Home(options.home).system.recording(agent.run), options.record, screen)
-    if ending.how == "timed_out":
-        screen.note(
-            f"stopped: not finished within {options.timeout_seconds:g} seconds (--timeout)", "bad"
-        )
-        return FAILED
-    if agent.status == "completed":
-        return DONE
-    reason = watch.progress.failure
-    screen.note(f"{agent.name} {agent.status}" + (f": {reason}" if reason else ""), "bad")
-    return OUT_OF_BUDGET if watch.progress.is_out_of_budget else FAILED
-
-
-def _show(options: RunOptions, outcome: RunOutcome, screen: TerminalScreen) -> None:
-    if options.as_json:
-        print_json(outcome.as_json())
-    elif outcome.result:
-        shown = printable(outcome.result) if sys.stdout.isatty() else outcome.result
-        is_one_place = sys.stdout.isatty() and sys.stderr.isatty()
-        if is_one_place:
-            screen.note("")
-        click.echo(shown.rstrip("\n"))
-        if is_one_place:
-            screen.note("")
-    facts = [outcome.status, format_seconds(outcome.seconds), format_usage(outcome.usage)]
-    screen.note(" · ".join(facts))
-    if outcome.run is not None:
-        screen.note(f"files: {Home(options.home).agent(outcome.agent).run(outcome.run).path}")

@@ -6,32 +6,58 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from agiraph.core.errors import Unavailable
-from agiraph.http.api import (
-    AgentView,
-    ApiError,
-    CreateAgentRequest,
-    GatewayAway,
-    NotReachable,
-    StartRunRequest,
-)
-from agiraph.http.client.discovery import is_held
+import click
+
+from agiraph.core.errors import AgiraphError, Unavailable
+from agiraph.http.discovery import is_held
+from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 from agiraph.storage.disk_space import has_room
-from agiraph.storage.home import Home, default_home
+from agiraph.storage.home import Home
 from cli.options import cli_context, connect
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed
-from cli.screen import TerminalScreen, can_prompt
-from cli.watch import RunWatcher, answer_command
+from cli.screen import TerminalScreen
 
 if TYPE_CHECKING:
+    from agiraph.http.api import AgentView
     from agiraph.http.client import Client
 
 SETTLE_SECONDS: Final = 20.0
 RETRY_SECONDS: Final = 0.2
 SERVER_ERROR: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What `agiraph run` is asked for, checked as far as it can be without a supervisor.
+
+    `agent` is the one that works on it; None creates a new one.
+    """
+
+    home: Path
+    terms: dict[str, Any]
+    agent: str | None
+    timeout_seconds: float | None
+    as_json: bool
+    record: Path | None = None
+
+    @property
+    def model(self) -> str:
+        """The model that will be called first, '' if the gateway chooses it."""
+        return self.terms["model"] or ""
+
+    def begin(self, client: "Client") -> "AgentView":
+        """Create the agent, or give the existing one a further goal; again, it is the same run."""
+        # Not above: they take longer to import than a supervisor takes to be started.
+        from agiraph.http.api import CreateAgentRequest, StartRunRequest
+
+        given = {name: value for name, value in self.terms.items() if value is not None}
+        if self.agent is None:
+            return client.create_agent(CreateAgentRequest.model_validate(given))
+        return client.begin_run(self.agent, StartRunRequest.model_validate(given))
 
 
 @dataclass(slots=True)
@@ -43,57 +69,43 @@ class RunTarget:
     own: OwnSupervisor | None
     screen: TerminalScreen
 
-    def begin(
-        self, request: CreateAgentRequest | StartRunRequest, agent: str | None = None
-    ) -> AgentView:
-        """Create an agent, or give `agent` a further goal.
-
-        The request is repeated, with the same `run`, if the gateway dies meanwhile.
-        """
+    def begin(self, options: RunOptions) -> "AgentView":
+        """Begin the run; the request is repeated if the gateway dies meanwhile."""
         give_up_at = time.monotonic() + SETTLE_SECONDS
         while True:
             try:
-                if isinstance(request, CreateAgentRequest):
-                    return self.client.create_agent(request)
-                assert agent is not None
-                return self.client.begin_run(agent, request)
+                return options.begin(self.client)
             except NotReachable:
-                self.check_supervisor()
-                self._reconnect(give_up_at)
+                self._await_gateway(give_up_at)
 
-    def _reconnect(self, give_up_at: float) -> None:
+    def _await_gateway(self, give_up_at: float) -> None:
         """Reach the gateway of this home again; NotReachable when it does not come back."""
         while True:
             try:
-                client = connect(self.home, patience_seconds=0)
-                client.health()
+                self.reconnect()
+                self.client.health()
             except NotReachable:
                 if time.monotonic() > give_up_at or not is_held(self.home):
                     raise
                 time.sleep(RETRY_SECONDS)
                 continue
-            self.client.close()
-            self.client = client
             return
 
-    def watch(self, agent: AgentView) -> RunWatcher:
-        """Return a watcher of an agent."""
-        return RunWatcher(
-            self.client,
-            lambda: connect(self.home, patience_seconds=0),
-            agent,
-            self.screen,
-            can_prompt=can_prompt(),
-            answer_command=answer_command(self.home, default_home()),
-            check_supervisor=self.check_supervisor,
-            home=self.home,
-        )
-
-    def check_supervisor(self) -> None:
-        """Raise SupervisorFailed if our own supervisor has exited."""
+    def reconnect(self) -> None:
+        """Make a new client, for the gateway has moved. Raises NotReachable, SupervisorFailed."""
         if self.own is not None and self.own.has_ended():
             last = self.own.last_lines().rpartition("\n")[2]
             raise SupervisorFailed(f"the supervisor exited during the run: {last}")
+        client = connect(self.home, patience_seconds=0)
+        self.client.close()
+        self.client = client
+
+    def stop_agent(self, agent: str) -> None:
+        """Stop an agent, so that no later supervisor on this home resumes it."""
+        try:
+            self.client.stop(agent)
+        except AgiraphError as error:
+            click.echo(f"agiraph: {agent} could not be stopped: {error}", err=True)
 
 
 @contextlib.contextmanager
@@ -145,7 +157,7 @@ def _own_supervisor(
     screen.status("starting a supervisor for this run")
     own = cli_context().supervisor(home)
     try:
-        own.start(preload=model)
+        own.start(preload=model, meanwhile=_import_the_rest)
     except SupervisorFailed:
         other = _another(home)
         if other is None:
@@ -159,6 +171,12 @@ def _own_supervisor(
     finally:
         screen.status("stopping the supervisor")
         own.stop()
+
+
+def _import_the_rest() -> None:
+    """Import what the run needs once its supervisor is ready."""
+    for module in ("agiraph.http.client.sync", "httpcore", "cli.watch", "cli.outcome"):
+        import_module(module)
 
 
 def _check_settings(home: Path) -> None:

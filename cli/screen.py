@@ -10,17 +10,19 @@ import select
 import shutil
 import sys
 from collections.abc import Callable
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
-from cli.console.event_text import EventLine, Tone
 from cli.sanitize import one_line, printable
+
+if TYPE_CHECKING:
+    from cli.console.event_text import EventLine, Tone
 
 WHO_WIDTH: Final = 14
 CLEAR: Final = "\r\x1b[K"
 
-_STYLES: dict[Tone, Callable[[str], str]] = {
+_STYLES: "dict[Tone, Callable[[str], str]]" = {
     "plain": lambda text: text,
     "quiet": lambda text: click.style(text, dim=True),
     "good": lambda text: click.style(text, fg="green"),
@@ -42,14 +44,14 @@ class TerminalScreen:
         self._prompt: str | None = None
         self._held: list[str] = []
 
-    def line(self, line: EventLine) -> None:
+    def line(self, line: "EventLine") -> None:
         """Show what someone did."""
         if self._is_quiet:
             return
         who = click.style(one_line(line.who).ljust(WHO_WIDTH), bold=True)
         self._write(f"{who} {_STYLES[line.tone](printable(line.text))}")
 
-    def note(self, text: str, tone: Tone = "plain") -> None:
+    def note(self, text: str, tone: "Tone" = "plain") -> None:
         """Show a line of the command itself."""
         self._write(_STYLES[tone](printable(text)))
 

@@ -1,20 +1,20 @@
 """Watching one run: shows events, prompts for answers, waits for the end."""
 
+import contextlib
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from agiraph.core.ids import abbreviated
 from agiraph.core.models import Event
 from agiraph.http.api import AgentView, ApiError, NotReachable, QuestionView
 from agiraph.storage.disk_space import has_room
+from agiraph.storage.home import default_home
 from cli.progress import RunProgress
-from cli.screen import TerminalScreen
+from cli.run_target import RunTarget
 
 if TYPE_CHECKING:
-    from agiraph.http.client import Client
     from agiraph.http.event_follower import EventFollower
 
 ENDED: Final = frozenset({"completed", "failed", "stopped"})
@@ -25,40 +25,17 @@ LAST_EVENTS: Final = 1000
 AWAY_SECONDS: Final = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class WatchResult:
-    """How a watch ended: with the run, or at the timeout."""
-
-    how: Literal["ended", "timed_out"]
-    agent: AgentView
-
-
 class RunWatcher:
-    """Watches one agent. `reconnect` makes a new client when the gateway has moved."""
+    """Watches one agent until its run has ended; `agent` is its last known record."""
 
-    def __init__(
-        self,
-        client: "Client",
-        reconnect: "Callable[[], Client]",
-        agent: AgentView,
-        screen: TerminalScreen,
-        *,
-        can_prompt: bool,
-        answer_command: str,
-        check_supervisor: Callable[[], None],
-        home: Path,
-    ) -> None:
-        """Watch `agent`; `check_supervisor` raises when there is nothing left to wait for."""
-        self.client = client
+    def __init__(self, target: RunTarget, agent: AgentView, *, can_prompt: bool) -> None:
+        self.target = target
         self.agent = agent
         self._run = agent.run
         self.progress = RunProgress()
-        self._reconnect = reconnect
-        self._screen = screen
+        self._screen = target.screen
         self._can_prompt = can_prompt
-        self._answer_command = answer_command
-        self._check_supervisor = check_supervisor
-        self._home = home
+        self._answer_command = _answer_command(target.home)
         self._is_full = False
         self._questions: dict[str, QuestionView] = {}
         self._shown: set[str] = set()
@@ -67,20 +44,23 @@ class RunWatcher:
         self._away_since: float | None = None
         self._ended_at: float | None = None
 
-    def until_the_end(self, started_at: float, timeout_seconds: float | None) -> WatchResult:
-        """Watch until the run has ended or `timeout_seconds` after `started_at` (monotonic)."""
+    def until_the_end(self, started_at: float, timeout_seconds: float | None) -> bool:
+        """Watch until the run has ended, or (False) `timeout_seconds` after `started_at`.
+
+        Times are those of the monotonic clock.
+        """
         after = self.agent.last_event
-        with self.client.follow_events(self.agent.id, after=after) as follower:
+        with self.target.client.follow_events(self.agent.id, after=after) as follower:
             while True:
                 event = follower.next(POLL_SECONDS)
                 if event is not None and not self._is_of_another_run(event):
                     self._show(event)
                 if self._has_ended(event):
                     self._show_last(follower)
-                    return WatchResult("ended", self.agent)
+                    return True
                 elapsed = time.monotonic() - started_at
                 if timeout_seconds is not None and elapsed >= timeout_seconds:
-                    return WatchResult("timed_out", self.agent)
+                    return False
                 self._take_answer()
                 self._screen.status(self.progress.status(elapsed))
 
@@ -120,10 +100,10 @@ class RunWatcher:
 
     def _check_disk(self) -> None:
         """Report that the team waits because its disk is full, and that it goes on."""
-        is_full = not has_room(self._home)
+        is_full = not has_room(self.target.home)
         if is_full and not self._is_full:
             self._screen.note(
-                f"the disk of {self._home} is full: the team waits until there is room", "bad"
+                f"the disk of {self.target.home} is full: the team waits until there is room", "bad"
             )
         elif self._is_full and not is_full:
             self._screen.note("there is room on the disk again: the team goes on")
@@ -142,31 +122,28 @@ class RunWatcher:
             self.agent = self.agent.model_copy(update={"status": ended_as})
 
     def _refresh(self) -> None:
-        agent = self.client.agent(self.agent.id)
+        agent = self.target.client.agent(self.agent.id)
         self.agent = agent if agent.run == self._run else self._as_it_ended(agent)
         if self.agent.open_questions or self._questions:
-            mine = [q for q in self.client.questions(status="open") if q.agent == self.agent.id]
+            mine = [
+                q for q in self.target.client.questions(status="open") if q.agent == self.agent.id
+            ]
             self._questions = {question.id: question for question in mine}
             self._show_questions()
 
     def _as_it_ended(self, agent: AgentView) -> AgentView:
         """Return the agent as it was at the end of our run: it is in another one by now."""
-        ours = next(run for run in self.client.runs(agent.id) if run.id == self._run)
+        ours = next(run for run in self.target.client.runs(agent.id) if run.id == self._run)
         ended = {"run": ours.id, "status": ours.status, "result": ours.result}
         return agent.model_copy(update=ended | {"reason": ours.reason})
 
     def _wait_for_gateway(self, now: float) -> None:
         """Wait for a gateway that restarts, for at most AWAY_SECONDS."""
-        self._check_supervisor()
         self._away_since = now if self._away_since is None else self._away_since
         if now - self._away_since > AWAY_SECONDS:
             raise NotReachable(f"the gateway has been away for {AWAY_SECONDS:.0f} seconds")
-        try:
-            client = self._reconnect()
-        except NotReachable:
-            return
-        self.client.close()
-        self.client = client
+        with contextlib.suppress(NotReachable):
+            self.target.reconnect()
 
     # --- questions ---
 
@@ -213,7 +190,7 @@ class RunWatcher:
             return
         self._asked = None
         try:
-            self.client.answer(question, self._answer_text(question, answer))
+            self.target.client.answer(question, self._answer_text(question, answer))
             self._questions.pop(question, None)
         except ApiError as error:
             self._screen.note(str(error), "bad")
@@ -230,7 +207,8 @@ def ready_answer(options: Sequence[str], typed: str) -> str:
     return options[int(number) - 1] if is_one else typed
 
 
-def answer_command(home: Path, default: Path) -> str:
+def _answer_command(home: Path) -> str:
     """Return the command that answers a question, with `{question}` to be filled in."""
-    where = "" if home == default else f" --home {str(home).replace('{', '{{').replace('}', '}}')}"
+    is_default = home == default_home()
+    where = "" if is_default else f" --home {str(home).replace('{', '{{').replace('}', '}}')}"
     return f"agiraph respond {{question}} 'your answer'{where}"

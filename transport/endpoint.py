@@ -42,10 +42,11 @@ from transport.link import (
     MessageRefused,
     PeerDown,
 )
-from transport.pending_requests import Bus, PendingRequest, PendingRequests, Received, fail
+from transport.pending_requests import PendingRequest, PendingRequests, Received, fail
+from transport.signal import Signal
 from transport.wire import Wire, ZmqWire
 
-__all__ = ["Bus", "Endpoint", "Received"]
+__all__ = ["Endpoint", "Received"]
 
 TICK_SECONDS = 1.0
 CLOSE_SECONDS = 2.0
@@ -90,7 +91,7 @@ class Endpoint:
         self._accepting: dict[bytes, asyncio.Future[None]] = {}
         self._asks = PendingRequests(put_away=self.done)
         self._inbox: deque[Received] = deque()
-        self._changed = asyncio.Event()
+        self._changed = Signal()
         self._failure: TransportError | None = LinkDown(f"{address} has not started its endpoint")
         self._ticker: asyncio.TimerHandle | None = None
         self._is_flushing = False
@@ -287,7 +288,7 @@ class Endpoint:
             self._asks.answered(received)
         elif len(self._inbox) < MAX_INBOX or header.is_durable:
             self._inbox.append(received)
-            self._wake()
+            self._changed.set()
         else:
             self.unwanted += 1
 
@@ -297,7 +298,7 @@ class Endpoint:
 
     def _welcomed(self, event: LinkWelcomed) -> None:
         self._asks.welcomed(was_lossy=event.lost)
-        self._wake()
+        self._changed.set()
         if self.on_welcome is not None:
             self.on_welcome(event.epoch)
 
@@ -315,7 +316,7 @@ class Endpoint:
 
     def _ended(self, event: LinkEnded) -> None:
         if event.state is LinkState.LEFT:
-            self._wake()
+            self._changed.set()
         elif event.state is LinkState.FENCED:
             self._fail_all(Fenced(event.detail))
             self.fenced.set()
@@ -337,13 +338,13 @@ class Endpoint:
     def _settle(self, id: bytes, error: TransportError | None) -> None:
         waiting = self._accepting.pop(id, None)
         if waiting is None:
-            self._wake()
+            self._changed.set()
         elif error is None:
             waiting.set_result(None)
         else:
             fail(waiting, error)
         if not self._accepting:
-            self._wake()
+            self._changed.set()
 
     def _submit(self, header: Header, blob: bytes) -> None:
         self._raise_failure()
@@ -399,7 +400,7 @@ class Endpoint:
         while out and self._wire.send(out.first()):
             out.pop()
         if self._link.is_idle:
-            self._wake()
+            self._changed.set()
 
     def _tick(self) -> None:
         """Once a second: let the link see the time, and look for lost wake-ups."""
@@ -410,14 +411,11 @@ class Endpoint:
         self._tick_at = now + TICK_SECONDS
         self._ticker = self._loop.call_at(self._tick_at, self._tick)
 
-    def _wake(self) -> None:
-        self._changed.set()
-
     async def _until(self, is_so: Callable[[], bool]) -> None:
-        while not is_so():
+        """Wait until `is_so`; raises why nothing is sent or received any more."""
+        await self._changed.until(lambda: is_so() or self._failure is not None)
+        if not is_so():
             self._raise_failure()
-            self._changed.clear()
-            await self._changed.wait()
 
     def _raise_failure(self) -> None:
         if self._failure is not None:
@@ -430,7 +428,7 @@ class Endpoint:
         for waiting in self._accepting.values():
             fail(waiting, error)
         self._accepting.clear()
-        self._wake()
+        self._changed.set()
 
     def _close_wire(self, error: TransportError, linger_seconds: float) -> None:
         self._fail_all(error)

@@ -63,10 +63,12 @@ class MailboxBatch:
 
 
 class MailboxFile:
-    """The open file. `keep_done` keys of done messages are kept, a few more for a while."""
+    """The open file. `keep_done` keys of done messages are kept, a few more for a while.
+
+    Raises StoreRefused, NotStored (the disk is full) when it cannot be opened or made.
+    """
 
     def __init__(self, path: Path, durability: Durability, keep_done: int, log: Log) -> None:
-        """Open or make the file; raises StoreRefused, NotStored (the disk is full)."""
         self._path = path
         self._durability = durability
         self._keep_done = keep_done

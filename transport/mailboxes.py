@@ -1,22 +1,24 @@
 """Mailboxes: the durable messages that wait at the router until their receiver says done.
 
-Rules, which every implementation keeps:
-
-- a message is known by (address, id); one that waits, or was done among the last KNOWN_DONE, is a
-  duplicate and is not taken again;
-- `undone` gives what waits in the order of arrival;
-- a mailbox is bounded in messages and bytes; what does not fit is refused, never dropped;
-- nothing is promised before `commit` returns: the router accepts a batch, commits once, and only
+- A message is known by (address, id); one that waits, or was done among the last KNOWN_DONE, is a
+  duplicate and is not taken again.
+- `undone` returns what waits in the order of arrival.
+- A mailbox is bounded in messages and bytes; what does not fit is refused, never dropped.
+- Nothing is promised before `commit` returns: the router accepts a batch, commits once, and only
   then acknowledges and delivers. A commit that fails takes the whole batch back.
 """
 
-from typing import NamedTuple, Protocol
-
-from transport.mailbox import Mailbox, RecentIds
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable
+from itertools import islice
+from operator import itemgetter
+from typing import NamedTuple
 
 MAX_MESSAGES = 10_000
 MAX_BYTES = 64 * 1024 * 1024
 KNOWN_DONE = 100_000
+COMPACT_FROM = 512
 
 DUPLICATE = 0
 FULL = -1
@@ -30,39 +32,81 @@ class StoredMessage(NamedTuple):
     blob: bytes
 
 
-class Mailboxes(Protocol):
-    """What the switch needs of a store of messages."""
+class RecentIds:
+    """The last `limit` keys, each of an address and an id; the oldest is forgotten first."""
 
-    def accept(self, address: str, id: bytes, blob: bytes) -> int:
-        """Put a message into a mailbox: return its position (>= 1), DUPLICATE or FULL."""
-        ...
+    def __init__(self, limit: int, keys: Iterable[bytes] = ()) -> None:
+        self._limit = limit
+        self._order = deque(keys, maxlen=limit + 1)
+        if len(self._order) > limit:
+            self._order.popleft()
+        self._keys = set(self._order)
 
-    def undone(self, address: str, limit: int, after: int = 0) -> list[StoredMessage]:
-        """Return at most `limit` waiting messages behind position `after`, oldest first."""
-        ...
+    def __contains__(self, key: bytes) -> bool:
+        return key in self._keys
 
-    def done(self, address: str, id: bytes) -> bool:
-        """Take a message out for good; False if it did not wait there."""
-        ...
-
-    def commit(self) -> None:
-        """Make everything since the last commit survive what this store survives.
-
-        Raises NotStored, which names the messages that were taken back: none of them waits now.
-        """
-        ...
-
-    def depths(self) -> dict[str, tuple[int, int]]:
-        """Return (messages, bytes) waiting, for each address that has any."""
-        ...
-
-    def discard(self, address: str) -> int:
-        """Throw away what waits for an address that is no more; return how many it were."""
-        ...
+    def add(self, key: bytes) -> None:
+        """Remember a message that was not known."""
+        self._keys.add(key)
+        self._order.append(key)
+        if len(self._order) > self._limit:
+            self._keys.discard(self._order.popleft())
 
 
-class MemoryMailboxes:
-    """Mailboxes that live as long as the router's process."""
+class MailboxEntry(NamedTuple):
+    """A message that waits: its position, the length of its blob, and the blob if it is here."""
+
+    position: int
+    size: int
+    blob: bytes | None
+
+
+class Mailbox:
+    """What waits for one address, in order.
+
+    `_order` has ids by position, taken ones too for a while: a dict that was emptied from its front
+    is walked from where its front once was.
+    """
+
+    __slots__ = ("_order", "size", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting: dict[bytes, MailboxEntry] = {}
+        self.size = 0
+        self._order: list[tuple[int, bytes]] = []
+
+    def put(self, position: int, id: bytes, size: int, blob: bytes | None) -> None:
+        """Append a message that is not there."""
+        self.waiting[id] = MailboxEntry(position, size, blob)
+        self.size += size
+        self._order.append((position, id))
+
+    def take(self, id: bytes) -> MailboxEntry | None:
+        """Take a message out; None if it is not there."""
+        entry = self.waiting.pop(id, None)
+        if entry is None:
+            return None
+        self.size -= entry.size
+        if len(self._order) > COMPACT_FROM and len(self._order) > 2 * len(self.waiting):
+            self._order = [known for known in self._order if known[1] in self.waiting]
+        return entry
+
+    def following(self, limit: int, after: int) -> list[tuple[bytes, MailboxEntry]]:
+        """Return id and entry of at most `limit` messages behind a position, oldest first."""
+        found: list[tuple[bytes, MailboxEntry]] = []
+        start = bisect_right(self._order, after, key=itemgetter(0))
+        for position, id_ in islice(self._order, start, None):
+            if len(found) >= limit:
+                break
+            entry = self.waiting.get(id_)
+            # An id that was taken back and came again stands twice in the order, waits once.
+            if entry is not None and entry.position == position:
+                found.append((id_, entry))
+        return found
+
+
+class Mailboxes:
+    """Mailboxes in memory, which end with the process."""
 
     def __init__(
         self,
@@ -74,14 +118,14 @@ class MemoryMailboxes:
         self._max_bytes = max_bytes
         self._position = 0
         self._boxes: dict[str, Mailbox] = {}
-        self._known: RecentIds[tuple[str, bytes]] = RecentIds(known_done)
+        self._known = RecentIds(known_done)
 
     def accept(self, address: str, id: bytes, blob: bytes) -> int:
         """Put a message into a mailbox: return its position (>= 1), DUPLICATE or FULL."""
         box = self._boxes.get(address)
         if box is None:
             box = self._boxes[address] = Mailbox()
-        if id in box.waiting or (address, id) in self._known:
+        if id in box.waiting or self._key(address, id) in self._known:
             return DUPLICATE
         size = len(blob)
         if len(box.waiting) >= self._max_messages or box.size + size > self._max_bytes:
@@ -95,19 +139,23 @@ class MemoryMailboxes:
         box = self._boxes.get(address)
         if box is None:
             return []
-        following = box.following(limit, after)
-        return [StoredMessage(entry.position, id_, entry.blob or b"") for id_, entry in following]
+        return [
+            StoredMessage(position, id_, self._read(position) if blob is None else blob)
+            for id_, (position, _, blob) in box.following(limit, after)
+        ]
 
     def done(self, address: str, id: bytes) -> bool:
         """Take a message out for good; False if it did not wait there."""
-        box = self._boxes.get(address)
-        if box is None or box.take(id) is None:
+        if self._take(address, id) is None:
             return False
-        self._known.add((address, id))
+        self._known.add(self._key(address, id))
         return True
 
     def commit(self) -> None:
-        """Do nothing: memory is as safe as it gets."""
+        """Make everything since the last commit survive what these mailboxes survive.
+
+        Raises NotStored, which names the messages that were taken back: none of them waits now.
+        """
 
     def depths(self) -> dict[str, tuple[int, int]]:
         """Return (messages, bytes) waiting, for each address that has any."""
@@ -119,5 +167,21 @@ class MemoryMailboxes:
 
     def discard(self, address: str) -> int:
         """Throw away what waits for an address that is no more; return how many it were."""
-        box = self._boxes.pop(address, None)
-        return len(box.waiting) if box is not None else 0
+        ids = list(self._boxes[address].waiting) if address in self._boxes else []
+        for id_ in ids:
+            self._take(address, id_)
+        self._boxes.pop(address, None)
+        return len(ids)
+
+    def _key(self, address: str, id: bytes) -> bytes:
+        """Return what stands for a message among those that are done."""
+        return address.encode() + id
+
+    def _take(self, address: str, id: bytes) -> MailboxEntry | None:
+        """Take a message out of its mailbox; None if it is not there."""
+        box = self._boxes.get(address)
+        return None if box is None else box.take(id)
+
+    def _read(self, position: int) -> bytes:
+        """Return a blob that is not in memory."""
+        raise LookupError(f"no message at {position}")

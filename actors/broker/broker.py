@@ -5,14 +5,15 @@ for one step.
 """
 
 import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from actors.broker.agent_budgets import AgentBudgets
-from actors.broker.budget_requests import BudgetRequest, handle_budget_request
-from actors.broker.calls import FallbackStarted, ModelCalls, RetryPlanned
-from actors.broker.ledger import UsageLedger
+from actors.broker.call_retries import AttemptFailure
+from actors.broker.calls import ModelCalls
 from actors.broker.provider_pool import ProviderPool
 from actors.broker.streaming import DeltaBuffer, StreamSubscribers, TextDelta
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
@@ -24,27 +25,24 @@ from agiraph.core.models import Event
 from agiraph.core.turns import JsonObject, ModelRequest, Usage
 from agiraph.llm.base import ProviderError
 from agiraph.llm.packing import Unpacker
-from agiraph.messages import (
+from agiraph.messages.body import Body
+from agiraph.messages.control import Ok, RefusedReply
+from agiraph.messages.llm_proxy import CloseProxy, OpenProxy, ProxyCostsSettled, SettleProxyCosts
+from agiraph.messages.model import (
     AskBudgets,
     AskUsage,
-    Body,
+    BudgetTable,
     CallModel,
     CancelCall,
     CheckModel,
-    CloseProxy,
     ListModels,
     ModelAnswer,
     ModelCatalog,
     ModelDelta,
     ModelFailed,
-    Ok,
-    OpenProxy,
-    ProxyCostsSettled,
     RaiseBudget,
-    RefusedReply,
     ResetBudget,
     SetBudgetMessage,
-    SettleProxyCosts,
     StreamDelta,
     SubscribeToStream,
     UsageTable,
@@ -55,6 +53,7 @@ from transport.endpoint import Received
 if TYPE_CHECKING:
     from actors.broker.llm_proxy.proxy import LlmProxy
 
+BudgetRequest = RaiseBudget | SetBudgetMessage | ResetBudget | AskBudgets
 ORPHAN_SECONDS = 10.0
 """How long a call continues without its sender, for the sender's next incarnation to send again."""
 
@@ -62,13 +61,10 @@ ORPHAN_SECONDS = 10.0
 class Broker:
     """Handles the broker's messages; ModelCalls makes the calls."""
 
-    def __init__(
-        self, runtime: Runtime, services: ProviderPool, calls: ModelCalls, ledger: UsageLedger
-    ) -> None:
+    def __init__(self, runtime: Runtime, services: ProviderPool, calls: ModelCalls) -> None:
         self._runtime = runtime
         self._services = services
         self._calls = calls
-        self._ledger = ledger
         self._accounts = AgentBudgets(runtime.home)
         self._unpacker = Unpacker()
         self._subscribers = StreamSubscribers()
@@ -131,17 +127,46 @@ class Broker:
 
     async def _handle_budget_request(self, received: Received, request: BudgetRequest) -> None:
         """Answer a request about budgets; a change is on disk before the answer is sent."""
-        answer = handle_budget_request(request, self._calls)
-        await self._ledger.flushed()
+        answer = self._changed_budgets(request)
+        await self._calls.ledger.flushed()
         await self._in_flight.reply(received, answer)
+
+    def _changed_budgets(self, request: BudgetRequest) -> Ok | RefusedReply | BudgetTable:
+        limits = self._calls.limits
+        match request:
+            case AskBudgets(keys=keys):
+                return BudgetTable(budgets=tuple(limits.among(keys)))
+            case SetBudgetMessage(budget=budget):
+                model = self._without_price(request.models) if budget.usd is not None else None
+                if model is not None:
+                    return RefusedReply(
+                        reason=f"the price of {model} is not known, so a budget in dollars cannot "
+                        "be kept: add it to prices.yaml in the home (then: agiraph restart "
+                        "broker), or set one in tokens"
+                    )
+                return BudgetTable(budgets=(limits.set(budget, request.keep),))
+            case ResetBudget(scope=scope, key=key, period=period):
+                return BudgetTable(budgets=(limits.unset(scope, key, period),))
+            case RaiseBudget(budget=state):
+                limits.raise_by(state, request.usd, request.tokens, request.cause)
+                return Ok()
+
+    def _without_price(self, models: Sequence[str]) -> str | None:
+        """Return the first model whose price is not known, None if there is none."""
+        for model in models:
+            with suppress(InvalidInput):  # it cannot be called at all; a call says so
+                name = self._services.name(model)
+                if self._calls.price(name) is None:
+                    return str(name)
+        return None
 
     def _usage(self, asked: AskUsage) -> UsageTable:
         """Return what was spent; of a run only if it is the agent's own."""
         run, agent = asked.run_id, asked.agent
-        by_entity = self._ledger.by_entity(run, agent)
-        rows = self._ledger.rows(asked.by, run, agent) if asked.by else ()
+        by_entity = self._calls.ledger.by_entity(run, agent)
+        rows = self._calls.ledger.rows(asked.by, run, agent) if asked.by else ()
         budgets_run = "" if agent and not self._accounts.has_run(agent, run) else run
-        budgets = tuple(self._calls.budgets_about(asked.budgets_of or agent, budgets_run))
+        budgets = tuple(self._calls.limits.about(asked.budgets_of or agent, budgets_run))
         total = sum(by_entity.values(), Usage())
         return UsageTable(by_entity=by_entity, total=total, rows=rows, budgets=budgets)
 
@@ -217,8 +242,7 @@ class Broker:
             response = await self._calls.answer(
                 request,
                 deltas.add,
-                lambda retry: self._report_retry(request, retry, deltas),
-                lambda fallback: self._report_fallback(request, fallback, deltas),
+                lambda failure: self._report_failure(request, failure, deltas),
             )
         except ProviderError as error:
             failed = {"model": request.model, "kind": error.kind, "message": str(error)}
@@ -249,21 +273,13 @@ class Broker:
         for console in self._subscribers.addresses(agent_of(delta.entity), now):
             self._runtime.post(console, delta)
 
-    def _report_retry(
-        self, request: ModelRequest, retry: RetryPlanned, deltas: DeltaBuffer
+    def _report_failure(
+        self, request: ModelRequest, failure: AttemptFailure, deltas: DeltaBuffer
     ) -> None:
         deltas.restart()
-        data = retry.event_data(request.model)
-        self._runtime.log.warning("a model call is retried", entity=request.entity, data=data)
-        self._report(request, "model.retry", data)
-
-    def _report_fallback(
-        self, request: ModelRequest, fallback: FallbackStarted, deltas: DeltaBuffer
-    ) -> None:
-        deltas.restart()
-        data = fallback.event_data()
-        self._runtime.log.warning("another model is called", entity=request.entity, data=data)
-        self._report(request, "model.fallback", data)
+        data = failure.event_data()
+        self._runtime.log.warning("an attempt failed", entity=request.entity, data=data)
+        self._report(request, failure.EVENT, data)
 
     def _report(self, request: ModelRequest, kind: str, data: JsonObject) -> None:
         """Report an event of the agent whose entity made the call."""

@@ -50,7 +50,10 @@ Put = Callable[[str, Sequence[object]], None]
 
 
 class BudgetLimits:
-    """The budgets that apply to calls."""
+    """The budgets that apply to calls, stored in `db`, into which `put` writes.
+
+    `config` has those of whatever has none of its own.
+    """
 
     def __init__(
         self,
@@ -60,7 +63,6 @@ class BudgetLimits:
         config: BudgetsConfig,
         clock: Clock,
     ) -> None:
-        """Keep them in `db`, into which `put` writes; `config` has those of everybody else."""
         self._db = db
         self._put = put
         self._spending = spending

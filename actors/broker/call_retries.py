@@ -5,6 +5,7 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import asdict, dataclass, replace
+from typing import ClassVar
 
 from actors.broker.ledger import LedgerRow, Outcome, UsageLedger
 from actors.broker.provider_queue import TOO_MANY, ProviderQueue, QueueEntry
@@ -20,6 +21,7 @@ from agiraph.llm.base import (
     ProviderError,
     UsageSoFar,
 )
+from agiraph.llm.fallback import FallbackStarted
 from agiraph.llm.prices import Price, estimated_usage
 
 NOTHING = PartialUsage(Usage(), 0, has_begun=False)
@@ -29,17 +31,21 @@ NOTHING = PartialUsage(Usage(), 0, has_begun=False)
 class RetryPlanned:
     """A call failed and will be retried after a wait."""
 
+    EVENT: ClassVar = "model.retry"
+    model: str
     attempt: int
     kind: FailureKind
     message: str
     wait_seconds: float
 
-    def event_data(self, model: str) -> JsonObject:
-        """Return the data of the event `model.retry`."""
-        return {"model": model, **asdict(self), "wait_seconds": round(self.wait_seconds, 3)}
+    def event_data(self) -> JsonObject:
+        """Return the data of its event."""
+        return {**asdict(self), "wait_seconds": round(self.wait_seconds, 3)}
 
 
-OnRetry = Callable[[RetryPlanned], None]
+AttemptFailure = RetryPlanned | FallbackStarted
+"""An attempt failed, and the text that it streamed is void: another one follows."""
+OnFailure = Callable[[AttemptFailure], None]
 Reserve = Callable[[], AbstractAsyncContextManager[int]]
 """Reserves what one attempt may use; yields the longest answer, in tokens."""
 
@@ -93,7 +99,7 @@ class CallRetries:
         price: Price | None,
         reserve: Reserve,
         on_text: OnText,
-        on_retry: OnRetry,
+        on_failure: OnFailure,
         *,
         may_leave: bool,
     ) -> ModelResponse:
@@ -114,7 +120,10 @@ class CallRetries:
             except ProviderError as error:
                 wait = self._wait_after(error, attempt, queue, entry)
                 rest = max(0.0, queue.concurrency.rests_until - self._clock.monotonic())
-                on_retry(RetryPlanned(attempt, error.kind, str(error), max(wait, rest)))
+                wait_seconds = max(wait, rest)
+                on_failure(
+                    RetryPlanned(request.model, attempt, error.kind, str(error), wait_seconds)
+                )
                 was_refused = error.kind == TOO_MANY
             await asyncio.sleep(wait)
             # A service that answers other calls is only slow: this attempt does not count.
@@ -176,26 +185,9 @@ class CallRetries:
         finally:
             usage = meter.usage(request)
             if usage is not None:
-                self._settle(request, meter.outcome, priced(usage, price), started)
-
-    def _settle(
-        self, request: ModelRequest, outcome: Outcome, usage: Usage, started: float
-    ) -> None:
-        self._ledger.note(
-            LedgerRow(
-                ts=self._clock.now(),
-                run_id=request.run_id,
-                node_id=request.node_id,
-                entity=request.entity,
-                model=request.model,
-                outcome=outcome,
-                usage=usage,
-                seconds=self._clock.monotonic() - started,
-                trigger=request.trigger,
-                attempt=request.attempt,
-                door=request.door,
-            )
-        )
+                usage, seconds = priced(usage, price), self._clock.monotonic() - started
+                row = LedgerRow(self._clock.now(), request, meter.outcome, usage, seconds)
+                self._ledger.note(row)
 
 
 def priced(usage: Usage, price: Price | None) -> Usage:

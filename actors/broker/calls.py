@@ -4,40 +4,35 @@ A model that cannot answer, for a reason that another one may not have, is follo
 its fallback chain (`agiraph.llm.fallback`); each is called within the budgets, at its price.
 """
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from actors.broker.call_recorder import CallRecorder
-from actors.broker.call_retries import CallRetries, OnRetry, RetryPlanned
+from actors.broker.call_retries import CallRetries, OnFailure
 from actors.broker.ledger import UsageLedger
 from actors.broker.provider_pool import ProviderPool
-from actors.broker.provider_queue import ProviderQueues
+from actors.broker.provider_queue import ProviderQueue
 from actors.broker.reservations import BudgetReservations
 from agiraph.core.clock import Clock
 from agiraph.core.config import Config
 from agiraph.core.errors import InvalidInput
-from agiraph.core.money import BudgetState
-from agiraph.core.turns import AssistantTurn, ModelRequest, ModelResponse, Turn, Usage
+from agiraph.core.turns import AssistantTurn, ModelRequest, ModelResponse, Turn
 from agiraph.llm.base import OnText, Provider, ProviderError
 from agiraph.llm.fallback import ROLES, FallbackStarted, chain_of, is_handed_on
 from agiraph.llm.prices import FREE, Price, guess_input_tokens, price_of
 from agiraph.llm.registry import ModelName
 
-__all__ = ["FallbackStarted", "ModelCalls", "OnFallback", "OnRetry", "RetryPlanned"]
-
 BY = "by"
 STORED_TURNS = 4096
-OnFallback = Callable[[FallbackStarted], None]
 Via = Callable[[ModelName], Awaitable[Provider | None]]
 """Another provider of a model, None for the usual one: an external agent's request is forwarded."""
 
 
-def _ignore(_: FallbackStarted) -> None:
-    """Report a fallback to nobody."""
-
-
 class ModelCalls:
-    """Makes calls."""
+    """Makes calls through `services` and records in `ledger` what they used.
+
+    Raises InvalidInput if `models.fallbacks` names what cannot be.
+    """
 
     def __init__(
         self,
@@ -48,16 +43,12 @@ class ModelCalls:
         clock: Clock,
         recorder: CallRecorder | None = None,
     ) -> None:
-        """Make calls through `services` and write what they took to `ledger`.
-
-        Raises InvalidInput if `models.fallbacks` names what cannot be.
-        """
         self._services = services
         self._prices = prices
-        self._ledger = ledger
+        self.ledger = ledger
         self.limits = ledger.limits(config.budgets, clock)
         self.budgets = BudgetReservations(self.limits.for_request)
-        self.queues = ProviderQueues(config.broker, clock)
+        self.queues = defaultdict[str, ProviderQueue](lambda: ProviderQueue(config.broker, clock))
         self.attempts = CallRetries(config.broker, ledger, clock)
         self._fallbacks = _checked(config.models.fallbacks, services)
         self._private_data = ProviderPrivateData()
@@ -68,8 +59,7 @@ class ModelCalls:
         self,
         request: ModelRequest,
         on_text: OnText,
-        on_retry: OnRetry,
-        on_fallback: OnFallback = _ignore,
+        on_failure: OnFailure,
         *,
         via: Via | None = None,
     ) -> ModelResponse:
@@ -78,7 +68,7 @@ class ModelCalls:
         `via` may return another provider of a model than the usual one.
         """
         try:
-            response = await self._answer(request, on_text, on_retry, on_fallback, via)
+            response = await self._answer(request, on_text, on_failure, via)
         except ProviderError as error:
             if self._recorder is not None:
                 self._recorder.failed(request, error)
@@ -88,12 +78,7 @@ class ModelCalls:
         return response
 
     async def _answer(
-        self,
-        request: ModelRequest,
-        on_text: OnText,
-        on_retry: OnRetry,
-        on_fallback: OnFallback,
-        via: Via | None,
+        self, request: ModelRequest, on_text: OnText, on_failure: OnFailure, via: Via | None
     ) -> ModelResponse:
         asked = self.named(request.model)
         name, *following = self._chain(asked, request)
@@ -101,9 +86,9 @@ class ModelCalls:
         while True:
             try:
                 response = await self._answer_of(
-                    name, request, on_text, on_retry, via, may_leave=bool(following)
+                    name, request, on_text, on_failure, via, may_leave=bool(following)
                 )
-                await self._ledger.flushed()
+                await self.ledger.flushed()
                 return self._finished(response, name, asked, first)
             except ProviderError as error:
                 if error.kind == "context_too_long":
@@ -115,7 +100,7 @@ class ModelCalls:
                 following = [one for one in following if self._follows(error, name, one)]
                 if not following:
                     raise first from None
-                on_fallback(FallbackStarted(str(name), str(following[0]), error.kind, str(error)))
+                on_failure(FallbackStarted(str(name), str(following[0]), error.kind, str(error)))
                 name, *following = following
 
     def named(self, model: str) -> ModelName:
@@ -128,15 +113,8 @@ class ModelCalls:
     def price(self, name: ModelName) -> Price | None:
         """Return what a model costs, None if that is not known."""
         known = price_of(name.plain, self._prices)
-        return FREE if known is None and self._services.is_free(name.provider) else known
-
-    def budgets_about(self, agent: str, run: str) -> list[BudgetState]:
-        """Return the budgets of an agent and a run with what is spent."""
-        return self.limits.about(agent, run)
-
-    def usage_of_grant(self, entity: str, digest: str) -> tuple[Usage, int]:
-        """Return what an entity's calls with one grant have used, and how many they were."""
-        return self._ledger.usage_of_grant(entity, digest)
+        is_free = self._services.presets[name.provider].local
+        return FREE if known is None and is_free else known
 
     def _chain(self, asked: ModelName, request: ModelRequest) -> list[ModelName]:
         """Return the models to call, in order, without those that are known to be too small."""
@@ -161,13 +139,14 @@ class ModelCalls:
         name: ModelName,
         request: ModelRequest,
         on_text: OnText,
-        on_retry: OnRetry,
+        on_failure: OnFailure,
         via: Via | None,
         *,
         may_leave: bool,
     ) -> ModelResponse:
         """Return the answer of one model, within the budgets."""
-        longest = self._services.answer_tokens(name, request.max_tokens)
+        preset = self._services.presets[name.provider]
+        longest = preset.answer_tokens(name.name, request.max_tokens)
         own = request.model_copy(update={"model": str(name), "max_tokens": longest})
         own = self._private_data.only(own, name)
         price = self.price(name)
@@ -176,12 +155,12 @@ class ModelCalls:
             provider = await self._services.provider(name)
         response = await self.attempts.until_answered(
             provider,
-            self.queues.get(name.provider),
+            self.queues[name.provider],
             own,
             price,
             lambda: self.budgets.reserved(own, price),
             on_text,
-            on_retry,
+            on_failure,
             may_leave=may_leave,
         )
         return _marked(response, name)

@@ -6,14 +6,13 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 from actors.broker.budget_limits import BudgetLimits
 from actors.broker.spending import SpendingKey, SpendingTotals
 from agiraph.core.clock import Clock
 from agiraph.core.config import BudgetsConfig
-from agiraph.core.turns import Usage, UsageBy, UsageRow
+from agiraph.core.turns import ModelRequest, Usage, UsageBy, UsageRow
 from agiraph.storage.disk_space import LONGEST_PAUSE_SECONDS, is_full_disk, tell_of_waiting
 from agiraph.storage.files import open_file
 from agiraph.storage.versions import migrate_database
@@ -68,36 +67,32 @@ SUMS: Final = (
 )
 """The SQL of the sums over rows: how many they are, then what `_usage` takes."""
 
+OF_REQUEST: Final = {"run_id", "node_id", "entity", "model", "attempt", "door"}
+OF_USAGE: Final = {
+    "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd",
+    "is_estimate",
+}  # fmt: skip
+"""The fields that are columns of the same name."""
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """One row: an attempt that was paid for.
-
-    `attempt` is the number of the attempt at the node, `door` the digest of an external agent's
-    token ('' for calls of Agiraph's own entities).
-    """
+    """One row: an attempt at a request that was paid for."""
 
     ts: float
-    run_id: str
-    node_id: str
-    entity: str
-    model: str
+    request: ModelRequest
     outcome: Outcome
     usage: Usage
     seconds: float
-    trigger: str = ""
-    attempt: int = 0
-    door: str = ""
 
 
 class UsageLedger:
-    """The open database; a row is on disk when `write` returns."""
+    """The database at `path`, created if there is none; a row is on disk when `write` returns.
+
+    Raises TooNew, OSError, sqlite3.Error if it is no ledger.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Open or create the ledger at `path`.
-
-        Raises TooNew, OSError, sqlite3.Error if it is no ledger.
-        """
         os.close(open_file(path, os.O_RDWR | os.O_CREAT))
         self._db = sqlite3.connect(path, isolation_level=None)  # plain: it is a file of ours
         try:
@@ -178,22 +173,13 @@ class UsageLedger:
 
     def write(self, spent: LedgerRow) -> None:
         """Write one row."""
-        usage = spent.usage
-        self.put(
-            "INSERT INTO calls (ts, run_id, node_id, entity, model, outcome, input_tokens,"
-            " output_tokens, cache_read_tokens, cache_write_tokens, cost_usd, seconds, trigger_id,"
-            " is_estimate, attempt, door)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(spent.ts, spent.run_id, spent.node_id, spent.entity, spent.model, spent.outcome),
-                *(usage.input_tokens, usage.output_tokens),
-                *(usage.cache_read_tokens, usage.cache_write_tokens),
-                *(usage.cost_usd, spent.seconds, spent.trigger, usage.is_estimate),
-                *(spent.attempt, spent.door),
-            ),
-        )
-        about = (spent.ts, spent.entity, spent.run_id, spent.node_id, spent.trigger)
-        self.spending.add(*about, usage, spent.attempt)
+        asked = spent.request
+        row = asked.model_dump(include=OF_REQUEST) | spent.usage.model_dump(include=OF_USAGE)
+        row |= {"ts": spent.ts, "outcome": spent.outcome, "seconds": spent.seconds}
+        row["trigger_id"] = asked.trigger
+        columns, places = ", ".join(row), ", ".join("?" * len(row))
+        self.put(f"INSERT INTO calls ({columns}) VALUES ({places})", tuple(row.values()))
+        self.spending.add(spent.ts, asked, spent.usage)
 
     def limits(self, config: BudgetsConfig, clock: Clock) -> BudgetLimits:
         """Return the budgets, which are stored in this database too."""
@@ -228,13 +214,7 @@ class UsageLedger:
             (run_id, agent),
         )
         return tuple(
-            UsageRow(
-                key=key,
-                run=run,
-                calls=calls,
-                seconds=seconds,
-                usage=_usage(*sums),
-            )
+            UsageRow(key=key, run=run, calls=calls, seconds=seconds, usage=_usage(*sums))
             for key, run, seconds, calls, *sums in rows
         )
 
@@ -243,16 +223,11 @@ class UsageLedger:
         self._commit()
         self._db.close()
 
-    def __enter__(self) -> "UsageLedger":
+    def __enter__(self) -> Self:
         """Return the ledger itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close it."""
         self.close()
 

@@ -25,7 +25,7 @@ async def serve(runtime: Runtime) -> None:
         is_on = runtime.config.broker.record
         recorder = CallRecorder(home.system, services.secrets(), runtime.clock, is_on=is_on)
         calls = ModelCalls(runtime.config, services, prices, ledger, runtime.clock, recorder)
-        broker = Broker(runtime, services, calls, ledger)
+        broker = Broker(runtime, services, calls)
         try:
             await broker.serve()
         finally:

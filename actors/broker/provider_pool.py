@@ -40,7 +40,7 @@ class ProviderPool:
         environ: Mapping[str, str],
     ) -> None:
         self._config = config
-        self._presets = presets
+        self.presets = presets
         self._prices = prices
         self._environ = environ
         self._open: dict[tuple[str, str], Provider] = {}
@@ -48,36 +48,23 @@ class ProviderPool:
 
     def name(self, model: str) -> ModelName:
         """Return what `model` names; InvalidInput."""
-        return parse_model(model, self._presets)
-
-    @property
-    def presets(self) -> Mapping[str, ProviderPreset]:
-        """The table of services."""
-        return self._presets
+        return parse_model(model, self.presets)
 
     def window(self, model: ModelName) -> int:
         """Return how many tokens a model's context window has."""
-        return self._presets[model.provider].window(model.name)
-
-    def answer_tokens(self, model: ModelName, wanted: int) -> int:
-        """Return how many tokens an answer of a model may have, `wanted` at most."""
-        return self._presets[model.provider].answer_tokens(model.name, wanted)
+        return self.presets[model.provider].window(model.name)
 
     def secrets(self) -> tuple[str, ...]:
         """Return all keys: they must never be written anywhere."""
-        keys = (preset.key(self._environ) for preset in self._presets.values())
+        keys = (preset.key(self._environ) for preset in self.presets.values())
         return tuple(sorted({key for key in keys if key}, key=len, reverse=True))
-
-    def is_free(self, provider: str) -> bool:
-        """Whether calls of this provider cost nothing."""
-        return self._presets[provider].local
 
     async def provider(self, name: ModelName) -> Provider:
         """Return the provider of a model; ProviderError if it cannot be called.
 
         Tools, or the schema of the answer, are rendered as text for a model without support.
         """
-        traits = self._presets[name.provider].of(name.name)
+        traits = self.presets[name.provider].of(name.name)
         provider = await self._service(name)
         if traits.structured == "text":
             provider = PromptedSchemaProvider(provider)
@@ -88,14 +75,14 @@ class ProviderPool:
     async def _service(self, name: ModelName) -> Provider:
         """Return the connected service of a model; it has one for each wire format it speaks."""
         self._refuse_out_of_reach(name.provider)
-        key = (name.provider, self._presets[name.provider].of(name.name).api)
+        key = (name.provider, self.presets[name.provider].of(name.name).api)
         async with self._opening[key]:
             if key not in self._open:
                 # In a thread: an SDK takes a second to import, and heartbeats must continue.
                 self._open[key] = await asyncio.to_thread(
                     connect,
                     name.provider,
-                    self._presets,
+                    self.presets,
                     self._environ,
                     timeout_seconds=self._config.broker.timeout_seconds,
                     model=name.name,
@@ -107,17 +94,17 @@ class ProviderPool:
 
         Raises ProviderError if it has no URL, or no key and needs one.
         """
-        if name.in_text or self._presets[name.provider].of(name.name).api != api:
+        if name.in_text or self.presets[name.provider].of(name.name).api != api:
             return None
         provider = await self._service(name)
         return provider.service if isinstance(provider, ServiceProvider) else None
 
     def _is_out_of_reach(self, provider: str) -> bool:
         offline = self._config.models.offline
-        return is_out_of_reach(self._presets[provider], self._environ, offline)
+        return is_out_of_reach(self.presets[provider], self._environ, offline)
 
     def _refuse_out_of_reach(self, provider: str) -> None:
-        if provider in self._presets and self._is_out_of_reach(provider):
+        if provider in self.presets and self._is_out_of_reach(provider):
             # The kind with which a call continues to the next model of its chain at once.
             raise ProviderError("unknown_model", f"{provider} is not called: {OFFLINE}")
 
@@ -127,46 +114,43 @@ class ProviderPool:
         A process that was started for one run has begun with the SDK of its model already
         (`sdk_preload`); the others are imported when they are needed.
         """
-        names = first_of_each(self._presets, self._environ)
-        begun = [name for name in names if module_of(self._presets[name]) in sys.modules]
+        names = first_of_each(self.presets, self._environ)
+        begun = [name for name in names if module_of(self.presets[name]) in sys.modules]
         for name in begun or names:
             with suppress(ProviderError):
-                await self._service(ModelName(name, self._presets[name].default_model or ""))
+                await self._service(ModelName(name, self.presets[name].default_model or ""))
 
     def catalog(self) -> tuple[JsonObject, ...]:
         """Return a row per provider, with its known models."""
         offline = self._config.models.offline
-        return catalog(self._presets, self._environ, self._prices, offline=offline)
+        return catalog(self.presets, self._environ, self._prices, offline=offline)
 
     def default(self) -> tuple[str, str]:
         """Return the model taken when none is named, and why."""
-        return pick_default(self._config, self._presets, self._environ)
+        return pick_default(self._config, self.presets, self._environ)
 
     def check(self, model: str) -> ModelName:
         """Return what `model` names if it could be called now; InvalidInput with the reason."""
         name = self.name(model)
-        preset = self._presets[name.provider]
+        preset = self.presets[name.provider]
         if self._is_out_of_reach(name.provider):
             raise InvalidInput(f"model {name} cannot be called: {OFFLINE}")
         if preset.api == "local":
             file_of(name.name, preset.model)
         if (missing := why_unusable(preset, self._environ)) is not None:
             raise InvalidInput(f"model {name} cannot be called: {missing}")
-        if preset.api == "replay":
-            try:
+        try:
+            if preset.api == "replay":
                 load(name.name)
-            except ProviderError as error:
-                raise InvalidInput(str(error)) from None
-        if preset.api == "script":
-            try:
+            if preset.api == "script":
                 load_playbook(configs_folder() / "playbooks", name.name)
-            except ProviderError as error:
-                raise InvalidInput(str(error)) from None
+        except ProviderError as error:
+            raise InvalidInput(str(error)) from None
         return name
 
     def advised(self, provider: str, error: ProviderError) -> ProviderError:
         """Return `error`, saying which key was refused if that is what it is about."""
-        key = self._presets[provider].key_name(self._environ)
+        key = self.presets[provider].key_name(self._environ)
         if error.kind != "bad_key" or not key:
             return error
         return ProviderError("bad_key", f"{error} (the key is that of {key})")

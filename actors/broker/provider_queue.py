@@ -9,7 +9,7 @@ import asyncio
 import heapq
 import itertools
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -154,17 +154,3 @@ class ProviderQueue:
 def again(error: ProviderError) -> ProviderError:
     """Return a copy of an error for another call: an exception carries one traceback."""
     return ProviderError(error.kind, str(error), retry_after=error.retry_after)
-
-
-class ProviderQueues:
-    """The queues of all services, each made when first needed."""
-
-    def __init__(self, config: BrokerConfig, clock: Clock) -> None:
-        self._make: Callable[[], ProviderQueue] = lambda: ProviderQueue(config, clock)
-        self._queues: dict[str, ProviderQueue] = {}
-
-    def get(self, provider: str) -> ProviderQueue:
-        """Return the queue of a service."""
-        if provider not in self._queues:
-            self._queues[provider] = self._make()
-        return self._queues[provider]

@@ -88,10 +88,12 @@ def affordable(state: BudgetState, held: Reservation, need: CostEstimate) -> tup
 
 
 class BudgetReservations:
-    """What is reserved, by budget."""
+    """What is reserved, by budget.
+
+    `states` returns the budgets that apply to a request, with what is spent of them.
+    """
 
     def __init__(self, states: Callable[[ModelRequest], Sequence[BudgetState]]) -> None:
-        """Apply the budgets that `states` returns for a request, with what is spent of them."""
         self._states = states
         self._held: defaultdict[Key, Reservation] = defaultdict(Reservation)
         self._settled = asyncio.Condition()

@@ -1,14 +1,13 @@
 """SpendingTotals: what each budget's calls have cost so far, summed once and then updated."""
 
 import sqlite3
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from agiraph.core.clock import iso
 from agiraph.core.ids import agent_of
 from agiraph.core.money import BudgetScope
-from agiraph.core.turns import Usage
+from agiraph.core.turns import ModelRequest, Usage
 
 OF_AGENT: Final = "substr(entity, 1, length(?1) + 1) = ?1 || '/'"
 CONDITIONS: Final[dict[BudgetScope, str]] = {
@@ -49,14 +48,14 @@ def day_of(ts: float) -> str:
     return iso(ts)[:10]
 
 
-def keys_of(
-    entity: str, run: str, nodes: Iterable[str], trigger: str, day: str
-) -> list[SpendingKey]:
-    """Return the keys of all sums that a call of this entity, node and trigger counts for."""
-    agent = agent_of(entity) or ""
+def keys_of(request: ModelRequest, day: str) -> list[SpendingKey]:
+    """Return the keys of all sums that a call counts for."""
+    agent, run, node = agent_of(request.entity) or "", request.run_id, request.node_id
     keys: list[tuple[BudgetScope, str]] = [("run", run), ("agent", agent)]
-    keys += [("node", f"{run}/{node}") for node in nodes]
-    keys += [("trigger", f"{agent}/{trigger}")] if trigger else []
+    if node:
+        keys += [("node", f"{run}/{node}"), ("node", f"{run}/{node}/{request.attempt}")]
+    if request.trigger:
+        keys.append(("trigger", f"{agent}/{request.trigger}"))
     return [SpendingKey(scope, key, d) for scope, key in keys for d in ("", day)]
 
 
@@ -79,19 +78,9 @@ class SpendingTotals:
             self._known[key] = SpendingSum(float(row[0]), int(row[1]), int(row[2]))
         return self._known[key]
 
-    def add(
-        self,
-        ts: float,
-        entity: str,
-        run: str,
-        node: str,
-        trigger: str,
-        usage: Usage,
-        attempt: int = 0,
-    ) -> None:
-        """Count a row that was just written."""
-        nodes = (node, f"{node}/{attempt}") if node else ()
-        for key in keys_of(entity, run, nodes, trigger, day_of(ts)):
+    def add(self, ts: float, request: ModelRequest, usage: Usage) -> None:
+        """Count a call that was just recorded."""
+        for key in keys_of(request, day_of(ts)):
             known = self._known.get(key)
             if known is not None:
                 known.usd += usage.cost_usd or 0.0

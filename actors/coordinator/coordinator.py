@@ -17,13 +17,13 @@ from actors.coordinator.files import coordinator_belongings
 from actors.coordinator.insight_review import InsightReview
 from actors.coordinator.prompt_facts import PromptFacts, facts_for
 from actors.coordinator.public_events import tell
-from actors.coordinator.run_start import fill_board, start_run, task_of
+from actors.coordinator.run_start import fill_board, has_unopened_stage, start_run, task_of
 from actors.coordinator.run_transition import NextRunRequested, RunTransition
 from actors.coordinator.trigger_handler import TriggerHandler
 from actors.coordinator.worker_requests import WorkerRequestHandler
 from actors.entity.args import CoordinatorArgs
 from actors.entity.entity import Entity
-from actors.entity.mcp_tools import grants_of_coordinator, lent_in_words
+from actors.entity.mcp_tools import grants_for, lent_in_words
 from actors.entity.sandbox_report import report_missing_sandbox
 from actors.runtime.background_tasks import first_to_end
 from actors.runtime.runtime import Runtime
@@ -42,10 +42,11 @@ from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import Event, ProposedAction
 from agiraph.core.turns import AssistantTurn, UserTurn
 from agiraph.memory import skills
-from agiraph.messages import BeginRun, TriggerFired
+from agiraph.messages.run import BeginRun
+from agiraph.messages.trigger import TriggerFired
 from agiraph.tools.approvals.policy import STAGE, ActingEntity
 from agiraph.tools.command import forget_commands
-from agiraph.tools.cycle import END_CYCLE
+from agiraph.tools.coordinator import end_cycle
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.scope import Scope
@@ -79,7 +80,7 @@ class CoordinatorActor:
         self.board_service = board = BoardService(context, environment, self._on_board_event)
         toolbox = Toolbox.for_entity("coordinator", context.args.tools)
         if context.args.agent.mode != "infinite":
-            toolbox = toolbox.without(END_CYCLE.name)
+            toolbox = toolbox.without(end_cycle.name)
         self.entity = Entity(
             context,
             toolbox,
@@ -169,12 +170,17 @@ class CoordinatorActor:
         """Start the run, unless it has been started before."""
         context, board = self.context, self.board_service
         context.record.open()
+        if context.record.is_new:
+            agent = context.record.agent
+            about = {"goal": agent.goal, "model": agent.model, "mode": agent.mode}
+            context.report("agent.created", about)
         context.forget_closed_calls()
         start_run(board, context.args, self.runtime.config)
         if not board.board.is_running and not context.record.has_ended:
             last = board.count - 1
             self._on_board_event(board.since(last)[0], last)
-        if refused := fill_board(board, context.args.plan):
+        refused = fill_board(board, context.args.plan)
+        if refused and all(stage.status != "completed" for stage in board.board.stages):
             self._fail(refused)
         if not context.transcript.turns:
             context.add_notice(task_of(context.transcript, context.args))
@@ -209,8 +215,8 @@ class CoordinatorActor:
     async def _grant_mcp_tools(self) -> None:
         """Have the tools of servers that there are for this run, and know those to lend."""
         context, path = self.context, self.context.files.home.mcp_tool_grants
-        grants = await grants_of_coordinator(
-            self.runtime, path, context.run, context.args.tools, context.name
+        grants = await grants_for(
+            self.runtime, path, context.run, context.args.tools, context.name, is_coordinator=True
         )
         self.entity.toolbox = self.entity.toolbox.with_served(grants.tools)
         self._lent_tools = lent_in_words(grants)
@@ -300,6 +306,8 @@ class CoordinatorActor:
         if not is_running or self._is_work_under_way():
             self.board_service.execute(c.LaunchStage())
             await self._rest()
+        elif has_unopened_stage(self.board_service.board, self.context.args.plan):
+            self._open_planned_stage(text or "")
         elif not self._was_reminded():
             is_infinite = cycles.is_infinite
             self.context.add_notice(CYCLE_REMINDER if is_infinite else COORDINATOR_REMINDER)
@@ -307,6 +315,13 @@ class CoordinatorActor:
             await cycles.end_silent(text)
         else:
             self._fail(f"the coordinator stopped without finishing: {text or 'it said nothing'}")
+
+    def _open_planned_stage(self, assessment: str) -> None:
+        """Open the plan's next stage: the coordinator has had its turn, without `reconvene`."""
+        cause = self.context.cause(f"rest.{self.context.transcript.place}")
+        self.board_service.execute(c.Reconvene(assessment, cause))
+        if refused := fill_board(self.board_service, self.context.args.plan):
+            self.context.add_notice(f"[Runtime]: {refused}")
 
     def _is_work_under_way(self) -> bool:
         nodes = self.board_service.board.nodes.values()

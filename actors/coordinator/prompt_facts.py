@@ -19,7 +19,7 @@ from agiraph.core.ids import BROKER, split_model
 from agiraph.core.record import Record
 from agiraph.core.turns import JsonObject
 from agiraph.memory.loading import memory_text
-from agiraph.messages import ListModels, ModelCatalog
+from agiraph.messages.model import ListModels, ModelCatalog
 from agiraph.storage.files import read_bytes, replace_file
 from agiraph.storage.home import AgentHome
 

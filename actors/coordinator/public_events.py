@@ -3,85 +3,105 @@
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.core.ids import AgentId, NodeId, RunId
-from agiraph.core.models import Event, Worker
+from agiraph.core.models import Event
 from agiraph.core.turns import JsonObject
 
 Told = tuple[str, NodeId | None, JsonObject]
+NodeEvent = (
+    e.NodeAssigned
+    | e.NodeStarted
+    | e.NodeBlocked
+    | e.NodeUnblocked
+    | e.NodeCompleted
+    | e.NodeFailed
+    | e.NodeCancelled
+)
+"""Those whose public event has the same type."""
 
 
 def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
     """Return (type, node, data) of each public event that a board event stands for."""
     match event:
+        case e.NodeReserved() | e.StagePlanned() | e.StageLaunched() | e.BoardEpochBegan():
+            return []
         case e.RunStarted():
             return [("agent.started", None, {"goal": event.goal, "model": event.model})]
-        case e.StageStarted():
-            contract = event.contract.model_dump(mode="json")
-            return [("stage.started", None, {"stage": event.name, "contract": contract})]
-        case e.NodeCreated(node=node):
-            created: JsonObject = {"name": node.name, "role": node.role, "task": node.task[:500]}
-            if node.parent_node is not None:
-                created["parent_node"] = node.parent_node
-            return [("node.created", node.id, created)]
-        case e.NodeAssigned():
-            assigned = {**_names(board, event.node_id), "attempt": event.attempt}
-            busy = {"worker": _worker(board, event.worker_id).name}
-            return [
-                ("node.assigned", event.node_id, assigned),
-                ("worker.busy", event.node_id, busy),
-            ]
-        case e.NodeStarted():
-            return [("node.started", event.node_id, _names(board, event.node_id))]
-        case e.NodeBlocked():
-            waits = [board.nodes[node].name for node in event.waits_for]
-            return [("node.blocked", event.node_id, {**_names(board, event.node_id), "on": waits})]
-        case e.NodeUnblocked():
-            return [("node.unblocked", event.node_id, _names(board, event.node_id))]
-        case e.NodeCompleted():
-            result: JsonObject = {"summary": event.summary[:1000], "files": list(event.files)}
-            if event.missing:
-                result |= {"missing": event.missing[:1000], "bound": event.bound}
-            if event.evidence:
-                passed = len(event.evidence.checks)
-                result |= {"checks_passed": passed, "digest": event.evidence.digest}
-            return _ended(board, "node.completed", event.node_id, result)
-        case e.NodeFailed():
-            return _ended(board, "node.failed", event.node_id, {"reason": event.reason})
-        case e.NodeCancelled():
-            return _ended(board, "node.cancelled", event.node_id, {"reason": event.reason})
-        case e.WorkerSpawned(worker=worker):
-            spawned = {"name": worker.name, "role": worker.role, "model": worker.model}
-            return [("worker.spawned", None, spawned)]
-        case e.WorkerStopped():
-            name = _worker(board, event.worker_id).name
-            return [("worker.stopped", None, {"name": name, "reason": event.reason})]
-        case e.StageMet():
-            return [("stage.met", None, _met(board, event))]
-        case e.StageReconvened():
-            stage = board.stages[event.stage].name
-            closed = {
-                "stage": stage,
-                "assessment": event.assessment,
-                "decided": event.decided,
-                "without": [board.nodes[node].name for node in event.stragglers],
-            }
-            return [("stage.reconvened", None, closed), ("stage.completed", None, {"stage": stage})]
         case e.RunFinished():
             return [("agent.completed", None, {"result": event.summary[:2000]})]
-        case e.RunStopped(status="failed"):
-            return [("agent.failed", None, {"reason": event.reason})]
         case e.RunStopped():
-            return [("agent.stopped", None, {"reason": event.reason})]
-        case e.DeadlockFound():
-            ring = [board.nodes[node].name for node in event.ring]
-            found = {"ring": ring, "text": event.text, "is_refused": event.is_refused}
-            return [("node.deadlock", event.ring[0], found)]
+            return [(f"agent.{event.status}", None, {"reason": event.reason})]
         case e.CycleEnded():
             ended = {"cycle": event.cycle, "notes": event.notes[:1000], "next_at": event.next_at}
             return [("agent.cycle_ended", None, ended)]
         case e.CycleStarted():
             return [("agent.cycle_started", None, {"cycle": event.cycle})]
-        case e.NodeReserved() | e.StagePlanned() | e.StageLaunched() | e.BoardEpochBegan():
-            return []
+        case e.StageStarted() | e.StageMet() | e.StageReconvened():
+            return _of_stage(board, event)
+        case e.WorkerSpawned(worker=worker):
+            spawned = {"name": worker.name, "role": worker.role, "model": worker.model}
+            return [("worker.spawned", None, spawned)]
+        case e.WorkerStopped():
+            name = board.workers[event.worker_id].name
+            return [("worker.stopped", None, {"name": name, "reason": event.reason})]
+        case e.NodeCreated(node=node):
+            created: JsonObject = {"name": node.name, "role": node.role, "task": node.task[:500]}
+            if node.parent_node is not None:
+                created["parent_node"] = node.parent_node
+            return [("node.created", node.id, created)]
+        case e.DeadlockFound():
+            ring = _names(board, event.ring)
+            found = {"ring": ring, "text": event.text, "is_refused": event.is_refused}
+            return [("node.deadlock", event.ring[0], found)]
+        case _:
+            return _of_node(board, event)
+
+
+def _of_stage(board: Board, event: e.StageStarted | e.StageMet | e.StageReconvened) -> list[Told]:
+    stage = board.stages[event.stage].name
+    match event:
+        case e.StageStarted():
+            contract = event.contract.model_dump(mode="json")
+            return [("stage.started", None, {"stage": event.name, "contract": contract})]
+        case e.StageMet():
+            facts = {"why": event.why, "completed": event.completed, "of": event.of}
+            met = {"stage": stage, **facts, "without": _names(board, event.stragglers)}
+            return [("stage.met", None, met)]
+        case e.StageReconvened():
+            said = {"assessment": event.assessment, "decided": event.decided}
+            closed = {"stage": stage, **said, "without": _names(board, event.stragglers)}
+            return [("stage.reconvened", None, closed), ("stage.completed", None, {"stage": stage})]
+
+
+def _of_node(board: Board, event: NodeEvent) -> list[Told]:
+    """Return the event of a node with its name and its worker's, and what it means for that one."""
+    node = board.nodes[event.node_id]
+    worker = board.workers[node.assigned_worker].name if node.assigned_worker else None
+    facts: JsonObject = {"name": node.name, "worker": worker}
+    about_worker: list[Told] = []
+    match event:
+        case e.NodeAssigned():
+            facts["attempt"] = event.attempt
+            about_worker = [("worker.busy", node.id, {"worker": worker})]
+        case e.NodeBlocked():
+            facts["on"] = _names(board, event.waits_for)
+        case e.NodeCompleted():
+            facts |= {"summary": event.summary[:1000], "files": list(event.files)}
+            if event.missing:
+                facts |= {"missing": event.missing[:1000], "bound": event.bound}
+            if event.evidence:
+                passed = len(event.evidence.checks)
+                facts |= {"checks_passed": passed, "digest": event.evidence.digest}
+        case e.NodeFailed() | e.NodeCancelled():
+            facts["reason"] = event.reason
+        case e.NodeStarted() | e.NodeUnblocked():
+            pass
+    if node.has_ended and worker is not None:
+        about_worker = [("worker.idle", None, {"worker": worker})]
+    return [(event.type, node.id, facts), *about_worker]
+
+
+def _names(board: Board, nodes: tuple[NodeId, ...]) -> list[str]:
+    return [board.nodes[node].name for node in nodes]
 
 
 def tell(
@@ -104,31 +124,3 @@ def tell(
         )
         for number, (kind, node, data) in enumerate(public_events(board, event))
     ]
-
-
-def _met(board: Board, event: e.StageMet) -> JsonObject:
-    return {
-        "stage": board.stages[event.stage].name,
-        "why": event.why,
-        "completed": event.completed,
-        "of": event.of,
-        "without": [board.nodes[node].name for node in event.stragglers],
-    }
-
-
-def _ended(board: Board, kind: str, node_id: NodeId, data: JsonObject) -> list[Told]:
-    names = _names(board, node_id)
-    ended: list[Told] = [(kind, node_id, {**names, **data})]
-    if names["worker"] is not None:
-        ended.append(("worker.idle", None, {"worker": names["worker"]}))
-    return ended
-
-
-def _names(board: Board, node_id: NodeId) -> JsonObject:
-    node = board.nodes[node_id]
-    worker = board.workers.get(node.assigned_worker) if node.assigned_worker else None
-    return {"name": node.name, "worker": worker.name if worker else None}
-
-
-def _worker(board: Board, worker_id: str) -> Worker:
-    return next(worker for worker in board.workers.values() if worker.id == worker_id)

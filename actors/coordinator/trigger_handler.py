@@ -26,7 +26,9 @@ from agiraph.core.ids import (
 from agiraph.core.models import Event, WorkNode
 from agiraph.core.specs import NodeSpec, NodeTerms
 from agiraph.core.turns import JsonObject
-from agiraph.messages import BeginRun, TextMessage, TriggerFailed, TriggerFired
+from agiraph.messages.run import BeginRun
+from agiraph.messages.text import TextMessage
+from agiraph.messages.trigger import TriggerFailed, TriggerFired
 from transport.endpoint import Received
 from transport.errors import Nacked
 

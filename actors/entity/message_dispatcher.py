@@ -19,15 +19,12 @@ from agiraph.agent.answers import late_answer_in_words
 from agiraph.agent.records import StateNoted
 from agiraph.core.ids import QuestionId, coordinator_address
 from agiraph.core.models import BUDGET
-from agiraph.messages import (
-    ModelDelta,
-    Pause,
-    QuestionAnswered,
-    Resume,
-    TextMessage,
-    ToolProgress,
-)
 from agiraph.messages.authorization import shown_name
+from agiraph.messages.control import Pause, Resume
+from agiraph.messages.model import ModelDelta
+from agiraph.messages.question import QuestionAnswered
+from agiraph.messages.text import TextMessage
+from agiraph.messages.tool import ToolProgress
 from transport.endpoint import Received
 
 Handler = Callable[[Received], Awaitable[None]]

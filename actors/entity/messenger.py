@@ -28,7 +28,8 @@ from agiraph.core.ids import (
     message_id,
 )
 from agiraph.core.models import DeliveryMode
-from agiraph.messages import AskQuestion, QuestionAnswered, TextMessage
+from agiraph.messages.question import AskQuestion, QuestionAnswered
+from agiraph.messages.text import TextMessage
 from agiraph.tools.ports import NewQuestion
 from transport.errors import Nacked
 
@@ -120,13 +121,11 @@ class Messenger:
             raise InvalidInput("question is empty")
         check_channel(question.channel, self._runtime.config.channels)
         identity = question_id(self._runtime.address, call_id)
-        body = AskQuestion(
-            question_id=identity,
-            agent=self._context.agent,
-            from_name=self._context.name,
-            question=question.question,
+        body = self._context.question(
+            identity,
+            question.question,
+            question.options,
             channel=question.channel,
-            options=question.options,
             deadline_seconds=question.deadline_seconds,
             default=question.default,
             urgency=question.urgency,

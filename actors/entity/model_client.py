@@ -14,7 +14,14 @@ from agiraph.core.ids import BROKER
 from agiraph.core.money import Shortage
 from agiraph.core.turns import ModelRequest, ModelResponse
 from agiraph.llm.packing import Packer
-from agiraph.messages import CallModel, CancelCall, CheckModel, ModelAnswer, ModelDelta, ModelFailed
+from agiraph.messages.model import (
+    CallModel,
+    CancelCall,
+    CheckModel,
+    ModelAnswer,
+    ModelDelta,
+    ModelFailed,
+)
 
 HasRaised = Callable[[Shortage], Awaitable[bool]]
 

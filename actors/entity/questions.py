@@ -16,7 +16,8 @@ from agiraph.core.ids import (
     short_derived_id,
 )
 from agiraph.core.turns import ToolCall
-from agiraph.messages import AskQuestion, QuestionAnswered, WithdrawQuestion
+from agiraph.messages.question import AskQuestion, QuestionAnswered, WithdrawQuestion
+from transport.signal import Signal
 
 ASK_HUMAN = "ask_human"
 
@@ -63,7 +64,7 @@ class ArrivedAnswers:
         self._arrived: dict[QuestionId, ArrivedAnswer] = {}
         self._awaited: dict[QuestionId, str] = {}
         self._abandoned: set[QuestionId] = set()
-        self._changed = asyncio.Event()
+        self._changed = Signal()
 
     def put(self, arrived: ArrivedAnswer) -> None:
         """Keep an answer; of two to the same question (it was asked twice) the last."""
@@ -103,14 +104,11 @@ class ArrivedAnswers:
         self._abandoned.discard(question)
         try:
             while True:
-                arrived = self._arrived.pop(question, None)
-                if arrived is None:
-                    self._changed.clear()
-                    await self._changed.wait()
-                elif is_about(arrived.answered, digest):
+                await self._changed.until(lambda: question in self._arrived)
+                arrived = self._arrived.pop(question)
+                if is_about(arrived.answered, digest):
                     return arrived
-                else:
-                    arrived.done()
+                arrived.done()
         except asyncio.CancelledError:
             self._abandoned.add(question)
             raise

@@ -12,7 +12,7 @@ from actors.runtime.runtime import Runtime
 from agiraph.core.errors import Refused
 from agiraph.core.ids import Address, derived_message_id
 from agiraph.core.turns import JsonObject
-from agiraph.messages import (
+from agiraph.messages.tool import (
     CallTool,
     CancelTool,
     FetchResult,
@@ -21,6 +21,7 @@ from agiraph.messages import (
     ToolResult,
     ToolsListed,
 )
+from agiraph.tools.ports import RemoteTools
 from transport.endpoint import Received
 from transport.errors import Nacked, PeerLost
 
@@ -30,7 +31,7 @@ LOST = (
 )
 
 
-class RemoteToolProcesses:
+class RemoteToolProcesses(RemoteTools):
     """Calls tools in other processes."""
 
     def __init__(self, runtime: Runtime) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from agiraph.core.config import SandboxConfig
 from agiraph.core.turns import JsonObject
 from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
-from agiraph.tools.shell import BASH
+from agiraph.tools.shell import bash
 from agiraph.tools.toolbox import Toolbox
 
 WALLED = (
@@ -31,7 +31,7 @@ Report = Callable[[str, JsonObject, str], None]
 def guidance_of(toolbox: Toolbox, config: SandboxConfig, *called: str) -> str:
     """Return a toolbox's runbook, and what an entity called so has to know of its sandbox."""
     guidance = toolbox.guidance()
-    if BASH.name not in toolbox.names:
+    if bash.name not in toolbox.names:
         return guidance
     sandbox, has_network = find_sandbox(config), config.has_network(*called)
     return f"{guidance}\n\n### Your sandbox\n\n{in_words(sandbox, has_network=has_network)}"

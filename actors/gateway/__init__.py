@@ -5,9 +5,9 @@ stored, and answers leave from there. To programs it is the HTTP API (FastAPI on
 same loop), which the command line, web pages and other programs use.
 
     main.py            the process: opens the stores, runs bus and HTTP side by side
-    gateway.py         all parts of it in one record, which each endpoint is given
+    gateway.py         all parts of it in one record, which each endpoint is given; requests on
+                       the bus, and how their failures become HTTP statuses
     bus_handlers.py    the bus loop: one handler per type of message
-    bus_client.py      requests on the bus, and how their failures become HTTP statuses
     event_reporter.py  events of the gateway, to the recorder;  event_feed.py  followers of events
     state/             the database and what is in it: messages, dead letters; agents and boards,
                        read from their files; what each entity reported last; counters

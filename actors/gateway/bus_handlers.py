@@ -11,16 +11,12 @@ from actors.gateway.questions.standing_approvals import answer_by_standing
 from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME, AgentId, agent_of
 from agiraph.core.models import BUDGET
 from agiraph.core.money import named_in
-from agiraph.messages import (
-    AskQuestion,
-    ChildFailed,
-    DeadLetter,
-    EntityStatus,
-    EventAppended,
-    TextMessage,
-    WithdrawQuestion,
-)
 from agiraph.messages.authorization import owns_budget, shown_name
+from agiraph.messages.child import ChildFailed
+from agiraph.messages.control import DeadLetter
+from agiraph.messages.event import EntityStatus, EventAppended
+from agiraph.messages.question import AskQuestion, WithdrawQuestion
+from agiraph.messages.text import TextMessage
 from agiraph.storage.disk_space import outlasting
 from transport.endpoint import Received
 

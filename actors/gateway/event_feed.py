@@ -5,10 +5,9 @@ many `event.appended` messages get lost (they are passing). What waits for a slo
 the file, not in memory: it holds one page at most.
 """
 
-import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from actors.recorder.event_log import EVERYTHING, EventLog
@@ -16,6 +15,7 @@ from agiraph.core.errors import Corrupt
 from agiraph.core.event_filter import EventFilter
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
+from transport.signal import Signal
 
 PAGE = 200
 POLL_SECONDS = 1.0
@@ -41,7 +41,7 @@ class LogSignals:
     """Wakes followers when an agent's log has grown, or when nothing more will come."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
+        self._waiting: dict[str, set[Signal]] = defaultdict(set)
         self._archived: set[str] = set()
         self.on_notify: Callable[[AgentId | str], None] = lambda _agent: None
         self.is_closing = False
@@ -77,30 +77,16 @@ class LogSignals:
         return sum(len(signals) for signals in self._waiting.values())
 
     @contextmanager
-    def subscribe(self, agent: AgentId | str) -> Iterator["LogSubscription"]:
+    def subscribe(self, agent: AgentId | str) -> Iterator[Signal]:
         """Yield what to wait on for this agent."""
-        signal = asyncio.Event()
+        signal = Signal()
         self._waiting[agent].add(signal)
         try:
-            yield LogSubscription(signal)
+            yield signal
         finally:
             self._waiting[agent].discard(signal)
             if not self._waiting[agent]:
                 del self._waiting[agent]
-
-
-class LogSubscription:
-    """One subscriber's signal. A notification between two waits is not lost."""
-
-    def __init__(self, signal: asyncio.Event) -> None:
-        self._signal = signal
-
-    async def wait(self, within_seconds: float) -> None:
-        """Return when notified since the last wait, or when the time is over."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(within_seconds):
-                await self._signal.wait()
-        self._signal.clear()
 
 
 class EventTexts:
@@ -145,7 +131,7 @@ async def follow(
                 yield Goodbye(GONE, "the agent was archived")
                 return
             elif seen == cursor:
-                await subscription.wait(POLL_SECONDS)
+                await subscription.next(POLL_SECONDS)
                 yield []
             cursor = seen
     yield Goodbye(GOING_AWAY, "the gateway stops")

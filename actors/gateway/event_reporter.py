@@ -7,7 +7,7 @@ from actors.runtime.runtime import Runtime
 from agiraph.core.clock import Clock
 from agiraph.core.ids import HUMAN, HUMAN_NAME, RECORDER, AgentId, derived_message_id
 from agiraph.core.models import Event
-from agiraph.messages import ReportEvents
+from agiraph.messages.event import ReportEvents
 from transport.errors import TransportError
 
 

@@ -5,11 +5,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from pydantic import BaseModel
+
 from actors.gateway.event_feed import EventTexts, LogSignals
 from actors.gateway.event_reporter import GatewayEventReporter
 from actors.gateway.notifications.answer_links import AnswerLinks
 from actors.gateway.notifications.delivery_journal import DeliveryJournal
 from actors.gateway.notifications.dispatcher import NotificationDispatcher
+from actors.gateway.problems import INSUFFICIENT_STORAGE
 from actors.gateway.questions.answer_delivery import AnswerDelivery
 from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.activities import EntityActivities
@@ -20,13 +23,21 @@ from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.dead_letters import DeadLetterStore
 from actors.gateway.state.idempotency_store import IdempotencyStore
 from actors.gateway.state.message_history import MessageHistory
+from actors.runtime.ask_again import Reply, ask_for
 from actors.runtime.runtime import Runtime
 from agiraph.core.clock import Clock
 from agiraph.core.config import Config
-from agiraph.core.errors import AgiraphError
+from agiraph.core.errors import AgiraphError, Refused
 from agiraph.core.ids import coordinator_address, worker_address
 from agiraph.core.models import Agent, Worker
+from agiraph.http.errors import ApiError
 from agiraph.storage.home import Home
+from transport.errors import DeadlineExceeded, Nacked, NotStored, TransportError
+
+ANSWER_SECONDS = 10.0
+CONFLICT = 409
+UNAVAILABLE = 503
+TOO_LATE = 504
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -54,6 +65,36 @@ class Gateway:
     activities: EntityActivities = field(default_factory=EntityActivities)
     event_texts: EventTexts = field(default_factory=EventTexts)
     cpu: dict[tuple[str, int], tuple[float, float, float]] = field(default_factory=dict)
+
+    async def ask(
+        self,
+        to: str,
+        body: BaseModel,
+        expect: type[Reply],
+        *,
+        within_seconds: float = ANSWER_SECONDS,
+        refused: int = CONFLICT,
+        id: bytes | None = None,
+    ) -> Reply:
+        """Ask `to` and return its reply, an `expect`. `id` is that of the request.
+
+        If `to` is being restarted it is asked again within that time. Raises ApiError: `refused`
+        with the reason if it was refused, 504 if no reply came in time, 503 if it cannot be
+        reached now.
+        """
+        try:
+            return await ask_for(self.bus, to, body, expect, within_seconds=within_seconds, id=id)
+        except Refused as error:
+            raise ApiError(refused, str(error)) from None
+        except TransportError as error:
+            raise _as_api_error(error, to) from error
+
+    async def send(self, to: str, body: BaseModel, *, id: bytes) -> None:
+        """Send a durable message and wait until the router has stored it; raises ApiError."""
+        try:
+            await self.bus.send(to, body, id=id)
+        except TransportError as error:
+            raise _as_api_error(error, to) from error
 
     def worker_status(self, agent: Agent, worker: Worker) -> str:
         """Return a worker's status: as on the board, or that it is paused or waits for the human.
@@ -92,6 +133,23 @@ class Gateway:
         self.messages.database.close()
         self.dispatcher.close()
         self.idempotency.close()
+
+
+def _as_api_error(error: TransportError, to: str) -> ApiError:
+    """Return a failure of the bus as a refusal of the API."""
+    match error:
+        case NotStored():
+            return ApiError(INSUFFICIENT_STORAGE, f"the disk is full: nothing was sent to {to}")
+        case DeadlineExceeded():
+            return ApiError(TOO_LATE, f"{to} did not answer in time")
+        case Nacked(reason="mailbox_full"):
+            return ApiError(UNAVAILABLE, f"the mailbox of {to} is full")
+        case Nacked(reason="too_large"):
+            return ApiError(413, f"the message to {to} is too large")
+        case Nacked():
+            return ApiError(CONFLICT, f"{to} cannot be reached ({error})")
+        case _:
+            return ApiError(UNAVAILABLE, f"{to} cannot be reached now ({error})")
 
 
 def open_gateway(

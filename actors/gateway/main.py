@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from actors.gateway.api.archive import remove_half_deleted
+from actors.gateway.api.lifecycle import remove_half_deleted
 from actors.gateway.auth.audit import AuditFile, AuditLog
 from actors.gateway.auth.credential_store import CredentialStore
 from actors.gateway.bus_handlers import attend

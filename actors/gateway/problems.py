@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from agiraph.http.api.base import ApiError
+from agiraph.http.errors import ApiError
 from agiraph.storage.disk_space import full_message
 
 MEDIA_TYPE = "application/problem+json"

@@ -42,15 +42,15 @@ class ClosedLog:
 
 
 class EventFile:
-    """The log of one agent; one process writes it."""
+    """The log of one agent; one process writes it.
+
+    `before` is what `close` returned the last time, if this process had it open. Raises Corrupt,
+    OSError when it cannot be opened.
+    """
 
     def __init__(
         self, path: Path, most_bytes: int = SEGMENT_BYTES, before: ClosedLog | None = None
     ) -> None:
-        """Open or create the log. Raises Corrupt, OSError.
-
-        `before` is what `close` returned the last time, if this process had it open.
-        """
         self._journal = SegmentedJournal(path, most_bytes, before.place if before else None)
         self._reader = SegmentReader(path)
         self._sources: dict[int, float] = {}

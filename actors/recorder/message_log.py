@@ -31,10 +31,9 @@ PAGE: Final = 500
 
 
 class MessageLog:
-    """The log of one run; one process writes it."""
+    """The log of one run, which one process writes; it makes the files that a crash left out."""
 
     def __init__(self, folder: Path, most_bytes: int = SEGMENT_BYTES) -> None:
-        """Open or create the log in `folder` and make the files that a crash left out."""
         self._folder = folder
         self._journal = SegmentedJournal(folder / JOURNAL, most_bytes)
         records = self._journal.records

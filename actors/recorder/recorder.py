@@ -36,14 +36,16 @@ from agiraph.core.ids import (
     is_plain_name,
 )
 from agiraph.core.models import Agent, Event
-from agiraph.messages import EventAppended, EventsGrew, ReportEvents, TextMessage
 from agiraph.messages.authorization import is_person, is_worker, shown_name
+from agiraph.messages.event import EventAppended, EventsGrew, ReportEvents
+from agiraph.messages.text import TextMessage
 from agiraph.storage.files import entries, is_about_place, is_folder, read_bytes, remove_file
 from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.journal import read_tail
 from agiraph.storage.segments import Segment, outlived, seal_outgrown, segments_of
 from agiraph.storage.versions import TooNew, read_object
 from transport.endpoint import Received
+from transport.signal import Signal
 
 BATCH = 256
 GATHER_SECONDS = 0.02
@@ -101,7 +103,7 @@ class MessageBatcher:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._waiting: deque[Received] = deque()
-        self._arrived = asyncio.Event()
+        self._arrived = Signal()
 
     async def read(self) -> None:
         """Take in messages for ever."""
@@ -114,9 +116,7 @@ class MessageBatcher:
 
         One over which the recorder died before comes alone.
         """
-        while not self._waiting:
-            self._arrived.clear()
-            await self._arrived.wait()
+        await self._arrived.until(lambda: bool(self._waiting))
         if len(self._waiting) < most:
             await asyncio.sleep(GATHER_SECONDS)
         batch = list(islice(self._waiting, most))
@@ -148,7 +148,6 @@ class Recorder:
         retention: RetentionConfig,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Write below `home`; what cannot be written for one agent is told to `log`."""
         self._home = home
         self._log = log
         self._retention = retention

@@ -11,9 +11,9 @@ from pydantic import BaseModel
 
 from actors.runtime.runtime import Runtime
 from agiraph.core.errors import Refused
-from agiraph.messages import RefusedReply
+from agiraph.messages.control import RefusedReply
 from transport.endpoint import Received
-from transport.errors import PeerLost
+from transport.errors import DeadlineExceeded, PeerLost
 
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 2.0
@@ -46,9 +46,25 @@ async def ask_until_answered(
         return received
 
 
-async def ask_for(runtime: Runtime, to: str, body: BaseModel, expect: type[Reply]) -> Reply:
-    """Like `ask_until_answered`, for a passing reply: return its body, which is an `expect`."""
-    received = await ask_until_answered(runtime, to, body)
+async def ask_for(
+    runtime: Runtime,
+    to: str,
+    body: BaseModel,
+    expect: type[Reply],
+    *,
+    within_seconds: float | None = None,
+    id: bytes | None = None,
+) -> Reply:
+    """Like `ask_until_answered`, for a reply that needs no record: return its body, an `expect`.
+
+    Raises DeadlineExceeded if it does not come in time, however often `to` was asked.
+    """
+    try:
+        async with asyncio.timeout(within_seconds):
+            received = await ask_until_answered(runtime, to, body, id=id)
+    except TimeoutError:
+        raise DeadlineExceeded(f"{to} did not answer within {within_seconds:g} s") from None
+    runtime.done(received)
     return checked(received, expect)
 
 

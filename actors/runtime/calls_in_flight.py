@@ -8,10 +8,12 @@ sender's next incarnation sends it again.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
+from typing import Any
 
-from actors.runtime.background_tasks import BackgroundTasks
+from actors.runtime.background_tasks import BackgroundTasks, first_to_end
+from actors.runtime.idle_service import take_until_idle
 from actors.runtime.runtime import Runtime
 from agiraph.messages.body import Body
 from transport.endpoint import Received
@@ -56,17 +58,36 @@ Answer = Callable[[CallInFlight], Awaitable[Body]]
 
 
 class CallsInFlight:
-    """The calls that are being answered, and the last answers that are stored."""
+    """The calls that are being answered, each among `tasks`, and the last answers that are stored.
+
+    A call whose sender is gone is cancelled after `orphan_seconds`.
+    """
 
     def __init__(
         self, runtime: Runtime, tasks: BackgroundTasks, *, orphan_seconds: float = 0
     ) -> None:
-        """Run calls among `tasks`; one without its sender lives on for `orphan_seconds`."""
         self._runtime = runtime
         self._tasks = tasks
         self._orphan_seconds = orphan_seconds
         self._calls: dict[Key, CallInFlight] = {}
         self._answers: dict[Key, tuple[bytes, Body]] = {}
+
+    async def serve(
+        self,
+        take: Callable[[Received], None],
+        park_after_seconds: float,
+        *alongside: Coroutine[Any, Any, object],
+    ) -> None:
+        """Hand every message to `take` until nobody has called for so long, or `alongside` ends."""
+        self._runtime.endpoint.on_down = self.peer_down
+        await self._runtime.ready()
+        taking = take_until_idle(
+            self._runtime, take, lambda: self._tasks.is_empty, park_after_seconds
+        )
+        try:
+            await first_to_end(taking, self._tasks.until_broken(), *alongside)
+        finally:
+            await self._tasks.stop()
 
     def call(self, received: Received, answer: Answer, digest: bytes = b"") -> None:
         """Answer a message with what `answer` returns, which is called once for a call."""

@@ -15,7 +15,6 @@ doing, in words: its supervisor can read that when the process is dead or hangs.
 could still lie in a queue that dies with it.
 """
 
-import asyncio
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -32,6 +31,7 @@ from agiraph.storage.files import (
     read_text,
     replace_file,
 )
+from transport.signal import Signal
 
 LIMIT = 3
 REMEMBERED = 512
@@ -64,7 +64,7 @@ class CrashCounter:
         self._fd: int | None = None
         self._slots: dict[str, int] = {}
         self._free: list[int] = []
-        self._emptied = asyncio.Event()
+        self._emptied = Signal()
         self._counts: dict[str, int] = _read_counts(self._counts_file)
         taken = _read_taken(self._marker)
         if last_end and taken:
@@ -103,9 +103,7 @@ class CrashCounter:
 
     async def turn_of(self, id: str) -> None:
         """Wait until a suspect can be handled alone; anybody else does not wait."""
-        while self.is_suspect(id) and self._slots.keys() - {id}:
-            self._emptied.clear()
-            await self._emptied.wait()
+        await self._emptied.until(lambda: not (self.is_suspect(id) and self._slots.keys() - {id}))
 
     def is_suspect(self, id: str) -> bool:
         """Whether a message was being handled when this actor died of its own fault."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from agiraph.core.ids import RECORDER, MessageId, message_id
 from agiraph.core.models import Event
-from agiraph.messages import ReportEvents
+from agiraph.messages.event import ReportEvents
 from transport.endpoint import Endpoint
 from transport.errors import Nacked, TransportError
 

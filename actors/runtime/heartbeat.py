@@ -1,13 +1,12 @@
-"""HeartbeatSender: shows the supervisor that an actor's event loop turns, and reaps what the actor
-adopted.
+"""HeartbeatSender: shows the supervisor that an actor's event loop runs, and reaps adopted zombies.
 
-Beats come from the loop itself, so a loop that is stuck in a call, spins or was stopped beats no
-more. What the actor does is told to the supervisor, and to people, once it has lasted a moment: a
-step that is over sooner is no news to anybody, and there may be a hundred of them a second.
+Heartbeats come from the loop itself, so a loop that is blocked, spins or was stopped sends none.
+The current step is reported to the supervisor, and to people, once it has lasted for a moment:
+there may be a hundred shorter ones a second.
 
-An actor that runs shells is the parent of every process that they leave behind. Those that end
-become zombies which nobody awaits, for asyncio waits for its own children by their number. A zombie
-seen at two beats running is such a one: the loop has turned in between, and would have taken it.
+An actor that runs shells is the parent of every process that they leave behind. When these end they
+become zombies that nobody awaits, as asyncio waits for its own children by pid. A zombie seen at
+two heartbeats in succession is one of them: the loop has run in between, and would have reaped it.
 """
 
 import asyncio
@@ -17,51 +16,51 @@ from collections.abc import Callable
 import psutil
 
 from agiraph.core.ids import HUMAN, SUPERVISOR
-from agiraph.messages import ChildHeartbeat, EntityStatus
+from agiraph.messages.child import ChildHeartbeat
+from agiraph.messages.event import EntityStatus
 from transport.endpoint import Endpoint
 
 SETTLE_SECONDS = 0.05
 
 
 class HeartbeatSender:
-    """The beat of one actor."""
+    """The heartbeats of one actor; `note` gets each step at once. The caller runs `run`."""
 
     def __init__(
         self, endpoint: Endpoint, every_seconds: float, note: Callable[[str], None]
     ) -> None:
-        """Beat over `endpoint`; `note` keeps each step at once. The caller runs `run` as a task."""
         self._endpoint = endpoint
         self._every = every_seconds
         self._note = note
         self._step = ""
         self._status: EntityStatus | None = None
-        self._told: tuple[str, EntityStatus | None] = ("", None)
-        self._told_at = 0.0
+        self._reported: tuple[str, EntityStatus | None] = ("", None)
+        self._reported_at = 0.0
         self._settling: asyncio.TimerHandle | None = None
         self._zombies: frozenset[int] = frozenset()
 
     def step(self, step: str, status: EntityStatus) -> None:
-        """Note what the actor does now, and tell it soon: the latest, if it is news or long ago."""
+        """Set the current step; the latest is reported soon, if it is new or due again."""
         if step != self._step:
             self._note(step)
         self._step, self._status = step, status
         if self._settling is None:
             loop = asyncio.get_running_loop()
-            self._settling = loop.call_later(SETTLE_SECONDS, self._tell, loop)
+            self._settling = loop.call_later(SETTLE_SECONDS, self._report_step, loop)
 
-    def _tell(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _report_step(self, loop: asyncio.AbstractEventLoop) -> None:
         self._settling = None
-        is_old = loop.time() - self._told_at >= self._every
-        step, status = self._told
+        is_old = loop.time() - self._reported_at >= self._every
+        step, status = self._reported
         if step != self._step:
             self._beat(0.0)
         if self._status is not None and (is_old or status != self._status):
             self._endpoint.post(HUMAN, self._status)
-            self._told_at = loop.time()
-        self._told = (self._step, self._status)
+            self._reported_at = loop.time()
+        self._reported = (self._step, self._status)
 
     async def run(self) -> None:
-        """Beat for as long as the actor lives."""
+        """Send heartbeats for as long as the actor lives."""
         loop = asyncio.get_running_loop()
         due = loop.time()
         while True:
@@ -74,7 +73,7 @@ class HeartbeatSender:
         self._endpoint.post(SUPERVISOR, ChildHeartbeat(lag=max(0.0, lag), step=self._step))
 
     def _reap_adopted(self) -> None:
-        """Let go of adopted children that have ended."""
+        """Reap adopted children that have ended."""
         zombies = zombie_children()
         for pid in zombies & self._zombies:
             try:

@@ -65,7 +65,10 @@ class ConnectionLimits:
 
 
 class TimedConnection(asyncio.Protocol):
-    """A connection of uvicorn's that is closed if a request's head does not come in time."""
+    """A connection of uvicorn's that is closed if a request's head does not come in time.
+
+    uvicorn makes it in place of its own, with the same arguments.
+    """
 
     def __init__(
         self,
@@ -76,7 +79,6 @@ class TimedConnection(asyncio.Protocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        """Take what uvicorn makes its own connections of, and the limits."""
         self._limits = limits
         self._connections = server_state.connections
         self._state = {**app_state, _CONNECTION: self, IS_EXTRA: False}
@@ -159,7 +161,10 @@ class _Server(uvicorn.Server):
 
 
 class HttpServer:
-    """An ASGI application served on a bound socket, from `start` to `stop`."""
+    """An ASGI application served on a bound socket, from `start` to `stop`.
+
+    `options` are further ones of `uvicorn.Config`.
+    """
 
     def __init__(
         self,
@@ -170,7 +175,6 @@ class HttpServer:
         tls: ssl.SSLContext | None = None,
         **options: Any,
     ) -> None:
-        """Serve `app`; `options` are further ones of `uvicorn.Config`."""
         self._listener = listener
         self._config = uvicorn.Config(
             _timed(app),

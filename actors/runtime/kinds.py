@@ -17,7 +17,7 @@ KINDS: Mapping[str, str] = {
     "coordinator": "actors.coordinator.main:main",
     "worker": "actors.worker.main:main",
     "tracer": "actors.tracer.main:main",
-    "web": "actors.tools.web.main:main",
+    "web": "actors.tools.web.web:main",
     "tools": "actors.tools.mcp.host:main",
 }
 

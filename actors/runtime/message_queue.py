@@ -1,10 +1,10 @@
 """MessageQueue: messages that came over the bus and wait for the actor to take them."""
 
-import asyncio
 from collections import deque
 
 from transport.endpoint import Received
 from transport.envelope import Flag
+from transport.signal import Signal
 
 PASSING_LIMIT = 4096
 
@@ -16,7 +16,7 @@ class MessageQueue:
     def __init__(self) -> None:
         self._items: deque[Received] = deque()
         self._passing = 0
-        self._arrived = asyncio.Event()
+        self._arrived = Signal()
         self.dropped = 0
         self.is_idle = False
         """Whether nothing waits here and whoever takes messages is done with the last."""
@@ -39,13 +39,11 @@ class MessageQueue:
 
     async def get(self) -> Received:
         """Wait for the next message, in order of arrival."""
-        while not self._items:
-            self._arrived.clear()
-            self.is_idle = True
-            try:
-                await self._arrived.wait()
-            finally:
-                self.is_idle = False
+        self.is_idle = not self._items
+        try:
+            await self._arrived.until(lambda: bool(self._items))
+        finally:
+            self.is_idle = False
         received = self._items.popleft()
         if not is_durable(received):
             self._passing -= 1

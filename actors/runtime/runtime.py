@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Seque
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NoReturn
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from actors.runtime.crash_counter import CrashCounter, file_name
 from actors.runtime.event_reporter import EventReporter
@@ -34,8 +34,10 @@ from agiraph.core.ids import SUPERVISOR, NodeId, RunId, agent_of
 from agiraph.core.models import Event
 from agiraph.logs.log import bind, bound, logger, set_up_logging
 from agiraph.logs.log_file import LogFile
-from agiraph.messages import MESSAGES, ChildReady, EntityStatus, RefusedReply, Stop
-from agiraph.messages.authorization import refusal
+from agiraph.messages.authorization import MESSAGES, refusal
+from agiraph.messages.child import ChildReady
+from agiraph.messages.control import RefusedReply, Stop
+from agiraph.messages.event import EntityStatus
 from agiraph.storage.disk_space import WAITS, is_full_disk, waiting
 from agiraph.storage.home import Home
 from agiraph.tracing.spans import trace_id
@@ -70,19 +72,18 @@ class Parking(Exception):
 
 
 class Runtime:
-    """What an actor's `serve` is handed."""
+    """What an actor's `serve` is handed: its endpoint on the bus, which is started, and the rest.
 
-    def __init__(
-        self,
-        launch: ActorLaunch,
-        config: Config,
-        endpoint: Endpoint,
-    ) -> None:
-        """Wrap a started endpoint; `run_actor` does this."""
+    `send`, `post`, `ask` and `reply` are the endpoint's own.
+    """
+
+    def __init__(self, launch: ActorLaunch, config: Config, endpoint: Endpoint) -> None:
         self._run = launch.args.get("run")
         self._noted = ("", "")
         self._step = ""
         self.launch, self.endpoint = launch, endpoint
+        self.send, self.post = endpoint.send, endpoint.post
+        self.ask, self.reply = endpoint.ask, endpoint.reply
         self._trace_run()
         self.config = config
         self.home = Home(launch.home)
@@ -139,31 +140,6 @@ class Runtime:
             except TransportError as error:
                 self.log.warning("the supervisor does not answer", reason=str(error))
                 await asyncio.sleep(RETRY_SECONDS)
-
-    async def send(
-        self, to: str, body: BaseModel, *, id: bytes | None = None, reply_to: bytes | None = None
-    ) -> bytes:
-        """Send; for a durable body return its id once the router has accepted it."""
-        return await self.endpoint.send(to, body, id=id, reply_to=reply_to)
-
-    def post(self, to: str, body: BaseModel, *, reply_to: bytes | None = None) -> None:
-        """Send a passing body and forget it; never waits and never raises on pressure."""
-        self.endpoint.post(to, body, reply_to=reply_to)
-
-    async def ask(
-        self,
-        to: str,
-        body: BaseModel,
-        *,
-        id: bytes | None = None,
-        within_seconds: float | None = None,
-    ) -> Received:
-        """Send and wait for the reply."""
-        return await self.endpoint.ask(to, body, id=id, within_seconds=within_seconds)
-
-    async def reply(self, received: Received, body: BaseModel, *, id: bytes | None = None) -> bytes:
-        """Answer a message."""
-        return await self.endpoint.reply(received, body, id=id)
 
     async def receive(self) -> Received:
         """Return the next message that is no reply to an `ask` and no order to stop.

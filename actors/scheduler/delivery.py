@@ -9,7 +9,8 @@ from agiraph.core.config import Config
 from agiraph.core.ids import CLOCK, RECORDER, AgentId, coordinator_address, derived_message_id
 from agiraph.core.models import Event
 from agiraph.core.turns import JsonObject
-from agiraph.messages import ReportEvents, TriggerFired
+from agiraph.messages.event import ReportEvents
+from agiraph.messages.trigger import TriggerFired
 from agiraph.storage.files import make_folder, status_of
 from agiraph.storage.home import Home
 from agiraph.triggers.records import Firing
@@ -23,18 +24,8 @@ async def deliver(runtime: Runtime, agent: AgentId, firing: Firing, now: float) 
 
     Raises TransportError if the router does not accept it now.
     """
-    body = TriggerFired(
-        agent=agent,
-        trigger_id=firing.trigger_id,
-        firing=firing.id,
-        name=firing.name,
-        action=firing.action.type,
-        payload=firing.action.payload,
-        due=firing.due,
-        missed=firing.missed,
-        lineage=firing.lineage,
-        about=firing.about,
-    )
+    action = {"action": firing.action.type, "payload": firing.action.payload}
+    body = TriggerFired(agent=agent, firing=firing.id, **{**dict(firing), **action})
     try:
         await runtime.send(coordinator_address(agent), body, id=bytes.fromhex(firing.id))
     except Nacked as error:

@@ -16,7 +16,9 @@ from actors.scheduler.trigger_requests import TriggerRequests
 from actors.scheduler.trigger_store import TriggerStore
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import AgentId
-from agiraph.messages import Body, EventsGrew, RefusedReply
+from agiraph.messages.body import Body
+from agiraph.messages.control import RefusedReply
+from agiraph.messages.event import EventsGrew
 from agiraph.triggers.records import Firing
 from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
 from transport.endpoint import Received

@@ -9,17 +9,17 @@ from actors.scheduler.trigger_store import TriggerStore
 from agiraph.core.config import Config
 from agiraph.core.errors import AgiraphError, Refused
 from agiraph.core.models import Event
-from agiraph.messages import (
-    Body,
+from agiraph.messages.authorization import is_name_of, is_worker, shown_name
+from agiraph.messages.body import Body
+from agiraph.messages.control import RefusedReply
+from agiraph.messages.trigger import (
     ChangeTrigger,
     CreateTrigger,
     ListTriggers,
-    RefusedReply,
     TriggerFailed,
     TriggerState,
     TriggerTable,
 )
-from agiraph.messages.authorization import is_name_of, is_worker, shown_name
 from agiraph.triggers.parsing import parse_trigger
 from agiraph.triggers.records import Trigger, trigger_id, trigger_view
 from agiraph.triggers.timetable import machine_zone

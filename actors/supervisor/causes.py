@@ -20,7 +20,7 @@ from pathlib import Path
 
 from actors.supervisor.restarts import EXIT_NO_SPACE, ProcessExit
 from agiraph.core.redaction import redact
-from agiraph.messages import CauseKind, ExitCause
+from agiraph.messages.child import CauseKind, ExitCause
 from agiraph.storage.files import read_part, status_of
 
 SIGKILL = 9

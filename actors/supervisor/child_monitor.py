@@ -39,9 +39,10 @@ from actors.supervisor.restarts import (
     decide,
 )
 from actors.supervisor.stopping import end_process, kill_process, terminate
-from agiraph.messages import ChildSpec, ChildState, ExitCause
+from agiraph.messages.child import ChildSpec, ChildState, ExitCause
 from agiraph.storage.disk_space import is_full_disk
 from agiraph.storage.home import Home
+from transport.signal import Signal
 
 ENDED = frozenset({"stopped", "failed", "exited", "parked"})
 BY_ORDER = KillReason("ordered", "by order")
@@ -119,7 +120,7 @@ class ChildMonitor:
         self._home = home
         self._woken = asyncio.Event()
         self._is_wanted_awake = False
-        self._changed = asyncio.Event()
+        self._changed = Signal()
         self._task: asyncio.Task[None] | None = None
         self._order = asyncio.Lock()
 
@@ -153,7 +154,7 @@ class ChildMonitor:
                 self._become("starting")
                 self._task = asyncio.create_task(self._supervise())
                 self._task.add_done_callback(self._check_for_error)
-        await self._until(lambda: self.process is not None or self.state in ENDED)
+        await self._changed.until(lambda: self.process is not None or self.state in ENDED)
         return self.process
 
     async def wake(self) -> None:
@@ -164,7 +165,7 @@ class ChildMonitor:
 
     async def wait_ready(self) -> bool:
         """Wait until the child is ready; return False if it ended before."""
-        await self._until(lambda: self.state == "ready" or self.state in ENDED)
+        await self._changed.until(lambda: self.state == "ready" or self.state in ENDED)
         return self.state == "ready"
 
     async def stop(self, grace_seconds: float | None = None) -> None:
@@ -302,7 +303,7 @@ class ChildMonitor:
             ), None
         process = ChildProcess(incarnation, spawned)
         self.process = process
-        self._notify()
+        self._changed.set()
         if self._ready_before_known == incarnation:
             self._now_ready(process)
         if self.desired != "running":
@@ -384,18 +385,10 @@ class ChildMonitor:
             self.cause = cause
         if self.state != state:
             self.state = state
-            self._notify()
+            self._changed.set()
             self._hooks.changed(self, cause)
 
     def _check_for_error(self, living: "asyncio.Task[None]") -> None:
         error = None if living.cancelled() else living.exception()
         if error is not None:
             self._hooks.broken(self.address, error)
-
-    def _notify(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
-
-    async def _until(self, is_so: Callable[[], bool]) -> None:
-        while not is_so():
-            await self._changed.wait()

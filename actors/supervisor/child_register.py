@@ -14,7 +14,7 @@ from typing import Annotated, Literal, assert_never
 from pydantic import Field, TypeAdapter
 
 from agiraph.core.record import Record
-from agiraph.messages import ChildSpec
+from agiraph.messages.child import ChildSpec
 from agiraph.storage.disk_space import is_full_disk
 from agiraph.storage.files import replace_file
 from agiraph.storage.journal import Journal, JsonObject, encode_record

@@ -34,7 +34,7 @@ from actors.supervisor.restarts import GroupKey, RestartPolicy, affected, group_
 from actors.supervisor.stopping import dump_stack
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, Address, agent_of
-from agiraph.messages import ChildFailed, ChildSpec, ChildState, ExitCause
+from agiraph.messages.child import ChildFailed, ChildSpec, ChildState, ExitCause
 from agiraph.storage.disk_space import WAITS, has_room
 from agiraph.storage.home import Home
 from transport.tickets import KEY_BYTES, make_ticket
@@ -45,12 +45,14 @@ Restarted = ChildMonitor | ForkLauncher
 
 
 class Children:
-    """All child monitors of one home. Nothing is touched before `open`."""
+    """All child monitors of one home. Nothing is touched before `open`.
+
+    `on_failure` is called with the reason when the supervisor cannot go on.
+    """
 
     def __init__(
         self, options: SupervisorOptions, log: Any, on_failure: Callable[[str], None]
     ) -> None:
-        """`on_failure` is called with the reason when the supervisor cannot go on."""
         self.home = options.home
         self.options = options
         self.log = log

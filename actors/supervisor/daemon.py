@@ -14,7 +14,7 @@ from actors.supervisor.causes import size_of, tail_of
 from actors.supervisor.paths import make_folders
 from agiraph.core.errors import Unavailable
 from agiraph.core.ids import SUPERVISOR
-from agiraph.http.client.discovery import is_held
+from agiraph.http.discovery import is_held
 from agiraph.storage.files import read_text
 from agiraph.storage.home import Home
 

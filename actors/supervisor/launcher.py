@@ -25,7 +25,7 @@ from actors.supervisor.interpreters import (
 from actors.supervisor.reaper import Reaper
 from actors.supervisor.restarts import ProcessExit, Restart, RestartHistory, RestartPolicy, decide
 from agiraph.core.errors import Unavailable
-from agiraph.messages import ChildState
+from agiraph.messages.child import ChildState
 from agiraph.storage.disk_space import is_full_disk
 
 # A spawner that is restarted at once is ready in about two seconds. Many fresh interpreters in its

@@ -4,22 +4,30 @@ import fcntl
 import hashlib
 import os
 import stat
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from agiraph.core.errors import Refused
 from agiraph.storage.files import (
     UnsafeFile,
+    is_file,
     make_folder,
     make_private_folder,
     open_file,
+    read_bytes,
     remove_file,
     remove_tree,
+    replace_bytes,
+    status_of,
 )
 from agiraph.storage.home import Home
 
-SOCKET = "router.sock"
+SOCKET, LOCK = "router.sock", "router.sock.lock"
+HOME_NOTE = "home"
+"""The file in a socket's folder that names its home."""
+FORGOTTEN_SECONDS = 86_400.0
+"""After so long a socket's folder is removed that does not name its home (older versions)."""
 LONGEST_SOCKET = 100
 """Bytes; Linux takes 107, macOS 103."""
 RUNTIME, TEMPORARY = "XDG_RUNTIME_DIR", "TMPDIR"
@@ -46,6 +54,8 @@ def socket_url(home: Home) -> str:
     folder = socket_folder(home, os.environ)
     make_private(folder)
     remove_file(folder / SOCKET)
+    if folder != home.system.sockets:
+        replace_bytes(folder / HOME_NOTE, os.fsencode(home.path))
     return f"ipc://{folder / SOCKET}"
 
 
@@ -55,6 +65,56 @@ def remove_socket_folder(home: Home, url: str) -> None:
     if folder != home.system.sockets:
         with suppress(OSError):
             remove_tree(folder)
+
+
+def remove_stale_socket_folders(environ: Mapping[str, str], now: float) -> list[Path]:
+    """Remove the folders of sockets whose homes are gone, and return them; `now` is a Unix time.
+
+    A supervisor that was killed leaves its folder. One is removed only if no router holds its lock,
+    and its home is gone: a supervisor that is starting has a home, so its folder is never taken.
+    """
+    folders = {
+        folder
+        for parent in _parents(environ).values()
+        for folder in parent.glob(f"{_prefix()}*")  # plain: the system's own folders
+    }
+    return sorted(folder for folder in folders if _remove_if_stale(folder, now))
+
+
+def _remove_if_stale(folder: Path, now: float) -> bool:
+    try:
+        with _free_lock(folder) as is_free:
+            if not is_free or not _is_home_gone(folder, now):
+                return False
+            remove_tree(folder)
+            return True
+    except OSError:  # it is no folder of ours, or another supervisor removes it
+        return False
+
+
+@contextmanager
+def _free_lock(folder: Path) -> Iterator[bool]:
+    """Hold the lock of a router's socket in the block; yield whether no router holds it."""
+    if not is_file(folder / LOCK):
+        yield True  # no router has been there
+        return
+    fd = open_file(folder / LOCK, os.O_RDWR)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield True
+    except BlockingIOError:
+        yield False
+    finally:
+        os.close(fd)
+
+
+def _is_home_gone(folder: Path, now: float) -> bool:
+    try:
+        home = Path(os.fsdecode(read_bytes(folder / HOME_NOTE)))
+        return not home.exists()  # plain: nothing is opened
+    except FileNotFoundError:
+        status = status_of(folder)
+        return status is not None and now - status.st_mtime > FORGOTTEN_SECONDS
 
 
 def socket_folder(home: Home, environ: Mapping[str, str]) -> Path:
@@ -71,7 +131,7 @@ def socket_folder(home: Home, environ: Mapping[str, str]) -> Path:
     name = hashlib.blake2b(os.fsencode(home.path), digest_size=8).hexdigest()
     reasons = [f"{own}: {_too_long(own)}"]
     for variable, parent in _parents(environ).items():
-        folder = parent / f"agiraph-{os.geteuid()}-{name}"
+        folder = parent / f"{_prefix()}{name}"
         problem = _why_not(variable, parent, folder)
         if not problem:
             return folder
@@ -87,6 +147,10 @@ def socket_folder(home: Home, environ: Mapping[str, str]) -> Path:
 def socket_length(folder: Path) -> int:
     """Return how many bytes the path of the socket has in a folder."""
     return len(os.fsencode(folder / SOCKET))
+
+
+def _prefix() -> str:
+    return f"agiraph-{os.geteuid()}-"
 
 
 def _parents(environ: Mapping[str, str]) -> dict[str, Path]:

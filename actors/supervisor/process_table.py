@@ -15,7 +15,7 @@ from actors.supervisor.child_monitor import ChildMonitor
 from actors.supervisor.launcher import ForkLauncher
 from actors.supervisor.options import SPAWNER
 from agiraph.core.ids import SUPERVISOR
-from agiraph.messages import ChildInfo
+from agiraph.messages.child import ChildInfo
 
 HAS_PROC = os.path.isdir("/proc/self")
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from agiraph.core.ids import agent_of
-from agiraph.messages import ChildSpec
+from agiraph.messages.child import ChildSpec
 
 Strategy = Literal["one_for_one", "rest_for_one", "one_for_all"]
 GroupKey = tuple[str, str]

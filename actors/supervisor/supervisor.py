@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
@@ -21,7 +22,12 @@ from actors.supervisor.child_monitor import ChildMonitor
 from actors.supervisor.children import Children
 from actors.supervisor.launcher import ForkLauncher
 from actors.supervisor.options import OPTIONAL, SERVICES, SupervisorOptions, on_demand
-from actors.supervisor.paths import HomeLock, make_folders, remove_socket_folder
+from actors.supervisor.paths import (
+    HomeLock,
+    make_folders,
+    remove_socket_folder,
+    remove_stale_socket_folders,
+)
 from actors.supervisor.reaper import kill_group
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from actors.supervisor.supervisor_service import SupervisorService
@@ -133,6 +139,8 @@ class Supervisor:
         if self._options.config.telemetry.otlp_endpoint:
             self._bus.run_in_background(_forget_result(children.service(TRACER).start()))
         self._report_ready()
+        if removed := remove_stale_socket_folders(os.environ, time.time()):
+            self.log.info("removed folders of sockets whose homes are gone", count=len(removed))
 
     async def _start_service(self, address: Address) -> None:
         monitor = self._children.service(address)

@@ -10,7 +10,9 @@ from actors.runtime.background_tasks import BackgroundTasks
 from actors.runtime.event_reporter import EventReporter
 from agiraph.core.ids import ROUTER, SUPERVISOR, AgentId
 from agiraph.core.models import Event
-from agiraph.messages import MESSAGES, AddressTable, ChildHeartbeat, Stop
+from agiraph.messages.authorization import MESSAGES
+from agiraph.messages.child import ChildHeartbeat
+from agiraph.messages.control import AddressTable, Stop
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
 from transport.errors import LinkDown, TransportError

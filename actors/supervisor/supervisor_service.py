@@ -11,7 +11,8 @@ from actors.supervisor.options import ON_DEMAND_KINDS, OPTIONAL, SERVICES
 from actors.supervisor.process_table import child_row, own_rows
 from agiraph.core.errors import AgiraphError, InvalidInput, Refused, Unavailable, unknown
 from agiraph.core.ids import ROUTER, SUPERVISOR, Address, agent_of
-from agiraph.messages import (
+from agiraph.messages.authorization import refusal
+from agiraph.messages.child import (
     AttachConsole,
     AttachTicket,
     ChildHeartbeat,
@@ -21,13 +22,11 @@ from agiraph.messages import (
     ChildStopped,
     ChildTable,
     ListChildren,
-    Ok,
-    RefusedReply,
     StartChild,
     StopChild,
     WakeChild,
 )
-from agiraph.messages.authorization import refusal
+from agiraph.messages.control import Ok, RefusedReply
 from agiraph.storage.disk_space import has_room, outlasting
 from transport.endpoint import Received
 from transport.envelope import Flag

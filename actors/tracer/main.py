@@ -11,7 +11,7 @@ from actors.runtime.runtime import Runtime, run_actor
 from actors.tracer.export import SpanExporter
 from actors.tracer.tracer import Tracer
 from agiraph.core.errors import Refused
-from agiraph.messages import EventsGrew
+from agiraph.messages.event import EventsGrew
 
 LAST_SECONDS = 1.0
 

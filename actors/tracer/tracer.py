@@ -8,7 +8,6 @@ a tracer that is killed sends at most one page again: the same spans, under the 
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from agiraph.storage.home import Home
 from agiraph.storage.versions import FIELD, TooNew, kind_of, read_object
 from agiraph.tracing.span_builder import SpanBuilder, SpanBuilderState, last_ended_before
 from agiraph.tracing.spans import Span
+from transport.signal import Signal
 
 PAGE = 500
 GATHER_SECONDS = 1.0
@@ -50,7 +50,7 @@ class Tracer:
         self._logs: dict[str, EventLog] = {}
         self._folders = AgentFolders(home.agents, log)
         self._unread: set[str] = set()
-        self._news = asyncio.Event()
+        self._news = Signal()
         self._states = _load(self._file)
         if self._states is None:
             cursors = {
@@ -69,12 +69,9 @@ class Tracer:
         """Send for ever."""
         wait = FIRST_WAIT_SECONDS
         while True:
-            self._news.clear()
             if await self.send_pending():
                 wait = FIRST_WAIT_SECONDS
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(POLL_SECONDS):
-                        await self._news.wait()
+                await self._news.next(POLL_SECONDS)
                 await asyncio.sleep(GATHER_SECONDS)
             else:
                 self._log.warning("the collector does not accept spans", again_in_seconds=wait)

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -22,7 +23,7 @@ from agiraph.core.ids import NodeId, coordinator_address
 from agiraph.core.models import Assignment, TeamRoster, WorkNode
 from agiraph.core.money import Shortage
 from agiraph.core.turns import JsonObject
-from agiraph.messages import AskRoster, RosterChanged
+from agiraph.messages.board import AskRoster, RosterChanged
 from agiraph.storage.home import NodeHome
 from agiraph.tools.scopes.scope import Scope
 
@@ -99,9 +100,9 @@ class WorkerContext(EntityContext):
             self._scope = node.id, scope
         return self._scope[1]
 
-    def report(self, event: str, data: JsonObject, key: str = "") -> None:
+    def report(self, event: str, data: JsonObject, key: str = "", **other: Any) -> None:
         """Report an event to the recorder, and to the node's own log."""
-        record, assignment = self.event(event, data, key), self.transcript.assignment
+        record, assignment = self.event(event, data, key, **other), self.transcript.assignment
         self.runtime.report(record)
         if assignment:
             self.files.log(self.node_home(assignment.node), record)

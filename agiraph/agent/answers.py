@@ -7,7 +7,7 @@ from typing import Literal
 
 from agiraph.core.clock import iso
 from agiraph.core.ids import HUMAN_NAME, abbreviated
-from agiraph.messages import QuestionAnswered
+from agiraph.messages.question import QuestionAnswered
 
 Unanswered = Literal["decide", "leave"]
 

@@ -22,7 +22,7 @@ from agiraph.agent.records import LimitReached
 from agiraph.agent.transcript import Transcript
 from agiraph.core.config import RunConfig
 from agiraph.core.models import StageContract
-from agiraph.core.money import NodeBudget, Shortage, shown
+from agiraph.core.money import Shortage, SpendingLimits, shown
 
 Bound = Literal["turns", "tokens", "money", "context", "time", "calls"]
 
@@ -86,9 +86,9 @@ def contract_of(settings: RunConfig) -> StageContract:
     )
 
 
-def at_door(contract: StageContract) -> NodeBudget:
+def at_door(contract: StageContract) -> SpendingLimits:
     """Return the limits of an external agent's model calls."""
-    return NodeBudget(
+    return SpendingLimits(
         usd=contract.max_cost_usd_per_node,
         tokens=contract.max_tokens_per_node,
         calls=contract.max_calls_per_node,

@@ -13,11 +13,11 @@ from agiraph.board.events import BoardEvent
 from agiraph.board.plan_stages import cohort_of, is_enough
 from agiraph.core.ids import NodeId, RunId, WorkerId
 from agiraph.core.models import (
-    Mode,
+    NodeResult,
     NodeStatus,
     RunStatus,
     Stage,
-    StageContract,
+    StagePlan,
     Worker,
     WorkNode,
 )
@@ -26,26 +26,14 @@ ATTEMPTS_SKIPPED = 1000
 """By a board whose journal lost its end: more than anybody can have made there."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunFacts:
+class RunFacts(e.RunSpec):
     """What is known of the run itself.
 
     An infinite one counts cycles; `is_asleep` between two of them, `cycle_cause` is what ended the
     last one, `cycle_turns` and `cycle_nodes` how many model turns and nodes there were by then.
     """
 
-    id: RunId
-    goal: str
-    model: str
-    worker_model: str
-    mode: Mode
-    max_nodes: int
-    contract: StageContract
     started_at: float
-    max_workers: int = e.MAX_WORKERS
-    max_depth: int = e.MAX_DEPTH
-    max_stages: int | None = None
-    may_reconvene: bool = True
     status: RunStatus = "running"
     summary: str | None = None
     reason: str | None = None
@@ -58,6 +46,11 @@ class RunFacts:
     cycle_turns: int = 0
     cycle_nodes: int = 0
 
+    @property
+    def id(self) -> RunId:
+        """The run's id."""
+        return self.run_id
+
 
 @dataclass(frozen=True, slots=True)
 class NodeTimes:
@@ -67,15 +60,6 @@ class NodeTimes:
     assigned: float | None = None
     started: float | None = None
     ended: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StagePlan:
-    """What the stage that the next node opens is to be."""
-
-    name: str
-    goal: str
-    contract: StageContract
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +139,7 @@ def apply(board: Board, event: BoardEvent) -> Board:
         case e.StageStarted() | e.StageReconvened():
             return _apply_to_stages(board, event)
         case e.StagePlanned():
-            return replace(board, planned=StagePlan(event.name, event.goal, event.contract))
+            return replace(board, planned=StagePlan(**dict(event)))
         case e.StageLaunched():
             return _stage(board, event.stage, status="running")
         case e.StageMet():
@@ -182,25 +166,13 @@ def apply(board: Board, event: BoardEvent) -> Board:
         case e.DeadlockFound():
             return replace(board, deadlocks=(*board.deadlocks, event.ring))
         case e.NodeCompleted():
-            ended = _end(board, event.node_id, event.ts)
-            return _node(
-                ended,
-                event.node_id,
-                status="completed",
-                summary=event.summary,
-                published=event.files,
-                missing=event.missing,
-                bound=event.bound,
-                evidence=event.evidence,
-            )
+            result = event.shared_with(NodeResult)
+            return _end(board, event, "completed", published=result.pop("files"), **result)
         case e.NodeFailed():
-            ended = _end(board, event.node_id, event.ts)
-            changes = {"status": "failed", "reason": event.reason, "left": event.left}
-            changes["details"] = event.details
-            return _node(ended, event.node_id, **changes)
+            changes = {"reason": event.reason, "left": event.left, "details": event.details}
+            return _end(board, event, "failed", **changes)
         case e.NodeCancelled():
-            ended = _end(board, event.node_id, event.ts)
-            return _node(ended, event.node_id, status="cancelled", reason=event.reason)
+            return _end(board, event, "cancelled", reason=event.reason)
         case e.BoardEpochBegan():
             return _begin_epoch(board, event.epoch)
         case _:
@@ -218,27 +190,15 @@ def _begin_epoch(board: Board, epoch: str) -> Board:
 
 def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopped) -> Board:
     if isinstance(event, e.RunStarted):
-        facts = RunFacts(
-            id=event.run_id,
-            goal=event.goal,
-            model=event.model,
-            worker_model=event.worker_model,
-            mode=event.mode,
-            max_nodes=event.max_nodes,
-            max_workers=event.max_workers,
-            max_depth=event.max_depth,
-            max_stages=event.max_stages,
-            may_reconvene=event.may_reconvene,
-            contract=event.contract,
-            started_at=event.ts,
-        )
+        facts = RunFacts(started_at=event.ts, **dict(event))
         return replace(board, run=facts, epoch=event.epoch)
     if board.run is None:
         raise KeyError("run")
     if isinstance(event, e.RunFinished):
-        run = replace(board.run, status="completed", summary=event.summary, ended_at=event.ts)
+        end: dict[str, Any] = {"status": "completed", "summary": event.summary}
     else:
-        run = replace(board.run, status=event.status, reason=event.reason, ended_at=event.ts)
+        end = {"status": event.status, "reason": event.reason}
+    run = board.run.model_copy(update={**end, "ended_at": event.ts})
     stages = tuple(stage.model_copy(update={"status": "completed"}) for stage in board.stages)
     left = {"status": "stopped", "node": None}
     workers = {id: worker.model_copy(update=left) for id, worker in board.workers.items()}
@@ -249,28 +209,22 @@ def _apply_to_cycle(board: Board, event: e.CycleEnded | e.CycleStarted) -> Board
     if board.run is None:
         raise KeyError("run")
     if isinstance(event, e.CycleStarted):
-        return replace(board, run=replace(board.run, cycle=event.cycle, is_asleep=False))
-    run = replace(
-        board.run,
-        is_asleep=True,
-        notes=event.notes,
-        next_at=event.next_at,
-        cycle_cause=event.cause,
-        cycle_turns=event.turns,
-        cycle_nodes=len(board.nodes),
-    )
-    return replace(board, run=run)
+        changes: dict[str, Any] = {"cycle": event.cycle, "is_asleep": False}
+    else:
+        changes = {
+            "is_asleep": True,
+            "notes": event.notes,
+            "next_at": event.next_at,
+            "cycle_cause": event.cause,
+            "cycle_turns": event.turns,
+            "cycle_nodes": len(board.nodes),
+        }
+    return replace(board, run=board.run.model_copy(update=changes))
 
 
 def _apply_to_stages(board: Board, event: e.StageStarted | e.StageReconvened) -> Board:
     if isinstance(event, e.StageStarted):
-        opened = Stage(
-            name=event.name,
-            contract=event.contract,
-            goal=event.goal,
-            started_at=event.ts,
-            cause=event.cause,
-        )
+        opened = Stage(started_at=event.ts, **dict(event))
         return replace(board, stages=(*board.stages, opened), planned=None)
     return _stage(
         board,
@@ -313,12 +267,19 @@ def _hold(board: Board, node_id: NodeId, status: NodeStatus, worker_status: str)
     return _worker(board, worker, status=worker_status) if worker else board
 
 
-def _end(board: Board, node_id: NodeId, ts: float) -> Board:
-    """Let go of a node's worker: a node that has ended is held by nobody."""
-    worker = board.nodes[node_id].assigned_worker
-    if worker and board.workers[worker].node == node_id:
+def _end(
+    board: Board,
+    event: e.NodeCompleted | e.NodeFailed | e.NodeCancelled,
+    status: NodeStatus,
+    **changes: Any,
+) -> Board:
+    """End a node, and free its worker: a node that has ended is held by nobody."""
+    id = event.node_id
+    worker = board.nodes[id].assigned_worker
+    if worker and board.workers[worker].node == id:
         board = _worker(board, worker, status="idle", node=None)
-    return _forget_wait(_time(board, node_id, ended=ts), node_id)
+    ended = _node(board, id, status=status, **changes)
+    return _forget_wait(_time(ended, id, ended=event.ts), id)
 
 
 def _forget_wait(board: Board, node_id: NodeId) -> Board:

@@ -4,13 +4,12 @@
 its effect once.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-from agiraph.board.events import MAX_DEPTH, MAX_WORKERS
-from agiraph.core.evidence import Evidence
-from agiraph.core.ids import NodeId, RunId
-from agiraph.core.models import Mode, StageContract
+from agiraph.board.events import RunSpec
+from agiraph.core.ids import NodeId
+from agiraph.core.models import NodeResult
 from agiraph.core.specs import (
     CheckpointPolicy,
     NodeSpec,
@@ -21,25 +20,8 @@ from agiraph.core.specs import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StartRun:
-    """Begin a run; first of all commands. `epoch` is random: nobody can foresee the board's ids.
-
-    `max_stages` and `may_reconvene` are what a plan says of how its stages continue.
-    """
-
-    run_id: RunId
-    goal: str
-    model: str
-    worker_model: str
-    mode: Mode = "finite"
-    max_nodes: int = 200
-    contract: StageContract = field(default_factory=StageContract)
-    max_workers: int = MAX_WORKERS
-    max_depth: int = MAX_DEPTH
-    max_stages: int | None = None
-    may_reconvene: bool = True
-    epoch: str = ""
+class StartRun(RunSpec):
+    """Begin a run; first of all commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,28 +85,26 @@ class UnblockNode:
 
 @dataclass(frozen=True, slots=True)
 class CompleteNode:
-    """Its files are in `published/`. `missing`: what is not done; `bound`: what cut it short."""
+    """Its files are in `published/`."""
 
     node: str
     attempt: int
-    summary: str
-    files: tuple[str, ...]
-    missing: str = ""
-    bound: str = ""
-    evidence: Evidence | None = None
+    result: NodeResult
 
 
 @dataclass(frozen=True, slots=True)
 class FailNode:
     """It cannot be done. `attempt` is None when it is not its worker that says so.
 
-    `left` are the files that its worker leaves in `scratch/`.
+    `left` are the files that its worker leaves in `scratch/`, `details` the last lines of the
+    error's traceback.
     """
 
     node: str
     attempt: int | None
     reason: str
     left: tuple[str, ...] = ()
+    details: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,7 @@ InvalidInput if a name or value is wrong. A command that has had its effect alre
 from typing import assert_never
 
 from agiraph.board import commands as c
-from agiraph.board import (
-    cycle_rules,
-    launch_rules,
-    node_rules,
-    run_rules,
-    stage_rules,
-    worker_rules,
-)
+from agiraph.board import launch_rules, node_rules, run_rules, stage_rules, worker_rules
 from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
 
@@ -65,8 +58,8 @@ def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ..
         case c.LoseWorker():
             return worker_rules.lose(board, command, now)
         case c.EndCycle():
-            return cycle_rules.end_cycle(board, command, now)
+            return run_rules.end_cycle(board, command, now)
         case c.StartCycle():
-            return cycle_rules.start_cycle(board, command, now)
+            return run_rules.start_cycle(board, command, now)
         case _:
             assert_never(command)

@@ -8,14 +8,42 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from agiraph.core.evidence import Evidence
 from agiraph.core.ids import NodeId, RunId, WorkerId
-from agiraph.core.models import KeptContract, Mode, StageContract, StageOver, Worker, WorkNode
+from agiraph.core.models import (
+    KeptContract,
+    Mode,
+    NodeResult,
+    StageContract,
+    StageOver,
+    StagePlan,
+    Worker,
+    WorkNode,
+)
 from agiraph.core.record import Record
 
-MAX_WORKERS = 64
-MAX_DEPTH = 4
-"""The bounds of runs that were begun before they could be set."""
+MOST_DETAILS = 4000
+"""How many characters of a failed worker's last lines are stored."""
+
+
+class RunSpec(Record):
+    """What a run is begun with. `epoch` is random: nobody can foresee the board's ids.
+
+    `max_stages` and `may_reconvene` are what a plan says of how its stages continue. The defaults
+    are the bounds of runs that were begun before they could be set.
+    """
+
+    run_id: RunId
+    goal: str
+    model: str
+    worker_model: str
+    mode: Mode = "finite"
+    max_nodes: int = 200
+    max_workers: int = 64
+    max_depth: int = 4
+    max_stages: int | None = None
+    may_reconvene: bool = True
+    contract: KeptContract = StageContract()
+    epoch: str = ""
 
 
 class BoardEventBase(Record):
@@ -24,43 +52,25 @@ class BoardEventBase(Record):
     ts: float
 
 
-class RunStarted(BoardEventBase):
+class RunStarted(RunSpec, BoardEventBase):
     """A run toward a goal began."""
 
     type: Literal["run.started"] = "run.started"
-    run_id: RunId
-    goal: str
-    model: str
-    worker_model: str
-    mode: Mode
-    max_nodes: int
-    max_workers: int = MAX_WORKERS
-    max_depth: int = MAX_DEPTH
-    max_stages: int | None = None
-    may_reconvene: bool = True
-    contract: KeptContract = StageContract()
-    epoch: str = ""
 
 
-class StageStarted(BoardEventBase):
+class StageStarted(StagePlan, BoardEventBase):
     """A stage opened; nodes created from now on belong to it. `stage` counts from 0."""
 
     type: Literal["stage.started"] = "stage.started"
     stage: int
-    name: str
-    contract: KeptContract
-    goal: str = ""
     cause: str = ""
 
 
-class StagePlanned(BoardEventBase):
+class StagePlanned(StagePlan, BoardEventBase):
     """The next stage, which the next node opens, was given its name, its goal and its contract."""
 
     type: Literal["stage.planned"] = "stage.planned"
     stage: int
-    name: str
-    contract: StageContract
-    goal: str = ""
 
 
 class StageLaunched(BoardEventBase):
@@ -130,19 +140,11 @@ class NodeUnblocked(BoardEventBase):
     node_id: NodeId
 
 
-class NodeCompleted(BoardEventBase):
-    """Its files are in `published/`; its worker is idle.
-
-    A result in part names what is `missing`; `bound` is the bound that cut it short, if one did.
-    """
+class NodeCompleted(NodeResult, BoardEventBase):
+    """Its files are in `published/`; its worker is idle."""
 
     type: Literal["node.completed"] = "node.completed"
     node_id: NodeId
-    summary: str
-    files: tuple[str, ...]
-    missing: str = ""
-    bound: str = ""
-    evidence: Evidence | None = None
 
 
 class NodeFailed(BoardEventBase):

@@ -1,4 +1,4 @@
-"""Rules of a run: start, finish, stop."""
+"""Rules of a run (start, finish, stop), and of the cycles of an infinite one."""
 
 from agiraph.board import commands as c
 from agiraph.board import events as e
@@ -25,23 +25,7 @@ def start(board: Board, command: c.StartRun, now: float) -> tuple[BoardEvent, ..
     for bound in ("max_nodes", "max_workers", "max_depth"):
         if getattr(command, bound) < 1:
             raise InvalidInput(f"{bound} must be at least 1, not {getattr(command, bound)}")
-    return (
-        e.RunStarted(
-            ts=now,
-            run_id=command.run_id,
-            goal=command.goal,
-            model=command.model,
-            worker_model=command.worker_model,
-            mode=command.mode,
-            max_nodes=command.max_nodes,
-            max_workers=command.max_workers,
-            max_depth=command.max_depth,
-            max_stages=command.max_stages,
-            may_reconvene=command.may_reconvene,
-            contract=command.contract,
-            epoch=command.epoch,
-        ),
-    )
+    return (e.RunStarted(ts=now, **dict(command)),)
 
 
 def finish(board: Board, command: c.FinishRun, now: float) -> tuple[BoardEvent, ...]:
@@ -63,8 +47,34 @@ def stop(board: Board, command: c.StopRun, now: float) -> tuple[BoardEvent, ...]
 
 
 def _cancel_unfinished(board: Board, reason: str, now: float) -> tuple[BoardEvent, ...]:
-    return tuple(
-        e.NodeCancelled(ts=now, node_id=node.id, reason=reason)
-        for node in board.nodes.values()
-        if not node.has_ended
+    unfinished = (node for node in board.nodes.values() if not node.has_ended)
+    return tuple(e.NodeCancelled(ts=now, node_id=node.id, reason=reason) for node in unfinished)
+
+
+def end_cycle(board: Board, command: c.EndCycle, now: float) -> tuple[BoardEvent, ...]:
+    """Let the run sleep; the same cause ends a cycle once."""
+    run = require_running(board)
+    if run.mode != "infinite":
+        raise IllegalTransition(f"run {run.id} is finite: it has no cycles")
+    if run.cycle_cause == command.cause:
+        return ()
+    if run.is_asleep:
+        raise IllegalTransition(f"cycle {run.cycle} of run {run.id} has ended already")
+    return (
+        e.CycleEnded(
+            ts=now,
+            cycle=run.cycle,
+            cause=command.cause,
+            notes=command.notes,
+            next_at=command.next_at,
+            turns=command.turns,
+        ),
     )
+
+
+def start_cycle(board: Board, command: c.StartCycle, now: float) -> tuple[BoardEvent, ...]:
+    """Begin the cycle after the one that `cause` ended, once."""
+    run = require_running(board)
+    if not run.is_asleep or run.cycle_cause != command.cause:
+        return ()
+    return (e.CycleStarted(ts=now, cycle=run.cycle + 1),)

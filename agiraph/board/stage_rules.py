@@ -10,11 +10,11 @@ more. A stage of which all must complete takes new nodes until it is reconvened.
 
 from agiraph.board import commands as c
 from agiraph.board import events as e
-from agiraph.board.board import Board, RunFacts, StagePlan
+from agiraph.board.board import Board, RunFacts
 from agiraph.board.events import BoardEvent
 from agiraph.board.run_rules import require_running
 from agiraph.core.errors import IllegalTransition
-from agiraph.core.models import Stage, StageContract, StageOver, WorkNode
+from agiraph.core.models import Stage, StageContract, StageOver, StagePlan, WorkNode
 from agiraph.core.specs import ContractTerms, StageTerms
 
 
@@ -54,26 +54,20 @@ def _require_another_stage(board: Board, run: RunFacts) -> None:
 
 
 def _opened(board: Board, terms: StageTerms | None, now: float, cause: str) -> e.StageStarted:
-    plan = planned_stage(board, terms)
-    return e.StageStarted(
-        ts=now,
-        stage=len(board.stages),
-        name=plan.name,
-        contract=plan.contract,
-        goal=plan.goal,
-        cause=cause,
-    )
+    plan = dict(planned_stage(board, terms))
+    return e.StageStarted(ts=now, stage=len(board.stages), cause=cause, **plan)
 
 
 def planned_stage(board: Board, terms: StageTerms | None) -> StagePlan:
     """Return the stage that these terms make; what they leave out is as planned, or the run's."""
     run = require_running(board)
-    plan = board.planned or StagePlan(f"Stage {len(board.stages) + 1}", "", run.contract)
+    plan = board.planned or StagePlan(name=f"Stage {len(board.stages) + 1}", contract=run.contract)
     if terms is None:
         return plan
     named = " ".join((terms.name or "").split())
     contract = plan.contract.model_copy(update=terms.shared_with(ContractTerms))
-    return StagePlan(named or plan.name, terms.goal or plan.goal, contract)
+    goal = terms.goal or plan.goal
+    return StagePlan(name=named or plan.name, goal=goal, contract=contract)
 
 
 def node_contract(board: Board, node: WorkNode) -> StageContract:
@@ -251,9 +245,5 @@ def reconvene(board: Board, command: c.Reconvene, now: float) -> tuple[BoardEven
 def _planned(board: Board, terms: StageTerms | None, now: float) -> tuple[BoardEvent, ...]:
     if terms is None:
         return ()
-    plan = planned_stage(board, terms)
-    number = len(board.stages)
-    planned = e.StagePlanned(
-        ts=now, stage=number, name=plan.name, goal=plan.goal, contract=plan.contract
-    )
-    return (planned,)
+    plan = dict(planned_stage(board, terms))
+    return (e.StagePlanned(ts=now, stage=len(board.stages), **plan),)

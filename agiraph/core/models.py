@@ -103,7 +103,15 @@ KeptContract = Annotated[StageContract, BeforeValidator(_with_stage_time)]
 """A contract as journals and messages hold it, older ones included."""
 
 
-class Stage(Record):
+class StagePlan(Record):
+    """What a stage is to be."""
+
+    name: str
+    contract: KeptContract = StageContract()
+    goal: str = ""
+
+
+class Stage(StagePlan):
     """A group of nodes that runs in parallel until the team reconvenes.
 
     planning: its nodes are being created; running: the coordinator waits for them; reconvening:
@@ -111,11 +119,8 @@ class Stage(Record):
     `cause` is what opened it and `closed_by` what closed it; the same cause, the same stage.
     """
 
-    name: str
     nodes: tuple[NodeId, ...] = ()
     status: StageStatus = "planning"
-    contract: KeptContract = StageContract()
-    goal: str = ""
     assessment: str | None = None
     decided: str = ""
     over: StageOver | None = None
@@ -125,18 +130,31 @@ class Stage(Record):
     closed_by: str = ""
 
 
+class NodeResult(Record):
+    """What a node came to: a summary, and the `files` that stand in its `published/`.
+
+    A result in part names what is `missing`; `bound` is the bound that cut it short, if one did.
+    `evidence`: the outcomes of its checks, and hashes of the files.
+    """
+
+    summary: str
+    files: tuple[str, ...] = ()
+    missing: str = ""
+    bound: str = ""
+    evidence: Evidence | None = None
+
+
 class WorkNode(NodeTerms):
     """The workpiece: one unit of work with its own folder of truth.
 
     `refs` maps a ref name to a path under the run, `nodes/{folder}/published/...`.
     `folder` is the node's directory name, `{name}-{role}-{id}`.
     `cause` is the id of the message or tool call that created it: the same cause, the same node.
-    `missing` tells what a result in part lacks (empty: it is whole), `bound` what cut it short,
-    `left` the files that stood in `scratch/` when it failed, `details` the last lines of its
-    worker's process if that ended with it. `cohort` names the stage of the plan
-    file that it is of, and `enough` how many of those are needed, if not all. `evidence` is what
-    its checks and the files of its result came to. `trigger` is the one whose firing led to it: its
-    budget holds for the node's calls.
+    `missing`, `bound` and `evidence` are those of its `NodeResult`, whose files are `published`.
+    `left` are the files that stood in `scratch/` when it failed, `details` the last lines of its
+    worker's process or of its error. `cohort` names the stage of the plan file that it is
+    of, and `enough` how many of those are needed, if not all. `trigger` is the one whose firing
+    led to it: its budget holds for the node's calls.
     """
 
     id: NodeId

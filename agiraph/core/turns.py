@@ -162,10 +162,16 @@ class Usage(Record):
 
 
 UsageBy = Literal["entity", "node", "model", "day", "trigger"]
+"""By what the ledger groups calls."""
+
+UsageGroup = Literal[UsageBy, "stage"]
+"""By what people are shown them; a stage has the sum of its nodes."""
 
 
 class UsageRow(Record):
-    """What one entity, node, model, day or trigger took: `key` names it, `run` is a node's.
+    """What one entity, node, stage, model, day or trigger took: `key` names it.
+
+    `run` is that of a node or a stage, whose key is its number.
 
     `name` is what people call it. `seconds` is how long its `calls` took, all together.
     """
@@ -176,6 +182,11 @@ class UsageRow(Record):
     calls: int
     seconds: float
     usage: Usage
+
+    def __add__(self, other: "UsageRow") -> "UsageRow":
+        """Return both together, under the key of this one."""
+        sums = {"calls": self.calls + other.calls, "seconds": self.seconds + other.seconds}
+        return self.model_copy(update=sums | {"usage": self.usage + other.usage})
 
 
 class ModelRequest(Record):

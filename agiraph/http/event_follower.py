@@ -12,7 +12,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from agiraph.core.errors import AgiraphError
 from agiraph.core.models import Event
-from agiraph.http.api import ApiError, NotReachable
+from agiraph.http.errors import ApiError, NotReachable
 
 Door = Callable[[], tuple[str, str]]
 """Returns the API's URL and token as they are now."""

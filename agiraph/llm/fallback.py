@@ -14,7 +14,7 @@ A refusal is an answer, and no other model is called.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.turns import JsonObject
@@ -30,13 +30,14 @@ TOO_LONG: Final = "context_too_long"
 class FallbackStarted:
     """A call continues with another model."""
 
+    EVENT: ClassVar = "model.fallback"
     model: str
     to: str
     kind: FailureKind
     message: str
 
     def event_data(self) -> JsonObject:
-        """Return the data of the event `model.fallback`."""
+        """Return the data of its event."""
         return asdict(self)
 
 

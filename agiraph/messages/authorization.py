@@ -5,7 +5,7 @@ before it acts on it: an entity reports, asks and spends only for itself and its
 coordinator also for its workers, whose processes it starts and stops. Claims that depend on state
 (which runs an agent has, who holds a node) are checked by the service that has that state.
 
-A new message type needs a line here that says who may send it.
+A new message type needs a line in RULES, which is also the list of all messages.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from agiraph import messages as m
 from agiraph.core.event_types import BY_NAME
 from agiraph.core.ids import (
     BROKER,
@@ -32,6 +31,22 @@ from agiraph.core.ids import (
 )
 from agiraph.core.models import BUDGET, Event
 from agiraph.core.money import BudgetState, named_in
+from agiraph.messages import (
+    board,
+    child,
+    context,
+    control,
+    event,
+    llm_proxy,
+    model,
+    node,
+    question,
+    run,
+    text,
+    tool,
+    trigger,
+)
+from agiraph.messages.body import Body
 
 Rule = Callable[[str, str, Any], bool]
 """Whether `sender` may send a body to the address `to`."""
@@ -42,7 +57,7 @@ WORKER: Final = "worker"
 
 def refusal(sender: str, to: str, body: BaseModel) -> str | None:
     """Return why a message is refused, None if its sender may send it."""
-    rule = RULES.get(type(body))
+    rule = RULES.get(type(body)) if isinstance(body, Body) else None
     if rule is not None and rule(sender, to, body):
         return None
     return f"{sender} is not authorized to send {to} this {getattr(body, 'TYPE', 'message')}"
@@ -100,43 +115,45 @@ def _only(*senders: str) -> Rule:
     return lambda sender, _to, _body: sender in senders
 
 
-def _reply(_sender: str, _to: str, _body: m.Body) -> bool:
+def _reply(_sender: str, _to: str, _body: Body) -> bool:
     """An answer is accepted only by its requester; an unrequested one by nobody."""
     return False
 
 
-def _anybody(_sender: str, _to: str, _body: m.Body) -> bool:
+def _anybody(_sender: str, _to: str, _body: Body) -> bool:
     """Any sender may: it is about the sender itself, or requests public information."""
     return True
 
 
-def _entity(sender: str, _to: str, _body: m.Body) -> bool:
+def _entity(sender: str, _to: str, _body: Body) -> bool:
     return agent_of(sender) is not None
 
 
-def _entity_or_human(sender: str, _to: str, _body: m.Body) -> bool:
+def _entity_or_human(sender: str, _to: str, _body: Body) -> bool:
     return is_person(sender) or agent_of(sender) is not None
 
 
-def _to_own_coordinator(sender: str, to: str, _body: m.Body) -> bool:
+def _to_own_coordinator(sender: str, to: str, _body: Body) -> bool:
     return agent_of(sender) is not None and agent_of(sender) == agent_of(to) and is_coordinator(to)
 
 
-def _by_own_coordinator(sender: str, to: str, _body: m.Body) -> bool:
+def _by_own_coordinator(sender: str, to: str, _body: Body) -> bool:
     return is_coordinator(sender) and agent_of(sender) == agent_of(to)
 
 
 def _of_own_agent(
-    sender: str, _to: str, body: "m.CreateTrigger | m.ChangeTrigger | m.ListTriggers"
+    sender: str,
+    _to: str,
+    body: trigger.CreateTrigger | trigger.ChangeTrigger | trigger.ListTriggers,
 ) -> bool:
     return sender == HUMAN or agent_of(sender) == body.agent
 
 
-def _tool_process(sender: str, _to: str, _body: m.Body) -> bool:
+def _tool_process(sender: str, _to: str, _body: Body) -> bool:
     return sender.startswith(TOOLS_PREFIX)
 
 
-def _text(sender: str, to: str, _body: m.TextMessage) -> bool:
+def _text(sender: str, to: str, _body: text.TextMessage) -> bool:
     """The members of a team may write to each other and to the human."""
     if to == HUMAN or to.startswith(CONSOLES):
         return agent_of(sender) is not None or is_person(sender)
@@ -144,16 +161,16 @@ def _text(sender: str, to: str, _body: m.TextMessage) -> bool:
     return agent is not None and (is_person(sender) or agent_of(sender) == agent)
 
 
-def _view(sender: str, to: str, body: m.ViewBoard) -> bool:
+def _view(sender: str, to: str, body: board.ViewBoard) -> bool:
     is_humans = is_person(sender) and is_coordinator(to)
     return is_humans or _to_own_coordinator(sender, to, body)
 
 
-def _assignment(sender: str, to: str, body: m.AssignNodeMessage) -> bool:
+def _assignment(sender: str, to: str, body: node.AssignNodeMessage) -> bool:
     return _by_own_coordinator(sender, to, body) and body.agent == agent_of(sender)
 
 
-def _start(sender: str, _to: str, body: m.StartChild) -> bool:
+def _start(sender: str, _to: str, body: child.StartChild) -> bool:
     """A coordinator may start workers of its own agent, with itself as their owner."""
     if sender == HUMAN:
         return True
@@ -163,40 +180,40 @@ def _start(sender: str, _to: str, body: m.StartChild) -> bool:
     return is_coordinator(sender) and spec.kind == WORKER and is_its_worker and is_its_order
 
 
-def _stop(sender: str, _to: str, body: m.StopChild) -> bool:
+def _stop(sender: str, _to: str, body: child.StopChild) -> bool:
     is_its = agent_of(body.address) == agent_of(sender)
     return sender == HUMAN or (is_coordinator(sender) and is_its)
 
 
-def _ready(sender: str, _to: str, body: m.ChildReady) -> bool:
+def _ready(sender: str, _to: str, body: child.ChildReady) -> bool:
     return body.address == sender
 
 
-def _dead_letter(sender: str, _to: str, body: m.DeadLetter) -> bool:
+def _dead_letter(sender: str, _to: str, body: control.DeadLetter) -> bool:
     """Only the receiver of a letter may give it up, since it may be sent back there."""
     return body.to == sender
 
 
-def _model_call(sender: str, _to: str, body: m.CallModel) -> bool:
+def _model_call(sender: str, _to: str, body: model.CallModel) -> bool:
     return agent_of(sender) is not None and body.request.entity == sender
 
 
-def _overheard(sender: str, to: str, body: m.StreamDelta) -> bool:
+def _overheard(sender: str, to: str, body: model.StreamDelta) -> bool:
     """From the broker to consoles; from a worker the output of its own external agent."""
     return sender == BROKER or (to == BROKER and body.entity == sender)
 
 
-def _console(sender: str, _to: str, _body: m.Body) -> bool:
+def _console(sender: str, _to: str, _body: Body) -> bool:
     return sender.startswith(CONSOLES)
 
 
-def _usage(sender: str, _to: str, body: m.AskUsage) -> bool:
+def _usage(sender: str, _to: str, body: model.AskUsage) -> bool:
     agent = agent_of(sender)
     its_own = agent is not None and body.agent == agent and body.budgets_of in ("", agent)
     return sender == HUMAN or its_own
 
 
-def _question(sender: str, _to: str, body: m.AskQuestion) -> bool:
+def _question(sender: str, _to: str, body: question.AskQuestion) -> bool:
     """An entity may ask for its own agent, and for more budget of its own agent only.
 
     The gateway checks whether a run belongs to the agent.
@@ -210,15 +227,15 @@ def _question(sender: str, _to: str, body: m.AskQuestion) -> bool:
     return short is not None and owns_budget(agent, short, has_run=lambda _: True)
 
 
-def _trigger_failed(sender: str, _to: str, body: m.TriggerFailed) -> bool:
+def _trigger_failed(sender: str, _to: str, body: trigger.TriggerFailed) -> bool:
     return is_coordinator(sender) and agent_of(sender) == body.agent
 
 
-def _trigger_fired(sender: str, to: str, body: m.TriggerFired) -> bool:
+def _trigger_fired(sender: str, to: str, body: trigger.TriggerFired) -> bool:
     return sender == CLOCK and body.agent == agent_of(to)
 
 
-def _events(sender: str, _to: str, body: m.ReportEvents) -> bool:
+def _events(sender: str, _to: str, body: event.ReportEvents) -> bool:
     """A service may report for all; an entity only its own types of events, about itself.
 
     A coordinator may report for its workers too.
@@ -226,118 +243,119 @@ def _events(sender: str, _to: str, body: m.ReportEvents) -> bool:
     agent = agent_of(sender)
     if agent is None:
         return not is_person(sender) or sender == HUMAN
-    return all(event.agent_id == agent and _is_own_event(sender, event) for event in body.events)
+    return all(one.agent_id == agent and _is_own_event(sender, one) for one in body.events)
 
 
-def _is_own_event(sender: str, event: Event) -> bool:
-    kind = BY_NAME.get(event.type)
+def _is_own_event(sender: str, happened: Event) -> bool:
+    kind = BY_NAME.get(happened.type)
     reporters = kind.by.split(", ") if kind else ()
     if is_coordinator(sender):
         return COORDINATOR_NAME in reporters
-    said_by = event.data.get("from") if event.type == "message.sent" else event.entity
-    names = {event.entity, said_by}
+    said_by = happened.data.get("from") if happened.type == "message.sent" else happened.entity
+    names = {happened.entity, said_by}
     return WORKER in reporters and all(
         isinstance(name, str) and (name == sender or is_name_of(sender, name)) for name in names
     )
 
 
-RULES: Final[Mapping[type[BaseModel], Rule]] = MappingProxyType(
+RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
     {
-        m.Stop: _only(SUPERVISOR),
-        m.Pause: _only(HUMAN),
-        m.Resume: _only(HUMAN),
-        m.Ok: _reply,
-        m.RefusedReply: _reply,
-        m.AddressTable: _only(SUPERVISOR),
-        m.AskMailboxDepths: _only(HUMAN),
-        m.MailboxDepths: _reply,
-        m.DeadLetter: _dead_letter,
-        m.RetryLetter: _only(HUMAN),
-        m.StartChild: _start,
-        m.ChildStarted: _reply,
-        m.ChildReady: _ready,
-        m.ChildHeartbeat: _anybody,
-        m.StopChild: _stop,
-        m.ChildStopped: _reply,
-        m.ListChildren: _only(HUMAN),
-        m.ChildTable: _reply,
-        m.ChildFailed: _only(SUPERVISOR),
-        m.AttachConsole: _only(HUMAN),
-        m.AttachTicket: _reply,
-        m.WakeChild: _only(ROUTER),
-        m.BeginRun: _only(HUMAN),
-        m.TextMessage: _text,
-        m.ViewBoard: _view,
-        m.AskRoster: _to_own_coordinator,
-        m.RosterChanged: _by_own_coordinator,
-        m.BoardState: _reply,
-        m.CreateNodeMessage: _to_own_coordinator,
-        m.NodeCreatedReply: _reply,
-        m.HireWorker: _to_own_coordinator,
-        m.LaunchTeam: _to_own_coordinator,
-        m.TeamChanged: _reply,
-        m.AwaitNodes: _to_own_coordinator,
-        m.CancelWait: _to_own_coordinator,
-        m.NodesEnded: _reply,
-        m.SuggestNode: _to_own_coordinator,
-        m.ReadContext: _to_own_coordinator,
-        m.ListContext: _to_own_coordinator,
-        m.ContextShown: _reply,
-        m.ChangeContext: _to_own_coordinator,
-        m.ContextChanged: _reply,
-        m.AssignNodeMessage: _assignment,
-        m.NodeStartedMessage: _to_own_coordinator,
-        m.NodeCheckpoint: _to_own_coordinator,
-        m.PublishNode: _to_own_coordinator,
-        m.OfferInsight: _to_own_coordinator,
-        m.FailNodeMessage: _to_own_coordinator,
-        m.CancelNodeMessage: _by_own_coordinator,
-        m.SubNodeEnded: _by_own_coordinator,
-        m.CallModel: _model_call,
-        m.ModelAnswer: _reply,
-        m.ModelFailed: _reply,
-        m.ModelDelta: _only(BROKER),
-        m.CancelCall: _entity,
-        m.ListModels: _entity_or_human,
-        m.ModelCatalog: _reply,
-        m.CheckModel: _entity_or_human,
-        m.AskUsage: _usage,
-        m.UsageTable: _reply,
-        m.RaiseBudget: _only(HUMAN),
-        m.SubscribeToStream: _console,
-        m.StreamDelta: _overheard,
-        m.SetBudgetMessage: _only(HUMAN),
-        m.ResetBudget: _only(HUMAN),
-        m.AskBudgets: _only(HUMAN),
-        m.BudgetTable: _reply,
-        m.OpenProxy: _entity,
-        m.ProxyOpened: _reply,
-        m.CloseProxy: _entity,
-        m.SettleProxyCosts: _entity,
-        m.ProxyCostsSettled: _reply,
-        m.ProxyCallFailed: _only(BROKER),
-        m.ProxyBudgetLow: _only(BROKER),
-        m.CallTool: _entity,
-        m.ToolResult: _reply,
-        m.CancelTool: _entity,
-        m.ToolProgress: _tool_process,
-        m.ListTools: _entity_or_human,
-        m.ToolsListed: _reply,
-        m.FetchResult: _entity,
-        m.NoSuchCall: _reply,
-        m.AskQuestion: _question,
-        m.QuestionAnswered: _only(HUMAN),
-        m.WithdrawQuestion: _entity,
-        m.CreateTrigger: _of_own_agent,
-        m.ChangeTrigger: _of_own_agent,
-        m.TriggerState: _reply,
-        m.ListTriggers: _of_own_agent,
-        m.TriggerTable: _reply,
-        m.TriggerFired: _trigger_fired,
-        m.TriggerFailed: _trigger_failed,
-        m.ReportEvents: _events,
-        m.EventAppended: _only(RECORDER),
-        m.EventsGrew: _only(RECORDER),
-        m.EntityStatus: _anybody,
+        control.Stop: _only(SUPERVISOR),
+        control.Pause: _only(HUMAN),
+        control.Resume: _only(HUMAN),
+        control.Ok: _reply,
+        control.RefusedReply: _reply,
+        control.AddressTable: _only(SUPERVISOR),
+        control.AskMailboxDepths: _only(HUMAN),
+        control.MailboxDepths: _reply,
+        control.DeadLetter: _dead_letter,
+        control.RetryLetter: _only(HUMAN),
+        child.StartChild: _start,
+        child.ChildStarted: _reply,
+        child.ChildReady: _ready,
+        child.ChildHeartbeat: _anybody,
+        child.StopChild: _stop,
+        child.ChildStopped: _reply,
+        child.ListChildren: _only(HUMAN),
+        child.ChildTable: _reply,
+        child.ChildFailed: _only(SUPERVISOR),
+        child.AttachConsole: _only(HUMAN),
+        child.AttachTicket: _reply,
+        child.WakeChild: _only(ROUTER),
+        run.BeginRun: _only(HUMAN),
+        text.TextMessage: _text,
+        board.ViewBoard: _view,
+        board.AskRoster: _to_own_coordinator,
+        board.RosterChanged: _by_own_coordinator,
+        board.BoardState: _reply,
+        board.CreateNodeMessage: _to_own_coordinator,
+        board.NodeCreatedReply: _reply,
+        board.HireWorker: _to_own_coordinator,
+        board.LaunchTeam: _to_own_coordinator,
+        board.TeamChanged: _reply,
+        board.AwaitNodes: _to_own_coordinator,
+        board.CancelWait: _to_own_coordinator,
+        board.NodesEnded: _reply,
+        board.SuggestNode: _to_own_coordinator,
+        context.ReadContext: _to_own_coordinator,
+        context.ListContext: _to_own_coordinator,
+        context.ContextShown: _reply,
+        context.ChangeContext: _to_own_coordinator,
+        context.ContextChanged: _reply,
+        node.AssignNodeMessage: _assignment,
+        node.NodeStartedMessage: _to_own_coordinator,
+        node.NodeCheckpoint: _to_own_coordinator,
+        node.PublishNode: _to_own_coordinator,
+        node.OfferInsight: _to_own_coordinator,
+        node.FailNodeMessage: _to_own_coordinator,
+        node.CancelNodeMessage: _by_own_coordinator,
+        node.SubNodeEnded: _by_own_coordinator,
+        model.CallModel: _model_call,
+        model.ModelAnswer: _reply,
+        model.ModelFailed: _reply,
+        model.ModelDelta: _only(BROKER),
+        model.CancelCall: _entity,
+        model.ListModels: _entity_or_human,
+        model.ModelCatalog: _reply,
+        model.CheckModel: _entity_or_human,
+        model.AskUsage: _usage,
+        model.UsageTable: _reply,
+        model.RaiseBudget: _only(HUMAN),
+        model.SubscribeToStream: _console,
+        model.StreamDelta: _overheard,
+        model.SetBudgetMessage: _only(HUMAN),
+        model.ResetBudget: _only(HUMAN),
+        model.AskBudgets: _only(HUMAN),
+        model.BudgetTable: _reply,
+        llm_proxy.OpenProxy: _entity,
+        llm_proxy.ProxyOpened: _reply,
+        llm_proxy.CloseProxy: _entity,
+        llm_proxy.SettleProxyCosts: _entity,
+        llm_proxy.ProxyCostsSettled: _reply,
+        llm_proxy.ProxyCallFailed: _only(BROKER),
+        llm_proxy.ProxyBudgetLow: _only(BROKER),
+        tool.CallTool: _entity,
+        tool.ToolResult: _reply,
+        tool.CancelTool: _entity,
+        tool.ToolProgress: _tool_process,
+        tool.ListTools: _entity_or_human,
+        tool.ToolsListed: _reply,
+        tool.FetchResult: _entity,
+        tool.NoSuchCall: _reply,
+        question.AskQuestion: _question,
+        question.QuestionAnswered: _only(HUMAN),
+        question.WithdrawQuestion: _entity,
+        trigger.CreateTrigger: _of_own_agent,
+        trigger.ChangeTrigger: _of_own_agent,
+        trigger.TriggerState: _reply,
+        trigger.ListTriggers: _of_own_agent,
+        trigger.TriggerTable: _reply,
+        trigger.TriggerFired: _trigger_fired,
+        trigger.TriggerFailed: _trigger_failed,
+        event.ReportEvents: _events,
+        event.EventAppended: _only(RECORDER),
+        event.EventsGrew: _only(RECORDER),
+        event.EntityStatus: _anybody,
     }
 )
+MESSAGES: Final = tuple(RULES)

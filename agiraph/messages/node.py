@@ -1,8 +1,7 @@
 """Node: assignment, progress and end of a node."""
 
-from agiraph.core.evidence import Evidence
 from agiraph.core.ids import AgentId, NodeId, RunId
-from agiraph.core.models import Assignment
+from agiraph.core.models import Assignment, NodeResult
 from agiraph.messages.body import Body
 
 
@@ -34,24 +33,17 @@ class NodeCheckpoint(Body):
     summary: str
 
 
-class PublishNode(Body):
+class PublishNode(NodeResult, Body):
     """The node's files are in `published/`. Worker to coordinator; answered by `control.ok`.
 
-    `missing`: what a partial result lacks; `bound`: the limit of the node that ended it early.
-    `commit`: its changes in its git worktree, merged before the node is completed. `evidence`:
-    the outcomes of its checks, and hashes of the files.
+    `commit`: its changes in its git worktree, merged before the node is completed.
     """
 
     TYPE = "node.publish"
     DURABLE = True
     node_id: NodeId
     attempt: int
-    summary: str
-    files: tuple[str, ...]
-    missing: str = ""
-    bound: str = ""
     commit: str = ""
-    evidence: Evidence | None = None
 
 
 class OfferInsight(Body):
@@ -64,7 +56,10 @@ class OfferInsight(Body):
 
 
 class FailNodeMessage(Body):
-    """The node cannot be done. Worker to coordinator; `left` are the files in its `scratch/`."""
+    """The node cannot be done. Worker to coordinator; `left` are the files in its `scratch/`.
+
+    `details` are the last lines of the error's traceback.
+    """
 
     TYPE = "node.fail"
     DURABLE = True
@@ -72,6 +67,7 @@ class FailNodeMessage(Body):
     attempt: int
     reason: str
     left: tuple[str, ...] = ()
+    details: str = ""
 
 
 class CancelNodeMessage(Body):

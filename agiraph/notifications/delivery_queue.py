@@ -17,7 +17,7 @@ A delivery's id follows from its notice and channel, so a receiver recognizes a 
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -216,16 +216,13 @@ class DeliveryQueue:
                 self._notice(record)
                 self._move(record)
             case "tried":
-                self._change(
-                    record, attempts=record["attempts"], next_at=record["next_at"],
-                    error=record["error"], at=record["at"],
-                )  # fmt: skip
+                changed = ("attempts", "next_at", "error", "at")
+                self._change(record, **{name: record[name] for name in changed})
                 self._tally(record["id"]).last_error = record["error"]
             case "delivered":
                 tally = self._tally(record["id"])
-                tally.delivered, tally.last_at, tally.last_error = (
-                    tally.delivered + 1, record["at"], "",
-                )  # fmt: skip
+                tally.delivered += 1
+                tally.last_at, tally.last_error = record["at"], ""
                 self.deliveries.pop(record["id"], None)
             case "dead":
                 self._change(record, status="dead", error=record["error"], at=record["at"])
@@ -288,19 +285,12 @@ class DeliveryQueue:
             "events": dict(self.events),
             "known": list(self._known),
             "deliveries": [
-                {
-                    "notice": one.notice.model_dump(mode="json", exclude_defaults=True),
-                    "channel": one.channel, "attempts": one.attempts, "next_at": one.next_at,
-                    "error": one.error, "status": one.status, "at": one.at,
-                }
+                asdict(one) | {"notice": one.notice.model_dump(mode="json", exclude_defaults=True)}
                 for one in self.deliveries.values()
             ],
-            "tallies": {
-                name: [tally.delivered, tally.dropped, tally.last_at, tally.last_error]
-                for name, tally in self.tallies.items()
-            },
-            "away": [self.away.since, self.away.until, self.away.channel] if self.away else None,
-        }  # fmt: skip
+            "tallies": {name: astuple(tally) for name, tally in self.tallies.items()},
+            "away": astuple(self.away) if self.away else None,
+        }
 
     def _restore(self, record: JsonObject) -> None:
         self.channels = tuple(record["channels"])

@@ -184,6 +184,13 @@ def open_file(
     return patiently(lambda: _open(path, flags, mode, anyones))
 
 
+@contextmanager
+def opened(path: Path, flags: int = os.O_RDONLY) -> Iterator[int]:
+    """Yield the descriptor of a file that is open in the block; errors as `open_file`."""
+    with _closing(open_file(path, flags)) as fd:
+        yield fd
+
+
 def _open(path: Path, flags: int, mode: int, anyones: bool) -> int:
     with folder_of(path, make=bool(flags & os.O_CREAT)) as folder:
         try:

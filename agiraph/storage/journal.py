@@ -24,6 +24,7 @@ from agiraph.storage.disk_space import patiently
 from agiraph.storage.files import (
     append_all,
     open_file,
+    opened,
     read_descriptor,
     read_part,
     replace_bytes,
@@ -109,13 +110,10 @@ def parse_line(line: bytes) -> tuple[JsonObject | None, bool]:
 def read_journal(path: Path) -> list[JsonObject]:
     """Return the whole records of a journal that another process may be writing; [] if none."""
     try:
-        fd = open_file(path)
+        with opened(path) as fd:
+            data = read_descriptor(fd)
     except FileNotFoundError:
         return []
-    try:
-        data = read_descriptor(fd)
-    finally:
-        os.close(fd)
     return _read(path, data, kind_of(path))
 
 
@@ -136,11 +134,8 @@ def _migrate(path: Path, kind: FileKind) -> None:
     except FileNotFoundError:
         return
     if head and head_version(path, head, kind)[0] < kind.version:
-        fd = open_file(path)
-        try:
+        with opened(path) as fd:
             records = _read(path, read_descriptor(fd), kind)
-        finally:
-            os.close(fd)
         replace_bytes(path, _head(kind) + b"".join(map(encode_record, records)), 0o600)
 
 
@@ -154,12 +149,9 @@ def read_tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[JsonObject]:
     For information only: nothing is read from what is damaged or has no checksums.
     """
     try:
-        fd = open_file(path)
-        try:
+        with opened(path) as fd:
             start = max(0, os.fstat(fd).st_size - most_bytes)
             data = read_descriptor(fd, start)
-        finally:
-            os.close(fd)
         skipped = data.find(b"\n") + 1 if start else 0
         return split_records(data[skipped:], str(path), start + skipped)[0]
     except (OSError, Corrupt):
@@ -167,7 +159,13 @@ def read_tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[JsonObject]:
 
 
 class Journal:
-    """One open journal; `records` are those that it held (after `since`) when it was opened."""
+    """One open journal; `records` are those that it held (after `since`) when it was opened.
+
+    It is created if there is none, and a torn last line is cut off. With `since`, only what follows
+    that position is read; one in another journal is ignored, and `since` is then None. A journal of
+    an older version is rewritten first. `if_damaged` is the record that ends the good part before a
+    damage, so that a process that opens it knows that the end was lost. Raises Corrupt, OSError.
+    """
 
     def __init__(
         self,
@@ -177,13 +175,6 @@ class Journal:
         kind: FileKind | None = None,
         if_damaged: JsonObject | None = None,
     ) -> None:
-        """Open or create the journal at `path`, cutting a torn last line; Corrupt, OSError.
-
-        With `since`, only what follows that mark is read; a mark of another journal is ignored, and
-        `since` is then None. A journal of an older version is rewritten first.
-        `if_damaged` is the record that ends the good part before a damage, so that a process that
-        opens it knows that the end was lost.
-        """
         self.path = path
         kind = kind or kind_of(path)
         _migrate(path, kind)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from agiraph.core.errors import Corrupt
 from agiraph.storage.disk_space import patiently
-from agiraph.storage.files import entries, move, open_file, read_descriptor
+from agiraph.storage.files import entries, move, opened, read_descriptor
 from agiraph.storage.journal import (
     Journal,
     JournalPosition,
@@ -92,17 +92,14 @@ def seq_of(record: JsonObject) -> int:
 class SegmentedJournal:
     """A log that one process appends to. `records` are those that it was opened with.
 
-    These are the records of the active file, after `since` if that is a place in it. `has_turned`
-    is set when a segment becomes full, and reset by the reader of the flag.
+    These are the records of the active file, after `since` if that is a place in it. A segment is
+    full with `most_bytes`; the records of one `append` are never divided. `has_turned` is set when
+    a segment becomes full, and reset by the reader of the flag. Raises Corrupt, OSError.
     """
 
     def __init__(
         self, path: Path, most_bytes: int = SEGMENT_BYTES, since: LogPosition | None = None
     ) -> None:
-        """Open or create the log at `path`; Corrupt, OSError.
-
-        A segment is full with `most_bytes`; the records of one `append` are never divided.
-        """
         self.path = path
         self._most_bytes = most_bytes
         self.has_turned = False
@@ -203,21 +200,18 @@ def seal_outgrown(path: Path, most_bytes: int = SEGMENT_BYTES) -> bool:
     Only its two ends are read. A torn last line is cut off first. Raises OSError.
     """
     try:
-        fd = open_file(path, os.O_RDWR)
+        with opened(path, os.O_RDWR) as fd:
+            size = os.fstat(fd).st_size
+            if size <= OUTGROWN * most_bytes:
+                return False
+            first = _first_seq(fd, most_bytes)
+            last, end = _last_seq(fd, size, most_bytes)
+            if not 0 < first <= last:
+                return False  # opening it as one file reports what is wrong with it
+            os.ftruncate(fd, end)
+            os.fsync(fd)
     except FileNotFoundError:
         return False
-    try:
-        size = os.fstat(fd).st_size
-        if size <= OUTGROWN * most_bytes:
-            return False
-        first = _first_seq(fd, most_bytes)
-        last, end = _last_seq(fd, size, most_bytes)
-        if not 0 < first <= last:
-            return False  # opening it as one file reports what is wrong with it
-        os.ftruncate(fd, end)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
     move(path, segment_path(path, first, last))
     return True
 

@@ -40,10 +40,12 @@ def beside(journal: Path) -> Path:
 
 
 class Snapshots(Generic[S]):
-    """A journal's only snapshot, in a file that no command may write."""
+    """A journal's only snapshot, in a file that no command may write.
+
+    `adapter` describes the state; `fold` is increased when records mean something else.
+    """
 
     def __init__(self, path: Path, adapter: TypeAdapter[S], fold: int) -> None:
-        """`adapter` describes the state; `fold` is increased when records mean something else."""
         self.path = path
         self._adapter = adapter
         self._fold = fold

@@ -29,6 +29,7 @@ class NoParams(ToolParams):
 
 
 P = TypeVar("P", bound=ToolParams)
+ToolOutput = str | JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Recovery(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[P]):
-    """One tool. `run` returns what the model reads, or raises Refused or OSError.
+    """One tool. `run` returns what the model reads, text or an object; it raises Refused, OSError.
 
     `idempotent`: running it a second time with the same arguments does no harm, so a call that a
     crash interrupted may be run again. (Requests to the team always are idempotent: the call's id
@@ -58,8 +59,8 @@ class Tool(Generic[P]):
     name: str
     description: str
     params: type[P]
-    run: Callable[[ToolContext, P], Awaitable[str]]
-    idempotent: bool
+    run: Callable[[ToolContext, P], Awaitable[ToolOutput]]
+    idempotent: bool = True
     kinds: frozenset[EntityKind] = EVERYONE
     for_leads: bool = False
     is_essential: bool = False
@@ -74,6 +75,25 @@ class Tool(Generic[P]):
     def guidance(self) -> str:
         """Return the runbook from configs/prompts/tools/, which is a part of the system prompt."""
         return read(f"tools/{self.name}.md").strip()
+
+
+def tool(
+    description: str,
+    *,
+    kinds: frozenset[EntityKind] = EVERYONE,
+    idempotent: bool = True,
+    for_leads: bool = False,
+    is_essential: bool = False,
+    recovery: Recovery[Any] | None = None,
+) -> Callable[[Callable[[ToolContext, P], Awaitable[ToolOutput]]], Tool[P]]:
+    """Make a tool of the function that runs it, under its name, with the type of its `params`."""
+
+    def make(run: Callable[[ToolContext, P], Awaitable[ToolOutput]]) -> Tool[P]:
+        params = run.__annotations__["params"]
+        flags = (idempotent, kinds, for_leads, is_essential, recovery)
+        return Tool(run.__name__, description, params, run, *flags)
+
+    return make
 
 
 @cache
@@ -113,6 +133,6 @@ def _plain(value: Any) -> Any:
     return {k: _plain(v) for k, v in value.items() if not (k == "title" and is_titled)}
 
 
-def as_json(value: Any) -> str:
+def as_json(value: JsonObject) -> str:
     """Return a structured result as the one JSON object that a model reads."""
     return json.dumps(value, ensure_ascii=False)

@@ -21,7 +21,7 @@ from agiraph.storage.files import (
     replace_file,
     status_of,
 )
-from agiraph.tools.base import Tool, ToolParams, as_json
+from agiraph.tools.base import ToolParams, tool
 from agiraph.tools.ports import ToolContext
 
 LISTED_AT_ONCE = 500
@@ -32,31 +32,24 @@ WRITTEN_AT_ONCE = 64 * 1024
 
 
 class ReadFileParams(ToolParams):
-    """Parameters of `read_file`."""
-
     path: str = Field(description="the file, for example scratch/notes.md or input/data.csv")
     offset: int = Field(default=0, ge=0, description="the first byte to show; 0 is the beginning")
 
 
 class WriteFileParams(ToolParams):
-    """Parameters of `write_file`."""
-
     path: str = Field(description="the file; a bare name is put into scratch/ (worker) or the run")
     content: str = Field(description="the whole new content")
 
 
 class ListFilesParams(ToolParams):
-    """Parameters of `list_files`."""
-
     path: str = Field(default=".", description="the folder")
 
 
 class ReadRefParams(ToolParams):
-    """Parameters of `read_ref`."""
-
     ref_name: str = Field(description="a ref name of your assignment")
 
 
+@tool("Read a text file that your scope allows.")
 async def read_file(context: ToolContext, params: ReadFileParams) -> str:
     """Return a file's text from `offset` on, at most `files.read_limit` bytes of it."""
     path = context.scope.to_read(params.path)
@@ -100,6 +93,7 @@ def _whole_characters(data: bytes) -> bytes:
     return data
 
 
+@tool("Write a text file, replacing it whole.")
 async def write_file(context: ToolContext, params: WriteFileParams) -> str:
     """Replace a file as a whole: readers see the old content or the new one."""
     path = context.scope.to_write(params.path)
@@ -112,14 +106,15 @@ async def write_file(context: ToolContext, params: WriteFileParams) -> str:
     return f"Wrote {len(params.content.encode())} bytes to {context.scope.shown(path)}."
 
 
-async def list_files(context: ToolContext, params: ListFilesParams) -> str:
+@tool("List the files in a folder, with sizes.")
+async def list_files(context: ToolContext, params: ListFilesParams) -> JsonObject:
     """Return the names in a folder that this entity may see, sorted, with kinds and sizes."""
     folder = context.scope.to_list(params.path)
     if status_of(folder) is None:
         raise InvalidInput(f"'{params.path}' does not exist")
     if not is_folder(folder):
         raise InvalidInput(f"'{params.path}' is a file: use read_file")
-    return as_json(await asyncio.to_thread(_listing, context, folder))
+    return await asyncio.to_thread(_listing, context, folder)
 
 
 def _listing(context: ToolContext, folder: Path) -> JsonObject:
@@ -148,6 +143,7 @@ def _row(entry: FolderEntry, place: Path) -> JsonObject:
     return {"name": name, "kind": "file", "bytes": entry.size}
 
 
+@tool("Read what another node published, by the ref name in your assignment.")
 async def read_ref(context: ToolContext, params: ReadRefParams) -> str:
     """Return what a ref of the assignment points to: a file, or every file of a folder."""
     refs = _refs(context)
@@ -182,33 +178,3 @@ def _read_published(place: Path, named: str, limit: int) -> str:
         except InvalidInput as error:
             parts.append(f"=== {shown}\n[{error}]")
     return "\n".join(parts)
-
-
-READ_FILE = Tool(
-    name="read_file",
-    description="Read a text file that your scope allows.",
-    params=ReadFileParams,
-    run=read_file,
-    idempotent=True,
-)
-WRITE_FILE = Tool(
-    name="write_file",
-    description="Write a text file, replacing it whole.",
-    params=WriteFileParams,
-    run=write_file,
-    idempotent=True,
-)
-LIST_FILES = Tool(
-    name="list_files",
-    description="List the files in a folder, with sizes.",
-    params=ListFilesParams,
-    run=list_files,
-    idempotent=True,
-)
-READ_REF = Tool(
-    name="read_ref",
-    description="Read what another node published, by the ref name in your assignment.",
-    params=ReadRefParams,
-    run=read_ref,
-    idempotent=True,
-)

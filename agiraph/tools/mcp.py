@@ -41,7 +41,7 @@ def as_tool(served: ServedTool) -> McpTool:
     address = tools_address(served.server)
 
     async def run(context: ToolContext, params: McpToolParams) -> str:
-        return await context.elsewhere.call(
+        return await context.remote_tools.call(
             context.call_id,
             address,
             served.tool,
@@ -50,7 +50,7 @@ def as_tool(served: ServedTool) -> McpTool:
         )
 
     async def recover(context: ToolContext, _params: McpToolParams) -> str | None:
-        return await context.elsewhere.recover(context.call_id, address)
+        return await context.remote_tools.recover(context.call_id, address)
 
     return McpTool(
         name=served.name,

@@ -6,14 +6,12 @@ from pydantic import BeforeValidator, Field
 
 from agiraph.core.models import DeliveryMode
 from agiraph.core.specs import Names
-from agiraph.tools.base import NoParams, Tool, ToolParams
+from agiraph.tools.base import NoParams, ToolParams, tool
 from agiraph.tools.ports import NewQuestion, ToolContext
 from agiraph.triggers.parsing import seconds_of
 
 
 class SendMessageParams(ToolParams):
-    """Parameters of `send_message`."""
-
     to: str = Field(
         min_length=1, description="a worker's name, `coordinator`, `human`, or `*` for all"
     )
@@ -33,8 +31,6 @@ Deadline = Annotated[str, BeforeValidator(_as_text)]
 
 
 class AskHumanParams(ToolParams):
-    """Parameters of `ask_human`."""
-
     question: str = Field(min_length=1, description="the question, with what is needed to answer")
     channel: str = Field(
         default="cli",
@@ -57,18 +53,23 @@ class AskHumanParams(ToolParams):
     )
 
 
+@tool("Send a message to another worker, the coordinator or the human, by name.")
 async def send_message(context: ToolContext, params: SendMessageParams) -> str:
     """Send text to an entity; Refused if there is none of that name."""
     await context.team.send_message(context.call_id, params.to, params.content, params.mode)
     return f"Sent to {params.to}."
 
 
+@tool("Check for new messages from other entities.")
 async def check_messages(context: ToolContext, params: NoParams) -> str:
     """Return what has arrived and is not yet in the conversation."""
-    messages: list[str] = await context.team.check_messages(context.call_id)
+    messages = await context.team.check_messages(context.call_id)
     return "\n\n".join(messages) or "No new messages."
 
 
+@tool(
+    "Ask the human a question; your work pauses until the answer arrives, unless `wait` is false."
+)
 async def ask_human(context: ToolContext, params: AskHumanParams) -> str:
     """Return the human's answer, or what applies because there was none."""
     seconds = None if params.deadline is None else seconds_of(params.deadline, "deadline")
@@ -81,29 +82,4 @@ async def ask_human(context: ToolContext, params: AskHumanParams) -> str:
         urgency="urgent" if params.urgent else "normal",
         waits=params.wait,
     )
-    answer: str = await context.team.ask_human(context.call_id, question)
-    return answer
-
-
-SEND_MESSAGE = Tool(
-    name="send_message",
-    description="Send a message to another worker, the coordinator or the human, by name.",
-    params=SendMessageParams,
-    run=send_message,
-    idempotent=True,
-)
-CHECK_MESSAGES = Tool(
-    name="check_messages",
-    description="Check for new messages from other entities.",
-    params=NoParams,
-    run=check_messages,
-    idempotent=True,
-)
-ASK_HUMAN = Tool(
-    name="ask_human",
-    description="Ask the human a question; your work pauses until the answer arrives, unless "
-    "`wait` is false.",
-    params=AskHumanParams,
-    run=ask_human,
-    idempotent=True,
-)
+    return await context.team.ask_human(context.call_id, question)

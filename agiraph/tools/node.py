@@ -2,19 +2,16 @@
 
 from pydantic import Field
 
-from agiraph.tools.base import WORKERS, Tool, ToolParams, as_json
+from agiraph.core.turns import JsonObject
+from agiraph.tools.base import WORKERS, ToolParams, tool
 from agiraph.tools.ports import ToolContext
 
 
 class CheckpointParams(ToolParams):
-    """Parameters of `checkpoint`."""
-
     summary: str = Field(min_length=1, description="what you produced or reached, with the facts")
 
 
 class PublishParams(CheckpointParams):
-    """Parameters of `publish`."""
-
     missing: str = Field(
         default="",
         description="what is not done, and how to continue; left out: the result is complete",
@@ -30,53 +27,31 @@ class PublishParams(CheckpointParams):
 
 
 class SuggestNextParams(ToolParams):
-    """Parameters of `suggest_next`."""
-
     suggestion: str = Field(min_length=1, description="what should be done, and why")
 
 
-async def publish(context: ToolContext, params: PublishParams) -> str:
+@tool(
+    "Finish your node: scratch/ becomes published/, and others can use it.",
+    kinds=WORKERS,
+    is_essential=True,
+)
+async def publish(context: ToolContext, params: PublishParams) -> JsonObject:
     """Complete the node; return {"published": [file, ...]}."""
     files = await context.team.publish(
         context.call_id, params.summary, params.missing, params.insight
     )
-    return as_json({"published": list(files)})
+    return {"published": list(files)}
 
 
+@tool("Tell the coordinator that you reached a milestone; your node continues.", kinds=WORKERS)
 async def checkpoint(context: ToolContext, params: CheckpointParams) -> str:
     """Report a milestone to the coordinator."""
     await context.team.checkpoint(context.call_id, params.summary)
     return "The coordinator has your checkpoint. Continue."
 
 
+@tool("Suggest follow-up work to the coordinator, which decides about it.", kinds=WORKERS)
 async def suggest_next(context: ToolContext, params: SuggestNextParams) -> str:
     """Send a suggestion to the coordinator, which decides."""
     await context.team.suggest_next(context.call_id, params.suggestion)
     return "The coordinator has your suggestion. Continue with your node."
-
-
-PUBLISH = Tool(
-    name="publish",
-    description="Finish your node: scratch/ becomes published/, and others can use it.",
-    params=PublishParams,
-    run=publish,
-    idempotent=True,
-    kinds=WORKERS,
-    is_essential=True,
-)
-CHECKPOINT = Tool(
-    name="checkpoint",
-    description="Tell the coordinator that you reached a milestone; your node continues.",
-    params=CheckpointParams,
-    run=checkpoint,
-    idempotent=True,
-    kinds=WORKERS,
-)
-SUGGEST_NEXT = Tool(
-    name="suggest_next",
-    description="Suggest follow-up work to the coordinator, which decides about it.",
-    params=SuggestNextParams,
-    run=suggest_next,
-    idempotent=True,
-    kinds=WORKERS,
-)

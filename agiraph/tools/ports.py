@@ -7,7 +7,7 @@ with the same id after a crash has its effect once.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from agiraph.core.config import Config
 from agiraph.core.errors import Refused
@@ -23,8 +23,7 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class NewQuestion:
-    """What `ask_human` asks for. `waits`: the asker continues only when it knows what
-    came of it."""
+    """What `ask_human` asks for. `waits`: the asker continues only when it has the outcome."""
 
     question: str
     channel: str = "cli"
@@ -165,8 +164,8 @@ def _not_possible(tool: str) -> Refused:
     return Refused(f"you cannot use {tool} here")
 
 
-class RemoteTools(Protocol):
-    """The way to tools that run in a process of their own."""
+class RemoteTools:
+    """The way to tools that run in a process of their own; here there is none, so it refuses."""
 
     async def call(
         self,
@@ -177,40 +176,16 @@ class RemoteTools(Protocol):
         *,
         is_repeatable: bool = True,
     ) -> str:
-        """Return what a tool of the process `server` says; raises Refused with its reason.
+        """Return the result of a tool of the process `server`; raises Refused with its reason.
 
         What is not repeatable is called once at most: if its process dies, nobody knows what
         became of it, and Refused says so.
         """
-        ...
-
-    async def recover(self, call_id: str, server: Address) -> str | None:
-        """Return the result of a call that an earlier incarnation made, None if it is not known."""
-        ...
-
-
-class NoRemoteTools:
-    """No way to any other process: what an entity has that was given none."""
-
-    async def call(
-        self,
-        call_id: str,
-        server: Address,
-        tool: str,
-        arguments: JsonObject,
-        *,
-        is_repeatable: bool = True,
-    ) -> str:
-        """Refuse."""
         raise Refused(f"{tool} cannot be used here: {server} cannot be reached")
 
     async def recover(self, call_id: str, server: Address) -> str | None:
-        """Know nothing."""
+        """Return the result of a call that an earlier incarnation made, None if it is not known."""
         return None
-
-
-def _to_nobody(event: str, data: JsonObject) -> None:
-    """Report to nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +193,7 @@ class ToolContext:
     """What a tool is given besides its parameters.
 
     `calls` is the entity's folder of what its running calls leave for its next incarnation.
-    `report` tells the world of something that a tool has done. `skills` are those it was told of.
+    `report` reports an event about what a tool has done. `skills` are those its prompt lists.
     """
 
     kind: EntityKind
@@ -228,8 +203,8 @@ class ToolContext:
     team: Team
     environment: dict[str, str]
     calls: Path
-    elsewhere: RemoteTools = field(default_factory=NoRemoteTools)
-    report: Callable[[str, JsonObject], None] = _to_nobody
+    remote_tools: RemoteTools = field(default_factory=RemoteTools)
+    report: Callable[[str, JsonObject], None] = lambda event, data: None
     skills: tuple[Skill, ...] = ()
 
     @property

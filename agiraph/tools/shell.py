@@ -7,7 +7,7 @@ from pydantic import Field
 
 from agiraph.core.config import ShellConfig
 from agiraph.core.errors import InvalidInput, Refused
-from agiraph.tools.base import Recovery, Tool, ToolParams
+from agiraph.tools.base import Recovery, ToolParams, tool
 from agiraph.tools.command import (
     CommandLimits,
     CommandResult,
@@ -23,8 +23,6 @@ RUN_VARIABLE = "AGIRAPH_RUN"
 
 
 class BashParams(ToolParams):
-    """Parameters of `bash`."""
-
     command: str = Field(min_length=1, description="the command to run")
     timeout: int | None = Field(default=None, ge=1, description="seconds; left out: 120")
 
@@ -35,6 +33,22 @@ LOST = (
 )
 
 
+async def recover(context: ToolContext, params: BashParams) -> str | None:
+    """Return how a command that an earlier incarnation started has ended, None if unknown."""
+    finished = await recover_command(context.call_folder)
+    return _shown(finished, _seconds(context, params)) if finished else None
+
+
+def forget(context: ToolContext) -> None:
+    """Remove the outcome that `recover` reads."""
+    forget_command(context.call_folder)
+
+
+@tool(
+    "Execute a shell command. Use for running code, git, or any command-line tool.",
+    idempotent=False,
+    recovery=Recovery(recover, forget),
+)
 async def bash(context: ToolContext, params: BashParams) -> str:
     """Run a command where the entity's shell starts; return its output and how it ended."""
     shell = context.config.shell
@@ -63,17 +77,6 @@ async def bash(context: ToolContext, params: BashParams) -> str:
     return _shown(finished, seconds)
 
 
-async def recover(context: ToolContext, params: BashParams) -> str | None:
-    """Return how a command that an earlier incarnation started has ended, None if unknown."""
-    finished = await recover_command(context.call_folder)
-    return _shown(finished, _seconds(context, params)) if finished else None
-
-
-def forget(context: ToolContext) -> None:
-    """Remove the outcome that `recover` reads."""
-    forget_command(context.call_folder)
-
-
 def _seconds(context: ToolContext, params: BashParams) -> int:
     """Return the command's time limit in seconds."""
     shell = context.config.shell
@@ -89,12 +92,9 @@ def visible_environment(environment: dict[str, str], shell: ShellConfig) -> dict
     """Return the variables that a command may see: the configured ones, the input and the run."""
     names = (*shell.environment, INPUT_VARIABLE, RUN_VARIABLE)
     visible = {name: environment[name] for name in names if name in environment}
-    for name in (
-        INPUT_VARIABLE,
-        RUN_VARIABLE,
-    ):  # inside the sandbox, links on the way there do not exist
-        if name in visible:
-            visible[name] = os.path.realpath(visible[name])
+    for name in visible.keys() & {INPUT_VARIABLE, RUN_VARIABLE}:
+        # Inside the sandbox, links on the way there do not exist.
+        visible[name] = os.path.realpath(visible[name])
     return {"PATH": os.defpath} | visible
 
 
@@ -107,13 +107,3 @@ def _shown(finished: CommandResult, seconds: float) -> str:
         end = f"[exit code {finished.exit_code}]"
     gap = "\n" if finished.output and not finished.output.endswith("\n") else ""
     return f"{finished.output}{gap}{end}"
-
-
-BASH = Tool(
-    name="bash",
-    description="Execute a shell command. Use for running code, git, or any command-line tool.",
-    params=BashParams,
-    run=bash,
-    idempotent=False,
-    recovery=Recovery(recover, forget),
-)

@@ -3,38 +3,38 @@
 from typing import Any
 
 from agiraph.tools.base import Tool
-from agiraph.tools.board import CHECK_BOARD, CREATE_WORK_NODE, WAIT
+from agiraph.tools.board import check_board, create_work_node, wait
 from agiraph.tools.coordinator import (
-    ASSIGN_WORKER,
-    CANCEL_NODE,
-    FINISH,
-    RETIRE_WORKER,
-    SPAWN_WORKER,
+    assign_worker,
+    cancel_node,
+    end_cycle,
+    finish,
+    retire_worker,
+    spawn_worker,
 )
-from agiraph.tools.cycle import END_CYCLE
-from agiraph.tools.files import LIST_FILES, READ_FILE, READ_REF, WRITE_FILE
-from agiraph.tools.memory import MEMORY_READ, MEMORY_SEARCH, MEMORY_WRITE, READ_SKILL
-from agiraph.tools.messaging import ASK_HUMAN, CHECK_MESSAGES, SEND_MESSAGE
-from agiraph.tools.node import CHECKPOINT, PUBLISH, SUGGEST_NEXT
-from agiraph.tools.shared_context import APPEND_CONTEXT, LIST_CONTEXT, READ_CONTEXT, WRITE_CONTEXT
-from agiraph.tools.shell import BASH
-from agiraph.tools.stages import CREATE_STAGE_NODE, LAUNCH_ROLES, RECONVENE
-from agiraph.tools.triggers import CANCEL_TRIGGER, LIST_TRIGGERS, SCHEDULE
-from agiraph.tools.web_tools import WEB_FETCH, WEB_SEARCH
+from agiraph.tools.files import list_files, read_file, read_ref, write_file
+from agiraph.tools.memory import memory_read, memory_search, memory_write, read_skill
+from agiraph.tools.messaging import ask_human, check_messages, send_message
+from agiraph.tools.node import checkpoint, publish, suggest_next
+from agiraph.tools.shared_context import append_context, list_context, read_context, write_context
+from agiraph.tools.shell import bash
+from agiraph.tools.stages import create_stage_node, launch_roles, reconvene
+from agiraph.tools.triggers import cancel_trigger, list_triggers, schedule
+from agiraph.tools.web_tools import web_fetch, web_search
 
 TOOLS: tuple[Tool[Any], ...] = (
-    *(PUBLISH, CHECKPOINT, SUGGEST_NEXT),
-    *(SPAWN_WORKER, CREATE_WORK_NODE, CREATE_STAGE_NODE, ASSIGN_WORKER, WAIT, CHECK_BOARD),
-    *(CANCEL_NODE, RETIRE_WORKER, LAUNCH_ROLES, RECONVENE, FINISH),
-    *(SEND_MESSAGE, CHECK_MESSAGES, ASK_HUMAN),
-    *(READ_FILE, WRITE_FILE, LIST_FILES, READ_REF),
-    BASH,
-    *(READ_CONTEXT, WRITE_CONTEXT, APPEND_CONTEXT, LIST_CONTEXT),
-    *(WEB_SEARCH, WEB_FETCH),
-    *(MEMORY_SEARCH, MEMORY_READ, MEMORY_WRITE),
-    *(SCHEDULE, LIST_TRIGGERS, CANCEL_TRIGGER),
-    END_CYCLE,
-    READ_SKILL,
+    *(publish, checkpoint, suggest_next),
+    *(spawn_worker, create_work_node, create_stage_node, assign_worker, wait, check_board),
+    *(cancel_node, retire_worker, launch_roles, reconvene, finish),
+    *(send_message, check_messages, ask_human),
+    *(read_file, write_file, list_files, read_ref),
+    bash,
+    *(read_context, write_context, append_context, list_context),
+    *(web_search, web_fetch),
+    *(memory_search, memory_read, memory_write),
+    *(schedule, list_triggers, cancel_trigger),
+    end_cycle,
+    read_skill,
 )
 
 

@@ -16,7 +16,7 @@ from agiraph.core.specs import RoleSpec, WorkerSpec
 from agiraph.core.turns import ToolCall, ToolSchema, ToolTurn
 from agiraph.mcp.catalog import ServedTool
 from agiraph.mcp.grants import own_and_served
-from agiraph.tools.base import Tool, ToolParams
+from agiraph.tools.base import Tool, ToolParams, as_json
 from agiraph.tools.mcp import McpTool, as_tool, guidance_of
 from agiraph.tools.ports import EntityKind, ToolContext
 from agiraph.tools.table import TOOLS
@@ -25,10 +25,9 @@ SHOWN_OF_MALFORMED = 200
 
 
 class Toolbox:
-    """The tools of one entity, in the table's order."""
+    """The tools of one entity, in the table's order, by their names."""
 
     def __init__(self, tools: Sequence[Tool[Any]]) -> None:
-        """Hold these tools; their names must differ."""
         self._tools = {tool.name: tool for tool in tools}
         self._schemas: tuple[ToolSchema, ...] | None = None
 
@@ -97,7 +96,8 @@ class Toolbox:
             content = await tool.run(context, _parameters(tool, call))
         except (Refused, OSError) as error:
             return _failed(call, error, context)
-        return ToolTurn(call_id=call.id, name=call.name, content=content)
+        shown = content if isinstance(content, str) else as_json(content)
+        return ToolTurn(call_id=call.id, name=call.name, content=shown)
 
     async def recover(self, call: ToolCall, context: ToolContext) -> ToolTurn | None:
         """Return the result of a call that a crash interrupted, None if it cannot be known."""

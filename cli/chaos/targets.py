@@ -7,7 +7,7 @@ import psutil
 
 from actors.supervisor.child_register import RegisteredChildren, fold
 from actors.supervisor.options import kind_of
-from agiraph.messages import ChildSpec
+from agiraph.messages.child import ChildSpec
 from agiraph.storage.home import Home
 from agiraph.storage.journal import read_journal
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 from cli.commands.agents import COLUMNS
 from cli.listing import print_listing, print_record, to_rows
 from cli.options import connect, examples, home_option, json_option

@@ -14,8 +14,8 @@ import click
 from agiraph import __version__
 from agiraph.core.config import is_loopback
 from agiraph.core.errors import Unavailable
-from agiraph.http.api import GatewayAway, NotReachable
-from agiraph.http.client.discovery import read_door
+from agiraph.http.discovery import read_door
+from agiraph.http.errors import GatewayAway, NotReachable
 from agiraph.storage.files import make_folder
 from agiraph.storage.home import Home
 from cli.formats import format_time

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from agiraph.http.api import GatewayAway, NotReachable
+from agiraph.http.errors import GatewayAway, NotReachable
 from cli.listing import Column, JsonObject, print_listing
 from cli.options import connect, examples, home_option, json_option
 

@@ -1,4 +1,4 @@
-"""`agiraph usage`: tokens and money by entity, node, model or day."""
+"""`agiraph usage`: tokens and money by entity, node, stage, model, day or trigger."""
 
 from pathlib import Path
 from typing import get_args
@@ -6,7 +6,7 @@ from typing import get_args
 import click
 
 from agiraph.core.money import BudgetState, Unit, shown, whose
-from agiraph.core.turns import UsageBy
+from agiraph.core.turns import UsageGroup
 from agiraph.http.api import UsageView
 from cli.formats import format_count, format_money
 from cli.listing import Column, JsonObject, print_json, print_listing, to_rows
@@ -39,6 +39,7 @@ ALL_RUNS = "*"
         "agiraph usage",
         "agiraph usage --by day",
         "agiraph usage my-agent --by node",
+        "agiraph usage my-agent --by stage",
         "agiraph usage my-agent --by model --all-runs --json",
         "agiraph usage my-agent --json --budgets",
     )
@@ -46,7 +47,7 @@ ALL_RUNS = "*"
 @click.argument("agent", required=False)
 @click.option(
     "--by",
-    type=click.Choice(get_args(UsageBy)),
+    type=click.Choice(get_args(UsageGroup)),
     default="entity",
     show_default=True,
     help="What each row is about; days are in UTC.",
@@ -58,7 +59,7 @@ ALL_RUNS = "*"
 @click.option("--budgets", is_flag=True, help="With --json: one object: rows, total, budgets.")
 def usage(
     agent: str | None,
-    by: UsageBy,
+    by: UsageGroup,
     run_id: str | None,
     all_runs: bool,
     home: Path,

@@ -9,8 +9,8 @@ from typing import Final, TypeVar
 
 from agiraph.core.errors import AgiraphError
 from agiraph.core.models import Event
-from agiraph.http.api import ApiError, NotReachable
 from agiraph.http.client import Client
+from agiraph.http.errors import ApiError, NotReachable
 from agiraph.http.event_follower import EventFollower
 
 MOST: Final = 2000

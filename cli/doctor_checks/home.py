@@ -12,8 +12,8 @@ from actors.supervisor.paths import LONGEST_SOCKET, socket_folder, socket_length
 from agiraph.core.config import load_config
 from agiraph.core.errors import AgiraphError, InvalidInput, Refused
 from agiraph.core.ids import agent_of
-from agiraph.http.api import ApiError, NotReachable
-from agiraph.http.client.discovery import is_held
+from agiraph.http.discovery import is_held
+from agiraph.http.errors import ApiError, NotReachable
 from agiraph.storage.files import entries, open_file, read_bytes, read_text
 from agiraph.storage.home import AgentHome, Home, RunHome
 from agiraph.storage.versions import FileKind, TooNew, refuse_newer

@@ -124,7 +124,7 @@ def check_sqlite(context: DoctorContext) -> DoctorCheck:
 
 def check_loopback(context: DoctorContext) -> DoctorCheck:
     """The API can listen on its address."""
-    from agiraph.http.client.discovery import is_held
+    from agiraph.http.discovery import is_held
 
     http = context.settings().http
     port = 0 if is_held(context.home.path) else http.port

@@ -24,7 +24,7 @@ from transport import tickets
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
 from transport.envelope import body_of, read_header, read_map
-from transport.mailboxes import Mailboxes, MemoryMailboxes
+from transport.mailboxes import Mailboxes
 from transport.protocol import HELLO, WELCOME, link_frame
 from transport.stored_mailboxes import StoredMailboxes
 from transport.testing.loopback import LoopbackRouter, LoopbackWire
@@ -130,7 +130,7 @@ class LoopbackBus:
         self.key = self.router.key
 
     def _open(self) -> Mailboxes:
-        return StoredMailboxes(self._path) if self._path is not None else MemoryMailboxes()
+        return StoredMailboxes(self._path) if self._path is not None else Mailboxes()
 
     def wire(self, address: str, routing_id: bytes) -> Wire:
         return LoopbackWire(self.router, address, routing_id)
@@ -152,7 +152,7 @@ class LoopbackBus:
     async def restart_router(self) -> None:
         self.close()
         kept = self.router.mailboxes
-        self.router.restart(kept if isinstance(kept, MemoryMailboxes) else self._open())
+        self.router.restart(self._open() if isinstance(kept, StoredMailboxes) else kept)
 
     def close(self) -> None:
         if isinstance(self.router.mailboxes, StoredMailboxes):
@@ -234,6 +234,14 @@ class House:
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
         self._started: list[Endpoint] = []
+        self._raw: list[Raw] = []
+
+    async def intrude(self, *, greet: bool = True) -> "Raw":
+        """Return a connected peer that says whatever it likes, under the address `eve`."""
+        raw = Raw(self.bus, "eve")
+        self._raw.append(raw)
+        await raw.open(greet=greet)
+        return raw
 
     async def join(self, address: str, incarnation: int = 1) -> Endpoint:
         """Return a started endpoint."""
@@ -262,6 +270,8 @@ class House:
     async def close(self) -> None:
         for endpoint in self._started:
             endpoint.abort()
+        for raw in self._raw:
+            raw.wire.close(0)
 
 
 class Raw:

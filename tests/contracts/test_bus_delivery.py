@@ -1,15 +1,11 @@
 """What the bus promises about durable messages, in one process and over ZeroMQ."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import pytest
 
 from tests.contracts.bus import (
-    BUSES,
     PATIENCE,
-    BusName,
     House,
     Ping,
     Report,
@@ -18,255 +14,194 @@ from tests.contracts.bus import (
     depths_of,
     number,
     numbers,
-    open_house,
     take,
     until,
     until_depth,
 )
 from transport.errors import DeadlineExceeded, Nacked, PeerLost
 
-Story = Callable[[House], Awaitable[None]]
-Run = Callable[[Story], None]
+
+async def test_messages_of_one_sender_arrive_in_order_beyond_the_window(house: House) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
+    async with asyncio.TaskGroup() as group:
+        for n in range(600):
+            group.create_task(ada.send("bob", Task(n=n)))
+    assert await numbers(bob, 600) == list(range(600))
 
 
-@pytest.fixture(params=BUSES)
-def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
-    name: BusName = request.param
-
-    async def main(story: Story) -> None:
-        async with open_house(name, tmp_path) as house:
-            await story(house)
-
-    return lambda story: asyncio.run(main(story))
-
-
-def test_messages_of_one_sender_arrive_in_order_beyond_the_window(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada, bob = await house.join("ada"), await house.join("bob")
-        async with asyncio.TaskGroup() as group:
-            for n in range(600):
-                group.create_task(ada.send("bob", Task(n=n)))
-        assert await numbers(bob, 600) == list(range(600))
-
-    run(story)
+async def test_a_send_returns_once_the_router_keeps_it_though_nobody_is_there(house: House) -> None:
+    await house.announce("ada", "bob")
+    ada = await house.join("ada")
+    for n in range(3):
+        await ada.send("bob", Task(n=n))
+    assert (await depths_of(ada))["bob"][0] == 3
+    bob = await house.join("bob")
+    assert await numbers(bob, 3) == [0, 1, 2]
+    await until_depth(ada, "bob", 0)
 
 
-def test_a_send_returns_once_the_router_keeps_it_though_nobody_is_there(run: Run) -> None:
-    async def story(house: House) -> None:
-        await house.announce("ada", "bob")
-        ada = await house.join("ada")
-        for n in range(3):
-            await ada.send("bob", Task(n=n))
-        assert (await depths_of(ada))["bob"][0] == 3
-        bob = await house.join("bob")
-        assert await numbers(bob, 3) == [0, 1, 2]
-        await until_depth(ada, "bob", 0)
-
-    run(story)
+async def test_an_unknown_recipient_is_an_error_for_the_sender(house: House) -> None:
+    await house.announce("ada")
+    ada = await house.join("ada")
+    with pytest.raises(Nacked) as durable:
+        await ada.send("nobody", Task())
+    with pytest.raises(Nacked) as asked:
+        await ada.ask("nobody", Ping())
+    assert durable.value.reason == asked.value.reason == "unknown_recipient"
+    assert "nobody" in durable.value.detail
 
 
-def test_an_unknown_recipient_is_an_error_for_the_sender(run: Run) -> None:
-    async def story(house: House) -> None:
-        await house.announce("ada")
-        ada = await house.join("ada")
-        with pytest.raises(Nacked) as durable:
-            await ada.send("nobody", Task())
-        with pytest.raises(Nacked) as asked:
-            await ada.ask("nobody", Ping())
-        assert durable.value.reason == asked.value.reason == "unknown_recipient"
-        assert "nobody" in durable.value.detail
-
-    run(story)
-
-
-def test_until_the_supervisor_has_spoken_an_unknown_address_is_waited_for(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada = await house.join("ada")
-        sending = [asyncio.create_task(ada.send(to, Task(n=1))) for to in ("bob", "eve")]
-        await depths_of(ada)
-        assert not any(task.done() for task in sending)
-        await house.announce("ada", "bob")
-        await sending[0]
-        with pytest.raises(Nacked):
-            await sending[1]
-        assert await numbers(await house.join("bob"), 1) == [1]
-
-    run(story)
+async def test_until_the_supervisor_has_spoken_an_unknown_address_is_waited_for(
+    house: House,
+) -> None:
+    ada = await house.join("ada")
+    sending = [asyncio.create_task(ada.send(to, Task(n=1))) for to in ("bob", "eve")]
+    await depths_of(ada)
+    assert not any(task.done() for task in sending)
+    await house.announce("ada", "bob")
+    await sending[0]
+    with pytest.raises(Nacked):
+        await sending[1]
+    assert await numbers(await house.join("bob"), 1) == [1]
 
 
-def test_a_full_mailbox_is_an_error_for_the_sender(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada = await house.join("ada")
-        large = Task(data=bytes(15 * 1024 * 1024))
-        for _ in range(4):
-            await ada.send("broker", large)
-        with pytest.raises(Nacked) as error:
-            await ada.send("broker", large)
-        assert error.value.reason == "mailbox_full"
-
-    run(story)
+async def test_a_full_mailbox_is_an_error_for_the_sender(house: House) -> None:
+    ada = await house.join("ada")
+    large = Task(data=bytes(15 * 1024 * 1024))
+    for _ in range(4):
+        await ada.send("broker", large)
+    with pytest.raises(Nacked) as error:
+        await ada.send("broker", large)
+    assert error.value.reason == "mailbox_full"
 
 
-def test_a_message_that_is_too_large_is_refused_and_the_link_lives(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada, bob = await house.join("ada"), await house.join("bob")
-        with pytest.raises(Nacked) as error:
-            await ada.send("bob", Task(data=bytes(16 * 1024 * 1024)))
-        assert error.value.reason == "too_large"
-        await ada.send("bob", Task(n=7))
-        assert await numbers(bob, 1) == [7]
-
-    run(story)
+async def test_a_message_that_is_too_large_is_refused_and_the_link_lives(house: House) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
+    with pytest.raises(Nacked) as error:
+        await ada.send("bob", Task(data=bytes(16 * 1024 * 1024)))
+    assert error.value.reason == "too_large"
+    await ada.send("bob", Task(n=7))
+    assert await numbers(bob, 1) == [7]
 
 
-def test_what_is_not_done_goes_to_the_next_incarnation_in_order(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada, bob = await house.join("ada"), await house.join("bob")
-        for n in range(5):
-            await ada.send("bob", Task(n=n))
-        assert await numbers(bob, 2) == [0, 1]
-        held = await take(bob)
-        assert number(held) == 2
-        await until_depth(ada, "bob", 3)
-        bob.abort()
-        heir = await house.join("bob", 2)
-        assert await numbers(heir, 3) == [2, 3, 4]
-
-    run(story)
+async def test_what_is_not_done_goes_to_the_next_incarnation_in_order(house: House) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
+    for n in range(5):
+        await ada.send("bob", Task(n=n))
+    assert await numbers(bob, 2) == [0, 1]
+    held = await take(bob)
+    assert number(held) == 2
+    await until_depth(ada, "bob", 3)
+    bob.abort()
+    heir = await house.join("bob", 2)
+    assert await numbers(heir, 3) == [2, 3, 4]
 
 
-def test_the_same_id_is_delivered_once(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada, bob = await house.join("ada"), await house.join("bob")
-        id = bytes(range(16))
-        assert await ada.send("bob", Task(n=1), id=id) == id
-        await ada.send("bob", Task(n=1), id=id)
-        assert await numbers(bob, 1) == [1]
-        await until_depth(bob, "bob", 0)
-        await ada.send("bob", Task(n=1), id=id)
-        await ada.send("bob", Task(n=2))
-        assert await numbers(bob, 1) == [2]
-
-    run(story)
+async def test_the_same_id_is_delivered_once(house: House) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
+    id = bytes(range(16))
+    assert await ada.send("bob", Task(n=1), id=id) == id
+    await ada.send("bob", Task(n=1), id=id)
+    assert await numbers(bob, 1) == [1]
+    await until_depth(bob, "bob", 0)
+    await ada.send("bob", Task(n=1), id=id)
+    await ada.send("bob", Task(n=2))
+    assert await numbers(bob, 1) == [2]
 
 
-def test_a_request_is_answered(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada, bob = await house.join("ada"), await house.join("bob")
+async def test_a_request_is_answered(house: House) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
 
-        async def serve() -> None:
-            for _ in range(2):
-                asked = await take(bob)
-                await bob.reply(asked, Result(n=number(asked) + 1))
-                bob.done(asked)
+    async def serve() -> None:
+        for _ in range(2):
+            asked = await take(bob)
+            await bob.reply(asked, Result(n=number(asked) + 1))
+            bob.done(asked)
 
-        serving = asyncio.create_task(serve())
-        for request in (Task(n=1), Ping(n=5)):
-            answer = await ada.ask("bob", request, within_seconds=PATIENCE)
-            ada.done(answer)
-            assert number(answer) == request.n + 1
-            assert answer.header.sender == "bob"
-        await serving
-
-    run(story)
+    serving = asyncio.create_task(serve())
+    for request in (Task(n=1), Ping(n=5)):
+        answer = await ada.ask("bob", request, within_seconds=PATIENCE)
+        ada.done(answer)
+        assert number(answer) == request.n + 1
+        assert answer.header.sender == "bob"
+    await serving
 
 
-def test_an_answer_outlives_the_one_who_asked(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada, bob = await house.join("ada"), await house.join("bob")
-        id = bytes(range(16))
-        asking = asyncio.create_task(ada.ask("bob", Task(n=1), id=id))
-        asked = await take(bob)
-        ada.abort()
-        await asyncio.wait([asking])
-        await bob.reply(asked, Result(n=9))
-        await bob.reply(asked, Result(n=9))  # run again after a crash: the same id
-        bob.done(asked)
-        heir = await house.join("ada", 2)
-        answer = await heir.ask("bob", Task(n=1), id=id, within_seconds=PATIENCE)
-        heir.done(answer)
-        assert number(answer) == 9
-        await until_depth(heir, "ada", 0)
-        await until_depth(heir, "bob", 0)
-        assert isinstance(asking.exception(), Exception)
-
-    run(story)
+async def test_an_answer_outlives_the_one_who_asked(house: House) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
+    id = bytes(range(16))
+    asking = asyncio.create_task(ada.ask("bob", Task(n=1), id=id))
+    asked = await take(bob)
+    ada.abort()
+    await asyncio.wait([asking])
+    await bob.reply(asked, Result(n=9))
+    await bob.reply(asked, Result(n=9))  # run again after a crash: the same id
+    bob.done(asked)
+    heir = await house.join("ada", 2)
+    answer = await heir.ask("bob", Task(n=1), id=id, within_seconds=PATIENCE)
+    heir.done(answer)
+    assert number(answer) == 9
+    await until_depth(heir, "ada", 0)
+    await until_depth(heir, "bob", 0)
+    assert isinstance(asking.exception(), Exception)
 
 
-def test_a_deadline_is_kept(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada = await house.join("ada")
-        await house.join("bob")
-        with pytest.raises(DeadlineExceeded):
-            await ada.ask("bob", Ping(), within_seconds=0.05)
-
-    run(story)
+async def test_a_deadline_is_kept(house: House) -> None:
+    ada = await house.join("ada")
+    await house.join("bob")
+    with pytest.raises(DeadlineExceeded):
+        await ada.ask("bob", Ping(), within_seconds=0.05)
 
 
-def test_a_passing_question_to_nobody_fails_fast(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada = await house.join("ada")
-        with pytest.raises(PeerLost):
-            await ada.ask("broker", Ping())
-
-    run(story)
+async def test_a_passing_question_to_nobody_fails_fast(house: House) -> None:
+    ada = await house.join("ada")
+    with pytest.raises(PeerLost):
+        await ada.ask("broker", Ping())
 
 
-def test_a_passing_question_fails_when_its_peer_is_replaced(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada, bob = await house.join("ada"), await house.join("bob")
-        gone: list[tuple[str, int]] = []
-        ada.on_down = lambda address, incarnation: gone.append((address, incarnation))
-        asking = asyncio.create_task(ada.ask("bob", Ping()))
-        await take(bob)
-        bob.abort()
-        await house.join("bob", 2)
-        await asyncio.wait([asking], timeout=PATIENCE)
-        assert isinstance(asking.exception(), PeerLost)
-        assert ("bob", 1) in gone
-
-    run(story)
+async def test_a_passing_question_fails_when_its_peer_is_replaced(house: House) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
+    gone: list[tuple[str, int]] = []
+    ada.on_down = lambda address, incarnation: gone.append((address, incarnation))
+    asking = asyncio.create_task(ada.ask("bob", Ping()))
+    await take(bob)
+    bob.abort()
+    await house.join("bob", 2)
+    await asyncio.wait([asking], timeout=PATIENCE)
+    assert isinstance(asking.exception(), PeerLost)
+    assert ("bob", 1) in gone
 
 
-def test_a_peer_that_says_goodbye_is_announced(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada, bob = await house.join("ada"), await house.join("bob")
-        gone: list[tuple[str, int]] = []
-        ada.on_down = lambda address, incarnation: gone.append((address, incarnation))
-        await bob.close()
-        await until(lambda: gone == [("bob", 1)])
-
-    run(story)
+async def test_a_peer_that_says_goodbye_is_announced(house: House) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
+    gone: list[tuple[str, int]] = []
+    ada.on_down = lambda address, incarnation: gone.append((address, incarnation))
+    await bob.close()
+    await until(lambda: gone == [("bob", 1)])
 
 
-def test_closing_waits_until_everything_said_is_accepted(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada, bob = await house.join("ada"), await house.join("bob")
-        sending = [asyncio.create_task(ada.send("bob", Task(n=n))) for n in range(50)]
-        await asyncio.sleep(0)
-        await ada.close()
-        await asyncio.gather(*sending)
-        assert await numbers(bob, 50) == list(range(50))
-
-    run(story)
+async def test_closing_waits_until_everything_said_is_accepted(house: House) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
+    sending = [asyncio.create_task(ada.send("bob", Task(n=n))) for n in range(50)]
+    await asyncio.sleep(0)
+    await ada.close()
+    await asyncio.gather(*sending)
+    assert await numbers(bob, 50) == list(range(50))
 
 
-def test_the_recorder_gets_a_copy_of_every_durable_message(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada, bob = await house.join("ada"), await house.join("bob")
-        recorder = await house.join("recorder")
-        await ada.send("bob", Task(n=1))
-        await ada.send("bob", Ping(n=2))
-        await ada.send("recorder", Report(n=3))
-        answered = await take(bob)
-        await bob.reply(answered, Result(n=4))
-        seen = [await take(recorder) for _ in range(3)]
-        assert [(number(one), one.header.is_tap) for one in seen] == [
-            (1, True),
-            (3, False),
-            (4, True),
-        ]
-        assert seen[0].header.to == "bob"
-        assert not answered.header.is_tap
-
-    run(story)
+async def test_the_recorder_gets_a_copy_of_every_durable_message(house: House) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
+    recorder = await house.join("recorder")
+    await ada.send("bob", Task(n=1))
+    await ada.send("bob", Ping(n=2))
+    await ada.send("recorder", Report(n=3))
+    answered = await take(bob)
+    await bob.reply(answered, Result(n=4))
+    seen = [await take(recorder) for _ in range(3)]
+    assert [(number(one), one.header.is_tap) for one in seen] == [
+        (1, True),
+        (3, False),
+        (4, True),
+    ]
+    assert seen[0].header.to == "bob"
+    assert not answered.header.is_tap

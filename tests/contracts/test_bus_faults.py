@@ -2,27 +2,22 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.contracts.bus import (
-    BUSES,
     CODEC,
     PATIENCE,
     Addresses,
-    BusName,
     House,
     Ping,
-    Raw,
     Stop,
     Task,
     depths_of,
     number,
     numbers,
-    open_house,
     take,
     until_depth,
 )
@@ -31,20 +26,6 @@ from transport.envelope import MAX_BLOB, Flag, Header, pack
 from transport.errors import Fenced, LinkDown, Nacked, PeerLost
 from transport.protocol import NACK, WELCOME, WHO
 from transport.tickets import make_ticket
-
-Story = Callable[[House], Awaitable[None]]
-Run = Callable[[Story], None]
-
-
-@pytest.fixture(params=BUSES)
-def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
-    name: BusName = request.param
-
-    async def main(story: Story) -> None:
-        async with open_house(name, tmp_path) as house:
-            await story(house)
-
-    return lambda story: asyncio.run(main(story))
 
 
 def message(sender: str, to: str, *, n: int = 1, incarnation: int = 1, **fields: Any) -> bytes:
@@ -62,282 +43,224 @@ def message(sender: str, to: str, *, n: int = 1, incarnation: int = 1, **fields:
     return pack(header, CODEC.encode(Task(n=n)))
 
 
-def test_a_router_that_was_killed_is_found_again_and_nothing_unaccepted_is_lost(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada, bob = await house.join("ada"), await house.join("bob")
-        lives: list[bytes] = []
-        ada.on_welcome = lives.append
-        await ada.send("bob", Task(n=0))
-        assert await numbers(bob, 1) == [0]
-        await house.bus.restart_router()
-        sending = [asyncio.create_task(ada.send("bob", Task(n=n))) for n in range(1, 50)]
-        assert await numbers(bob, 49) == list(range(1, 50))
-        await asyncio.wait_for(asyncio.gather(*sending), PATIENCE)
-        assert len(lives) == 1
-
-    run(story)
-
-
-def test_what_was_accepted_outlives_the_router(run: Run) -> None:
-    async def story(house: House) -> None:
-        supervisor = await house.announce("ada", "bob")
-        ada = await house.join("ada")
-        ids = [await ada.send("bob", Task(n=n)) for n in range(5)]
-        bob = await house.join("bob")
-        assert await numbers(bob, 2) == [0, 1]
-        await until_depth(bob, "bob", 3)
-        bob.abort()
-        await house.restart_router(supervisor, "ada", "bob")
-        await ada.send("bob", Task(n=5))
-        await ada.send("bob", Task(n=0), id=ids[0])  # done in the router's last life
-        await ada.send("bob", Task(n=3), id=ids[3])  # waiting since then
-        heir = await house.join("bob", 2)
-        assert await numbers(heir, 4) == [2, 3, 4, 5]
-        await until_depth(ada, "bob", 0)
-
-    run(story)
+async def test_a_router_that_was_killed_is_found_again_and_nothing_unaccepted_is_lost(
+    house: House,
+) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
+    lives: list[bytes] = []
+    ada.on_welcome = lives.append
+    await ada.send("bob", Task(n=0))
+    assert await numbers(bob, 1) == [0]
+    await house.bus.restart_router()
+    sending = [asyncio.create_task(ada.send("bob", Task(n=n))) for n in range(1, 50)]
+    assert await numbers(bob, 49) == list(range(1, 50))
+    await asyncio.wait_for(asyncio.gather(*sending), PATIENCE)
+    assert len(lives) == 1
 
 
-def test_mail_of_a_forgotten_address_goes_and_that_of_others_stays(run: Run) -> None:
-    async def story(house: House) -> None:
-        supervisor = await house.announce("ada", "bob", "eve", "console/1")
-        ada = await house.join("ada")
-        for to in ("bob", "eve", "console/1", "broker"):
-            await ada.send(to, Task())
-        await house.restart_router(supervisor)
-        for known, kept in (([], {"bob", "eve"}), (["ada", "eve"], {"eve"})):
-            await supervisor.send("router", Addresses(known=known))
-            depths = await depths_of(supervisor)
-            assert {*depths} - {"recorder"} == {"console/1", "broker"} | kept
-        await supervisor.send("router", Addresses(known=["ada", "bob", "eve"]))
-        await depths_of(supervisor)  # answered after it
-        await ada.send("bob", Task(n=1))
-        assert await numbers(await house.join("bob"), 1) == [1]
-
-    run(story)
+async def test_what_was_accepted_outlives_the_router(house: House) -> None:
+    supervisor = await house.announce("ada", "bob")
+    ada = await house.join("ada")
+    ids = [await ada.send("bob", Task(n=n)) for n in range(5)]
+    bob = await house.join("bob")
+    assert await numbers(bob, 2) == [0, 1]
+    await until_depth(bob, "bob", 3)
+    bob.abort()
+    await house.restart_router(supervisor, "ada", "bob")
+    await ada.send("bob", Task(n=5))
+    await ada.send("bob", Task(n=0), id=ids[0])  # done in the router's last life
+    await ada.send("bob", Task(n=3), id=ids[3])  # waiting since then
+    heir = await house.join("bob", 2)
+    assert await numbers(heir, 4) == [2, 3, 4, 5]
+    await until_depth(ada, "bob", 0)
 
 
-def test_a_message_on_its_way_into_a_dying_router_is_sent_again(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada, bob = await house.join("ada"), await house.join("bob")
-        sending = [asyncio.create_task(ada.send("bob", Task(n=n))) for n in range(100)]
-        await asyncio.sleep(0)
-        await house.bus.restart_router()
-        await asyncio.wait_for(asyncio.gather(*sending), PATIENCE)
-        await ada.send("bob", Task(n=100))
-        assert await numbers(bob, 101) == list(range(101))
-
-    run(story)
-
-
-def test_a_passing_question_fails_when_the_router_restarts(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada, bob = await house.join("ada"), await house.join("bob")
-        asking = asyncio.create_task(ada.ask("bob", Ping()))
-        await take(bob)
-        await house.bus.restart_router()
-        await asyncio.wait([asking], timeout=PATIENCE)
-        assert isinstance(asking.exception(), PeerLost)
-
-    run(story)
+async def test_mail_of_a_forgotten_address_goes_and_that_of_others_stays(house: House) -> None:
+    supervisor = await house.announce("ada", "bob", "eve", "console/1")
+    ada = await house.join("ada")
+    for to in ("bob", "eve", "console/1", "broker"):
+        await ada.send(to, Task())
+    await house.restart_router(supervisor)
+    for known, kept in (([], {"bob", "eve"}), (["ada", "eve"], {"eve"})):
+        await supervisor.send("router", Addresses(known=known))
+        depths = await depths_of(supervisor)
+        assert {*depths} - {"recorder"} == {"console/1", "broker"} | kept
+    await supervisor.send("router", Addresses(known=["ada", "bob", "eve"]))
+    await depths_of(supervisor)  # answered after it
+    await ada.send("bob", Task(n=1))
+    assert await numbers(await house.join("bob"), 1) == [1]
 
 
-def test_a_passing_question_fails_when_the_one_asked_was_cut_off_but_lives(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada, bob = await house.join("ada"), await house.join("bob")
-        gone: list[str] = []
-        ada.on_down = lambda address, _incarnation: gone.append(address)
-        asking = asyncio.create_task(ada.ask("bob", Ping()))
-        await take(bob)
-        bob.disconnected()
-        bob.connected()
-        await asyncio.wait([asking], timeout=PATIENCE)
-        assert isinstance(asking.exception(), PeerLost)
-        assert gone == []
-
-    run(story)
+async def test_a_message_on_its_way_into_a_dying_router_is_sent_again(house: House) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
+    sending = [asyncio.create_task(ada.send("bob", Task(n=n))) for n in range(100)]
+    await asyncio.sleep(0)
+    await house.bus.restart_router()
+    await asyncio.wait_for(asyncio.gather(*sending), PATIENCE)
+    await ada.send("bob", Task(n=100))
+    assert await numbers(bob, 101) == list(range(101))
 
 
-def test_an_older_incarnation_is_turned_away(run: Run) -> None:
-    async def story(house: House) -> None:
-        await house.join("ada", 2)
-        with pytest.raises(Fenced):
-            await house.join("ada", 1)
-
-    run(story)
-
-
-def test_an_incarnation_that_was_followed_is_fenced(run: Run) -> None:
-    async def story(house: House) -> None:
-        old = await house.join("ada", 1)
-        receiving = asyncio.create_task(old.receive())
-        new = await house.join("ada", 2)
-        async with asyncio.timeout(PATIENCE):
-            await old.fenced.wait()
-        await asyncio.wait([receiving], timeout=PATIENCE)
-        assert isinstance(receiving.exception(), Fenced)
-        with pytest.raises(Fenced):
-            await old.send("ada", Task())
-        await new.send("ada", Task(n=3))
-        assert await numbers(new, 1) == [3]
-
-    run(story)
+async def test_a_passing_question_fails_when_the_router_restarts(house: House) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
+    asking = asyncio.create_task(ada.ask("bob", Ping()))
+    await take(bob)
+    await house.bus.restart_router()
+    await asyncio.wait([asking], timeout=PATIENCE)
+    assert isinstance(asking.exception(), PeerLost)
 
 
-def test_nobody_joins_without_a_ticket_for_exactly_that_incarnation(run: Run) -> None:
-    async def story(house: House) -> None:
-        mine = make_ticket(house.bus.key, "ada", 1)
-        for address, incarnation, ticket in (
-            ("ada", 1, bytes(32)),
-            ("ada", 2, mine),
-            ("supervisor", 1, mine),
-        ):
-            with pytest.raises(Nacked) as error:
-                await house.bus.endpoint(address, incarnation, ticket=ticket).start(PATIENCE)
-            assert error.value.reason == "not_allowed"
-
-    run(story)
-
-
-def test_nobody_can_be_the_router(run: Run) -> None:
-    async def story(house: House) -> None:
-        with pytest.raises(Nacked):
-            await house.bus.endpoint("router").start(PATIENCE)
-
-    run(story)
+async def test_a_passing_question_fails_when_the_one_asked_was_cut_off_but_lives(
+    house: House,
+) -> None:
+    ada, bob = await house.join("ada"), await house.join("bob")
+    gone: list[str] = []
+    ada.on_down = lambda address, _incarnation: gone.append(address)
+    asking = asyncio.create_task(ada.ask("bob", Ping()))
+    await take(bob)
+    bob.disconnected()
+    bob.connected()
+    await asyncio.wait([asking], timeout=PATIENCE)
+    assert isinstance(asking.exception(), PeerLost)
+    assert gone == []
 
 
-def test_a_peer_speaks_only_as_itself(run: Run) -> None:
-    async def story(house: House) -> None:
-        bob = await house.join("bob")
-        eve = Raw(house.bus, "eve")
-        await eve.open()
-        for forged in (message("ada", "bob"), message("eve", "bob", incarnation=2)):
-            eve.send(forged)
-            type_, body = await eve.next()
-            assert (type_, body["reason"]) == (NACK, "not_allowed")
-        eve.send(message("eve", "bob", n=4))
-        assert await numbers(bob, 1) == [4]
-        eve.wire.close(0)
-
-    run(story)
+async def test_an_older_incarnation_is_turned_away(house: House) -> None:
+    await house.join("ada", 2)
+    with pytest.raises(Fenced):
+        await house.join("ada", 1)
 
 
-def test_noise_is_ignored_and_the_router_lives(run: Run) -> None:
-    async def story(house: House) -> None:
-        bob = await house.join("bob")
-        eve = Raw(house.bus, "eve")
-        await eve.open()
-        good = message("eve", "bob", n=5)
-        for noise in (
-            b"",
-            b"\x00",
-            b"\xff\xff" + good,
-            b"\x00\x02\xc1\xc1",
-            b"\x01\x00" + b"\x91" * 256,
-            good[:20],
-            secrets.token_bytes(500),
-        ):
-            eve.send(noise)
-        eve.send(good)
-        assert await numbers(bob, 1) == [5]
-        eve.wire.close(0)
-
-    run(story)
+async def test_an_incarnation_that_was_followed_is_fenced(house: House) -> None:
+    old = await house.join("ada", 1)
+    receiving = asyncio.create_task(old.receive())
+    new = await house.join("ada", 2)
+    async with asyncio.timeout(PATIENCE):
+        await old.fenced.wait()
+    await asyncio.wait([receiving], timeout=PATIENCE)
+    assert isinstance(receiving.exception(), Fenced)
+    with pytest.raises(Fenced):
+        await old.send("ada", Task())
+    await new.send("ada", Task(n=3))
+    assert await numbers(new, 1) == [3]
 
 
-def test_one_who_has_not_said_hello_is_asked_who_it_is(run: Run) -> None:
-    async def story(house: House) -> None:
-        eve = Raw(house.bus, "eve")
-        await eve.open(greet=False)
-        eve.send(message("eve", "broker"))
-        assert (await eve.next())[0] == WHO
-        eve.hello(version=99)
+async def test_nobody_joins_without_a_ticket_for_exactly_that_incarnation(house: House) -> None:
+    mine = make_ticket(house.bus.key, "ada", 1)
+    for address, incarnation, ticket in (
+        ("ada", 1, bytes(32)),
+        ("ada", 2, mine),
+        ("supervisor", 1, mine),
+    ):
+        with pytest.raises(Nacked) as error:
+            await house.bus.endpoint(address, incarnation, ticket=ticket).start(PATIENCE)
+        assert error.value.reason == "not_allowed"
+
+
+async def test_nobody_can_be_the_router(house: House) -> None:
+    with pytest.raises(Nacked):
+        await house.bus.endpoint("router").start(PATIENCE)
+
+
+async def test_a_peer_speaks_only_as_itself(house: House) -> None:
+    bob = await house.join("bob")
+    eve = await house.intrude()
+    for forged in (message("ada", "bob"), message("eve", "bob", incarnation=2)):
+        eve.send(forged)
         type_, body = await eve.next()
-        assert (type_, body["reason"]) == (NACK, "malformed")
-        eve.hello(pid="one")
-        assert (await eve.next())[0] == NACK
-        eve.hello()
-        assert (await eve.next())[0] == WELCOME
-        eve.wire.close(0)
-
-    run(story)
+        assert (type_, body["reason"]) == (NACK, "not_allowed")
+    eve.send(message("eve", "bob", n=4))
+    assert await numbers(bob, 1) == [4]
 
 
-def test_a_blob_over_the_limit_is_refused_by_name(run: Run) -> None:
-    async def story(house: House) -> None:
-        eve = Raw(house.bus, "eve")
-        await eve.open()
-        eve.send(message("eve", "broker") + bytes(MAX_BLOB))
-        type_, body = await eve.next()
-        assert (type_, body["reason"]) == (NACK, "too_large")
-        eve.wire.close(0)
-
-    run(story)
-
-
-def test_a_body_that_cannot_be_read_is_told_to_its_sender_and_taken_away(run: Run) -> None:
-    async def story(house: House) -> None:
-        bob = await house.join("bob")
-        eve = Raw(house.bus, "eve")
-        await eve.open()
-        for odd in (
-            message("eve", "bob", type="test.unheard"),
-            message("eve", "bob") + b"\xc1",
-        ):
-            eve.send(odd)
-            answers = [await eve.next(), await eve.next()]
-            assert any(body.get("reason") == "malformed" for type_, body in answers)
-        eve.send(message("eve", "bob", n=6))
-        assert await numbers(bob, 1) == [6]
-        await until_depth(bob, "bob", 0)
-        assert bob.undecodable == 2
-        eve.wire.close(0)
-
-    run(story)
+async def test_noise_is_ignored_and_the_router_lives(house: House) -> None:
+    bob = await house.join("bob")
+    eve = await house.intrude()
+    good = message("eve", "bob", n=5)
+    for noise in (
+        b"",
+        b"\x00",
+        b"\xff\xff" + good,
+        b"\x00\x02\xc1\xc1",
+        b"\x01\x00" + b"\x91" * 256,
+        good[:20],
+        secrets.token_bytes(500),
+    ):
+        eve.send(noise)
+    eve.send(good)
+    assert await numbers(bob, 1) == [5]
 
 
-def test_only_the_supervisor_steers_the_router(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada = await house.join("ada")
-        for order in (Stop(), Addresses(known=[])):
-            with pytest.raises(Nacked) as error:
-                await ada.ask("router", order, within_seconds=PATIENCE)
-            assert error.value.reason == "not_allowed"
-        supervisor = await house.join("supervisor")
-        await supervisor.send("router", Stop())
-        assert await house.bus.router_has_stopped()
-
-    run(story)
-
-
-def test_without_a_router_the_start_fails_in_time(tmp_path: Path) -> None:
-    async def story() -> None:
-        endpoint = Endpoint(
-            url=f"ipc://{tmp_path}/nobody",
-            address="ada",
-            incarnation=1,
-            ticket=bytes(32),
-            codec=CODEC,
-        )
-        with pytest.raises(LinkDown):
-            await endpoint.send("bob", Task())
-        with pytest.raises(LinkDown):
-            await endpoint.start(0.05)
-        with pytest.raises(LinkDown):
-            await endpoint.send("bob", Task())
-
-    asyncio.run(story())
+async def test_one_who_has_not_said_hello_is_asked_who_it_is(house: House) -> None:
+    eve = await house.intrude(greet=False)
+    eve.send(message("eve", "broker"))
+    assert (await eve.next())[0] == WHO
+    eve.hello(version=99)
+    type_, body = await eve.next()
+    assert (type_, body["reason"]) == (NACK, "malformed")
+    eve.hello(pid="one")
+    assert (await eve.next())[0] == NACK
+    eve.hello()
+    assert (await eve.next())[0] == WELCOME
 
 
-def test_an_answer_from_somebody_else_is_no_answer(run: Run) -> None:
-    async def story(house: House) -> None:
-        ada, bob, eve = [await house.join(name) for name in ("ada", "bob", "eve")]
-        asking = asyncio.create_task(ada.ask("bob", Ping(n=1), within_seconds=PATIENCE))
-        asked = await take(bob)
-        await eve.send("ada", Ping(n=666), reply_to=asked.header.id)
-        await depths_of(eve)
-        await bob.reply(asked, Ping(n=2))
-        assert number(await asking) == 2
+async def test_a_blob_over_the_limit_is_refused_by_name(house: House) -> None:
+    eve = await house.intrude()
+    eve.send(message("eve", "broker") + bytes(MAX_BLOB))
+    type_, body = await eve.next()
+    assert (type_, body["reason"]) == (NACK, "too_large")
 
-    run(story)
+
+async def test_a_body_that_cannot_be_read_is_told_to_its_sender_and_taken_away(
+    house: House,
+) -> None:
+    bob = await house.join("bob")
+    eve = await house.intrude()
+    for odd in (
+        message("eve", "bob", type="test.unheard"),
+        message("eve", "bob") + b"\xc1",
+    ):
+        eve.send(odd)
+        answers = [await eve.next(), await eve.next()]
+        assert any(body.get("reason") == "malformed" for type_, body in answers)
+    eve.send(message("eve", "bob", n=6))
+    assert await numbers(bob, 1) == [6]
+    await until_depth(bob, "bob", 0)
+    assert bob.undecodable == 2
+
+
+async def test_only_the_supervisor_steers_the_router(house: House) -> None:
+    ada = await house.join("ada")
+    for order in (Stop(), Addresses(known=[])):
+        with pytest.raises(Nacked) as error:
+            await ada.ask("router", order, within_seconds=PATIENCE)
+        assert error.value.reason == "not_allowed"
+    supervisor = await house.join("supervisor")
+    await supervisor.send("router", Stop())
+    assert await house.bus.router_has_stopped()
+
+
+async def test_without_a_router_the_start_fails_in_time(tmp_path: Path) -> None:
+    endpoint = Endpoint(
+        url=f"ipc://{tmp_path}/nobody",
+        address="ada",
+        incarnation=1,
+        ticket=bytes(32),
+        codec=CODEC,
+    )
+    with pytest.raises(LinkDown):
+        await endpoint.send("bob", Task())
+    with pytest.raises(LinkDown):
+        await endpoint.start(0.05)
+    with pytest.raises(LinkDown):
+        await endpoint.send("bob", Task())
+
+
+async def test_an_answer_from_somebody_else_is_no_answer(house: House) -> None:
+    ada, bob, eve = [await house.join(name) for name in ("ada", "bob", "eve")]
+    asking = asyncio.create_task(ada.ask("bob", Ping(n=1), within_seconds=PATIENCE))
+    asked = await take(bob)
+    await eve.send("ada", Ping(n=666), reply_to=asked.header.id)
+    await depths_of(eve)
+    await bob.reply(asked, Ping(n=2))
+    assert number(await asking) == 2

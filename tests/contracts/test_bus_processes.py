@@ -40,28 +40,25 @@ asyncio.run(main())
 """
 
 
-def test_a_killed_process_loses_no_message_that_it_had_not_done(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with open_house("zeromq", tmp_path) as house:
-            bus = house.bus
-            assert isinstance(bus, ZeromqBus)
-            supervisor = await house.announce("bob", "ada")
-            ada = await house.join("ada")
-            ticket = make_ticket(bus.key, "bob", 1).hex()
-            command = [sys.executable, "-c", HOLDER, bus.url, ticket]
-            holder = subprocess.Popen(command, cwd=REPOSITORY)  # noqa: ASYNC220
-            for n in range(4):
-                await ada.send("bob", Task(n=n))
-            # A message that has had its effect leaves its mailbox.
-            await until_depth(supervisor, "bob", 3)
-            gone: list[tuple[str, int]] = []
-            ada.on_down = lambda address, incarnation: gone.append((address, incarnation))
-            asking = asyncio.create_task(ada.ask("bob", Ping(n=99)))
-            assert await asyncio.to_thread(holder.wait, PATIENCE) == -signal.SIGKILL
-            heir = await house.join("bob", 2)
-            assert await numbers(heir, 3) == [1, 2, 3]
-            await asyncio.wait([asking], timeout=PATIENCE)
-            assert isinstance(asking.exception(), PeerLost)
-            await until(lambda: gone == [("bob", 1)])
-
-    asyncio.run(story())
+async def test_a_killed_process_loses_no_message_that_it_had_not_done(tmp_path: Path) -> None:
+    async with open_house("zeromq", tmp_path) as house:
+        bus = house.bus
+        assert isinstance(bus, ZeromqBus)
+        supervisor = await house.announce("bob", "ada")
+        ada = await house.join("ada")
+        ticket = make_ticket(bus.key, "bob", 1).hex()
+        command = [sys.executable, "-c", HOLDER, bus.url, ticket]
+        holder = subprocess.Popen(command, cwd=REPOSITORY)  # noqa: ASYNC220
+        for n in range(4):
+            await ada.send("bob", Task(n=n))
+        # A message that has had its effect leaves its mailbox.
+        await until_depth(supervisor, "bob", 3)
+        gone: list[tuple[str, int]] = []
+        ada.on_down = lambda address, incarnation: gone.append((address, incarnation))
+        asking = asyncio.create_task(ada.ask("bob", Ping(n=99)))
+        assert await asyncio.to_thread(holder.wait, PATIENCE) == -signal.SIGKILL
+        heir = await house.join("bob", 2)
+        assert await numbers(heir, 3) == [1, 2, 3]
+        await asyncio.wait([asking], timeout=PATIENCE)
+        assert isinstance(asking.exception(), PeerLost)
+        await until(lambda: gone == [("bob", 1)])

@@ -35,28 +35,25 @@ async def work(bob: Endpoint, journal: list[int]) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("point", POINTS)
-def test_a_router_that_dies_loses_and_doubles_nothing(
+async def test_a_router_that_dies_loses_and_doubles_nothing(
     tmp_path: Path, point: str, count: int
 ) -> None:
-    async def story() -> None:
-        bus = ZeromqBus(tmp_path, "tests.contracts.dying_router", point=point, count=count)
-        async with house_on(bus) as house:
-            supervisor = await house.announce(*KNOWN)
-            supervisor.on_welcome = lambda _: supervisor.post("router", Addresses(known=KNOWN))
-            ada, bob = await house.join("ada"), await house.join("bob")
-            journal: list[int] = []
-            working = asyncio.create_task(work(bob, journal))
-            sending = asyncio.create_task(send_all(ada))
-            assert await asyncio.to_thread(bus.ended) == -signal.SIGKILL
-            await bus.restart_router()
-            await asyncio.wait_for(sending, PATIENCE)
-            await until(lambda: len(journal) == MESSAGES)
-            assert journal == list(range(MESSAGES))
-            working.cancel()
-            await asyncio.wait([working])
-            await until_depth(ada, "bob", 0)
-
-    asyncio.run(story())
+    bus = ZeromqBus(tmp_path, "tests.contracts.dying_router", point=point, count=count)
+    async with house_on(bus) as house:
+        supervisor = await house.announce(*KNOWN)
+        supervisor.on_welcome = lambda _: supervisor.post("router", Addresses(known=KNOWN))
+        ada, bob = await house.join("ada"), await house.join("bob")
+        journal: list[int] = []
+        working = asyncio.create_task(work(bob, journal))
+        sending = asyncio.create_task(send_all(ada))
+        assert await asyncio.to_thread(bus.ended) == -signal.SIGKILL
+        await bus.restart_router()
+        await asyncio.wait_for(sending, PATIENCE)
+        await until(lambda: len(journal) == MESSAGES)
+        assert journal == list(range(MESSAGES))
+        working.cancel()
+        await asyncio.wait([working])
+        await until_depth(ada, "bob", 0)
 
 
 async def send_all(ada: Endpoint) -> None:
@@ -67,17 +64,14 @@ async def send_all(ada: Endpoint) -> None:
     await asyncio.gather(*(ada.send("bob", Task(n=n)) for n in range(half, MESSAGES)))
 
 
-def test_a_router_killed_after_it_delivered_delivers_again(tmp_path: Path) -> None:
-    async def story() -> None:
-        bus = ZeromqBus(tmp_path)
-        async with house_on(bus) as house:
-            supervisor = await house.announce(*KNOWN)
-            ada, bob = await house.join("ada"), await house.join("bob")
-            await ada.send("bob", Task(n=1))
-            assert number(await take(bob)) == 1
-            bob.abort()
-            await house.restart_router(supervisor, *KNOWN)
-            heir = await house.join("bob", 2)
-            assert number(await take(heir)) == 1
-
-    asyncio.run(story())
+async def test_a_router_killed_after_it_delivered_delivers_again(tmp_path: Path) -> None:
+    bus = ZeromqBus(tmp_path)
+    async with house_on(bus) as house:
+        supervisor = await house.announce(*KNOWN)
+        ada, bob = await house.join("ada"), await house.join("bob")
+        await ada.send("bob", Task(n=1))
+        assert number(await take(bob)) == 1
+        bob.abort()
+        await house.restart_router(supervisor, *KNOWN)
+        heir = await house.join("bob", 2)
+        assert number(await take(heir)) == 1

@@ -18,37 +18,34 @@ from agiraph.core.models import BUDGET, Agent, Event, ProposedAction
 from agiraph.core.money import BudgetState
 from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.core.turns import Usage
-from agiraph.http.api import ApiError
 from agiraph.http.client import Client
-from agiraph.messages import (
-    AskBudgets,
-    AskMailboxDepths,
-    AskQuestion,
-    AskUsage,
+from agiraph.http.errors import ApiError
+from agiraph.messages.body import Body
+from agiraph.messages.child import (
     AttachConsole,
     AttachTicket,
-    Body,
-    BudgetTable,
-    ChangeTrigger,
-    CheckModel,
     ChildInfo,
     ChildStarted,
     ChildStopped,
     ChildTable,
-    CreateTrigger,
     ListChildren,
-    ListModels,
-    ListTriggers,
-    MailboxDepths,
-    ModelCatalog,
-    Ok,
-    RefusedReply,
-    ResetBudget,
-    SetBudgetMessage,
     StartChild,
     StopChild,
+)
+from agiraph.messages.control import AskMailboxDepths, MailboxDepths, Ok, RefusedReply
+from agiraph.messages.model import (
+    AskBudgets,
+    AskUsage,
+    BudgetTable,
+    CheckModel,
+    ListModels,
+    ModelCatalog,
+    ResetBudget,
+    SetBudgetMessage,
     UsageTable,
 )
+from agiraph.messages.question import AskQuestion
+from agiraph.messages.trigger import ChangeTrigger, CreateTrigger, ListTriggers
 from agiraph.storage.files import replace_file
 from agiraph.storage.home import Home
 from agiraph.triggers.trigger_set import FiringLimits

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agiraph.http.client.discovery import is_held
+from agiraph.http.discovery import is_held
 from tests.fakes.forked import FRONT_DOOR, Forked
 from tests.fakes.front_door import run_here
 

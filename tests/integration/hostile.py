@@ -20,12 +20,30 @@ from typing import Any
 from actors.runtime.kinds import KINDS as REAL_KINDS
 from actors.runtime.launch import ActorLaunch
 from actors.worker.main import main as real_worker
-from agiraph import messages as m
 from agiraph.core.ids import Address, AgentId, NodeId, QuestionId
 from agiraph.core.models import BUDGET, Agent, Event, ProposedAction
 from agiraph.core.money import Budget, BudgetState
 from agiraph.core.turns import ModelRequest, UserTurn
-from agiraph.messages import MESSAGES
+from agiraph.messages.authorization import MESSAGES
+from agiraph.messages.board import AwaitNodes, SuggestNode
+from agiraph.messages.body import Body
+from agiraph.messages.child import ChildFailed, ChildSpec, StartChild, StopChild
+from agiraph.messages.control import Pause
+from agiraph.messages.event import ReportEvents
+from agiraph.messages.llm_proxy import OpenProxy
+from agiraph.messages.model import CallModel, RaiseBudget, ResetBudget, SetBudgetMessage
+from agiraph.messages.node import (
+    CancelNodeMessage,
+    FailNodeMessage,
+    NodeCheckpoint,
+    OfferInsight,
+    PublishNode,
+    SubNodeEnded,
+)
+from agiraph.messages.question import AskQuestion, QuestionAnswered, WithdrawQuestion
+from agiraph.messages.run import BeginRun
+from agiraph.messages.text import TextMessage
+from agiraph.messages.trigger import ChangeTrigger, CreateTrigger, TriggerFailed
 from agiraph.storage.home import Home
 from transport import protocol, tickets
 from transport.envelope import VERSION, Flag, pack_fields, pack_map, read_fields
@@ -248,14 +266,14 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def forged(who: Victim, me: str) -> Iterator[tuple[str, m.Body]]:
+def forged(who: Victim, me: str) -> Iterator[tuple[str, Body]]:
     """Yield what would change something of this victim if its sender were believed."""
     name = who.address.rpartition("/")[2]
     node, run, agent = NodeId(who.node), who.run, who.agent
     for entity in (who.address, name, name.rpartition("-")[0], "human"):
         for type_ in ("agent.completed", "node.failed", "tool.called", "human.response"):
             event = Event(type=type_, agent_id=agent, ts=1.0, entity=entity, data={"from": "human"})
-            yield "recorder", m.ReportEvents(events=(event,))
+            yield "recorder", ReportEvents(events=(event,))
     for entity in (who.address, me):
         request = ModelRequest(
             model="openai/fake",
@@ -267,23 +285,23 @@ def forged(who: Victim, me: str) -> Iterator[tuple[str, m.Body]]:
             budgets=(Budget(scope="agent", key=agent, tokens=10**9),),
         )
         if entity != me or not who.is_teammate:
-            yield "broker", m.CallModel(request=request)
+            yield "broker", CallModel(request=request)
     if not who.is_teammate:
-        yield "broker", m.OpenProxy(run_id=run, node_id=who.node, model="openai/fake")
+        yield "broker", OpenProxy(run_id=run, node_id=who.node, model="openai/fake")
     for scope, key in (("agent", agent), ("run", run), ("node", f"{run}/{node}")):
         state = {"scope": scope, "key": key, "usd": 1e9, "tokens": 10**9}
         yield (
             "broker",
-            m.RaiseBudget(
+            RaiseBudget(
                 budget=BudgetState.model_validate(state), usd=1e9, tokens=10**9, cause=f"{me}{key}"
             ),
         )
-        yield "broker", m.SetBudgetMessage(budget=Budget.model_validate(state))
-        yield "broker", m.ResetBudget.model_validate(state)
+        yield "broker", SetBudgetMessage(budget=Budget.model_validate(state))
+        yield "broker", ResetBudget.model_validate(state)
     for name_ in ("human", "coordinator", name.rpartition("-")[0]):
         yield (
             "human",
-            m.AskQuestion(
+            AskQuestion(
                 question_id=QuestionId(f"forged-{name}"),
                 agent=agent if not who.is_teammate else AgentId("other"),
                 from_name=name_,
@@ -295,7 +313,7 @@ def forged(who: Victim, me: str) -> Iterator[tuple[str, m.Body]]:
         own = AgentId(me.partition("/")[0])
         yield (
             "human",
-            m.AskQuestion(
+            AskQuestion(
                 question_id=QuestionId("forged-b"),
                 agent=own,
                 from_name="x",
@@ -306,42 +324,40 @@ def forged(who: Victim, me: str) -> Iterator[tuple[str, m.Body]]:
         )
     for question in who.questions:
         id = QuestionId(question)
-        yield "human", m.WithdrawQuestion(question_id=id)
-        yield who.address, m.QuestionAnswered(question_id=id, answer=FORGED, by="human")
-    yield "human", m.ChildFailed(address=Address(who.address), incarnation=1, cause=FORGED)
+        yield "human", WithdrawQuestion(question_id=id)
+        yield who.address, QuestionAnswered(question_id=id, answer=FORGED, by="human")
+    yield "human", ChildFailed(address=Address(who.address), incarnation=1, cause=FORGED)
     for trigger in who.triggers:
         for act in ("cancel", "pause", "fire"):
-            yield "clock", m.ChangeTrigger(agent=agent, trigger_id=trigger, act=act)
-        yield "clock", m.TriggerFailed(agent=agent, trigger_id=trigger, reason=FORGED)
+            yield "clock", ChangeTrigger(agent=agent, trigger_id=trigger, act=act)
+        yield "clock", TriggerFailed(agent=agent, trigger_id=trigger, reason=FORGED)
     if not who.is_teammate:
         yield (
             "clock",
-            m.CreateTrigger(
-                agent=agent, type="delayed", config={"delay_seconds": 0}, action=FORGED
-            ),
+            CreateTrigger(agent=agent, type="delayed", config={"delay_seconds": 0}, action=FORGED),
         )
     for how in ("stop", "kill", "restart", "forget"):
-        yield "supervisor", m.StopChild(address=Address(who.address), how=how)
-    spec = m.ChildSpec(address=Address(f"{agent}/eve-000000"), kind="worker", owner=Address(me))
-    yield "supervisor", m.StartChild(spec=spec)
-    yield who.address, m.Pause()
-    yield who.address, m.CancelNodeMessage(node_id=node, reason=FORGED)
-    yield who.address, m.SubNodeEnded(holder=node, node_id=node, name="x", status="failed")
-    yield who.coordinator, m.BeginRun(goal=FORGED, abandon=True)
-    yield who.coordinator, m.ChildFailed(address=Address(who.address), incarnation=1, cause=FORGED)
+        yield "supervisor", StopChild(address=Address(who.address), how=how)
+    spec = ChildSpec(address=Address(f"{agent}/eve-000000"), kind="worker", owner=Address(me))
+    yield "supervisor", StartChild(spec=spec)
+    yield who.address, Pause()
+    yield who.address, CancelNodeMessage(node_id=node, reason=FORGED)
+    yield who.address, SubNodeEnded(holder=node, node_id=node, name="x", status="failed")
+    yield who.coordinator, BeginRun(goal=FORGED, abandon=True)
+    yield who.coordinator, ChildFailed(address=Address(who.address), incarnation=1, cause=FORGED)
     if node:
         for attempt in (1, 2):
             yield (
                 who.coordinator,
-                m.PublishNode(node_id=node, attempt=attempt, summary=FORGED, files=()),
+                PublishNode(node_id=node, attempt=attempt, summary=FORGED, files=()),
             )
-            yield who.coordinator, m.FailNodeMessage(node_id=node, attempt=attempt, reason=FORGED)
-        yield who.coordinator, m.NodeCheckpoint(node_id=node, summary=FORGED)
-        yield who.coordinator, m.SuggestNode(node_id=node, worker_name=name, suggestion=FORGED)
-        yield who.coordinator, m.OfferInsight(node_id=node, insight=FORGED)
-        yield who.coordinator, m.AwaitNodes(nodes=(), waiter=node)
+            yield who.coordinator, FailNodeMessage(node_id=node, attempt=attempt, reason=FORGED)
+        yield who.coordinator, NodeCheckpoint(node_id=node, summary=FORGED)
+        yield who.coordinator, SuggestNode(node_id=node, worker_name=name, suggestion=FORGED)
+        yield who.coordinator, OfferInsight(node_id=node, insight=FORGED)
+        yield who.coordinator, AwaitNodes(nodes=(), waiter=node)
     if not who.is_teammate:
-        yield who.address, m.TextMessage(content=FORGED, from_name="human")
+        yield who.address, TextMessage(content=FORGED, from_name="human")
 
 
 def supervise() -> None:

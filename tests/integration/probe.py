@@ -19,14 +19,11 @@ from actors.runtime.background_tasks import first_to_end
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from agiraph.agent.inbox import EntityInbox, IncomingMessage
-from agiraph.messages import (
-    MESSAGES,
-    ChildFailed,
-    DeadLetter,
-    ReportEvents,
-    RetryLetter,
-    TextMessage,
-)
+from agiraph.messages.authorization import MESSAGES
+from agiraph.messages.child import ChildFailed
+from agiraph.messages.control import DeadLetter, RetryLetter
+from agiraph.messages.event import ReportEvents
+from agiraph.messages.text import TextMessage
 from agiraph.storage.disk_space import patiently
 from agiraph.tools.command import CommandLimits, run_command
 from transport.endpoint import Received

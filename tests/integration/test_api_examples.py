@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from agiraph.messages import ChildStarted, StartChild
+from agiraph.messages.child import ChildStarted, StartChild
 from tests.fakes.gateway import World
 
 ROOT = Path(__file__).parents[2]

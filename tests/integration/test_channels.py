@@ -19,7 +19,9 @@ from agiraph.core.config import load_config
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import Event
 from agiraph.http.api import ApiError, SetPresenceRequest
-from agiraph.messages import AskQuestion, EventAppended, TextMessage
+from agiraph.messages.event import EventAppended
+from agiraph.messages.question import AskQuestion
+from agiraph.messages.text import TextMessage
 from tests.fakes.gateway import AGENT, World
 from tests.fakes.hook import Hook, Post
 from tests.fakes.line import arrived

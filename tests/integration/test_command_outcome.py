@@ -106,21 +106,18 @@ def test_a_command_that_kills_its_runner_is_answered_and_leaves_nothing(tmp_path
     until(lambda: not psutil.pid_exists(pid), "the command is gone")
 
 
-def test_the_toolbox_recovers_and_forgets(tmp_path: Path) -> None:
+async def test_the_toolbox_recovers_and_forgets(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.environment = {"PATH": os.environ["PATH"]}
     call = ToolCall(id="call-1", name="bash", arguments={"command": "echo 1; exit 2"})
 
-    async def scene() -> None:
-        ran = await desk.toolbox.run(call, desk.context())
-        assert await desk.toolbox.recover(call, desk.context()) == ran
-        assert desk.context().call_folder.is_dir()
-        desk.toolbox.forget(call, desk.context())
-        assert [*desk.context().calls.iterdir()] == []
-        assert await desk.toolbox.recover(call, desk.context()) is None
-        desk.toolbox.forget(call, desk.context())
-
-    asyncio.run(scene())
+    ran = await desk.toolbox.run(call, desk.context())
+    assert await desk.toolbox.recover(call, desk.context()) == ran
+    assert desk.context().call_folder.is_dir()
+    desk.toolbox.forget(call, desk.context())
+    assert [*desk.context().calls.iterdir()] == []
+    assert await desk.toolbox.recover(call, desk.context()) is None
+    desk.toolbox.forget(call, desk.context())
 
 
 def runner_of(folder: Path) -> dict[str, int]:

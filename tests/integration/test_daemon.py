@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from agiraph.http.client import Client
-from agiraph.http.client.discovery import is_held
+from agiraph.http.discovery import is_held
 from tests.integration.commands import await_nothing_left
 from tests.integration.house import until
 

@@ -17,8 +17,7 @@ import pytest
 
 from tests.fakes.model_server import FakeModelServer
 from tests.integration.test_broker import House
-from tests.integration.test_llm_proxy import house, play, server, worker
-from tests.integration.test_llm_proxy_google import looks
+from tests.integration.test_llm_proxy import house, looks, server, worker
 
 __all__ = ["house", "server"]
 
@@ -91,29 +90,26 @@ def sdk() -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["google/fake", "anthropic/fake"])
-def test_googles_sdk_calls_tools_streams_counts_and_lists(
+async def test_googles_sdk_calls_tools_streams_counts_and_lists(
     house: House, server: FakeModelServer, sdk: Path, model: str
 ) -> None:
     server.brain = looks
 
-    async def scene() -> None:
-        async with worker(house, model) as ada:
-            door = {"TOKEN": ada.door.token, "DOOR": ada.door.url, "PYTHONPATH": str(sdk)}
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-c", PROGRAM, env={**os.environ, **door},
-                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            )  # fmt: skip
-            out, err = await process.communicate()
-            assert process.returncode == 0, err.decode()
-            said = json.loads(out)
-            assert said["whole"] == "It says: 42"
-            assert (said["streamed"], said["called"]) == ("Let me look.", [{"path": "a.txt"}])
-            assert said["tokens"] > 0
-            assert said["models"] == [f"models/{model}"]
-            assert said["refused"] == [401, "UNAUTHENTICATED"]
-            spent = (await ada.spent()).by_entity[ada.endpoint.address]
-            assert spent.cost_usd is not None
-            assert spent.input_tokens > 0
-
-    play(scene())
+    async with worker(house, model) as ada:
+        door = {"TOKEN": ada.door.token, "DOOR": ada.door.url, "PYTHONPATH": str(sdk)}
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", PROGRAM, env={**os.environ, **door},
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        out, err = await process.communicate()
+        assert process.returncode == 0, err.decode()
+        said = json.loads(out)
+        assert said["whole"] == "It says: 42"
+        assert (said["streamed"], said["called"]) == ("Let me look.", [{"path": "a.txt"}])
+        assert said["tokens"] > 0
+        assert said["models"] == [f"models/{model}"]
+        assert said["refused"] == [401, "UNAUTHENTICATED"]
+        spent = (await ada.spent()).by_entity[ada.endpoint.address]
+        assert spent.cost_usd is not None
+        assert spent.input_tokens > 0
     assert {seen.api for seen in server.requests[-3:]} == {model.partition("/")[0]}

@@ -6,16 +6,9 @@ import pytest
 
 from agiraph.http.api import CreateAgentRequest, StartRunRequest
 from agiraph.http.client import Client
-from agiraph.messages import (
-    BeginRun,
-    ListChildren,
-    Ok,
-    Pause,
-    RefusedReply,
-    Resume,
-    StartChild,
-    StopChild,
-)
+from agiraph.messages.child import ListChildren, StartChild, StopChild
+from agiraph.messages.control import Ok, Pause, RefusedReply, Resume
+from agiraph.messages.run import BeginRun
 from agiraph.storage.files import replace_file
 from tests.fakes.gateway import AGENT, RUN, World, ask, refused
 from transport.errors import DeadlineExceeded

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from actors.gateway.api import archive
+from actors.gateway.api import lifecycle
 from agiraph.http.client import Client
-from agiraph.messages import StartChild
+from agiraph.messages.child import StartChild
 from tests.fakes.gateway import AGENT, RUN, World, refused
 
 
@@ -59,7 +59,7 @@ def test_what_a_crash_left_of_a_deletion_goes_at_the_next_start(
     client.delete(AGENT)
     monkeypatch.undo()
     assert client.archived() == []
-    archive.remove_half_deleted(world.home)
+    lifecycle.remove_half_deleted(world.home)
     assert os.listdir(world.home.agents / ".archive") == []
 
 

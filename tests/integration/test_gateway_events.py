@@ -14,10 +14,10 @@ from websockets.sync.client import ClientConnection, connect
 from actors.gateway import event_feed
 from actors.gateway.api import events
 from agiraph.core.models import Event
-from agiraph.http.api import ApiError
 from agiraph.http.client import Client, NotReachable, read_door
+from agiraph.http.errors import ApiError
 from agiraph.http.event_follower import EventFollower
-from agiraph.messages import EventAppended
+from agiraph.messages.event import EventAppended
 from tests.fakes.gateway import AGENT, World, gateway_world
 from tests.fakes.line import arrived
 

@@ -20,7 +20,7 @@ from actors.gateway.http.app import ROUTERS
 from agiraph.http.api import ApiError, CreateTokenRequest
 from agiraph.http.api.access import SCOPES, Scope
 from agiraph.http.client import Client
-from agiraph.messages import AskQuestion
+from agiraph.messages.question import AskQuestion
 from cli.main import agiraph
 from tests.fakes.gateway import AGENT, World, gateway_world
 from tests.fakes.line import arrived

@@ -9,7 +9,9 @@ import pytest
 
 from actors.gateway.state.idempotency_store import IdempotencyStore
 from agiraph.http.client import read_door
-from agiraph.messages import AskQuestion, StartChild, TextMessage
+from agiraph.messages.child import StartChild
+from agiraph.messages.question import AskQuestion
+from agiraph.messages.text import TextMessage
 from tests.fakes.gateway import AGENT, World
 from tests.fakes.line import arrived
 

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import CHECKS, load_all_checks
 
 from agiraph.http.client import read_door
-from agiraph.messages import BeginRun, RefusedReply
+from agiraph.messages.control import RefusedReply
+from agiraph.messages.run import BeginRun
 from tests.fakes.gateway import AGENT, World, ask, gateway_world
 
 Operation = Any

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from agiraph.core.models import Event
-from agiraph.http.api import ApiError
 from agiraph.http.client import AsyncClient, Client, read_door
-from agiraph.messages import EventAppended
+from agiraph.http.errors import ApiError
+from agiraph.messages.event import EventAppended
 from tests.fakes.gateway import AGENT, World
 from tests.fakes.line import arrived
 

@@ -3,12 +3,10 @@
 from pathlib import Path
 
 from agiraph.http.client import LATEST, Client
-from agiraph.messages import (
-    ChildFailed,
-    EntityStatus,
-    QuestionAnswered,
-    TextMessage,
-)
+from agiraph.messages.child import ChildFailed
+from agiraph.messages.event import EntityStatus
+from agiraph.messages.question import QuestionAnswered
+from agiraph.messages.text import TextMessage
 from agiraph.storage.journal import Journal
 from tests.fakes.gateway import AGENT, World, ask, gateway_world, refused
 from tests.fakes.line import arrived

@@ -8,18 +8,24 @@ import pytest
 from click.testing import CliRunner
 
 from actors.supervisor.paths import HomeLock
+from agiraph.board.commands import CreateNode
+from agiraph.board.store import BoardStore
 from agiraph.core.models import BUDGET, ProposedAction
 from agiraph.core.money import Budget, BudgetState, Shortage
+from agiraph.core.specs import NodeSpec
+from agiraph.core.turns import Usage, UsageRow
 from agiraph.http.api import CreateTriggerRequest, FileContentView, FolderView
 from agiraph.http.client import Client, NotReachable
-from agiraph.messages import (
+from agiraph.messages.body import Body
+from agiraph.messages.control import RefusedReply
+from agiraph.messages.event import EntityStatus
+from agiraph.messages.model import (
     AskBudgets,
-    Body,
+    AskUsage,
     BudgetTable,
-    EntityStatus,
-    RefusedReply,
     ResetBudget,
     SetBudgetMessage,
+    UsageTable,
 )
 from cli.doctor_checks.check import DoctorContext
 from cli.doctor_checks.home import check_processes
@@ -151,6 +157,36 @@ def test_models_usage_consoles_and_health(world: World, client: Client) -> None:
     ticket = client.attach_console()
     assert (ticket.address, bytes.fromhex(ticket.ticket)) == ("console/1", b"\x01\x02")
     assert client.health().agents == 1
+
+
+def test_usage_is_shown_by_node_and_by_stage(world: World, client: Client) -> None:
+    world.add_agent()
+    world.add_team("Ada")
+    store = BoardStore(world.home.agent(AGENT).run(RUN).journal)
+    store.execute(CreateNode("c2", NodeSpec(task="Look at the texts", name="texts")), 4.0)
+    nodes = list(store.board.nodes)
+    store.close()
+
+    def spent(key: str, calls: int, run: str = RUN) -> UsageRow:
+        usage = Usage(input_tokens=10 * calls, cost_usd=0.5 * calls)
+        return UsageRow(key=key, run=run, calls=calls, seconds=1.0, usage=usage)
+
+    rows = (spent("", 1), *(spent(node, 2) for node in nodes), spent("abcdef", 4))
+    world.line.answers[AskUsage] = lambda body: UsageTable(
+        by_entity={}, total=Usage(), rows=rows if body.by == "node" else ()
+    )
+    by_node = client.usage(agent="survey", by="node").rows
+    assert [(row.key, row.name, row.calls) for row in by_node] == [
+        ("", "", 1),
+        *((node, name, 2) for node, name in zip(nodes, ("tables", "texts"), strict=True)),
+        ("abcdef", "", 4),
+    ]
+    found = client.usage(agent="survey", by="stage")
+    [outside, stage] = found.rows
+    assert (found.by, outside.key, outside.calls) == ("stage", "", 5)
+    stages = client.board(AGENT).stages
+    assert (stage.key, stage.name, stage.run) == ("0", stages[0].name, RUN)
+    assert (stage.calls, stage.seconds, stage.usage.tokens, stage.usage.cost_usd) == (4, 2, 40, 2)
 
 
 def test_without_a_gateway_nothing_is_reachable(tmp_path: Path) -> None:

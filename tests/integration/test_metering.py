@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from actors.broker.calls import ModelCalls, RetryPlanned
+from actors.broker.call_retries import AttemptFailure
+from actors.broker.calls import ModelCalls
 from actors.broker.ledger import UsageLedger
 from actors.broker.provider_pool import ProviderPool
 from agiraph.core.clock import SystemClock
@@ -101,7 +102,7 @@ class House:
         prices = {f"{api}/fake": Price(input=1, output=10) for api in APIS}
         self.services = WatchedServices(config, load_presets(), prices, server.env())
         self.calls = ModelCalls(config, self.services, prices, self.ledger, SystemClock())
-        self.retries: list[RetryPlanned] = []
+        self.retries: list[AttemptFailure] = []
 
     async def answer(self, request: ModelRequest) -> ModelResponse:
         return await self.calls.answer(request, lambda text: None, self.retries.append)

@@ -11,7 +11,9 @@ from actors.gateway.state.counters import Histogram
 from agiraph.core.ids import QuestionId
 from agiraph.core.models import Event
 from agiraph.http.client import read_door
-from agiraph.messages import AskQuestion, EventAppended, ListChildren
+from agiraph.messages.child import ListChildren
+from agiraph.messages.event import EventAppended
+from agiraph.messages.question import AskQuestion
 from tests.fakes.gateway import AGENT, World, gateway_world
 from tests.fakes.line import arrived
 from transport.errors import DeadlineExceeded

@@ -96,9 +96,10 @@ def test_an_agent_in_a_virtual_environment_of_its_own_runs_there(
     agent = ExternalAgent("robot", AgentPreset(command=("robot",)), str(link))
     scope = house.worker()
     job = AgentLaunch(agent, "p", house.node.scratch, tmp_path, is_sandboxed=True)
-    argv = find_sandbox(load_config().sandbox).around(
-        argv_of(job), scope, readable=sandbox_readable(agent, os.defpath), cwd=job.folder
+    before = find_sandbox(load_config().sandbox).words_before(
+        scope, readable=sandbox_readable(agent, os.defpath), cwd=job.folder
     )
+    argv = [*before, *argv_of(job)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
     assert (done.stdout, done.stderr) == (f"{house.node.scratch} [1]\n", "")
 
@@ -202,7 +203,7 @@ def test_with_the_network_the_machines_abstract_sockets_are_out_of_reach(
         server.listen()
         bare = subprocess.run(argv, capture_output=True, text=True, check=False)
         agent = subprocess.run(
-            wall.around(argv, house.worker(), path=TOOLS),
+            [*wall.words_before(house.worker(), path=TOOLS), *argv],
             capture_output=True,
             text=True,
             check=False,
@@ -268,14 +269,14 @@ def test_it_stands_for_an_unprivileged_user_too() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_where_it_is_required_and_missing_bash_is_refused(
+async def test_where_it_is_required_and_missing_bash_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agiraph.tools.sandbox.probe.find_program", lambda: None)
     desk = Desk(tmp_path)
     desk.environment = {"PATH": os.defpath}
     desk.limited("sandbox", required=True)
-    result = asyncio.run(desk.call("bash", command="touch done"))
+    result = await desk.call("bash", command="touch done")
     assert result.is_error
     assert "bubblewrap is not installed (apt install bubblewrap" in result.content
     assert not (desk.node.scratch / "done").exists()

@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from agiraph.http.api import ApiError, NotReachable
 from agiraph.http.client import Client
+from agiraph.http.errors import ApiError, NotReachable
 from tests.fakes.model_server import Reply, SeenRequest, calls
 from tests.integration.house import until
 from tests.scenarios.place import Place, whole_lines

@@ -3,7 +3,7 @@
 import threading
 
 from tests.fakes.model_server import call, say
-from tests.scenarios.place import Place
+from tests.scenarios.place import Place, whole_lines
 from tests.scenarios.steps import DONE, FACT, bash, held, one_worker
 
 AGAIN = bash("cat nowhere.md")
@@ -15,6 +15,10 @@ def test_a_worker_that_goes_on_after_the_warning_fails_its_node(place: Place) ->
     reason = outcome.data("node.failed")[0]["reason"]
     assert "a loop: the same call with the same result 4 times in a row" in reason
     assert "cat nowhere.md" in reason
+    records = whole_lines(outcome.run / "journal.jsonl")
+    [failed] = [record for record in records if record["type"] == "node.failed"]
+    assert "in check" in failed["details"], "the last lines of the traceback"
+    assert reason in failed["details"]
     told = [seen.said for seen in place.server.seen_by("ada")]
     assert len(told) == 4
     assert "your node fails" in told[3]

@@ -13,8 +13,9 @@ import psutil
 import pytest
 
 from agiraph.agent.loop import INTERRUPTED_CALL
-from agiraph.http.api import ApiError, CreateAgentRequest
+from agiraph.http.api import CreateAgentRequest
 from agiraph.http.client import Client
+from agiraph.http.errors import ApiError
 from tests.fakes.model_server import SeenRequest, call, calls
 from tests.integration.house import until
 from tests.scenarios.house import ROOT

@@ -156,7 +156,7 @@ def test_a_coordinator_that_dies_between_the_record_and_the_board_begins_the_run
     conversation = Conversation(first.agent / "conversation.jsonl")
     conversation.append(
         RunBegan(
-            content=new_run_turn(SECOND, None, cause="", has_plan=False),
+            content=new_run_turn(SECOND, None, cause=""),
             run=run,
             goal=SECOND,
             model="openai/fake",

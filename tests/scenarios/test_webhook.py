@@ -16,7 +16,7 @@ ANSWER = "PostgreSQL, it's for a production web app"
 
 @pytest.fixture(scope="module")
 def hook() -> Iterator[Hook]:
-    with Hook(0) as hook:  # the first delivery is left hanging
+    with Hook() as hook:
         yield hook
 
 
@@ -31,6 +31,7 @@ def place(hook: Hook, make_place: MakePlace) -> Place:
 def test_a_database_is_set_up_as_the_person_says_by_a_link_though_the_gateway_is_killed(
     place: Place, hook: Hook
 ) -> None:
+    hook.statuses.append(0)  # the first delivery is left hanging
     place.plays(
         coordinator=[
             ask(QUESTION, options=["PostgreSQL", "SQLite"]),

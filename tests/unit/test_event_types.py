@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -65,19 +66,21 @@ def _words(tree: ast.AST) -> Iterator[str]:
 
 def _not_a_report(node: ast.AST) -> Iterator[ast.AST]:
     """Yield what a `TYPE = ...`, a `type: Literal[...]` or a comparison holds."""
-    if isinstance(node, ast.AnnAssign | ast.Compare):
-        yield from ast.walk(node)
-    if isinstance(node, ast.Assign) and any(
-        isinstance(target, ast.Name) and target.id in ("TYPE", "HEARD") for target in node.targets
-    ):
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    names = {target.id for target in targets if isinstance(target, ast.Name)}
+    if isinstance(node, ast.Compare) or not names.isdisjoint({"type", "TYPE", "HEARD"}):
         yield from ast.walk(node)
 
 
 def composed() -> set[str]:
-    """Return the types that are put together from a prefix and a state."""
+    """Return the types put together from a prefix and a state, and those of the board's events."""
+    from actors.coordinator.public_events import NodeEvent
     from actors.supervisor.children import REPORTED
 
-    return {f"child.{state}" for state in REPORTED}
+    of_nodes = {event.model_fields["type"].default for event in get_args(NodeEvent)}
+    return {f"child.{state}" for state in REPORTED} | of_nodes
 
 
 def test_every_type_that_is_reported_is_in_the_table() -> None:

@@ -9,7 +9,7 @@ import yaml
 
 from agiraph.core.config import configs_folder
 from agiraph.core.event_types import BY_NAME
-from agiraph.messages import MESSAGES
+from agiraph.messages.authorization import MESSAGES
 from tests.unit.pages import HISTORY, PAGES, ROOT, Found, Page
 
 SETTINGS: dict[str, dict[str, Any]] = yaml.safe_load(

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from agiraph.messages import MESSAGES
+from agiraph.messages.authorization import MESSAGES
 from transport import envelope, protocol
 from transport.errors import NackReason
 

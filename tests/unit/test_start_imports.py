@@ -27,14 +27,13 @@ PRELOADED = (
     ("program", "unwanted"),
     [
         pytest.param("import cli.main", (*NEVER, "pydantic", "asyncio"), id="command line"),
-        pytest.param("import cli.run", (*NEVER, "asyncio", "zmq", "yaml", "psutil"), id="run"),
+        pytest.param(
+            "import cli.run", (*NEVER, "pydantic", "asyncio", "zmq", "yaml", "psutil"), id="run"
+        ),
         pytest.param(
             "from agiraph.http.client import Client",
             [name for name in NEVER if name not in ("httpx", "rich", "pygments")],
             id="client",
-        ),
-        pytest.param(
-            "import agiraph.http.client.discovery", (*NEVER, "asyncio"), id="is anybody there"
         ),
         pytest.param("import actors.supervisor.interpreters", (*NEVER, *OURS), id="prestart"),
         pytest.param("import actors.supervisor.main", BESIDE_LOGS, id="supervisor"),

@@ -1,55 +1,23 @@
 """The loopback: a router and its wires within one process and one event loop, for tests.
 
-The same core, link and endpoint as on the real bus, so only the carrier differs; and faults that
-ZeroMQ shows once in a while can be had on order: frames lost, repeated, held up, connections cut,
-the router restarted.
+The same core, link and endpoint as on the real bus, so only the carrier differs. Connections can be
+cut and the router restarted; `FaultInjectingWire` also loses and repeats frames.
 """
 
 import asyncio
 import secrets
 from collections import deque
-from dataclasses import dataclass, field
-from typing import Literal
 
 from transport import tickets
 from transport.codec import Codec
 from transport.endpoint import Endpoint
-from transport.mailboxes import Mailboxes, MemoryMailboxes
+from transport.mailboxes import Mailboxes
 from transport.peers import Topology
 from transport.router import EPOCH_BYTES
 from transport.router_core import RouterCore
 from transport.wire import WireEvents
 
 URL = "loopback://"
-Side = Literal["up", "down"]
-
-
-@dataclass(slots=True)
-class _Lane:
-    """One direction of a wire and the faults it has been told to show."""
-
-    frames: deque[bytes] = field(default_factory=deque)
-    to_drop: int = 0
-    to_repeat: int = 0
-    is_held: bool = False
-
-    def put(self, blob: bytes) -> None:
-        """Let a frame in, or lose it, or let it in twice."""
-        if self.to_drop:
-            self.to_drop -= 1
-            return
-        self.frames.append(blob)
-        if self.to_repeat:
-            self.to_repeat -= 1
-            self.frames.append(blob)
-
-    def take(self) -> list[bytes]:
-        """Return what may pass on now."""
-        if self.is_held:
-            return []
-        frames = list(self.frames)
-        self.frames.clear()
-        return frames
 
 
 class LoopbackRouter:
@@ -82,23 +50,6 @@ class LoopbackRouter:
 
     # --- faults ---------------------------------------------------------------------------------
 
-    def drop_next(self, address: str, side: Side, count: int = 1) -> None:
-        """Lose the next frames from (`up`) or to (`down`) an address."""
-        self._wire(address).lane(side).to_drop += count
-
-    def repeat_next(self, address: str, side: Side, count: int = 1) -> None:
-        """Let the next frames from or to an address arrive twice."""
-        self._wire(address).lane(side).to_repeat += count
-
-    def hold(self, address: str, side: Side) -> None:
-        """Keep frames from or to an address on the way until `release`."""
-        self._wire(address).lane(side).is_held = True
-
-    def release(self, address: str, side: Side) -> None:
-        """Let the held frames pass, in order."""
-        self._wire(address).lane(side).is_held = False
-        self.schedule()
-
     def cut(self, address: str) -> None:
         """Break the connection of an address; what is on the way is lost. `mend` makes it again."""
         self._wire(address).cut()
@@ -106,12 +57,6 @@ class LoopbackRouter:
     def mend(self, address: str) -> None:
         """Let an address connect again."""
         self._wire(address).mend()
-
-    def vanish(self, address: str) -> None:
-        """Break the connection and let the router know, as when a process was killed."""
-        wire = self._wire(address)
-        wire.cut()
-        self.detach(wire)
 
     def restart(self, mailboxes: Mailboxes | None = None) -> None:
         """Kill the router and start another one, with these mailboxes (or new empty ones)."""
@@ -142,7 +87,7 @@ class LoopbackRouter:
             asyncio.get_running_loop().call_soon(self._turn)
 
     def _begin(self, mailboxes: Mailboxes | None) -> None:
-        self.mailboxes = mailboxes if mailboxes is not None else MemoryMailboxes()
+        self.mailboxes = mailboxes if mailboxes is not None else Mailboxes()
         epoch = secrets.token_bytes(EPOCH_BYTES)
         self.core = RouterCore(self.key, self.mailboxes, epoch, self._topology)
 
@@ -155,15 +100,15 @@ class LoopbackRouter:
     def _turn(self) -> None:
         self._is_scheduled = False
         for rid, wire in list(self._wires.items()):
-            for blob in wire.up.take():
-                self.core.receive(rid, blob)
+            while wire.up:
+                self.core.receive(rid, wire.up.popleft())
         while frames := self.core.settle():
             for rid, blob, _ in frames:
                 target = self._wires.get(rid)
                 if target is None:
                     self.core.peer_gone(rid)
                 elif target.is_connected:
-                    target.down.put(blob)
+                    target.down.append(blob)
         self.core.commit_rest()
         for wire in list(self._wires.values()):
             wire.deliver()
@@ -177,13 +122,9 @@ class LoopbackWire:
         self._events: WireEvents | None = None
         self.address = address
         self.routing_id = routing_id
-        self.up = _Lane()
-        self.down = _Lane()
+        self.up: deque[bytes] = deque()
+        self.down: deque[bytes] = deque()
         self.is_connected = False
-
-    def lane(self, side: Side) -> _Lane:
-        """Return one direction."""
-        return self.up if side == "up" else self.down
 
     def open(self, events: WireEvents) -> None:
         """Connect at the next turn of the loop."""
@@ -195,7 +136,7 @@ class LoopbackWire:
         """Put a frame on its way; False while the connection is cut."""
         if not self.is_connected:
             return False
-        self.up.put(blob)
+        self.up.append(blob)
         self._router.schedule()
         return True
 
@@ -210,8 +151,8 @@ class LoopbackWire:
 
     def cut(self) -> None:
         """Lose the connection and all that is on the way."""
-        self.up.frames.clear()
-        self.down.frames.clear()
+        self.up.clear()
+        self.down.clear()
         if self.is_connected:
             self.is_connected = False
             if self._events is not None:
@@ -227,6 +168,8 @@ class LoopbackWire:
 
     def deliver(self) -> None:
         """Hand over what came down; the listener may close this wire at any frame."""
-        for blob in self.down.take():
+        frames = list(self.down)
+        self.down.clear()
+        for blob in frames:
             if self._events is not None and self.is_connected:
                 self._events.frame(blob)

@@ -9,10 +9,11 @@ cannot be taken back, and the agent sees that it is incomplete.
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from actors.broker.calls import FallbackStarted, ModelCalls, RetryPlanned
+from actors.broker.call_retries import AttemptFailure
+from actors.broker.calls import ModelCalls
 from actors.broker.llm_proxy.grant_table import ProxyGrant
 from actors.broker.provider_pool import ProviderPool
 from agiraph.core.errors import InvalidInput, Refused
@@ -83,57 +84,50 @@ class ProxyReply:
         await self.send_json(error.body, error.status, error.headers)
 
 
+@dataclass(slots=True, kw_only=True)
 class ProxyCall:
-    """One call; `run` it once."""
+    """One call of `request`, which was made of `asked`; `run` it once.
 
-    def __init__(
-        self,
-        asked: ProxyRequest,
-        request: ModelRequest,
-        reply: ProxyReply,
-        *,
-        calls: ModelCalls,
-        services: ProviderPool,
-        report: Report,
-        on_failure: OnFailure,
-        log: Logger,
-    ) -> None:
-        """Answer `request`, which was made of `asked`; `on_failure` is called if it fails."""
-        self._asked = asked
-        self._wire = asked.wire
-        self._request = request
-        self._reply = reply
-        self._calls = calls
-        self._services = services
-        self._report = report
-        self._on_failure = on_failure
-        self._log = log
-        self._is_forwarded = False
-        self._is_streamed = asked.body.get("stream") is True
-        self._writer: AnswerWriter | None = None
-        self._unsent: asyncio.Queue[bytes | None] = asyncio.Queue()
+    `on_failure` is called if it fails.
+    """
+
+    asked: ProxyRequest
+    request: ModelRequest
+    reply: ProxyReply
+    calls: ModelCalls
+    services: ProviderPool
+    report: Report
+    on_failure: OnFailure
+    log: Logger
+    _is_forwarded: bool = False
+    _writer: AnswerWriter | None = None
+    _unsent: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
+
+    @property
+    def _is_streamed(self) -> bool:
+        return self.asked.body.get("stream") is True
 
     async def run(self) -> None:
         """Answer; raises ProxyAnswerBroken if the answer could not be completed."""
         sending = asyncio.create_task(self._send_pieces())
         try:
             try:
-                response = await self._calls.answer(
-                    self._request, self._on_text, self._on_retry, self._on_fallback, via=self._via
+                response = await self.calls.answer(
+                    self.request, self._on_text, self._on_attempt_failed, via=self._via
                 )
             except Exception as error:
                 await self._send_rest(sending)
                 await self._fail(error)
                 return
             if self._is_forwarded:
-                await self._reply.end()
+                await self.reply.end()
             elif self._is_streamed:
                 self._unsent.put_nowait(self._answer_writer().end(response))
                 await self._send_rest(sending)
-                await self._reply.end()
+                await self.reply.end()
             else:
-                answer = self._wire.encode_answer(self._asked.body, response)
-                await self._reply.send_json(answer)
+                answer = self.asked.wire.encode_answer(self.asked.body, response)
+                await self.reply.send_json(answer)
         finally:
             sending.cancel()
             await asyncio.gather(sending, return_exceptions=True)
@@ -143,19 +137,19 @@ class ProxyCall:
 
         Raises InvalidInput if only such a service could answer, and this one is none.
         """
-        service = await self._services.native_service(name, self._wire.api)
+        service = await self.services.native_service(name, self.asked.wire.api)
         self._is_forwarded = service is not None
         if service is None:
-            if problem := self._wire.why_native_only(self._asked.body):
+            if problem := self.asked.wire.why_native_only(self.asked.body):
                 raise InvalidInput(problem)
             return None
         return ForwardingProvider(
             service,
-            self._asked.body,
-            self._reply,
-            max_tokens=self._request.max_tokens,
-            headers=self._asked.headers,
-            query=f"?{self._asked.query}" if self._asked.query else "",
+            self.asked.body,
+            self.reply,
+            max_tokens=self.request.max_tokens,
+            headers=self.asked.headers,
+            query=f"?{self.asked.query}" if self.asked.query else "",
         )
 
     # --- while the answer streams in -------------------------------------------------------------
@@ -166,66 +160,59 @@ class ProxyCall:
 
     def _answer_writer(self) -> AnswerWriter:
         if self._writer is None:
-            self._writer = self._wire.writer(self._asked.body)
+            self._writer = self.asked.wire.writer(self.asked.body)
         return self._writer
 
     async def _send_pieces(self) -> None:
         """Send what was written, as fast as the agent reads."""
         while (piece := await self._unsent.get()) is not None:
-            if not self._reply.has_begun:
-                await self._reply.begin(200, STREAM_HEADERS)
-            await self._reply.write(piece)
+            if not self.reply.has_begun:
+                await self.reply.begin(200, STREAM_HEADERS)
+            await self.reply.write(piece)
 
     async def _send_rest(self, sending: "asyncio.Task[None]") -> None:
         self._unsent.put_nowait(None)
         await sending
 
-    def _on_retry(self, retry: RetryPlanned) -> None:
-        self._report(self._request, "model.retry", retry.event_data(self._request.model))
-        self._restart(retry.message)
-
-    def _on_fallback(self, fallback: FallbackStarted) -> None:
-        self._report(self._request, "model.fallback", fallback.event_data())
-        self._restart(fallback.message)
-
-    def _restart(self, why: str) -> None:
+    def _on_attempt_failed(self, failure: AttemptFailure) -> None:
         """Continue with another attempt, if the agent has nothing of the last one yet."""
-        if self._reply.has_begun or self._writer is not None:
-            raise ProxyAnswerBroken(why)
+        self.report(self.request, failure.EVENT, failure.event_data())
+        if self.reply.has_begun or self._writer is not None:
+            raise ProxyAnswerBroken(failure.message)
 
     # --- failures --------------------------------------------------------------------------------
 
     async def _fail(self, failure: Exception) -> None:
         error = self._error_of(failure)
-        if not self._reply.has_begun:
-            await self._reply.send_error(error)
+        if not self.reply.has_begun:
+            await self.reply.send_error(error)
             return
         if not self._can_end_with_error:
             raise ProxyAnswerBroken(str(failure)) from failure
-        await self._reply.write(self._answer_writer().error(error))
-        await self._reply.end()
+        await self.reply.write(self._answer_writer().error(error))
+        await self.reply.end()
 
     @property
     def _can_end_with_error(self) -> bool:
         """Whether an answer that has begun can end with an error."""
         if self._is_forwarded:
-            return self._is_streamed and self._wire.ends_broken_streams
+            return self._is_streamed and self.asked.wire.ends_broken_streams
         return self._writer is not None
 
     def _error_of(self, failure: Exception) -> WireError:
-        request = self._request
+        request = self.request
         match failure:
             case ProviderError():
                 data = {"model": request.model, "kind": failure.kind, "message": str(failure)}
-                self._report(request, "model.failed", data)
-                self._on_failure(request.entity, failure)
+                self.report(request, "model.failed", data)
+                self.on_failure(request.entity, failure)
                 wait = failure.retry_after
-                return self._wire.error(failure.kind, str(failure), retry_after=wait)
+                return self.asked.wire.error(failure.kind, str(failure), retry_after=wait)
             case Refused():
-                return self._wire.error("bad_request", str(failure))
+                return self.asked.wire.error("bad_request", str(failure))
             case ProxyAnswerBroken():
-                return self._wire.error("overloaded", f"the answer broke off: {failure}")
+                return self.asked.wire.error("overloaded", f"the answer broke off: {failure}")
             case _:
                 # One call that fails in an unforeseen way must not end all the others.
-                self._log.error("a proxied call crashed", model=request.model, exc_info=failure)
-                return self._wire.error("internal", f"{type(failure).__name__}: {failure}")
+                self.log.error("a proxied call crashed", model=request.model, exc_info=failure)
+                return self.asked.wire.error("internal", f"{type(failure).__name__}: {failure}")

@@ -28,7 +28,7 @@ from agiraph.llm.base import ProviderError
 from agiraph.llm.prices import guess_input_tokens
 from agiraph.llm.providers.forwarding import format_headers
 from agiraph.llm.request_body_cache import as_json
-from agiraph.messages import OpenProxy, ProxyBudgetLow, ProxyCallFailed, ProxyOpened
+from agiraph.messages.llm_proxy import OpenProxy, ProxyBudgetLow, ProxyCallFailed, ProxyOpened
 
 if TYPE_CHECKING:
     from actors.runtime.http_server import HttpServer
@@ -39,7 +39,7 @@ COUNT_SECONDS = 10.0
 
 
 class LlmProxy:
-    """The LLM proxy of the broker."""
+    """The LLM proxy of the broker: serves the grants of the home, on the terms of `accounts`."""
 
     def __init__(
         self,
@@ -49,7 +49,6 @@ class LlmProxy:
         accounts: AgentBudgets,
         report: Report,
     ) -> None:
-        """Serve the grants of the home with `calls`, on the terms of `accounts`."""
         self._config = runtime.config.door
         self._runtime = runtime
         self._services = services
@@ -122,7 +121,7 @@ class LlmProxy:
         self.close(entity, token)
         if ending:
             await asyncio.wait(ending)  # what they have used so far is recorded as they end
-        return self._calls.usage_of_grant(entity, digest)
+        return self._calls.ledger.usage_of_grant(entity, digest)
 
     def _cut_off(self, digests: list[str]) -> None:
         for digest in digests:
@@ -194,9 +193,9 @@ class LlmProxy:
         request = self._accounts.billed(self._request(asked))
         own = {"door": digest, "budgets": (*request.budgets, grant.budget)}
         call = ProxyCall(
-            asked,
-            request.model_copy(update=own),
-            reply,
+            asked=asked,
+            request=request.model_copy(update=own),
+            reply=reply,
             calls=self._calls,
             services=self._services,
             report=self._report,

@@ -1,7 +1,7 @@
 """Endpoints: tokens, one-time login links, the sessions of browsers, and who the caller is."""
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Depends, Request
@@ -163,31 +163,14 @@ async def end_session(session: str, keys: KeysDep) -> SessionView:
     return _session(keys.end_session(session), keys)
 
 
-def _facts(token: ApiToken, keys: CredentialStore) -> dict[str, object]:
-    return {
-        "name": token.name,
-        "scope": token.scope,
-        "status": token.status(keys.now()),
-        "created_at": token.created_at,
-        "created_by": token.created_by,
-        "expires_at": token.expires_at,
-        "rotated_at": token.rotated_at,
-        "revoked_at": token.revoked_at,
-        "last_used_at": keys.last_used(f"token {token.name}"),
-        "calls_per_second": token.calls_per_second,
-    }
+def _facts(token: ApiToken, keys: CredentialStore) -> dict[str, Any]:
+    used = keys.last_used(f"token {token.name}")
+    return dict(token) | {"status": token.status(keys.now()), "last_used_at": used}
 
 
 def _session(session: BrowserSession, keys: CredentialStore) -> SessionView:
-    return SessionView(
-        id=session.id,
-        scope=session.scope,
-        created_by=session.created_by,
-        created_at=session.created_at,
-        expires_at=session.expires_at,
-        last_used_at=keys.last_used(f"session {session.id}"),
-        browser=session.browser,
-    )
+    used = keys.last_used(f"session {session.id}")
+    return SessionView.model_validate(dict(session) | {"last_used_at": used})
 
 
 async def _code(request: Request, is_form: bool) -> str:

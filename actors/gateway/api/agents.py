@@ -1,21 +1,21 @@
-"""Endpoints: the life of agents."""
+"""Endpoints: agents and their runs: creating, listing and showing them, further runs."""
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
-from actors.gateway.api.entities import children, shown_status
-from actors.gateway.api.tool_servers import require_tools
+from actors.gateway.api.entities import DOWN, children, if_answered, shown_status
+from actors.gateway.api.system import require_tools
 from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.bus_client import ask_for
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.agents import agent_summary
+from agiraph.board.board import RunFacts
 from agiraph.board.commands import agents_hired
 from agiraph.board.plans.plan import parse_plan, plan_commands
 from agiraph.core.config import SandboxConfig
@@ -36,24 +36,25 @@ from agiraph.http.api import (
     ApiError,
     CreateAgentRequest,
     RunRequest,
+    RunView,
+    StartRunRequest,
 )
-from agiraph.messages import (
-    CheckModel,
+from agiraph.messages.child import (
     ChildInfo,
     ChildSpec,
     ChildStarted,
-    ListModels,
-    ModelCatalog,
-    Ok,
+    ChildStopped,
     StartChild,
+    StopChild,
 )
+from agiraph.messages.control import Ok
+from agiraph.messages.model import CheckModel, ListModels, ModelCatalog
+from agiraph.messages.run import BeginRun
 
 UNPROCESSABLE = 422
 ID_WORDS = 24
 NAME_WORDS = 4
-MODEL_SECONDS = 10.0
 START_SECONDS = 20.0
-BEGIN_SECONDS = 20.0
 LOOK_SECONDS = 0.1
 
 router = APIRouter(tags=["agents"])
@@ -74,7 +75,7 @@ async def list_agents(
     q: Annotated[str, Query(description="In the name or the goal.", max_length=200)] = "",
 ) -> list[AgentView]:
     """List all agents, or those that are wanted, oldest first."""
-    table = await _children(gateway)
+    table = await if_answered(children(gateway)) or ()
     wanted = q.casefold()
     found = (
         _summary(gateway, agent, table)
@@ -87,16 +88,32 @@ async def list_agents(
 @router.get("/agents/{agent}", dependencies=[READ])
 async def show(agent: AgentDep, gateway: GatewayDep) -> AgentView:
     """Show one agent; `last_event` is the cursor of the last event of its log."""
-    table = await _children(gateway)
+    table = await if_answered(children(gateway)) or ()
     return _summary(gateway, agent, table, gateway.agents.events_of(agent).last())
 
 
-async def _children(gateway: Gateway) -> Sequence[ChildInfo]:
-    """Return the process table, or none: what agents wrote can be shown without it."""
-    try:
-        return await children(gateway)
-    except ApiError:
-        return ()
+@router.post("/agents/{agent}/runs", dependencies=[CONTROL], status_code=201)
+async def begin(
+    agent: AgentDep, request: StartRunRequest, gateway: GatewayDep, cause: CauseDep
+) -> AgentView:
+    """Give an agent another goal; `last_event` is the cursor of the last event before it."""
+    last_event = gateway.agents.events_of(agent).last()
+    begun = await begin_run(gateway, agent, request, cause)
+    return agent_summary(begun, begun.status, last_event=last_event)
+
+
+@router.get("/agents/{agent}/runs", dependencies=[READ])
+async def runs(agent: AgentDep, gateway: GatewayDep) -> list[RunView]:
+    """List an agent's runs, oldest first."""
+    home = gateway.agents.home_of(agent)
+    boards = (gateway.boards.get(home.run(run)) for run in gateway.agents.runs_of(agent))
+    views = [_run_view(board.run, agent) for board in boards if board.run is not None]
+    return sorted(views, key=lambda run: run.started_at)
+
+
+def _run_view(run: RunFacts, agent: Agent) -> RunView:
+    shown = {"id": run.id, "result": run.summary, "is_current": run.id == agent.run}
+    return RunView.model_validate(dict(run) | shown)
 
 
 def _summary(
@@ -120,7 +137,7 @@ async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: Cal
     Raises ApiError: 422 for what was asked wrongly, 409 for a taken name, 503 and 504 if the
     processes involved do not answer.
     """
-    await asyncio.to_thread(check_orders, request, gateway.home.path, gateway.config.sandbox)
+    await _check_orders(gateway, request)
     run = RunId(request.run) if request.run else cause.run
     id = _new_id(request.name or request.goal, run)
     if (begun := gateway.agents.get(id)) is not None:
@@ -142,25 +159,115 @@ async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: Cal
         created_at=cause.at,
         updated_at=cause.at,
     )
-    await ask_for(
-        gateway.bus,
-        SUPERVISOR,
-        StartChild(spec=coordinator_spec(agent, request)),
-        ChildStarted,
-        within_seconds=START_SECONDS,
+    await start_coordinator(gateway, agent, request)
+
+    def check() -> None:
+        page = gateway.messages.page(id, after=0, limit=100)
+        for message in page.messages:
+            if message.kind == "notice":
+                raise ApiError(503, f"agent '{id}' did not begin: {message.content}")
+
+    late = f"agent '{id}' was started but has not yet begun"
+    return await _wait_until_begun(gateway, id, lambda agent: True, check, late)
+
+
+async def begin_run(
+    gateway: Gateway, agent: Agent, request: StartRunRequest, cause: CallCause
+) -> Agent:
+    """Give an agent another goal; return it once its coordinator is in the new run.
+
+    A run that was stopped by its human is given up for it. Raises ApiError: 409 while a run is
+    running, 422 for what was asked wrongly, 503 and 504 if the processes do not answer.
+    """
+    await _check_orders(gateway, request)
+    for model in dict.fromkeys((request.model, request.worker_model)):
+        if model is not None:
+            await _check_model(gateway, model)
+    run = RunId(request.run) if request.run else cause.run
+    if agent.run == run:
+        return agent
+    to = coordinator_address(agent.id)
+    child = next((child for child in await children(gateway) if child.address == to), None)
+    is_down = child is None or child.state in DOWN
+    more = {"run": run, "input_dir": request.input, "terms": request.terms, "abandon": is_down}
+    if child is None:
+        await start_coordinator(gateway, agent)
+    body = BeginRun.model_validate(dict(request) | more)
+    asking = asyncio.create_task(gateway.ask(to, body, Ok, within_seconds=START_SECONDS))
+    try:
+        if child is not None and is_down:
+            order = StopChild(address=to, how="restart", reason="a new run begins")
+            await gateway.ask(SUPERVISOR, order, ChildStopped, within_seconds=START_SECONDS)
+        late = f"agent '{agent.id}' was given its goal but has not yet begun"
+        return await _wait_until_begun(
+            gateway,
+            agent.id,
+            lambda one: one.run == run,
+            lambda: asking.done() and asking.result(),
+            late,
+        )
+    finally:
+        asking.cancel()
+        await asyncio.wait([asking])
+
+
+async def start_coordinator(
+    gateway: Gateway, agent: Agent, request: CreateAgentRequest | None = None
+) -> ChildStarted:
+    """Start the coordinator of an agent that the supervisor does not know; ApiError.
+
+    `request` is what its first run was asked for.
+    """
+    asked = request or CreateAgentRequest(goal=agent.goal)
+    spec = ChildSpec(
+        address=coordinator_address(agent.id),
+        kind="coordinator",
+        restart="permanent",
+        owner=HUMAN,
+        args={
+            "agent": agent.model_dump(mode="json"),
+            "run": agent.run,
+            "budget_usd": asked.budget_usd,
+            "terms": asked.terms.model_dump(mode="json"),
+            "plan": asked.plan,
+            "tools": list(asked.tools) if asked.tools is not None else None,
+        },
     )
-    return await _wait_for(gateway, agent)
+    order = StartChild(spec=spec)
+    return await gateway.ask(SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS)
 
 
-def check_orders(request: RunRequest, home: Path, config: SandboxConfig) -> None:
+async def _wait_until_begun(
+    gateway: Gateway,
+    id: AgentId,
+    has_begun: Callable[[Agent], bool],
+    check: Callable[[], object],
+    late: str,
+) -> Agent:
+    """Return the agent once its record says that it has begun.
+
+    `check` raises what keeps it from that. ApiError 504 with the text `late`.
+    """
+    give_up_at = gateway.clock.monotonic() + START_SECONDS
+    with gateway.signals.subscribe(id) as signal:
+        while (agent := gateway.agents.get(id)) is None or not has_begun(agent):
+            check()
+            if gateway.clock.monotonic() > give_up_at:
+                raise ApiError(504, late)
+            await signal.next(LOOK_SECONDS)
+    return agent
+
+
+async def _check_orders(gateway: Gateway, request: RunRequest) -> None:
     """Raise ApiError 422 for a mode, an input folder or a plan that cannot be."""
     if request.cycle_seconds is not None and request.mode != "infinite":
         mode = request.mode or "finite"
         raise ApiError(UNPROCESSABLE, f"a {mode} run has no cycles (possible: infinite)")
+    home, sandbox = gateway.home.path, gateway.config.sandbox
     if request.input is not None:
-        _check_input(request.input)
+        await asyncio.to_thread(_check_input, request.input)
     if request.plan is not None:
-        _check_plan(request.plan, home, config)
+        await asyncio.to_thread(_check_plan, request.plan, home, sandbox)
 
 
 def _check_plan(text: str, home: Path, config: SandboxConfig) -> None:
@@ -203,69 +310,22 @@ def _name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
 async def _models_for(gateway: Gateway, request: CreateAgentRequest) -> tuple[str, str]:
     """Return the models of coordinator and workers; the broker knows and can use them."""
     models = gateway.config.models
-    model = request.model or models.default or await _default_model(gateway)
+    model = (
+        request.model
+        or models.default
+        or (await gateway.ask(BROKER, ListModels(), ModelCatalog)).default
+    )
     worker_model = request.worker_model or models.worker or model
     for wanted in dict.fromkeys((model, worker_model)):
-        await check_model(gateway, wanted)
+        await _check_model(gateway, wanted)
     return model, worker_model
 
 
-async def check_model(gateway: Gateway, wanted: str) -> None:
+async def _check_model(gateway: Gateway, wanted: str) -> None:
     """Raise ApiError 422 with the reason unless the broker knows this model and can use it."""
-    await ask_for(
-        gateway.bus,
-        BROKER,
-        CheckModel(model=wanted),
-        Ok,
-        within_seconds=MODEL_SECONDS,
-        refused=UNPROCESSABLE,
-    )
-
-
-async def _default_model(gateway: Gateway) -> str:
-    catalog = await ask_for(
-        gateway.bus, BROKER, ListModels(), ModelCatalog, within_seconds=MODEL_SECONDS
-    )
-    return catalog.default
+    await gateway.ask(BROKER, CheckModel(model=wanted), Ok, refused=UNPROCESSABLE)
 
 
 def _new_id(words: str, run: RunId) -> AgentId:
     """Return the id of the agent whose first run this is: the same run, the same agent."""
     return AgentId(f"{slug(words, fallback='agent')[:ID_WORDS].strip('-')}-{short_derived_id(run)}")
-
-
-def coordinator_spec(agent: Agent, request: CreateAgentRequest | None = None) -> ChildSpec:
-    """Return how an agent's coordinator is started; `request` is what its first run was asked."""
-    asked = request or CreateAgentRequest(goal=agent.goal)
-    return ChildSpec(
-        address=coordinator_address(agent.id),
-        kind="coordinator",
-        restart="permanent",
-        owner=HUMAN,
-        args={
-            "agent": agent.model_dump(mode="json"),
-            "run": agent.run,
-            "budget_usd": asked.budget_usd,
-            "terms": asked.terms.model_dump(mode="json"),
-            "plan": asked.plan,
-            "tools": list(asked.tools) if asked.tools is not None else None,
-        },
-    )
-
-
-async def _wait_for(gateway: Gateway, agent: Agent) -> Agent:
-    """Return the agent as its coordinator wrote it."""
-    give_up_at = gateway.clock.monotonic() + BEGIN_SECONDS
-    with gateway.signals.subscribe(agent.id) as signal:
-        while (begun := gateway.agents.get(agent.id)) is None:
-            if notice := _notice_of_failure(gateway, agent):
-                raise ApiError(503, f"agent '{agent.id}' did not begin: {notice}")
-            if gateway.clock.monotonic() > give_up_at:
-                raise ApiError(504, f"agent '{agent.id}' was started but has not yet begun")
-            await signal.wait(LOOK_SECONDS)
-    return begun
-
-
-def _notice_of_failure(gateway: Gateway, agent: Agent) -> str | None:
-    page = gateway.messages.page(agent.id, after=0, limit=100)
-    return next((m.content for m in page.messages if m.kind == "notice"), None)

@@ -1,6 +1,7 @@
 """Endpoints: the channels, what is on its way by them, and whether the person is here."""
 
 import secrets
+from dataclasses import asdict
 from typing import Literal
 
 from fastapi import APIRouter
@@ -10,8 +11,8 @@ from actors.gateway.auth.scopes import CONTROL, READ, TALK
 from actors.gateway.gateway import Gateway
 from actors.gateway.notifications.channel import DeliveryFailed
 from actors.gateway.notifications.dispatcher import NotificationDispatcher, named
-from actors.gateway.notifications.do_not_disturb import presence, set_presence
 from agiraph.core.channel_settings import ChannelConfig, shown_url
+from agiraph.core.clock import iso
 from agiraph.http.api import (
     ApiError,
     ChannelTestView,
@@ -22,6 +23,8 @@ from agiraph.http.api import (
 )
 from agiraph.notifications.delivery_queue import ChannelStats, Delivery
 from agiraph.notifications.notice import Notice, cut
+
+UNPROCESSABLE = 422
 
 router = APIRouter(tags=["channels"])
 TEXT_LIMIT = 200
@@ -78,13 +81,29 @@ async def retry(delivery: str, gateway: GatewayDep) -> DeliveryView:
 @router.get("/me", dependencies=[READ])
 async def me(gateway: GatewayDep) -> PresenceView:
     """Show whether the person is present."""
-    return presence(gateway.dispatcher, gateway.clock.now())
+    away = gateway.dispatcher.queue.away_at(gateway.clock.now())
+    if away is None:
+        return PresenceView(status="available")
+    return PresenceView(status="away", since=away.since, until=away.until, channel=away.channel)
 
 
 @router.put("/me", dependencies=[TALK])
 async def change_me(body: SetPresenceRequest, gateway: GatewayDep) -> PresenceView:
     """Set whether the person is away or present."""
-    return set_presence(gateway.dispatcher, body, gateway.clock.now())
+    dispatcher, now = gateway.dispatcher, gateway.clock.now()
+    if body.status == "available":
+        if body.until is not None or body.channel is not None:
+            raise ApiError(UNPROCESSABLE, "until and channel go with the status 'away'")
+        if dispatcher.queue.away is not None:
+            dispatcher.write({"type": "back", "at": now})
+        return await me(gateway)
+    if body.channel is not None and body.channel not in dispatcher.settings:
+        known = named(dispatcher.settings)
+        raise ApiError(UNPROCESSABLE, f"unknown channel '{body.channel}' (known: {known})")
+    if body.until is not None and body.until <= now:
+        raise ApiError(UNPROCESSABLE, f"until: {iso(body.until)} is over")
+    dispatcher.write({"type": "away", "at": now, "until": body.until, "channel": body.channel})
+    return await me(gateway)
 
 
 def _test_notice(gateway: Gateway) -> Notice:
@@ -101,34 +120,19 @@ def _test_notice(gateway: Gateway) -> Notice:
 
 def _view(dispatcher: NotificationDispatcher, name: str, settings: ChannelConfig) -> ChannelView:
     book = dispatcher.queue
-    tally = book.tallies.get(name, ChannelStats())
     kept = [one.status for one in book.deliveries.values() if one.channel == name]
-    return ChannelView(
-        name=name,
-        kind=settings.kind if settings.kind != "webhook" else f"webhook ({settings.shape})",
-        where=shown_url(settings.url) if settings.url else settings.to,
-        notices=settings.notices,
-        urgent_only=settings.urgent_only,
-        waiting=kept.count("waiting"),
-        delivered=tally.delivered,
-        dead=kept.count("dead"),
-        last_at=tally.last_at,
-        last_error=tally.last_error,
-    )
+    shown = {
+        "name": name,
+        "kind": settings.kind if settings.kind != "webhook" else f"webhook ({settings.shape})",
+        "where": shown_url(settings.url) if settings.url else settings.to,
+        "waiting": kept.count("waiting"),
+        "dead": kept.count("dead"),
+    }
+    stats = asdict(book.tallies.get(name, ChannelStats()))
+    return ChannelView.model_validate(dict(settings) | stats | shown)
 
 
 def _delivery_view(delivery: Delivery) -> DeliveryView:
-    notice = delivery.notice
-    return DeliveryView(
-        id=delivery.id,
-        channel=delivery.channel,
-        status=delivery.status,
-        kind=notice.kind,
-        agent=notice.agent,
-        agent_name=notice.agent_name,
-        text=cut(notice.text, TEXT_LIMIT),
-        attempts=delivery.attempts,
-        next_at=delivery.next_at or None,
-        error=delivery.error,
-        at=delivery.at,
-    )
+    text, next_at = cut(delivery.notice.text, TEXT_LIMIT), delivery.next_at or None
+    shown = {"id": delivery.id, "text": text, "next_at": next_at}
+    return DeliveryView.model_validate(dict(delivery.notice) | asdict(delivery) | shown)

@@ -2,13 +2,13 @@
 
 import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from typing import TypeVar
 
 from fastapi import APIRouter
 
 from actors.gateway.api.dependencies import GatewayDep
 from actors.gateway.auth.scopes import READ
-from actors.gateway.bus_client import ask_for
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.activities import EntityActivity
 from actors.gateway.state.agents import AgentDirectory
@@ -28,18 +28,14 @@ from agiraph.http.api import (
     ApiError,
     EntityView,
 )
-from agiraph.messages import (
-    AskMailboxDepths,
-    AskUsage,
-    ChildInfo,
-    ChildTable,
-    ListChildren,
-    MailboxDepths,
-    UsageTable,
-)
+from agiraph.messages.child import ChildInfo, ChildTable, ListChildren
+from agiraph.messages.control import AskMailboxDepths, MailboxDepths
+from agiraph.messages.model import AskUsage, UsageTable
 from agiraph.storage.disk_space import WAITS
 from agiraph.storage.files import read_bytes
 from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
+
+Answer = TypeVar("Answer")
 
 UNUSED = FiringLimits(late_seconds=0, per_minute=1)
 
@@ -61,76 +57,61 @@ async def entities(gateway: GatewayDep) -> tuple[EntityView, ...]:
 
 async def children(gateway: Gateway) -> tuple[ChildInfo, ...]:
     """Return the supervisor's table; raise ApiError 503 or 504 if it does not answer."""
-    table = await ask_for(
-        gateway.bus, SUPERVISOR, ListChildren(), ChildTable, within_seconds=TABLE_SECONDS
-    )
+    table = await gateway.ask(SUPERVISOR, ListChildren(), ChildTable, within_seconds=TABLE_SECONDS)
     return table.children
+
+
+async def if_answered(asking: Awaitable[Answer]) -> Answer | None:
+    """Return what another process answers, None if it does not."""
+    try:
+        return await asking
+    except ApiError:
+        return None
 
 
 async def entity_rows(gateway: Gateway) -> tuple[EntityView, ...]:
     """Return a row for every process; mailboxes and money are left out without an answer."""
+    mailboxes = gateway.ask(ROUTER, AskMailboxDepths(), MailboxDepths, within_seconds=EXTRA_SECONDS)
+    money = gateway.ask(BROKER, AskUsage(), UsageTable, within_seconds=EXTRA_SECONDS)
     table, depths, usage = await asyncio.gather(
-        children(gateway), _mailbox_depths(gateway), _usage(gateway)
+        children(gateway), if_answered(mailboxes), if_answered(money)
     )
     names, host = _names(gateway), socket.gethostname()
-    rows = [_row(gateway, names, host, child, depths, usage) for child in table]
+    rows = [
+        _row(gateway, child, names.get(child.address, child.address), host, depths, usage)
+        for child in table
+    ]
     alive = {(child.address, child.pid) for child in table}
     gateway.cpu = {key: sample for key, sample in gateway.cpu.items() if key in alive}
     return tuple(sorted(rows, key=lambda row: ("/" in row.address, _rank(row))))
 
 
-async def _mailbox_depths(gateway: Gateway) -> dict[str, tuple[int, int]]:
-    """Return each mailbox's messages and bytes by address, none if the router does not answer."""
-    try:
-        answer = await ask_for(
-            gateway.bus, ROUTER, AskMailboxDepths(), MailboxDepths, within_seconds=EXTRA_SECONDS
-        )
-    except ApiError:
-        return {}
-    return answer.depths
-
-
-async def _usage(gateway: Gateway) -> dict[str, Usage]:
-    """Return what each entity has used, by address, none if the broker does not answer."""
-    try:
-        answer = await ask_for(
-            gateway.bus, BROKER, AskUsage(), UsageTable, within_seconds=EXTRA_SECONDS
-        )
-    except ApiError:
-        return {}
-    return answer.by_entity
-
-
 def _row(
     gateway: Gateway,
-    names: dict[str, str],
-    host: str,
     child: ChildInfo,
-    depths: dict[str, tuple[int, int]],
-    usage: dict[str, Usage],
+    name: str,
+    host: str,
+    depths: MailboxDepths | None,
+    usage: UsageTable | None,
 ) -> EntityView:
     activity = _activity(gateway, child)
-    spent = usage.get(child.address, Usage())
-    next_start = _next_start(gateway, child)
-    return EntityView(
-        address=child.address,
-        kind=child.kind,
-        name=names.get(child.address, child.address),
-        state=activity.state if activity else child.state,
-        pid=child.pid,
-        incarnation=child.incarnation,
-        host=host,
-        cpu=_cpu(gateway, child),
-        memory_bytes=child.memory_bytes,
-        mailbox=depths.get(child.address, (0, 0))[0],
-        tokens=spent.tokens,
-        cost_usd=spent.cost_usd,
-        step=activity.step if activity else next_start,
-        restarts=child.restarts,
-        cause=child.cause,
-        doing=describe_activity(activity.state, activity.step) if activity else next_start,
-        doing_since=activity.since or None if activity else None,
-    )
+    spent = usage.by_entity.get(child.address, Usage()) if usage else Usage()
+    step = doing = _next_start(gateway, child) if activity is None else activity.step
+    if activity is not None:
+        doing = describe_activity(activity.state, activity.step)
+    shown = {
+        "name": name,
+        "host": host,
+        "state": activity.state if activity else child.state,
+        "cpu": _cpu(gateway, child),
+        "mailbox": depths.depths.get(child.address, (0, 0))[0] if depths else 0,
+        "tokens": spent.tokens,
+        "cost_usd": spent.cost_usd,
+        "step": step,
+        "doing": doing,
+        "doing_since": activity.since or None if activity else None,
+    }
+    return EntityView.model_validate(dict(child) | shown)
 
 
 def _activity(gateway: Gateway, child: ChildInfo) -> EntityActivity | None:

@@ -1,17 +1,19 @@
-"""Stop, kill, restart, pause and resume entities, one or a whole agent."""
+"""Endpoints: pause, resume, stop, kill and restart entities or a whole agent; its archive."""
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Literal
 
 from fastapi import APIRouter
 
-from actors.gateway.api.agents import START_SECONDS, coordinator_spec
+from actors.gateway.api.agents import start_coordinator
 from actors.gateway.api.dependencies import AgentDep, GatewayDep
 from actors.gateway.api.entities import AT_WORK, DOWN, children
-from actors.gateway.auth.scopes import CONTROL
-from actors.gateway.bus_client import ask_for, deliver
+from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import Gateway
+from actors.gateway.state.agents import ARCHIVE, AgentDirectory, agent_summary
 from agiraph.core.ids import (
     COORDINATOR_NAME,
     HUMAN_NAME,
@@ -21,20 +23,25 @@ from agiraph.core.ids import (
 )
 from agiraph.core.models import Agent
 from agiraph.http.api import (
+    AgentView,
     ApiError,
+    ArchivedView,
+    DeletedView,
     EntityAct,
     SteeredEntityView,
     SteeredView,
 )
-from agiraph.messages import (
-    ChildInfo,
-    ChildStarted,
-    ChildStopped,
-    Pause,
-    Resume,
-    StartChild,
-    StopChild,
-)
+from agiraph.messages.child import ChildInfo, ChildStopped, StopChild
+from agiraph.messages.control import Pause, Resume
+from agiraph.storage.files import entries, move, remove_tree, status_of
+from agiraph.storage.home import Home
+
+DELETING = ".deleting-"
+
+
+ARCHIVED = "archived"
+STOPPED = "stopped"
+ENDED = ("completed", "failed", "stopped")
 
 STOP_SECONDS = 20.0
 HEAD_START_SECONDS = 0.5
@@ -85,24 +92,15 @@ async def act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> Steere
     if act != "stop":
         team = _team(await children(gateway), agent)
         if act == "resume" and not team:
-            return await _start_unknown(gateway, agent)
+            started = await start_coordinator(gateway, agent)  # it was archived
+            entity = SteeredEntityView(address=started.address, state="resuming")
+            return SteeredView(act=act, entities=(entity,))
         return await _act_on_all(gateway, team, act)
     entities = await stop_team(gateway, agent, "stop")
     if entities:
         data = {"by": HUMAN_NAME, "entities": [entity.address for entity in entities]}
         await gateway.reporter.report("agent.stopped", agent.id, message_id(), data)
     return SteeredView(act=act, entities=tuple(entities))
-
-
-async def _start_unknown(gateway: Gateway, agent: Agent) -> SteeredView:
-    """Start the coordinator of an agent that the supervisor does not know: it was archived."""
-    order = StartChild(spec=coordinator_spec(agent))
-    started = await ask_for(
-        gateway.bus, SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS
-    )
-    return SteeredView(
-        act="resume", entities=(SteeredEntityView(address=started.address, state="resuming"),)
-    )
 
 
 def _team(table: Sequence[ChildInfo], agent: Agent) -> list[ChildInfo]:
@@ -197,9 +195,7 @@ async def _stop(gateway: Gateway, child: ChildInfo, how: How) -> SteeredEntityVi
         raise ApiError(409, "the supervisor is not its own child: end it with SIGTERM or Ctrl-C")
     order = StopChild(address=child.address, how=how, reason="asked by the human")
     try:
-        stopped = await ask_for(
-            gateway.bus, SUPERVISOR, order, ChildStopped, within_seconds=STOP_SECONDS
-        )
+        stopped = await gateway.ask(SUPERVISOR, order, ChildStopped, within_seconds=STOP_SECONDS)
     except ApiError:
         if how in ("stop", "forget") and not await _is_child(gateway, child.address):
             return SteeredEntityView(address=child.address, state="stopped")
@@ -218,7 +214,7 @@ async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[Ste
         raise ApiError(409, "nothing to pause: no process of it runs")
     for child in at_work:
         _check_can_pause(child)
-        await deliver(gateway.bus, child.address, Pause(), id=message_id())
+        await gateway.send(child.address, Pause(), id=message_id())
     return [SteeredEntityView(address=child.address, state="pausing") for child in at_work]
 
 
@@ -230,7 +226,7 @@ async def _resume_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[St
     for child in targets:
         _check_can_pause(child)
     for child in targets:
-        await deliver(gateway.bus, child.address, Resume(), id=message_id())
+        await gateway.send(child.address, Resume(), id=message_id())
     entities = []
     for child in targets:
         state = "resuming"
@@ -245,3 +241,67 @@ async def _resume_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[St
 def _check_can_pause(child: ChildInfo) -> None:
     if child.kind not in ("coordinator", "worker"):
         raise ApiError(409, f"a {child.kind} cannot pause (possible: coordinators and workers)")
+
+
+@router.get("/archive", dependencies=[READ], tags=["archive"])
+def archived(gateway: GatewayDep) -> list[AgentView]:
+    """List the agents in the archive, oldest first."""
+    return [agent_summary(agent, ARCHIVED) for agent in _archive_of(gateway).all()]
+
+
+@router.post("/agents/{agent}/archive", dependencies=[CONTROL], tags=["archive"])
+async def put_away(agent: AgentDep, gateway: GatewayDep) -> ArchivedView:
+    """Stop an agent for good and move its folder to the archive."""
+    await stop_team(gateway, agent, "forget")
+    path = gateway.agents.archive(agent)
+    gateway.questions.withdraw(agent.id)
+    gateway.signals.archive(agent.id)
+    return ArchivedView(id=agent.id, path=str(path))
+
+
+@router.delete("/agents/{agent}", dependencies=[CONTROL], tags=["archive"])
+async def put_away_too(agent: AgentDep, gateway: GatewayDep) -> ArchivedView:
+    """Stop an agent for good and move its folder to the archive; deleted it is from there."""
+    return await put_away(agent, gateway)
+
+
+@router.post("/archive/{agent}/restore", dependencies=[CONTROL], tags=["archive"])
+async def bring_back(agent: str, gateway: GatewayDep) -> AgentView:
+    """Bring an agent back; `resume` or a new run starts its processes."""
+    found = _archive_of(gateway).find(agent)
+    folder = gateway.home.agent(found.id).path
+    if status_of(folder) is not None:
+        raise ApiError(409, f"there is an agent '{found.id}' again: archive that one first")
+    move(_folder(gateway.home) / found.id, folder)
+    gateway.signals.restore(found.id)
+    return agent_summary(found, found.status if found.status in ENDED else STOPPED)
+
+
+@router.delete("/archive/{agent}", dependencies=[CONTROL], tags=["archive"])
+def delete_for_good(agent: str, gateway: GatewayDep) -> DeletedView:
+    """Delete an agent of the archive with everything it wrote."""
+    found = _archive_of(gateway).find(agent)
+    folder = _folder(gateway.home)
+    deleting = folder / f"{DELETING}{found.id}"
+    remove_tree(deleting)
+    move(folder / found.id, deleting)
+    remove_tree(deleting)
+    return DeletedView(id=found.id, name=found.name)
+
+
+def remove_half_deleted(home: Home) -> None:
+    """Remove what a crash left of agents that were being deleted, as far as that can be done."""
+    folder = _folder(home)
+    with suppress(OSError):
+        for left in entries(folder):
+            if left.name.startswith(DELETING):
+                with suppress(OSError):
+                    remove_tree(folder / left.name)
+
+
+def _archive_of(gateway: Gateway) -> AgentDirectory:
+    return AgentDirectory(gateway.home, _folder(gateway.home), " in the archive")
+
+
+def _folder(home: Home) -> Path:
+    return home.agents / ARCHIVE

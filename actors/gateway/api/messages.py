@@ -18,7 +18,6 @@ from actors.gateway.api.dependencies import (
     RunDep,
 )
 from actors.gateway.auth.scopes import READ, TALK
-from actors.gateway.bus_client import deliver
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
 from actors.recorder.message_log import read_messages
@@ -46,7 +45,7 @@ from agiraph.http.api import (
     TranscriptEntryView,
     TranscriptPageView,
 )
-from agiraph.messages import TextMessage
+from agiraph.messages.text import TextMessage
 from agiraph.storage.files import UnsafeFile, read_bytes
 from agiraph.storage.home import RunHome
 
@@ -203,7 +202,7 @@ async def _send(
     for name, address in receivers:
         own = id if len(receivers) == 1 else cause.message(f"{text.kind} to {address}")
         try:
-            await deliver(gateway.bus, address, text.to(name), id=own)
+            await gateway.send(address, text.to(name), id=own)
         except ApiError as error:
             problem = error
             continue

@@ -1,6 +1,9 @@
 """Questions to the human: list and answer them, and what "allow always" has allowed."""
 
-from fastapi import APIRouter
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
 
 from actors.gateway.api.dependencies import (
     AgentDep,
@@ -13,6 +16,7 @@ from actors.gateway.auth.credentials import Principal
 from actors.gateway.auth.scopes import CONTROL, READ, TALK
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
+from actors.gateway.questions.answer_page import POLICY, page, question_page, thanks_page
 from actors.gateway.questions.outcomes import write_outcome
 from actors.gateway.questions.question_records import question_view
 from actors.gateway.questions.standing_approvals import approval_view, revoke, standing
@@ -25,13 +29,18 @@ from agiraph.core.models import BUDGET, Agent, Question, QuestionStatus
 from agiraph.core.money import Unit, parse_raise
 from agiraph.http.api import (
     AnswerRequest,
-    ApiError,
     ApprovalView,
     QuestionView,
     RespondRequest,
 )
 from agiraph.http.api.access import HOME_TOKEN
+from agiraph.http.errors import ApiError
 from agiraph.tools.approvals.wording import parse_verdict
+
+links = APIRouter(tags=["answer_links"], include_in_schema=False)
+HEADERS = {"content-security-policy": POLICY, "x-robots-tag": "noindex"}
+LONGEST = 20_000
+VIA = "link"
 
 router = APIRouter()
 
@@ -167,3 +176,59 @@ async def approvals(gateway: GatewayDep, agent: str | None = None) -> list[Appro
 async def revoke_approval(approval: str, gateway: GatewayDep) -> ApprovalView:
     """Take an approval back: the next such action is asked for again."""
     return revoke(gateway.questions, approval, gateway.clock.now())
+
+
+@links.get("/answer/{token}")
+async def look(token: str, gateway: GatewayDep) -> HTMLResponse:
+    """Show the question and a form."""
+    try:
+        question = _question(gateway, token)
+    except ApiError as error:
+        return _refusal(error)
+    return _html(question_page(question, _agent(gateway, question)))
+
+
+@links.post("/answer/{token}")
+async def take(token: str, request: Request, gateway: GatewayDep) -> HTMLResponse:
+    """Answer the question; 409 names who answered it before."""
+    try:
+        question = _question(gateway, token)
+    except ApiError as error:
+        return _refusal(error)
+    given = parse_qs((await request.body()).decode("utf-8", "replace"))
+    text = next((given[name][0].strip() for name in ("option", "answer") if name in given), "")
+    name = _agent(gateway, question)
+    if not text or len(text) > LONGEST:
+        problem = "There was no answer in it." if not text else f"At most {LONGEST} characters."
+        return _html(question_page(question, name, problem), 422)
+    try:
+        answered = answer(gateway, question.id, text, via=VIA)
+    except ApiError as error:
+        second = "Your answer came second and was not taken."
+        return _html(question_page(_question(gateway, token), name, second), error.status)
+    return _html(thanks_page(answered, name))
+
+
+def _question(gateway: Gateway, token: str) -> Question:
+    try:
+        id = gateway.dispatcher.links.question_of(token, gateway.clock.now())
+    except InvalidInput as error:
+        raise ApiError(404, str(error)) from None
+    question = gateway.questions.get(id)
+    if question is None:
+        raise ApiError(404, "there is no such question any more")
+    return question
+
+
+def _agent(gateway: Gateway, question: Question) -> str:
+    agent = gateway.agents.get(question.agent)
+    return agent.name if agent else str(question.agent)
+
+
+def _refusal(error: ApiError) -> HTMLResponse:
+    text = error.detail[:1].upper() + error.detail[1:]
+    return _html(page("No question here", f"<p>{text}.</p>"), error.status)
+
+
+def _html(text: str, status: int = 200) -> HTMLResponse:
+    return HTMLResponse(text, status, HEADERS)

@@ -1,29 +1,46 @@
-"""Endpoints: processes, models, money, consoles, health."""
+"""Endpoints: health, models, consoles, dead letters, servers of tools."""
 
+import asyncio
 import os
+from collections.abc import Sequence
 
 from fastapi import APIRouter
 
 from actors.gateway.api.dependencies import CauseDep, GatewayDep
+from actors.gateway.api.entities import children
 from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.bus_client import as_api_error, ask_for
+from actors.gateway.gateway import Gateway
 from agiraph import __version__
-from agiraph.core.ids import BROKER, SUPERVISOR
+from agiraph.core.config import Config
+from agiraph.core.errors import Refused
+from agiraph.core.ids import BROKER, COORDINATOR_NAME, SUPERVISOR, tools_address
+from agiraph.core.mcp_settings import fingerprint
 from agiraph.http.api import (
+    ApiError,
     ConsoleTicketView,
     DeadLetterView,
     HealthView,
     ModelsView,
+    ServedToolView,
+    ToolServerView,
 )
-from agiraph.messages import AttachConsole, AttachTicket, ListModels, ModelCatalog, RetryLetter
-from transport.errors import TransportError
+from agiraph.mcp.catalog import ToolCatalog, read_catalog
+from agiraph.mcp.grants import check_lent, wanted_servers
+from agiraph.messages.child import AttachConsole, AttachTicket
+from agiraph.messages.control import RetryLetter
+from agiraph.messages.model import ListModels, ModelCatalog
+from agiraph.messages.tool import ListTools, ToolsListed
 
-ANSWER_SECONDS = 10.0
+SLACK_SECONDS = 5.0
+UNPROCESSABLE = 422
+UNUSABLE = "unusable"
+NEVER_ASKED = "unknown"
 
-router = APIRouter()
+router = APIRouter(tags=["system"])
+dead_router = APIRouter(tags=["dead"])
 
 
-@router.get("/health", dependencies=[READ], tags=["system"])
+@router.get("/health", dependencies=[READ])
 async def health(gateway: GatewayDep) -> HealthView:
     """Say who answers here."""
     return HealthView(
@@ -35,21 +52,17 @@ async def health(gateway: GatewayDep) -> HealthView:
     )
 
 
-@router.get("/models", dependencies=[READ], tags=["system"])
+@router.get("/models", dependencies=[READ])
 async def models(gateway: GatewayDep) -> ModelsView:
     """List the providers and which of them are usable."""
-    catalog = await ask_for(
-        gateway.bus, BROKER, ListModels(), ModelCatalog, within_seconds=ANSWER_SECONDS
-    )
+    catalog = await gateway.ask(BROKER, ListModels(), ModelCatalog)
     return ModelsView(providers=catalog.providers, default=catalog.default)
 
 
-@router.post("/consoles", dependencies=[CONTROL], tags=["system"], status_code=201)
+@router.post("/consoles", dependencies=[CONTROL], status_code=201)
 async def attach(gateway: GatewayDep) -> ConsoleTicketView:
     """Hand out what a console needs to join the bus."""
-    ticket = await ask_for(
-        gateway.bus, SUPERVISOR, AttachConsole(), AttachTicket, within_seconds=ANSWER_SECONDS
-    )
+    ticket = await gateway.ask(SUPERVISOR, AttachConsole(), AttachTicket)
     return ConsoleTicketView(
         address=ticket.address,
         incarnation=ticket.incarnation,
@@ -58,21 +71,87 @@ async def attach(gateway: GatewayDep) -> ConsoleTicketView:
     )
 
 
-@router.get("/dead", dependencies=[READ], tags=["dead"])
+@dead_router.get("/dead", dependencies=[READ])
 async def dead(gateway: GatewayDep) -> list[DeadLetterView]:
     """List the messages that ended their receiver again and again, oldest first."""
     return gateway.dead_letters.views()
 
 
-@router.post("/dead/{letter}/retry", dependencies=[CONTROL], tags=["dead"])
+@dead_router.post("/dead/{letter}/retry", dependencies=[CONTROL])
 async def retry(letter: str, gateway: GatewayDep, cause: CauseDep) -> DeadLetterView:
     """Send a message back to its receiver; 404 lists the known."""
     if (before := gateway.dead_letters.sent_by(cause.id)) is not None:
         return before
     found = gateway.dead_letters.find(letter)
     id = cause.message(f"retry of {letter}")
-    try:
-        await gateway.bus.send(found.to, RetryLetter(letter=found), id=id)
-    except TransportError as error:
-        raise as_api_error(error, found.to) from error
+    await gateway.send(found.to, RetryLetter(letter=found), id=id)
     return gateway.dead_letters.sent_back(letter, cause.id)
+
+
+@router.get("/servers", dependencies=[READ])
+async def servers(gateway: GatewayDep, afresh: bool = False) -> list[ToolServerView]:
+    """List the MCP servers, by name, with what each offers; `afresh` asks them now."""
+    config = gateway.config
+    names = sorted(config.mcp.servers)
+    if afresh:
+        found = await asyncio.gather(*(_fetch(gateway, name) for name in names))
+    else:
+        found = [_stored(gateway, name) for name in names]
+    states = {child.address: child.state for child in await children(gateway)} if names else {}
+    return [
+        _view(config, name, str(states.get(tools_address(name), "")), catalog)
+        for name, catalog in zip(names, found, strict=True)
+    ]
+
+
+async def require_tools(gateway: Gateway, tools: Sequence[str]) -> None:
+    """Raise ApiError 422 for a tool that there is not, or that a coordinator cannot have."""
+    from agiraph.tools.toolbox import Toolbox  # few who create an agent name its tools
+
+    servers = gateway.config.mcp.servers
+    try:
+        Toolbox.for_entity("coordinator", tools)
+        check_lent(servers, {}, tools, COORDINATOR_NAME)
+        catalogs = {name: _stored(gateway, name) for name in wanted_servers(servers, tools)}
+        for name, kept in catalogs.items():
+            if kept.problem or not kept.found_at:
+                catalogs[name] = await _fetch(gateway, name)
+        check_lent(servers, catalogs, tools, COORDINATOR_NAME)
+    except Refused as error:
+        raise ApiError(UNPROCESSABLE, str(error)) from None
+
+
+async def _fetch(gateway: Gateway, name: str) -> ToolCatalog:
+    try:
+        listed = await gateway.ask(
+            tools_address(name),
+            ListTools(afresh=True),
+            ToolsListed,
+            within_seconds=gateway.config.mcp.start_seconds + SLACK_SECONDS,
+        )
+    except ApiError as error:
+        return ToolCatalog(server=name, problem=f"server '{name}': {error.detail}")
+    return listed.catalog
+
+
+def _stored(gateway: Gateway, name: str) -> ToolCatalog:
+    kept = read_catalog(gateway.home.system.tools / f"{name}.json")
+    if kept is None or kept.settings != fingerprint(gateway.config.mcp.servers[name]):
+        return ToolCatalog(server=name)
+    return kept
+
+
+def _view(config: Config, name: str, state: str, catalog: ToolCatalog) -> ToolServerView:
+    settings = config.mcp.servers[name]
+    return ToolServerView(
+        name=name,
+        address=tools_address(name),
+        state=UNUSABLE if catalog.problem else state if catalog.found_at else NEVER_ASKED,
+        reached_by="url" if settings.url else "command",
+        grant=settings.grant,
+        lend=settings.lend,
+        tools=tuple(ServedToolView.model_validate(dict(tool)) for tool in catalog.tools),
+        title=catalog.title,
+        problem=catalog.problem,
+        found_at=catalog.found_at or None,
+    )

@@ -7,13 +7,12 @@ from pydantic import BaseModel
 
 from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
 from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.bus_client import TOO_LATE, ask_for
 from actors.gateway.call_cause import CallCause
-from actors.gateway.gateway import Gateway
+from actors.gateway.gateway import ANSWER_SECONDS, TOO_LATE, Gateway
 from agiraph.core.ids import CLOCK, HUMAN_NAME
 from agiraph.core.models import Agent
 from agiraph.http.api import ApiError, CreateTriggerRequest, TriggerView
-from agiraph.messages import (
+from agiraph.messages.trigger import (
     ChangeTrigger,
     CreateTrigger,
     ListTriggers,
@@ -24,7 +23,6 @@ from agiraph.triggers.records import TriggerAct, trigger_id
 
 router = APIRouter(tags=["triggers"])
 
-ANSWER_SECONDS = 10.0
 AGAIN_SECONDS = 2.0
 UNPROCESSABLE = 422
 CONFLICT = 409
@@ -82,7 +80,7 @@ async def _change(
 
 async def _table(gateway: Gateway, agent: Agent) -> list[TriggerView]:
     question = ListTriggers(agent=agent.id)
-    table = await ask_for(gateway.bus, CLOCK, question, TriggerTable, within_seconds=ANSWER_SECONDS)
+    table = await gateway.ask(CLOCK, question, TriggerTable)
     return [TriggerView.model_validate(row) for row in table.triggers]
 
 
@@ -102,8 +100,8 @@ async def _ask(
     """
     within = AGAIN_SECONDS if cause.is_again else ANSWER_SECONDS
     try:
-        state = await ask_for(
-            gateway.bus, CLOCK, body, TriggerState, within_seconds=within, refused=refused, id=id
+        state = await gateway.ask(
+            CLOCK, body, TriggerState, within_seconds=within, refused=refused, id=id
         )
     except ApiError as error:
         if not cause.is_again or error.status != TOO_LATE:

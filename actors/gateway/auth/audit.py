@@ -22,7 +22,7 @@ from actors.gateway.auth.scopes import OPEN_PREFIXES, READS
 from actors.gateway.problems import no_room
 from agiraph.core.clock import Clock
 from agiraph.core.redaction import BLOT, redact
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 from agiraph.storage.disk_space import has_room, is_full_disk
 from agiraph.storage.files import is_file, make_folder, move, open_file, remove_file
 

@@ -23,8 +23,8 @@ from actors.gateway.auth.credentials import (
 )
 from actors.gateway.private_files import read_private, write_private
 from agiraph.core.clock import Clock
-from agiraph.http.api import ApiError
 from agiraph.http.api.access import HOME_TOKEN, CreateTokenRequest, Scope
+from agiraph.http.errors import ApiError
 from agiraph.storage.files import move, status_of
 from agiraph.storage.home import Home
 from agiraph.storage.versions import read_object

@@ -9,8 +9,8 @@ from typing import Final, Literal
 
 from agiraph.core.clock import iso
 from agiraph.core.record import Record
-from agiraph.http.api import ApiError
 from agiraph.http.api.access import HOME_TOKEN, SCOPES, Scope
+from agiraph.http.errors import ApiError
 
 
 @dataclass(frozen=True, slots=True)

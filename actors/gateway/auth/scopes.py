@@ -14,8 +14,8 @@ from fastapi.routing import APIRoute, APIWebSocketRoute
 from fastapi.security import SecurityScopes
 
 from actors.gateway.auth.credentials import Principal
-from agiraph.http.api import ApiError
 from agiraph.http.api.access import SCOPES, Scope
+from agiraph.http.errors import ApiError
 
 WEBSOCKET: Final = "WEBSOCKET"
 READS: Final = ("GET", "HEAD", WEBSOCKET)

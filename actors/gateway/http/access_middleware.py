@@ -36,7 +36,7 @@ from actors.gateway.problems import problem_response
 from actors.runtime.http_server import IS_EXTRA
 from agiraph.core.clock import Clock
 from agiraph.core.config import HttpConfig
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 
 STRANGERS_BURST: Final = 3
 POLICY_VIOLATION: Final = 1008

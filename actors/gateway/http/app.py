@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from fastapi import APIRouter, FastAPI, Request, WebSocket
 from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp
@@ -12,24 +13,17 @@ from starlette.types import ASGIApp
 from actors.gateway.api import (
     access,
     agents,
-    answer_links,
-    archive,
-    board,
-    budgets,
     channels,
     entities,
     events,
-    files,
     lifecycle,
-    memory,
     messages,
     metrics,
+    money,
     questions,
-    runs,
     system,
-    tool_servers,
     triggers,
-    usage,
+    work,
 )
 from actors.gateway.auth.audit import AuditLog
 from actors.gateway.auth.credential_store import CredentialStore
@@ -43,32 +37,30 @@ from actors.gateway.http.idempotency import IdempotencyMiddleware
 from actors.gateway.problems import no_room, problem_response
 from agiraph import __version__
 from agiraph.core.errors import AgiraphError, OutOfScope, Refused, Unavailable
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 from agiraph.storage.disk_space import DiskFull
 
 METHOD_NOT_ALLOWED = 405
 
 ROUTERS: tuple[APIRouter, ...] = (
     agents.router,
-    runs.router,
     lifecycle.router,
-    archive.router,
     messages.router,
     questions.router,
-    board.router,
-    files.router,
-    memory.router,
+    work.work_router,
+    work.files_router,
+    work.memory_router,
     events.router,
     system.router,
+    system.dead_router,
     entities.router,
     metrics.router,
-    tool_servers.router,
-    usage.router,
+    money.usage_router,
     triggers.router,
-    budgets.router,
+    money.router,
     access.router,
     channels.router,
-    answer_links.router,
+    questions.links,
 )
 
 
@@ -83,14 +75,23 @@ class GatewayApi(FastAPI):
             title="Agiraph",
             version=__version__,
             description=DESCRIPTION,
-            generate_unique_id_function=operation_id,
             docs_url=None,
             redoc_url=None,
             exception_handlers=HANDLERS,
         )
         self.rules: list[RouteRule] = rules_of(ROUTERS)
         for router in ROUTERS:
-            self.include_router(router)
+            self._add_routes(router)
+
+    def _add_routes(self, router: APIRouter) -> None:
+        """Add a router's routes as they are: FastAPI would build each again at the first request.
+
+        That would take as long as starting an agent does.
+        """
+        for route in router.routes:
+            if isinstance(route, APIRoute):
+                route.unique_id = operation_id(route)
+        self.router.routes.extend(router.routes)
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""

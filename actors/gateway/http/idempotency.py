@@ -25,7 +25,7 @@ from actors.gateway.problems import (
 )
 from actors.gateway.state.idempotency_store import IdempotencyStore
 from agiraph.core.clock import Clock
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 from agiraph.storage.disk_space import DiskFull
 
 NAME = b"idempotency-key"

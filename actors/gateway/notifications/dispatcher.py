@@ -32,9 +32,10 @@ from agiraph.core.config import Config
 from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 from agiraph.notifications.delivery_queue import Delivery, DeliveryQueue, backoff
 from agiraph.notifications.notice import Notice
+from transport.signal import Signal
 
 POLL_SECONDS = 120.0
 GRACE_SECONDS = 5.0
@@ -70,9 +71,9 @@ class NotificationDispatcher:
         self._reporter = reporter
         self._clock = clock
         self._log = log
-        self._news = asyncio.Event()
+        self._news = Signal()
         self._grown: set[str] = set()
-        self._due = {name: asyncio.Event() for name in config.channels}
+        self._due = {name: Signal() for name in config.channels}
         self.when_delivered: Callable[[str, float], None] = lambda _channel, _seconds: None
 
     @property
@@ -138,7 +139,6 @@ class NotificationDispatcher:
 
     async def _read_as_it_comes(self) -> None:
         while True:
-            self._news.clear()
             self._read_messages()
             while self._grown:
                 agent = self._grown.pop()
@@ -147,7 +147,7 @@ class NotificationDispatcher:
                 except (Corrupt, ApiError) as error:  # of one agent; the others' notices go out
                     self._log.warning("events cannot be read", agent=agent, reason=str(error))
                 await asyncio.sleep(0)
-            await self._news.wait()
+            await self._news.next()
 
     def _read_messages(self) -> None:
         for message in self._history.since(self.queue.thread):
@@ -189,16 +189,13 @@ class NotificationDispatcher:
         """Deliver to one channel what is due, one after the other."""
         holds = self._bounds.while_away == "wait"
         while True:
-            self._due[name].clear()
             now = self._clock.now()
             due = self.queue.due(name, now, holds=holds)
             if due:
                 await self._handle(due[0])
                 continue
             next_at = self.queue.next_due(name, now)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(None if next_at is None else max(0.0, next_at - now)):
-                    await self._due[name].wait()
+            await self._due[name].next(None if next_at is None else max(0.0, next_at - now))
 
     async def _handle(self, delivery: Delivery) -> None:
         id = delivery.id

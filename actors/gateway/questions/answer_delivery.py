@@ -5,9 +5,7 @@ team, and sends each outcome to its askers. All of it follows from the database 
 what was missed while the gateway was down is done at its next start, under the same ids.
 """
 
-import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from actors.gateway.event_reporter import GatewayEventReporter
@@ -32,8 +30,10 @@ from agiraph.core.ids import (
 )
 from agiraph.core.models import BUDGET, Question
 from agiraph.core.money import SET_ANEW, named_in, parse_raise
-from agiraph.messages import QuestionAnswered, RaiseBudget
+from agiraph.messages.model import RaiseBudget
+from agiraph.messages.question import QuestionAnswered
 from transport.errors import Nacked, TransportError
+from transport.signal import Signal
 
 RETRY_SECONDS = 1.0
 RAISE_SECONDS = 10.0
@@ -70,7 +70,7 @@ class AnswerDelivery:
         self._boards = boards
         self._clock = clock
         self._log = log
-        self._news = asyncio.Event()
+        self._news = Signal()
         self._check_at: float | None = clock.monotonic()
         self.absence: Callable[[], str] = lambda: ""
         """Returns in words that the human is away, and until when."""
@@ -88,15 +88,12 @@ class AnswerDelivery:
     async def run(self) -> None:
         """Work for ever."""
         while True:
-            self._news.clear()
             if self._check_at is not None and self._check_at <= self._clock.monotonic():
                 self._check_at = None
                 self._withdraw_orphans()
             self._questions.expire(self._clock.now())
             is_all_out = await self._deliver_all()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._sleep_seconds(is_all_out)):
-                    await self._news.wait()
+            await self._news.next(self._sleep_seconds(is_all_out))
 
     def _sleep_seconds(self, is_all_out: bool) -> float | None:
         """Return when to look again if nothing wakes us; None: there is nothing to wait for."""

@@ -29,8 +29,8 @@ from agiraph.core.clock import iso
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import QuestionId, abbreviated, ids_meant
 from agiraph.core.models import Question, QuestionStatus
-from agiraph.http.api import ApiError
-from agiraph.messages import AskQuestion
+from agiraph.http.errors import ApiError
+from agiraph.messages.question import AskQuestion
 from agiraph.storage.journal import JsonObject
 
 JOURNAL: Final = "questions.jsonl"

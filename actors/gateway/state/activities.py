@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from agiraph.messages import EntityStatus
+from agiraph.messages.event import EntityStatus
 
 MOST = 20_000
 

@@ -29,12 +29,13 @@ Stamp = tuple[int, int]
 class AgentDirectory:
     """Reads `agents/*/agent.json`, which the coordinators replace as a whole.
 
-    Names that people type are compared with what exists and never become part of a path.
+    Or those in another `folder`, which `where` names in errors. Names that people type are
+    compared with what exists and never become part of a path.
     """
 
-    def __init__(self, home: Home, folder: Path | None = None) -> None:
-        """Read the agents of `home`, or those in another folder."""
+    def __init__(self, home: Home, folder: Path | None = None, where: str = "") -> None:
         self._folder = folder or home.agents
+        self._where = where
         self._log = logger()
         self._folders = AgentFolders(self._folder, self._log)
         self._reported: set[Path] = set()
@@ -64,9 +65,11 @@ class AgentDirectory:
             return same[0]
         if same:
             ids = ", ".join(agent.id for agent in same)
-            raise ApiError(409, f"several agents are called '{named}': name one by its id ({ids})")
+            raise ApiError(
+                409, f"several agents{self._where} are called '{named}': name one ({ids})"
+            )
         known = ", ".join(f"{agent.name} ({agent.id})" for agent in agents) or "none"
-        raise ApiError(404, f"unknown agent '{named}' (known: {known})")
+        raise ApiError(404, f"unknown agent '{named}'{self._where} (known: {known})")
 
     def home_of(self, agent: Agent) -> AgentHome:
         """Return an agent's home."""

@@ -10,7 +10,7 @@ from actors.gateway.state.database import GatewayDatabase, Statement
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import agent_of
 from agiraph.http.api import ApiError, DeadLetterView
-from agiraph.messages import DeadLetter
+from agiraph.messages.control import DeadLetter
 from agiraph.storage.journal import JsonObject
 
 ID_CHARACTERS = 12

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from agiraph.core.errors import Corrupt
-from agiraph.http.api.base import KEY_REUSED, ApiError
+from agiraph.http.api.base import KEY_REUSED
+from agiraph.http.errors import ApiError
 from agiraph.storage.files import replace_bytes
 from agiraph.storage.journal import Journal, encode_record, read_journal
 

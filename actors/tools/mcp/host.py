@@ -8,9 +8,8 @@ import asyncio
 import os
 import secrets
 
-from actors.runtime.background_tasks import BackgroundTasks, first_to_end
+from actors.runtime.background_tasks import BackgroundTasks
 from actors.runtime.calls_in_flight import CallInFlight, CallsInFlight
-from actors.runtime.idle_service import take_until_idle
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from actors.tools.mcp.connection import McpConnection
@@ -20,7 +19,7 @@ from agiraph.core.ids import TOOLS_PREFIX
 from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.catalog import ServedTool
 from agiraph.mcp.rendering import quoted
-from agiraph.messages import (
+from agiraph.messages.tool import (
     CallTool,
     CancelTool,
     FetchResult,
@@ -76,18 +75,9 @@ class ToolHost:
 
     async def serve(self) -> None:
         """Answer calls until there have been none for a while."""
-        self._runtime.endpoint.on_down = self._in_flight.peer_down
-        await self._runtime.ready()
-        changes = self._connection.follow_changes()
-        try:
-            await first_to_end(self._receive(), changes, self._tasks.until_broken())
-        finally:
-            await self._tasks.stop()
-
-    async def _receive(self) -> None:
         own = self._settings.park_after_seconds
         seconds = self._config.park_after_seconds if own is None else own
-        await take_until_idle(self._runtime, self._handle, lambda: self._tasks.is_empty, seconds)
+        await self._in_flight.serve(self._handle, seconds, self._connection.follow_changes())
 
     def _handle(self, received: Received) -> None:
         match received.body:

@@ -1,25 +1,32 @@
-"""WebActor: answers calls of the web tools, one task a call.
+"""WebActor: answers calls of the web tools, one task a call; holds the keys of search services.
 
 A call whose sender is gone is cancelled: to read the web twice does no harm.
 """
 
 import asyncio
+import os
 import secrets
+from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from actors.runtime.background_tasks import BackgroundTasks, first_to_end
+from actors.runtime.background_tasks import BackgroundTasks
 from actors.runtime.calls_in_flight import CallsInFlight
-from actors.runtime.idle_service import take_until_idle
-from actors.runtime.runtime import Runtime
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.runtime import Runtime, run_actor
+from actors.tools.web.reader_process import ReaderProcess
 from agiraph.core.errors import InvalidInput, Refused, unknown
-from agiraph.messages import CallTool, CancelTool, ToolResult
+from agiraph.messages.tool import CallTool, CancelTool, ToolResult
+from agiraph.tools.sandbox.sandbox import find_sandbox
+from agiraph.tools.web.fetching import PageFetcher
 from agiraph.tools.web.pages import PageReader
 from agiraph.tools.web.render import shown_hits, shown_page
 from agiraph.tools.web.searching import WebSearch
 from agiraph.tools.web_tools import WebFetchParams, WebSearchParams
 from transport.endpoint import Received
 
+READER_MEMORY_MB = 1024
+PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 WORD_BYTES = 4
 TOOLS = ("web_fetch", "web_search")
 
@@ -33,21 +40,11 @@ class WebActor:
         self._pages = pages
         self._search = search
         self._slots = asyncio.Semaphore(self._config.concurrent_calls)
-        self._tasks = BackgroundTasks()
-        self._in_flight = CallsInFlight(runtime, self._tasks)
+        self._in_flight = CallsInFlight(runtime, BackgroundTasks())
 
     async def serve(self) -> None:
         """Receive calls until it is idle."""
-        self._runtime.endpoint.on_down = self._in_flight.peer_down
-        await self._runtime.ready()
-        try:
-            await first_to_end(self._receive(), self._tasks.until_broken())
-        finally:
-            await self._tasks.stop()
-
-    async def _receive(self) -> None:
-        seconds = self._runtime.config.run.park_after_seconds
-        await take_until_idle(self._runtime, self._take, lambda: self._tasks.is_empty, seconds)
+        await self._in_flight.serve(self._take, self._runtime.config.run.park_after_seconds)
 
     def _take(self, received: Received) -> None:
         match received.body:
@@ -65,15 +62,15 @@ class WebActor:
             async with self._slots, asyncio.timeout(seconds):
                 return ToolResult(content=await self._content(body))
         except TimeoutError:
-            told = f"{body.tool} was not done within {seconds:g} s"
-            return ToolResult(content=told, is_error=True)
+            reason = f"{body.tool} was not done within {seconds:g} s"
+            return ToolResult(content=reason, is_error=True)
         except Refused as error:
             return ToolResult(content=str(error), is_error=True)
         except Exception as error:
             # One page that goes wrong in an unforeseen way must not end all the others.
             self._runtime.log.exception("a call crashed", tool=body.tool)
-            told = f"{body.tool} broke ({type(error).__name__}: {error})"
-            return ToolResult(content=told, is_error=True)
+            reason = f"{body.tool} broke ({type(error).__name__}: {error})"
+            return ToolResult(content=reason, is_error=True)
 
     async def _content(self, body: CallTool) -> str:
         if self._runtime.config.models.offline:
@@ -104,3 +101,32 @@ class WebActor:
     async def _found(self, params: WebSearchParams, word: str) -> str:
         hits = await self._search.hits(params.query)
         return shown_hits(self._search.name, params.query, hits, word=word)
+
+
+def main(launch: ActorLaunch) -> int:
+    """Run the web process; return its exit code."""
+    return run_actor(launch, serve)
+
+
+async def serve(runtime: Runtime) -> None:
+    """Search and read until it is stopped, or has nothing to do."""
+    config, environ = runtime.config.web, dict(os.environ)
+    wall = await asyncio.to_thread(find_sandbox, runtime.config.sandbox)
+    reader = ReaderProcess(environ, wall, runtime.home.path, READER_MEMORY_MB)
+    searcher = ReaderProcess(environ, wall, runtime.home.path, has_network=True)
+    fetcher = PageFetcher(config, proxy=proxy_of(environ))
+    search = WebSearch(config, environ, searcher)
+    pages = PageReader(config, fetcher, reader, runtime.clock)
+    try:
+        await WebActor(runtime, pages, search).serve()
+    finally:
+        await reader.close()
+        await searcher.close()
+        await fetcher.close()
+        await search.close()
+
+
+def proxy_of(environ: Mapping[str, str]) -> str | None:
+    """Return the HTTP proxy to use, if there is one."""
+    names = (name for wanted in PROXIES for name in (wanted, wanted.lower()))
+    return next((environ[name] for name in names if environ.get(name)), None)

@@ -26,7 +26,13 @@ from agiraph.external.launching import (
 )
 from agiraph.external.preflight import require_sandbox
 from agiraph.external.preset import ExternalAgent
-from agiraph.messages import CloseProxy, OpenProxy, ProxyCostsSettled, ProxyOpened, SettleProxyCosts
+from agiraph.messages.llm_proxy import (
+    CloseProxy,
+    OpenProxy,
+    ProxyCostsSettled,
+    ProxyOpened,
+    SettleProxyCosts,
+)
 from agiraph.storage.files import (
     UnsafeFile,
     entries,
@@ -104,8 +110,8 @@ class AgentLauncher:
             require_sandbox(launch.agent, self.sandbox, os.environ)
             for file, text in files_of(launch).items():
                 replace_file(file, text)
-            return self.sandbox.around(
-                argv_of(launch),
+            argv = argv_of(launch)
+            before = self.sandbox.words_before(
                 self._worker.scope,
                 path=path,
                 writable=sandbox_writable(launch),
@@ -113,6 +119,7 @@ class AgentLauncher:
                 has_network=True if launch.proxy else None,
                 cwd=launch.folder,
             )
+            return [*before, *argv]
         except (Refused, UnsafeFile) as error:
             raise NodeLimitReached(str(error)) from None
 

@@ -37,7 +37,7 @@ from agiraph.external.exchange_files import NOT_PUBLISHED, RESULT, ExchangeFolde
 from agiraph.external.launching import environment_of
 from agiraph.external.preflight import warnings_about
 from agiraph.external.preset import ExternalAgent, load_agents, meant_by
-from agiraph.messages import ProxyCostsSettled
+from agiraph.messages.llm_proxy import ProxyCostsSettled
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from agiraph.tools.table import tool_names

@@ -36,7 +36,7 @@ from agiraph.external.agent_prompts import BOUND_NEAR, TIME_NEAR
 from agiraph.external.driver import Driver
 from agiraph.external.exchange_files import INBOX, RESULT, ExchangeFolder, is_shown_in
 from agiraph.external.launching import AgentLaunch
-from agiraph.messages import StreamDelta
+from agiraph.messages.model import StreamDelta
 
 TICK_SECONDS = 0.2
 GRACE_SECONDS = 0.8

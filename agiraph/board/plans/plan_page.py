@@ -4,10 +4,10 @@ It follows from the board alone, so it can be written again at any time and is a
 the file it stands between two marks; the rest of the file is the coordinator's own text.
 """
 
-from agiraph.board.board import Board, StagePlan
+from agiraph.board.board import Board
 from agiraph.board.stage_rules import nodes_of, over_in_words
 from agiraph.board.view import node_row
-from agiraph.core.models import Stage, StageContract, WorkNode
+from agiraph.core.models import Stage, StageContract, StagePlan, WorkNode
 
 SUMMARY_CHARACTERS = 300
 BEGIN = "<!-- the board, kept up to date by Agiraph; write above or below -->"

@@ -8,11 +8,8 @@ from typing import Any
 
 from pydantic import ConfigDict
 
-from agiraph.core.errors import AgiraphError, Unavailable
 from agiraph.core.record import Record
-
-BLANK = "about:blank"
-"""The type of a problem that says no more than its status does."""
+from agiraph.http.errors import BLANK
 
 KEY_REUSED = "urn:agiraph:problem:key-reused"
 """An Idempotency-Key came again with another request."""
@@ -30,27 +27,6 @@ class ApiView(Record):
     """Base of all answers; fields may be filled by their Python name or their JSON name."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
-
-
-class NotReachable(Unavailable):
-    """No gateway answers there: no supervisor runs on that home, or it is just restarting."""
-
-
-class GatewayAway(NotReachable):
-    """A supervisor holds the home, but its gateway does not answer: it starts, ended, or hangs."""
-
-
-class ApiError(AgiraphError):
-    """The gateway refused: `status` is the HTTP status, `detail` (also the text) says why.
-
-    `type` is a URI that a program can tell problems of one status apart by.
-    """
-
-    def __init__(self, status: int, detail: str, type: str = BLANK) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.detail = detail
-        self.type = type
 
 
 class FieldProblemView(ApiView):

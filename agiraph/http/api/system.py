@@ -6,7 +6,7 @@ from pydantic import Field
 
 from agiraph.core.ids import AgentId
 from agiraph.core.money import BudgetState
-from agiraph.core.turns import Usage, UsageBy, UsageRow
+from agiraph.core.turns import Usage, UsageGroup, UsageRow
 from agiraph.http.api.base import ApiRequest, ApiView, JsonObject
 from agiraph.triggers.records import MissedPolicy, TriggerStatus, TriggerType
 
@@ -27,7 +27,7 @@ class UsageView(ApiView):
 
     by_entity: dict[str, Usage]
     total: Usage
-    by: UsageBy = "entity"
+    by: UsageGroup = "entity"
     rows: tuple[UsageRow, ...] = ()
     budgets: tuple[BudgetState, ...] = ()
 

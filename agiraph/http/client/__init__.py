@@ -12,9 +12,9 @@ refuses. `AsyncClient` has the same methods as coroutines.
 
 from typing import TYPE_CHECKING, Any
 
-from agiraph.http.api.base import ApiError, NotReachable
 from agiraph.http.client.conversation import LATEST
-from agiraph.http.client.discovery import read_door
+from agiraph.http.discovery import read_door
+from agiraph.http.errors import ApiError, NotReachable
 
 if TYPE_CHECKING:
     from agiraph.http.client.asynchronous import AsyncClient

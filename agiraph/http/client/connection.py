@@ -9,19 +9,19 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import httpx
 
-from agiraph.http.api.base import BLANK, ApiError, NotReachable
 from agiraph.http.client.agents import AgentCalls
 from agiraph.http.client.call import Answer, ApiCall
 from agiraph.http.client.conversation import ConversationCalls
-from agiraph.http.client.discovery import (
+from agiraph.http.client.system import SystemCalls
+from agiraph.http.client.work import WorkCalls
+from agiraph.http.discovery import (
     Door,
     is_supervised,
     read_cert,
     read_door,
     why_unreachable,
 )
-from agiraph.http.client.system import SystemCalls
-from agiraph.http.client.work import WorkCalls
+from agiraph.http.errors import BLANK, ApiError, NotReachable
 
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 

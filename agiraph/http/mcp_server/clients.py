@@ -4,9 +4,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 
-from agiraph.http.api import ApiError
 from agiraph.http.client import AsyncClient
-from agiraph.http.client.discovery import read_cert, read_door
+from agiraph.http.discovery import read_cert, read_door
+from agiraph.http.errors import ApiError
 
 KEPT = 16
 NOT_ALLOWED = 401

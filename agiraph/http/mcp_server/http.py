@@ -7,7 +7,7 @@ import uvicorn
 from mcp.server.mcpserver import MCPServer
 
 from agiraph.core.errors import AgiraphError
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 from agiraph.http.mcp_server.clients import ApiClients, bearer_of
 
 PATH = "/mcp"

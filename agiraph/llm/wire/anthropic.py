@@ -2,13 +2,12 @@
 
 import json
 import secrets
+from dataclasses import replace
 from typing import Any
 
-from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, StopReason, ToolCall, Usage
+from agiraph.core.turns import JsonObject, ModelResponse, StopReason, ToolCall, Usage
 from agiraph.llm.base import FailureKind, PartialUsage
 from agiraph.llm.failures import ServiceError
-from agiraph.llm.registry import ModelTraits
-from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.wire.anthropic_requests import (
     API,
     THINKING,
@@ -17,17 +16,15 @@ from agiraph.llm.wire.anthropic_requests import (
     tool_use,
 )
 from agiraph.llm.wire.format import (
-    NO_RETRY,
+    AnswerContent,
     AnswerReader,
     AnswerWriter,
     WireError,
     WireFormat,
     asked_model,
-    broken_off,
-    retry_headers,
 )
 from agiraph.llm.wire.sse import encode_event
-from agiraph.llm.wire.transcript import Layout, read_call, unique_calls
+from agiraph.llm.wire.transcript import Layout, read_call
 
 STREAMED = ("text", "thinking", "partial_json", "data", "name")
 STOP_REASONS: dict[str, StopReason] = {
@@ -55,84 +52,6 @@ REFUSALS = {
     404: "not_found_error",
     413: "request_too_large",
 }
-TOO_LONG = "prompt is too long"  # the phrase by which agents recognise it
-
-
-class AnthropicFormat(WireFormat):
-    """Messages, at `/v1/messages`."""
-
-    api = API
-    count_field = "input_tokens"
-
-    def path(self, model: str, *, is_streamed: bool) -> str:
-        return "/v1/messages"
-
-    def auth(self, key: str) -> dict[str, str]:
-        return {"anthropic-version": "2023-06-01", "x-api-key": key}
-
-    def encode_request(
-        self, request: ModelRequest, model: str, traits: ModelTraits, body_cache: RequestBodyCache
-    ) -> bytes:
-        return encode_request(request, model, traits, body_cache)
-
-    def reader(self) -> "AnthropicReader":
-        return AnthropicReader()
-
-    def parse_request(self, body: JsonObject) -> ModelRequest:
-        return parse_request(body)
-
-    def writer(self, body: JsonObject) -> "AnthropicWriter":
-        return AnthropicWriter(asked_model(body))
-
-    def encode_answer(self, body: JsonObject, response: ModelResponse) -> JsonObject:
-        data = response.provider_data or {}
-        thinking = list(data.get("thinking", ())) if data.get("api") == API else []
-        text = [{"type": "text", "text": response.text}] if response.text else []
-        calls = [tool_use(call.id, call.name, _input(call)) for call in response.tool_calls]
-        return _message(asked_model(body)) | {
-            "content": [*thinking, *text, *calls],
-            "stop_reason": _stop_reason(response),
-            "usage": _encode_usage(response.usage),
-        }
-
-    def error(
-        self, kind: FailureKind, message: str, *, retry_after: float | None = None
-    ) -> WireError:
-        status, type_ = ERRORS.get(kind, ERRORS["internal"])
-        if kind == "context_too_long" and TOO_LONG not in message:
-            message = f"{TOO_LONG}: {message}"
-        return WireError(status, _error(type_, message), retry_headers(kind, retry_after))
-
-    def refusal(self, status: int, message: str) -> WireError:
-        type_ = REFUSALS.get(status, "invalid_request_error")
-        return WireError(status, _error(type_, message), NO_RETRY)
-
-    def models(self, names: tuple[str, ...]) -> JsonObject:
-        data = list(map(self.model, names))
-        return {"data": data, "has_more": False, "first_id": names[0], "last_id": names[-1]}
-
-    def model(self, name: str) -> JsonObject:
-        created = "1970-01-01T00:00:00Z"
-        return {"type": "model", "id": name, "display_name": name, "created_at": created}
-
-    def forwarded(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
-        bound = {} if max_tokens is None else {"max_tokens": max_tokens}
-        return {**body, "model": model, **bound}
-
-    def answer_events(self, answer: JsonObject) -> list[JsonObject]:
-        blocks = answer.get("content") or []
-        return [
-            {"type": "message_start", "message": answer},
-            *(
-                {"type": "content_block_start", "index": index, "content_block": block}
-                for index, block in enumerate(blocks)
-            ),
-            {"type": "message_delta", "delta": answer, "usage": answer.get("usage")},
-            {"type": "message_stop"},
-        ]
-
-    def count_path(self, model: str) -> str:
-        return "/v1/messages/count_tokens"
 
 
 # --- reading answers -----------------------------------------------------------------------------
@@ -142,34 +61,38 @@ class AnthropicReader(AnswerReader):
     """Reads the events of an answer."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._blocks: dict[int, JsonObject] = {}
-        self._usage: JsonObject = {}
         self._stop: str | None = None
-        self._characters = 0
-        self._is_complete = False
 
     def feed(self, event: JsonObject) -> str:
         match event.get("type"):
             case "message_start":
-                self._usage |= _counts(event["message"].get("usage"))
+                self._count(event["message"].get("usage"))
             case "content_block_start":
                 block = event["content_block"]
                 self._blocks[event["index"]] = {**block, "json": ""}
-                self._characters += sum(len(block.get(key) or "") for key in STREAMED)
+                self.characters += sum(len(block.get(key) or "") for key in STREAMED)
                 return str(block["text"]) if block["type"] == "text" else ""
             case "content_block_delta":
                 return self._grow(self._blocks[event["index"]], event["delta"])
             case "message_delta":
                 self._stop = event["delta"].get("stop_reason")
-                self._usage |= _counts(event.get("usage"))
+                self._count(event.get("usage"))
             case "message_stop":
-                self._is_complete = True
+                self.finish = self._stop or ""
             case "error":
                 raise ServiceError(event)
         return ""
 
+    def _count(self, usage: object) -> None:
+        """Read the counts of a usage object; later ones replace earlier ones, nulls do not."""
+        counts = usage if isinstance(usage, dict) else {}
+        self.counts |= {key: count for key, count in counts.items() if type(count) is int}
+        self.has_begun = bool(self.counts)
+
     def _grow(self, block: JsonObject, delta: JsonObject) -> str:
-        self._characters += sum(len(delta.get(key) or "") for key in STREAMED)
+        self.characters += sum(len(delta.get(key) or "") for key in STREAMED)
         match delta.get("type"):
             case "text_delta":
                 block["text"] += delta["text"]
@@ -182,44 +105,29 @@ class AnthropicReader(AnswerReader):
                 block["signature"] = delta["signature"]
         return ""
 
-    def response(self, request: ModelRequest) -> ModelResponse:
-        if not self._is_complete:
-            raise broken_off()
+    def content(self, model: str) -> AnswerContent:
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
-        calls = [_call(block) for block in blocks if block["type"] == "tool_use"]
-        return ModelResponse(
-            text="".join(block["text"] for block in blocks if block["type"] == "text") or None,
-            tool_calls=unique_calls(calls, request),
-            stop_reason=STOP_REASONS.get(self._stop or "", "end_turn"),
-            usage=self.usage(),
-            model=request.model,
-            provider_data=_private_data(blocks, request.model),
+        return AnswerContent(
+            "".join(block["text"] for block in blocks if block["type"] == "text"),
+            [_call(block) for block in blocks if block["type"] == "tool_use"],
+            STOP_REASONS.get(self.finish or "", "end_turn"),
+            _private_data(blocks, model),
         )
 
     def so_far(self) -> PartialUsage:
-        # The input is counted at the beginning of the stream.
-        return PartialUsage(
-            self.usage(),
-            self._characters,
-            has_begun=bool(self._usage),
-            is_counted=self._stop is not None,
-        )
+        # The whole is counted before the stream ends.
+        return replace(super().so_far(), is_counted=self._stop is not None)
 
     def usage(self) -> Usage:
-        """Return the tokens counted so far; the API counts cached input apart, Agiraph within."""
-        read = self._usage.get("cache_read_input_tokens", 0)
-        write = self._usage.get("cache_creation_input_tokens", 0)
+        # The API counts cached input apart, Agiraph within.
+        read = self.counts.get("cache_read_input_tokens", 0)
+        write = self.counts.get("cache_creation_input_tokens", 0)
         return Usage(
-            input_tokens=self._usage.get("input_tokens", 0) + read + write,
-            output_tokens=self._usage.get("output_tokens", 0),
+            input_tokens=self.counts.get("input_tokens", 0) + read + write,
+            output_tokens=self.counts.get("output_tokens", 0),
             cache_read_tokens=read,
             cache_write_tokens=write,
         )
-
-
-def _counts(usage: object) -> JsonObject:
-    """Return the counts of a usage object; later ones replace earlier ones, nulls do not."""
-    return {k: v for k, v in usage.items() if type(v) is int} if isinstance(usage, dict) else {}
 
 
 def _call(block: JsonObject) -> ToolCall:
@@ -289,53 +197,31 @@ def _input(call: ToolCall) -> JsonObject:
     return call.arguments if call.malformed is None else {"malformed": call.malformed}
 
 
-def _error(type_: str, message: str) -> JsonObject:
-    error = {"type": type_, "message": message}
-    return {"type": "error", "error": error, "request_id": f"req_{secrets.token_hex(12)}"}
-
-
 class AnthropicWriter(AnswerWriter):
     """Writes an answer as events."""
 
     def __init__(self, model: str) -> None:
+        super().__init__()
         self._model = model
-        self._index = -1
-        self._has_begun = False
-        self._is_open = False
 
-    def text(self, piece: str) -> bytes:
-        begin = b"" if self._is_open else self._begin() + self._open({"type": "text", "text": ""})
-        delta = {"type": "text_delta", "text": piece}
-        return begin + _event("content_block_delta", index=self._index, delta=delta)
-
-    def _begin(self) -> bytes:
-        if self._has_begun:
-            return b""
-        self._has_begun = True
+    def beginning(self) -> bytes:
         return _event("message_start", message=_message(self._model))
 
-    def _open(self, block: JsonObject) -> bytes:
-        self._index += 1
-        self._is_open = True
-        return _event("content_block_start", index=self._index, content_block=block)
+    def piece(self, text: str, *, is_first: bool) -> bytes:
+        block = {"type": "text", "text": ""}
+        start = _event("content_block_start", index=0, content_block=block) if is_first else b""
+        delta = {"type": "text_delta", "text": text}
+        return start + _event("content_block_delta", index=0, delta=delta)
 
-    def _close(self) -> bytes:
-        if not self._is_open:
-            return b""
-        self._is_open = False
-        return _event("content_block_stop", index=self._index)
-
-    def end(self, response: ModelResponse) -> bytes:
-        sent = [self._begin()]
-        if response.text and not self._is_open:
-            sent.append(self.text(response.text))
-        sent.append(self._close())
-        for call in response.tool_calls:
+    def rest(self, response: ModelResponse) -> bytes:
+        sent = [_event("content_block_stop", index=0)] if self.has_text else []
+        for index, call in enumerate(response.tool_calls, start=len(sent)):
+            block = tool_use(call.id, call.name, {})
             delta = {"type": "input_json_delta", "partial_json": json.dumps(_input(call))}
             sent += [
-                self._open(tool_use(call.id, call.name, {})),
-                _event("content_block_delta", index=self._index, delta=delta),
-                self._close(),
+                _event("content_block_start", index=index, content_block=block),
+                _event("content_block_delta", index=index, delta=delta),
+                _event("content_block_stop", index=index),
             ]
         stop = {"stop_reason": _stop_reason(response), "stop_sequence": None}
         sent += [
@@ -350,3 +236,64 @@ class AnthropicWriter(AnswerWriter):
 
 def _event(type: str, **data: Any) -> bytes:
     return encode_event({"type": type, **data}, type)
+
+
+# --- the format ----------------------------------------------------------------------------------
+
+
+class AnthropicFormat(WireFormat):
+    """Messages, at `/v1/messages`."""
+
+    api = API
+    endpoint = "/v1/messages"
+    count_field = "input_tokens"
+    errors = ERRORS
+    refusals = REFUSALS
+    too_long = "prompt is too long"
+    encode_request = staticmethod(encode_request)
+    parse_request = staticmethod(parse_request)
+    reader = AnthropicReader
+
+    def auth(self, key: str) -> dict[str, str]:
+        return {"anthropic-version": "2023-06-01", "x-api-key": key}
+
+    def writer(self, body: JsonObject) -> AnthropicWriter:
+        return AnthropicWriter(asked_model(body))
+
+    def encode_answer(self, body: JsonObject, response: ModelResponse) -> JsonObject:
+        data = response.provider_data or {}
+        thinking = list(data.get("thinking", ())) if data.get("api") == API else []
+        text = [{"type": "text", "text": response.text}] if response.text else []
+        calls = [tool_use(call.id, call.name, _input(call)) for call in response.tool_calls]
+        return _message(asked_model(body)) | {
+            "content": [*thinking, *text, *calls],
+            "stop_reason": _stop_reason(response),
+            "usage": _encode_usage(response.usage),
+        }
+
+    def error_body(self, status: int, name: str, message: str) -> JsonObject:
+        error = {"type": name, "message": message}
+        return {"type": "error", "error": error, "request_id": f"req_{secrets.token_hex(12)}"}
+
+    def models(self, names: tuple[str, ...]) -> JsonObject:
+        data = list(map(self.model, names))
+        return {"data": data, "has_more": False, "first_id": names[0], "last_id": names[-1]}
+
+    def model(self, name: str) -> JsonObject:
+        created = "1970-01-01T00:00:00Z"
+        return {"type": "model", "id": name, "display_name": name, "created_at": created}
+
+    def answer_events(self, answer: JsonObject) -> list[JsonObject]:
+        blocks = answer.get("content") or []
+        return [
+            {"type": "message_start", "message": answer},
+            *(
+                {"type": "content_block_start", "index": index, "content_block": block}
+                for index, block in enumerate(blocks)
+            ),
+            {"type": "message_delta", "delta": answer, "usage": answer.get("usage")},
+            {"type": "message_stop"},
+        ]
+
+    def count_path(self, model: str) -> str:
+        return f"{self.endpoint}/count_tokens"

@@ -33,6 +33,7 @@ from agiraph.llm.wire.format import (
     schema_in,
     system_text,
     text_of,
+    tool_schema,
     tools_in,
 )
 from agiraph.llm.wire.transcript import GO_ON, head_of, laid_out, tail_of, wire_id, wire_name
@@ -299,8 +300,4 @@ def _tools(tools: list[Any]) -> Iterator[ToolSchema]:
     """Yield the agent's own tools; those that the service itself would run are left out."""
     for tool in tools:
         if isinstance(tool, dict) and isinstance(tool.get("input_schema"), dict):
-            yield ToolSchema(
-                name=str(tool.get("name", "")),
-                description=str(tool.get("description") or ""),
-                parameters=tool["input_schema"],
-            )
+            yield tool_schema(tool, tool["input_schema"])

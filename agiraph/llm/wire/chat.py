@@ -8,18 +8,9 @@ import secrets
 import time
 from dataclasses import dataclass
 
-from agiraph.core.turns import (
-    JsonObject,
-    ModelRequest,
-    ModelResponse,
-    StopReason,
-    ToolCall,
-    Usage,
-)
-from agiraph.llm.base import FailureKind, PartialUsage
+from agiraph.core.turns import JsonObject, ModelResponse, StopReason, ToolCall, Usage
+from agiraph.llm.base import FailureKind
 from agiraph.llm.failures import ServiceError
-from agiraph.llm.registry import ModelTraits
-from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.wire.chat_requests import (
     API,
     MAX_TOKENS_FIELDS,
@@ -29,17 +20,14 @@ from agiraph.llm.wire.chat_requests import (
     parse_request,
 )
 from agiraph.llm.wire.format import (
-    NO_RETRY,
+    AnswerContent,
     AnswerReader,
     AnswerWriter,
-    WireError,
     WireFormat,
     asked_model,
-    broken_off,
-    retry_headers,
 )
 from agiraph.llm.wire.sse import encode_event
-from agiraph.llm.wire.transcript import read_call, unique_calls
+from agiraph.llm.wire.transcript import read_call
 
 STOP_REASONS: dict[str, StopReason] = {
     "tool_calls": "tool_use",
@@ -54,110 +42,26 @@ FINISH_REASONS: dict[StopReason, str] = {
     "refusal": "content_filter",
     "cancelled": "stop",
 }
-ERRORS: dict[FailureKind, tuple[int, str, str | None]] = {
-    "bad_key": (403, "permission_error", None),
-    "unknown_model": (404, "invalid_request_error", "model_not_found"),
-    "bad_request": (400, "invalid_request_error", None),
-    "context_too_long": (400, "invalid_request_error", "context_length_exceeded"),
-    "out_of_budget": (402, "insufficient_quota", "insufficient_quota"),
-    "no_credit": (402, "insufficient_quota", "insufficient_quota"),
-    "rate_limited": (429, "rate_limit_error", "rate_limit_exceeded"),
-    "overloaded": (503, "server_error", "server_is_overloaded"),
-    "unreachable": (502, "server_error", None),
-    "timed_out": (504, "server_error", None),
-    "internal": (500, "server_error", None),
+ERRORS: dict[FailureKind, tuple[int, str]] = {
+    "bad_key": (403, ""),
+    "unknown_model": (404, "model_not_found"),
+    "bad_request": (400, ""),
+    "context_too_long": (400, "context_length_exceeded"),
+    "out_of_budget": (402, "insufficient_quota"),
+    "no_credit": (402, "insufficient_quota"),
+    "rate_limited": (429, "rate_limit_exceeded"),
+    "overloaded": (503, "server_is_overloaded"),
+    "unreachable": (502, ""),
+    "timed_out": (504, ""),
+    "internal": (500, ""),
 }
+ERROR_TYPES = {402: "insufficient_quota", 403: "permission_error", 429: "rate_limit_error"}
 REFUSALS = {401: "invalid_api_key", 403: "forbidden", 404: "not_found", 413: "request_too_large"}
 DETAILS = "reasoning_details"
 GROWING = ("text", "summary", "data")
 # Some services send all of the text so far instead of what is new. A piece that begins with all
 # that came before counts as that, if what came before is too long to be repeated by chance.
 SNAPSHOT_FROM = 24
-
-
-class OpenAIFormat(WireFormat):
-    """What OpenAI's two formats have in common: errors and the list of models."""
-
-    def error(
-        self, kind: FailureKind, message: str, *, retry_after: float | None = None
-    ) -> WireError:
-        status, type_, code = ERRORS.get(kind, ERRORS["internal"])
-        return WireError(status, _error(type_, code, message), retry_headers(kind, retry_after))
-
-    def refusal(self, status: int, message: str) -> WireError:
-        body = _error("invalid_request_error", REFUSALS.get(status), message)
-        return WireError(status, body, NO_RETRY)
-
-    def models(self, names: tuple[str, ...]) -> JsonObject:
-        return {"object": "list", "data": list(map(self.model, names))}
-
-    def model(self, name: str) -> JsonObject:
-        return {"id": name, "object": "model", "created": 0, "owned_by": "agiraph"}
-
-
-def _error(type_: str, code: str | None, message: str) -> JsonObject:
-    return {"error": {"message": message, "type": type_, "param": None, "code": code}}
-
-
-class ChatFormat(OpenAIFormat):
-    """Chat Completions, at `/chat/completions`."""
-
-    api = API
-
-    def path(self, model: str, *, is_streamed: bool) -> str:
-        return "/chat/completions"
-
-    def encode_request(
-        self, request: ModelRequest, model: str, traits: ModelTraits, body_cache: RequestBodyCache
-    ) -> bytes:
-        return encode_request(request, model, traits, body_cache)
-
-    def reader(self) -> "ChatReader":
-        return ChatReader()
-
-    def parse_request(self, body: JsonObject) -> ModelRequest:
-        return parse_request(body)
-
-    def writer(self, body: JsonObject) -> "ChatWriter":
-        return ChatWriter(asked_model(body), with_usage=_wants_usage(body))
-
-    def encode_answer(self, body: JsonObject, response: ModelResponse) -> JsonObject:
-        message: JsonObject = {"role": "assistant", "content": response.text, "refusal": None}
-        if response.tool_calls:
-            message["tool_calls"] = list(map(_encode_call, response.tool_calls))
-        finish = FINISH_REASONS[response.stop_reason]
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
-        head = _head(asked_model(body), "chat.completion")
-        return head | {"choices": [choice], "usage": _encode_usage(response.usage)}
-
-    def forwarded(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
-        # A stream must say what it used, whether or not the agent asks for that.
-        sent = {**body, "model": model}
-        if max_tokens is not None:
-            field = next(
-                (name for name in MAX_TOKENS_FIELDS if body.get(name)), MAX_TOKENS_FIELDS[0]
-            )
-            sent[field] = max_tokens
-        if body.get("stream") is True:
-            asked = body.get("stream_options")
-            options = asked if isinstance(asked, dict) else {}
-            sent["stream_options"] = {**options, "include_usage": True}
-        return sent
-
-    def is_shown(self, body: JsonObject, event: JsonObject | None) -> bool:
-        # Usage that the agent did not ask for is left out.
-        if event is None or event.get("choices") or not event.get("usage"):
-            return True
-        return _wants_usage(body)
-
-    def answer_events(self, answer: JsonObject) -> list[JsonObject]:
-        choices = [{**choice, "delta": choice["message"]} for choice in answer["choices"]]
-        return [{"choices": choices, "usage": answer.get("usage")}]
-
-
-def _wants_usage(body: JsonObject) -> bool:
-    options = body.get("stream_options")
-    return isinstance(options, dict) and options.get("include_usage") is True
 
 
 # --- reading answers -----------------------------------------------------------------------------
@@ -174,26 +78,23 @@ class ChatReader(AnswerReader):
     """Reads the chunks of an answer."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._text: list[str] = []
         self._reasoning = StreamedReasoning()
         self._calls: dict[int, _Call] = {}
-        self._usage: JsonObject = {}
-        self._finish: str | None = None
         self._refused = False
-        self._characters = 0
-        self._has_begun = False
 
     def feed(self, event: JsonObject) -> str:
         if event.get("error") and not event.get("choices"):
             raise ServiceError(event)
-        self._usage = event.get("usage") or self._usage
+        self.counts = event.get("usage") or self.counts
         choices = event.get("choices") or ()
-        self._has_begun = self._has_begun or bool(choices or self._usage)
+        self.has_begun = self.has_begun or bool(choices or self.counts)
         if not choices:
             return ""
-        self._finish = choices[0].get("finish_reason") or self._finish
+        self.finish = choices[0].get("finish_reason") or self.finish
         delta = choices[0].get("delta") or {}
-        self._characters += _size(delta)
+        self.characters += _size(delta)
         self._reasoning.feed(delta)
         for number, piece in enumerate(delta.get("tool_calls") or ()):
             self._grow(piece, number)
@@ -223,41 +124,25 @@ class ChatReader(AnswerReader):
             return max(self._calls, default=-1) + 1
         return max(self._calls)
 
-    def response(self, request: ModelRequest) -> ModelResponse:
-        if self._finish is None:
-            raise broken_off()
-        calls = [
-            read_call(call.id, call.name, call.arguments) for _, call in sorted(self._calls.items())
-        ]
-        stop = STOP_REASONS.get(self._finish, "end_turn")
-        if calls and stop == "end_turn":
-            stop = "tool_use"
+    def content(self, model: str) -> AnswerContent:
+        calls = [self._calls[place] for place in sorted(self._calls)]
         reasoning = self._reasoning.result()
-        return ModelResponse(
-            text="".join(self._text) or None,
-            tool_calls=unique_calls(calls, request),
-            stop_reason="refusal" if self._refused else stop,
-            usage=self.usage(),
-            model=request.model,
-            provider_data={"api": API, "model": request.model} | reasoning if reasoning else None,
+        return AnswerContent(
+            "".join(self._text),
+            [read_call(call.id, call.name, call.arguments) for call in calls],
+            "refusal" if self._refused else STOP_REASONS.get(self.finish or "", "end_turn"),
+            {"api": API, "model": model} | reasoning if reasoning else None,
         )
 
-    def so_far(self) -> PartialUsage:
-        # Most services count at the very end, some never.
-        usage = self.usage()
-        is_counted = self._finish is not None and usage.tokens > 0
-        return PartialUsage(usage, self._characters, self._has_begun, is_counted)
-
     def usage(self) -> Usage:
-        """Return the tokens counted so far; a service may also say what they cost."""
-        details = self._usage.get("prompt_tokens_details") or {}
+        details = self.counts.get("prompt_tokens_details") or {}
         # Moonshot and DeepSeek have names of their own for what is in `details` elsewhere.
-        others = (self._usage.get(key) for key in ("cached_tokens", "prompt_cache_hit_tokens"))
+        others = (self.counts.get(key) for key in ("cached_tokens", "prompt_cache_hit_tokens"))
         cached = (details.get("cached_tokens"), *others)
-        cost = self._usage.get("cost")
+        cost = self.counts.get("cost")
         return Usage(
-            input_tokens=self._usage.get("prompt_tokens") or 0,
-            output_tokens=self._usage.get("completion_tokens") or 0,
+            input_tokens=self.counts.get("prompt_tokens") or 0,
+            output_tokens=self.counts.get("completion_tokens") or 0,
             cache_read_tokens=next(filter(None, cached), 0),
             cache_write_tokens=details.get("cache_write_tokens") or 0,
             cost_usd=float(cost) if isinstance(cost, (int, float)) else None,
@@ -358,36 +243,96 @@ class ChatWriter(AnswerWriter):
     """Writes an answer as chunks."""
 
     def __init__(self, model: str, *, with_usage: bool) -> None:
+        super().__init__()
         self._head = _head(model, "chat.completion.chunk")
         self._with_usage = with_usage
-        self._has_begun = False
-        self._has_text = False
 
-    def text(self, piece: str) -> bytes:
-        self._has_text = True
-        return self._begin() + self._chunk({"content": piece})
-
-    def _begin(self) -> bytes:
-        if self._has_begun:
-            return b""
-        self._has_begun = True
+    def beginning(self) -> bytes:
         return self._chunk({"role": "assistant", "content": ""})
 
-    def end(self, response: ModelResponse) -> bytes:
-        sent = [self._begin()]
-        if response.text and not self._has_text:
-            sent.append(self.text(response.text))
-        for index, call in enumerate(response.tool_calls):
-            sent.append(self._chunk({"tool_calls": [{"index": index, **_encode_call(call)}]}))
+    def piece(self, text: str, *, is_first: bool) -> bytes:
+        return self._chunk({"content": text})
+
+    def rest(self, response: ModelResponse) -> bytes:
+        sent = [
+            self._chunk({"tool_calls": [{"index": index, **_encode_call(call)}]})
+            for index, call in enumerate(response.tool_calls)
+        ]
         sent.append(self._chunk({}, finish=FINISH_REASONS[response.stop_reason]))
         if self._with_usage:
             usage = {"choices": [], "usage": _encode_usage(response.usage)}
             sent.append(encode_event({**self._head, **usage}))
         return b"".join([*sent, b"data: [DONE]\n\n"])
 
-    def error(self, error: WireError) -> bytes:
-        return encode_event(error.body)
-
     def _chunk(self, delta: JsonObject, finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return encode_event({**self._head, "choices": [choice]})
+
+
+# --- the format ----------------------------------------------------------------------------------
+
+
+class OpenAIFormat(WireFormat):
+    """What OpenAI's two formats have in common: errors and the list of models."""
+
+    errors = ERRORS
+    refusals = REFUSALS
+
+    def error_body(self, status: int, name: str, message: str) -> JsonObject:
+        type_ = ERROR_TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
+        return {"error": {"message": message, "type": type_, "param": None, "code": name or None}}
+
+    def models(self, names: tuple[str, ...]) -> JsonObject:
+        return {"object": "list", "data": list(map(self.model, names))}
+
+    def model(self, name: str) -> JsonObject:
+        return {"id": name, "object": "model", "created": 0, "owned_by": "agiraph"}
+
+
+class ChatFormat(OpenAIFormat):
+    """Chat Completions, at `/chat/completions`."""
+
+    api = API
+    endpoint = "/chat/completions"
+    encode_request = staticmethod(encode_request)
+    parse_request = staticmethod(parse_request)
+    reader = ChatReader
+
+    def writer(self, body: JsonObject) -> ChatWriter:
+        return ChatWriter(asked_model(body), with_usage=_wants_usage(body))
+
+    def encode_answer(self, body: JsonObject, response: ModelResponse) -> JsonObject:
+        message: JsonObject = {"role": "assistant", "content": response.text, "refusal": None}
+        if response.tool_calls:
+            message["tool_calls"] = list(map(_encode_call, response.tool_calls))
+        finish = FINISH_REASONS[response.stop_reason]
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
+        head = _head(asked_model(body), "chat.completion")
+        return head | {"choices": [choice], "usage": _encode_usage(response.usage)}
+
+    def forwarded(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
+        # A stream must say what it used, whether or not the agent asks for that.
+        sent = {**body, "model": model}
+        if max_tokens is not None:
+            fields = filter(body.get, MAX_TOKENS_FIELDS)
+            sent[next(fields, MAX_TOKENS_FIELDS[0])] = max_tokens
+        if body.get("stream") is True:
+            asked = body.get("stream_options")
+            options = asked if isinstance(asked, dict) else {}
+            sent["stream_options"] = {**options, "include_usage": True}
+        return sent
+
+    def is_shown(self, body: JsonObject, event: JsonObject | None) -> bool:
+        # Usage that the agent did not ask for is left out.
+        if event is None or event.get("choices") or not event.get("usage"):
+            return True
+        return _wants_usage(body)
+
+    def answer_events(self, answer: JsonObject) -> list[JsonObject]:
+        choices = [{**choice, "delta": choice["message"]} for choice in answer["choices"]]
+        return [{"choices": choices, "usage": answer.get("usage")}]
+
+
+def _wants_usage(body: JsonObject) -> bool:
+    options = body.get("stream_options")
+    return isinstance(options, dict) and options.get("include_usage") is True

@@ -24,6 +24,7 @@ from agiraph.llm.wire.format import (
     schema_in,
     system_text,
     text_of,
+    tool_schema,
     tools_in,
 )
 from agiraph.llm.wire.transcript import head_of, read_call, spoken, tail_of, wire_id, wire_name
@@ -209,8 +210,4 @@ def _tools(tools: list[Any]) -> Iterator[ToolSchema]:
     for tool in tools:
         function = tool.get("function") if isinstance(tool, dict) else None
         if isinstance(function, dict):
-            yield ToolSchema(
-                name=str(function.get("name", "")),
-                description=str(function.get("description") or ""),
-                parameters=function.get("parameters") or NO_PARAMETERS,
-            )
+            yield tool_schema(function, function.get("parameters") or NO_PARAMETERS)

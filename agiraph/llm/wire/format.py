@@ -16,12 +16,18 @@ from agiraph.core.turns import (
     JsonObject,
     ModelRequest,
     ModelResponse,
+    StopReason,
+    ToolCall,
+    ToolSchema,
     ToolTurn,
     Turn,
+    Usage,
 )
 from agiraph.llm.base import RETRYABLE, FailureKind, PartialUsage, ProviderError
 from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache
+from agiraph.llm.wire.sse import encode_event
+from agiraph.llm.wire.transcript import unique_calls
 
 ANSWER_TOKENS = 8192
 """The longest answer if a request does not say."""
@@ -29,8 +35,28 @@ NO_RESULT = "[this call has no result: it was cut off]"
 NO_RETRY: Mapping[str, str] = {"x-should-retry": "false"}
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerContent:
+    """What a complete answer holds; `private` goes back to the service with the next request."""
+
+    text: str
+    calls: list[ToolCall]
+    stop: StopReason
+    private: JsonObject | None
+
+
 class AnswerReader(ABC):
-    """Reads an answer of a service from the events of its stream."""
+    """Reads an answer of a service from the events of its stream.
+
+    `counts` are the service's counts of tokens until now, `characters` the size of everything
+    streamed; `finish` is why the answer ended, None until it is complete.
+    """
+
+    def __init__(self) -> None:
+        self.counts: JsonObject = {}
+        self.characters = 0
+        self.has_begun = False
+        self.finish: str | None = None
 
     @abstractmethod
     def feed(self, event: JsonObject) -> str:
@@ -40,17 +66,33 @@ class AnswerReader(ABC):
         """
 
     @abstractmethod
-    def response(self, request: ModelRequest) -> ModelResponse:
-        """Return the complete answer; ProviderError if the stream ended before it was complete."""
+    def usage(self) -> Usage:
+        """Return the tokens counted so far."""
 
     @abstractmethod
+    def content(self, model: str) -> AnswerContent:
+        """Return what the complete answer of `model` holds."""
+
+    def response(self, request: ModelRequest) -> ModelResponse:
+        """Return the complete answer; ProviderError if the stream ended before it was complete."""
+        if self.finish is None:
+            raise ProviderError("unreachable", "the answer broke off before its end")
+        content = self.content(request.model)
+        stop = content.stop
+        return ModelResponse(
+            text=content.text or None,
+            tool_calls=unique_calls(content.calls, request),
+            stop_reason="tool_use" if content.calls and stop == "end_turn" else stop,
+            usage=self.usage(),
+            model=request.model,
+            provider_data=content.private,
+        )
+
     def so_far(self) -> PartialUsage:
-        """Return what the answer has used until now."""
-
-
-def broken_off() -> ProviderError:
-    """Return the error of a stream that ended before its answer was complete."""
-    return ProviderError("unreachable", "the answer broke off before its end")
+        """Return what the answer has used until now; some services never count."""
+        usage = self.usage()
+        is_counted = self.finish is not None and usage.tokens > 0
+        return PartialUsage(usage, self.characters, self.has_begun, is_counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +107,42 @@ class WireError:
 class AnswerWriter(ABC):
     """Writes an answer as the events of a stream."""
 
-    @abstractmethod
+    def __init__(self) -> None:
+        self.has_begun = False
+        self.has_text = False
+
     def text(self, piece: str) -> bytes:
         """Return what to send for a piece of text."""
+        begun, is_first, self.has_text = self.begun(), not self.has_text, True
+        return begun + self.piece(piece, is_first=is_first)
 
-    @abstractmethod
     def end(self, response: ModelResponse) -> bytes:
         """Return what to send when the answer is complete: calls, stop reason, usage, the end."""
+        unsent = self.text(response.text) if response.text and not self.has_text else self.begun()
+        return unsent + self.rest(response)
+
+    def begun(self) -> bytes:
+        """Return what to send before anything else, nothing if it was sent."""
+        if self.has_begun:
+            return b""
+        self.has_begun = True
+        return self.beginning()
+
+    def beginning(self) -> bytes:
+        """Return what an answer begins with."""
+        return b""
 
     @abstractmethod
+    def piece(self, text: str, *, is_first: bool) -> bytes:
+        """Return the events of a piece of text."""
+
+    @abstractmethod
+    def rest(self, response: ModelResponse) -> bytes:
+        """Return the events that follow the text of a complete answer."""
+
     def error(self, error: WireError) -> bytes:
         """Return what to send when the answer breaks off after it has begun."""
+        return encode_event(error.body)
 
 
 class WireFormat(ABC):
@@ -83,6 +150,15 @@ class WireFormat(ABC):
 
     api: ClassVar[str]
     """The `api` of the presets whose services speak it."""
+    endpoint: ClassVar[str] = ""
+    """Where the service takes every request, after its base URL."""
+    max_tokens_field: ClassVar[str] = "max_tokens"
+    errors: ClassVar[Mapping[FailureKind, tuple[int, str]]]
+    """The status of each failure, and its name."""
+    refusals: ClassVar[Mapping[int, str]]
+    """The names of refusals; another is called as a bad request is."""
+    too_long: ClassVar[str] = ""
+    """The phrase by which agents recognise a prompt that is too long."""
     ends_broken_streams: ClassVar[bool] = False
     """Whether a forwarded stream that breaks off ends with an error, for clients that take a lost
     connection for the end; otherwise the connection is closed before the answer is complete."""
@@ -92,28 +168,31 @@ class WireFormat(ABC):
 
     # --- as a client -----------------------------------------------------------------------------
 
-    @abstractmethod
     def path(self, model: str, *, is_streamed: bool) -> str:
         """Return where the service takes a request, after its base URL."""
+        return self.endpoint
 
     def auth(self, key: str) -> dict[str, str]:
         """Return the headers that carry the key."""
         return {"authorization": f"Bearer {key}"} if key else {}
 
+    @staticmethod
     @abstractmethod
     def encode_request(
-        self, request: ModelRequest, model: str, traits: ModelTraits, body_cache: RequestBodyCache
+        request: ModelRequest, model: str, traits: ModelTraits, body_cache: RequestBodyCache
     ) -> bytes:
         """Return the body of a streaming request for `model`, as JSON."""
 
+    @staticmethod
     @abstractmethod
-    def reader(self) -> AnswerReader:
+    def reader() -> AnswerReader:
         """Return a reader for the answer of one request."""
 
     # --- as a server -----------------------------------------------------------------------------
 
+    @staticmethod
     @abstractmethod
-    def parse_request(self, body: JsonObject) -> ModelRequest:
+    def parse_request(body: JsonObject) -> ModelRequest:
         """Return the request that a body holds; InvalidInput says what is wrong with it."""
 
     @abstractmethod
@@ -125,14 +204,23 @@ class WireFormat(ABC):
         """Return the answer to a request's body in one piece."""
 
     @abstractmethod
+    def error_body(self, status: int, name: str, message: str) -> JsonObject:
+        """Return the body of an error or a refusal."""
+
     def error(
         self, kind: FailureKind, message: str, *, retry_after: float | None = None
     ) -> WireError:
         """Return the error of a failed call."""
+        status, name = self.errors.get(kind, self.errors["internal"])
+        if kind == "context_too_long" and self.too_long not in message:
+            message = f"{self.too_long}: {message}"
+        body = self.error_body(status, name, message)
+        return WireError(status, body, retry_headers(kind, retry_after))
 
-    @abstractmethod
     def refusal(self, status: int, message: str) -> WireError:
         """Return the refusal of a request that is no call: a wrong token, host, path or size."""
+        name = self.refusals.get(status, self.errors["bad_request"][1])
+        return WireError(status, self.error_body(status, name, message), NO_RETRY)
 
     @abstractmethod
     def models(self, names: tuple[str, ...]) -> JsonObject:
@@ -148,9 +236,10 @@ class WireFormat(ABC):
 
     # --- forwarding ------------------------------------------------------------------------------
 
-    @abstractmethod
     def forwarded(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
         """Return the body to send to the service, the answer bounded if `max_tokens` is given."""
+        bound = {} if max_tokens is None else {self.max_tokens_field: max_tokens}
+        return {**body, "model": model, **bound}
 
     @abstractmethod
     def answer_events(self, answer: JsonObject) -> list[JsonObject]:
@@ -245,6 +334,12 @@ def tools_in(body: JsonObject) -> list[Any]:
     if not isinstance(tools, list):
         raise InvalidInput("tools: expected a list")
     return tools
+
+
+def tool_schema(tool: JsonObject, parameters: JsonObject) -> ToolSchema:
+    """Return a tool of a request, which has its name and description."""
+    name, description = tool.get("name", ""), tool.get("description") or ""
+    return ToolSchema(name=str(name), description=str(description), parameters=parameters)
 
 
 def schema_in(body: JsonObject, *path: str) -> JsonObject | None:

@@ -5,32 +5,27 @@ LLM proxy puts both into the body, as `model` and `stream`, before anything here
 """
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
 from agiraph.core.turns import (
     JsonObject,
-    ModelRequest,
     ModelResponse,
     StopReason,
     ToolCall,
     Usage,
     encoded_length,
 )
-from agiraph.llm.base import RETRYABLE, FailureKind, PartialUsage
+from agiraph.llm.base import RETRYABLE, FailureKind
 from agiraph.llm.failures import ServiceError
-from agiraph.llm.registry import ModelTraits
-from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.wire.format import (
-    NO_RETRY,
+    AnswerContent,
     AnswerReader,
     AnswerWriter,
     WireError,
     WireFormat,
     asked_model,
-    broken_off,
-    retry_headers,
     tools_in,
 )
 from agiraph.llm.wire.google_requests import (
@@ -43,7 +38,7 @@ from agiraph.llm.wire.google_requests import (
     sign_first_call,
 )
 from agiraph.llm.wire.sse import encode_event
-from agiraph.llm.wire.transcript import Layout, unique_calls
+from agiraph.llm.wire.transcript import Layout
 
 STOP_REASONS: dict[str, StopReason] = {
     "STOP": "end_turn",
@@ -76,97 +71,8 @@ ERRORS: dict[FailureKind, tuple[int, str]] = {
     "internal": (400, "INTERNAL"),
 }
 REFUSALS = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
-TOO_LONG = "exceeds the maximum number of tokens"  # the phrase by which agents recognise it
 RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
 METHODS = ("generateContent", "countTokens")
-
-
-class GoogleFormat(WireFormat):
-    """Gemini's generateContent and streamGenerateContent, at `/v1beta/models/NAME:METHOD`."""
-
-    api = API
-    ends_broken_streams = True
-    count_field = "totalTokens"
-
-    def path(self, model: str, *, is_streamed: bool) -> str:
-        method = "streamGenerateContent?alt=sse" if is_streamed else "generateContent"
-        return f"/v1beta/models/{quote(model)}:{method}"
-
-    def auth(self, key: str) -> dict[str, str]:
-        return {"x-goog-api-key": key}
-
-    def encode_request(
-        self, request: ModelRequest, model: str, traits: ModelTraits, body_cache: RequestBodyCache
-    ) -> bytes:
-        return encode_request(request, model, traits, body_cache)
-
-    def reader(self) -> "GoogleReader":
-        return GoogleReader()
-
-    def parse_request(self, body: JsonObject) -> ModelRequest:
-        return parse_request(body)
-
-    def writer(self, body: JsonObject) -> "GoogleWriter":
-        return GoogleWriter(asked_model(body))
-
-    def encode_answer(self, body: JsonObject, response: ModelResponse) -> JsonObject:
-        return _head(asked_model(body)) | _ended(response, response.text or "")
-
-    def error(
-        self, kind: FailureKind, message: str, *, retry_after: float | None = None
-    ) -> WireError:
-        code, status = ERRORS.get(kind, ERRORS["internal"])
-        if kind == "context_too_long" and TOO_LONG not in message:
-            message = f"The input {TOO_LONG} allowed: {message}"
-        error = _error(code, status, message, retry_headers(kind, retry_after))
-        if kind in RETRYABLE and retry_after is not None:
-            wish = {"@type": RETRY_INFO, "retryDelay": f"{retry_after:.3f}s"}
-            error.body["error"]["details"] = [wish]
-        return error
-
-    def refusal(self, status: int, message: str) -> WireError:
-        return _error(status, REFUSALS.get(status, "INVALID_ARGUMENT"), message, NO_RETRY)
-
-    def models(self, names: tuple[str, ...]) -> JsonObject:
-        return {"models": list(map(self.model, names))}
-
-    def model(self, name: str) -> JsonObject:
-        about = {"displayName": name, "version": "", "supportedGenerationMethods": list(METHODS)}
-        return {"name": f"models/{name}", **about}
-
-    def why_native_only(self, body: JsonObject) -> str:
-        # Gemini CLI searches the web with a tool of Google's, and would take a model's memory for
-        # what was found.
-        tools = [tool for tool in tools_in(body) if isinstance(tool, dict)]
-        if not tools or any(field_of(tool, "functionDeclarations") for tool in tools):
-            return ""
-        names = ", ".join(sorted({name for tool in tools for name in tool}))
-        return f"{names}: only Google's own service runs this tool, and it does not answer here"
-
-    def forwarded(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
-        # Gemini CLI resumes a conversation without its signatures and, if it was killed, with
-        # results that are there twice; Google refuses both. So unsigned calls are marked as
-        # another model's, and of two results of a call one is left out.
-        sent = {key: value for key, value in body.items() if key not in ("model", "stream")}
-        if isinstance(contents := sent.get("contents"), list):
-            sent["contents"] = list(_repaired(contents, signs=not model.startswith(UNSIGNED)))
-        if max_tokens is not None:
-            given = field_of(sent, "generationConfig")
-            settings = dict(given) if isinstance(given, dict) else {}
-            sent.pop("generation_config", None)
-            settings.pop("max_output_tokens", None)
-            sent["generationConfig"] = settings | {"maxOutputTokens": max_tokens}
-        return sent
-
-    def answer_events(self, answer: JsonObject) -> list[JsonObject]:
-        return [answer]
-
-    def count_path(self, model: str) -> str:
-        return f"/v1beta/models/{quote(model)}:countTokens"
-
-    def count_request(self, body: JsonObject, model: str) -> JsonObject:
-        whole = {key: value for key, value in body.items() if key not in ("model", "stream")}
-        return {"generateContentRequest": {"model": f"models/{model}", **whole}}
 
 
 # --- forwarding ----------------------------------------------------------------------------------
@@ -209,32 +115,29 @@ class GoogleReader(AnswerReader):
     """Reads the events of an answer."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._layout: Layout = []
         self._calls: list[ToolCall] = []
-        self._usage: JsonObject = {}
-        self._finish: str | None = None
         self._finish_text = ""
-        self._characters = 0
-        self._has_begun = False
 
     def feed(self, event: JsonObject) -> str:
         if isinstance(error := event.get("error"), dict):
             raise ServiceError(error)
-        self._has_begun = self._has_begun or bool(event)
-        self._usage |= event.get("usageMetadata") or {}
+        self.has_begun = self.has_begun or bool(event)
+        self.counts |= event.get("usageMetadata") or {}
         feedback = event.get("promptFeedback") or {}
-        self._finish = feedback.get("blockReason") or self._finish
+        self.finish = feedback.get("blockReason") or self.finish
         candidates = event.get("candidates") or ()
         if not candidates:
             return ""
-        self._finish = candidates[0].get("finishReason") or self._finish
+        self.finish = candidates[0].get("finishReason") or self.finish
         self._finish_text = candidates[0].get("finishMessage") or self._finish_text
         parts = (candidates[0].get("content") or {}).get("parts") or ()
         return "".join(map(self._read_part, parts))
 
     def _read_part(self, part: JsonObject) -> str:
         call = part.get("functionCall") or {}
-        self._characters += len(str(part.get("text") or "")) + encoded_length(call)
+        self.characters += len(str(part.get("text") or "")) + encoded_length(call)
         extra = {SIGNATURE: part[SIGNATURE]} if part.get(SIGNATURE) else {}
         if (call := part.get("functionCall")) is not None:
             self._add({"call": len(self._calls)}, extra)
@@ -254,33 +157,21 @@ class GoogleReader(AnswerReader):
     def _add(self, part: JsonObject, extra: JsonObject) -> None:
         self._layout.append(part | ({"extra": extra} if extra else {}))
 
-    def response(self, request: ModelRequest) -> ModelResponse:
-        if self._finish is None:
-            raise broken_off()
+    def content(self, model: str) -> AnswerContent:
         calls = list(self._calls)
-        if self._finish in BROKEN_CALLS and not calls:
+        if self.finish in BROKEN_CALLS and not calls:
             calls.append(ToolCall(id="", name="unknown", malformed=self._finish_text))
-        stop = STOP_REASONS.get(self._finish, "refusal")
         is_signed = any("extra" in part for part in self._layout)
-        private = {"api": API, "model": request.model, "layout": self._layout}
-        return ModelResponse(
-            text="".join(part.get("text", "") for part in self._layout) or None,
-            tool_calls=unique_calls(calls, request),
-            stop_reason="tool_use" if calls and stop == "end_turn" else stop,
-            usage=self.usage(),
-            model=request.model,
-            provider_data=private if is_signed else None,
+        return AnswerContent(
+            "".join(part.get("text", "") for part in self._layout),
+            calls,
+            STOP_REASONS.get(self.finish or "", "refusal"),
+            {"api": API, "model": model, "layout": self._layout} if is_signed else None,
         )
 
-    def so_far(self) -> PartialUsage:
-        # Each chunk counts what came before it.
-        usage = self.usage()
-        is_counted = self._finish is not None and usage.tokens > 0
-        return PartialUsage(usage, self._characters, self._has_begun, is_counted)
-
     def usage(self) -> Usage:
-        """Return the tokens counted so far; thoughts are tokens of the answer, too."""
-        counts = self._usage
+        # Each chunk counts what came before it; thoughts are tokens of the answer, too.
+        counts = self.counts
         asked = (counts.get("promptTokenCount"), counts.get("toolUsePromptTokenCount"))
         answered = (counts.get("candidatesTokenCount"), counts.get("thoughtsTokenCount"))
         return Usage(
@@ -291,11 +182,6 @@ class GoogleReader(AnswerReader):
 
 
 # --- writing answers -----------------------------------------------------------------------------
-
-
-def _error(code: int, status: str, message: str, headers: Mapping[str, str]) -> WireError:
-    error = {"code": code, "message": message, "status": status}
-    return WireError(code, {"error": error}, headers)
 
 
 def _head(model: str) -> JsonObject:
@@ -334,16 +220,94 @@ class GoogleWriter(AnswerWriter):
     """Writes an answer as chunks, each shaped as an answer of its own."""
 
     def __init__(self, model: str) -> None:
+        super().__init__()
         self._head = _head(model)
-        self._has_text = False
 
-    def text(self, piece: str) -> bytes:
-        self._has_text = True
-        return encode_event(self._head | _candidate([{"text": piece}]))
+    def piece(self, text: str, *, is_first: bool) -> bytes:
+        return encode_event(self._head | _candidate([{"text": text}]))
 
-    def end(self, response: ModelResponse) -> bytes:
-        rest = "" if self._has_text else response.text or ""
-        return encode_event(self._head | _ended(response, rest))
+    def rest(self, response: ModelResponse) -> bytes:
+        return encode_event(self._head | _ended(response, ""))
 
-    def error(self, error: WireError) -> bytes:
-        return encode_event(error.body)
+
+# --- the format ----------------------------------------------------------------------------------
+
+
+class GoogleFormat(WireFormat):
+    """Gemini's generateContent and streamGenerateContent, at `/v1beta/models/NAME:METHOD`."""
+
+    api = API
+    ends_broken_streams = True
+    count_field = "totalTokens"
+    errors = ERRORS
+    refusals = REFUSALS
+    too_long = "The input exceeds the maximum number of tokens allowed"
+    encode_request = staticmethod(encode_request)
+    parse_request = staticmethod(parse_request)
+    reader = GoogleReader
+
+    def path(self, model: str, *, is_streamed: bool) -> str:
+        method = "streamGenerateContent?alt=sse" if is_streamed else "generateContent"
+        return f"/v1beta/models/{quote(model)}:{method}"
+
+    def auth(self, key: str) -> dict[str, str]:
+        return {"x-goog-api-key": key}
+
+    def writer(self, body: JsonObject) -> GoogleWriter:
+        return GoogleWriter(asked_model(body))
+
+    def encode_answer(self, body: JsonObject, response: ModelResponse) -> JsonObject:
+        return _head(asked_model(body)) | _ended(response, response.text or "")
+
+    def error_body(self, status: int, name: str, message: str) -> JsonObject:
+        return {"error": {"code": status, "message": message, "status": name}}
+
+    def error(
+        self, kind: FailureKind, message: str, *, retry_after: float | None = None
+    ) -> WireError:
+        error = super().error(kind, message, retry_after=retry_after)
+        if kind in RETRYABLE and retry_after is not None:
+            wish = {"@type": RETRY_INFO, "retryDelay": f"{retry_after:.3f}s"}
+            error.body["error"]["details"] = [wish]
+        return error
+
+    def models(self, names: tuple[str, ...]) -> JsonObject:
+        return {"models": list(map(self.model, names))}
+
+    def model(self, name: str) -> JsonObject:
+        about = {"displayName": name, "version": "", "supportedGenerationMethods": list(METHODS)}
+        return {"name": f"models/{name}", **about}
+
+    def why_native_only(self, body: JsonObject) -> str:
+        # Gemini CLI searches the web with a tool of Google's, and would take a model's memory for
+        # what was found.
+        tools = [tool for tool in tools_in(body) if isinstance(tool, dict)]
+        if not tools or any(field_of(tool, "functionDeclarations") for tool in tools):
+            return ""
+        names = ", ".join(sorted({name for tool in tools for name in tool}))
+        return f"{names}: only Google's own service runs this tool, and it does not answer here"
+
+    def forwarded(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
+        # Gemini CLI resumes a conversation without its signatures and, if it was killed, with
+        # results that are there twice; Google refuses both. So unsigned calls are marked as
+        # another model's, and of two results of a call one is left out.
+        sent = {key: value for key, value in body.items() if key not in ("model", "stream")}
+        if isinstance(contents := sent.get("contents"), list):
+            sent["contents"] = list(_repaired(contents, signs=not model.startswith(UNSIGNED)))
+        if max_tokens is not None:
+            given = field_of(sent, "generationConfig")
+            settings = dict(given) if isinstance(given, dict) else {}
+            sent.pop("generation_config", None)
+            settings.pop("max_output_tokens", None)
+            sent["generationConfig"] = settings | {"maxOutputTokens": max_tokens}
+        return sent
+
+    def answer_events(self, answer: JsonObject) -> list[JsonObject]:
+        return [answer]
+
+    def count_path(self, model: str) -> str:
+        return f"/v1beta/models/{quote(model)}:countTokens"
+
+    def count_request(self, body: JsonObject, model: str) -> JsonObject:
+        whole = {key: value for key, value in body.items() if key not in ("model", "stream")}
+        return {"generateContentRequest": {"model": f"models/{model}", **whole}}

@@ -25,7 +25,7 @@ from agiraph.core.turns import (
 from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache, as_json, body_with
 from agiraph.llm.wire.chat_requests import NO_PARAMETERS
-from agiraph.llm.wire.format import parsed_request, tools_in
+from agiraph.llm.wire.format import parsed_request, tool_schema, tools_in
 from agiraph.llm.wire.transcript import GO_ON, head_of, laid_out, tail_of, wire_id, wire_name
 
 API = "google"
@@ -294,12 +294,8 @@ def _tools(tools: list[Any]) -> Iterator[ToolSchema]:
         functions = field_of(tool, "functionDeclarations") if isinstance(tool, dict) else None
         for function in _listed(functions):
             if isinstance(function, dict):
-                yield ToolSchema(
-                    name=str(function.get("name", "")),
-                    description=str(function.get("description") or ""),
-                    parameters=_schema(function, "parametersJsonSchema", "parameters")
-                    or NO_PARAMETERS,
-                )
+                schema = _schema(function, "parametersJsonSchema", "parameters")
+                yield tool_schema(function, schema or NO_PARAMETERS)
 
 
 def _schema(value: JsonObject, as_json: str, as_openapi: str) -> JsonObject | None:

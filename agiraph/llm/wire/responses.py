@@ -6,25 +6,16 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from agiraph.core.turns import (
-    JsonObject,
-    ModelRequest,
-    ModelResponse,
-    StopReason,
-    ToolCall,
-    Usage,
-)
-from agiraph.llm.base import RETRYABLE, FailureKind, PartialUsage
+from agiraph.core.turns import JsonObject, ModelResponse, StopReason, ToolCall, Usage
+from agiraph.llm.base import RETRYABLE, FailureKind
 from agiraph.llm.failures import ServiceError
-from agiraph.llm.registry import ModelTraits
-from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.wire.chat import OpenAIFormat
 from agiraph.llm.wire.format import (
+    AnswerContent,
     AnswerReader,
     AnswerWriter,
     WireError,
     asked_model,
-    broken_off,
 )
 from agiraph.llm.wire.responses_requests import (
     API,
@@ -37,7 +28,7 @@ from agiraph.llm.wire.responses_requests import (
     tool_forms,
 )
 from agiraph.llm.wire.sse import encode_event
-from agiraph.llm.wire.transcript import Layout, unique_calls
+from agiraph.llm.wire.transcript import Layout
 
 INCOMPLETE: dict[str, StopReason] = {
     "max_output_tokens": "max_tokens",
@@ -48,49 +39,6 @@ ENDS = ("response.completed", "response.incomplete", "response.failed")
 REASONING_FIELDS = ("type", "id", "summary", "content", "encrypted_content")
 
 
-class ResponsesFormat(OpenAIFormat):
-    """Responses, at `/responses`; Codex speaks it."""
-
-    api = API
-
-    def path(self, model: str, *, is_streamed: bool) -> str:
-        return "/responses"
-
-    def encode_request(
-        self, request: ModelRequest, model: str, traits: ModelTraits, body_cache: RequestBodyCache
-    ) -> bytes:
-        return encode_request(request, model, traits, body_cache)
-
-    def reader(self) -> "ResponsesReader":
-        return ResponsesReader()
-
-    def parse_request(self, body: JsonObject) -> ModelRequest:
-        return parse_request(body)
-
-    def writer(self, body: JsonObject) -> "ResponsesWriter":
-        return ResponsesWriter(asked_model(body), tool_forms(body))
-
-    def encode_answer(self, body: JsonObject, response: ModelResponse) -> JsonObject:
-        forms = tool_forms(body)
-        texts = [_message(response.text)] if response.text else []
-        output = [*texts, *(_encode_call(call, forms) for call in response.tool_calls)]
-        return _ended(_begun_answer(asked_model(body)), output, response)
-
-    def error(
-        self, kind: FailureKind, message: str, *, retry_after: float | None = None
-    ) -> WireError:
-        # Codex takes any refusal but 400 for a broken connection, and tries five times more.
-        error = super().error(kind, message, retry_after=retry_after)
-        return error if kind in RETRYABLE else replace(error, status=400)
-
-    def forwarded(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
-        bound = {} if max_tokens is None else {"max_output_tokens": max_tokens}
-        return {**body, "model": model, **bound}
-
-    def answer_events(self, answer: JsonObject) -> list[JsonObject]:
-        return [{"type": "response.completed", "response": answer}]
-
-
 # --- reading answers -----------------------------------------------------------------------------
 
 
@@ -98,27 +46,27 @@ class ResponsesReader(AnswerReader):
     """Reads the events of an answer."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._items: dict[int, JsonObject] = {}
         self._answer: JsonObject = {}
-        self._is_complete = False
-        self._characters = 0
-        self._has_begun = False
 
     def feed(self, event: JsonObject) -> str:
         kind = str(event.get("type"))
         if kind.endswith(".delta"):
-            self._characters += len(str(event.get("delta") or ""))
+            self.characters += len(str(event.get("delta") or ""))
         if kind in ENDS:
             self._answer = event.get("response") or {}
-        is_refused = kind == "response.failed" and not (self._characters or self._usage_counts())
-        self._has_begun = kind.startswith("response.") and not is_refused
+            self.counts = self._answer.get("usage") or {}
+        is_refused = kind == "response.failed" and not (self.characters or self.counts)
+        self.has_begun = kind.startswith("response.") and not is_refused
         match kind:
             case "response.output_text.delta" | "response.refusal.delta":
                 return str(event.get("delta") or "")
             case "response.output_item.done":
                 self._add(event["output_index"], event["item"])
             case "response.completed" | "response.incomplete":
-                self._is_complete = True
+                details = self._answer.get("incomplete_details") or {}
+                self.finish = str(details.get("reason") or "")
             case "response.failed":
                 raise ServiceError(self._answer.get("error") or {})
             case "error":
@@ -128,11 +76,9 @@ class ResponsesReader(AnswerReader):
     def _add(self, index: int, item: JsonObject) -> None:
         self._items[index] = item
         # Sealed thoughts are not streamed; four characters of a seal are three bytes of them.
-        self._characters += len(item.get("encrypted_content") or "") * 3 // 4
+        self.characters += len(item.get("encrypted_content") or "") * 3 // 4
 
-    def response(self, request: ModelRequest) -> ModelResponse:
-        if not self._is_complete:
-            raise broken_off()
+    def content(self, model: str) -> AnswerContent:
         items = [self._items[index] for index in sorted(self._items)]
         items = items or self._answer.get("output") or []
         calls: list[ToolCall] = []
@@ -149,35 +95,13 @@ class ResponsesReader(AnswerReader):
             elif kind in CALLS:
                 layout.append({"call": len(calls)} | _extra(item, "namespace"))
                 calls.append(parse_call(item))
-        return ModelResponse(
-            text="".join(texts) or None,
-            tool_calls=unique_calls(calls, request),
-            stop_reason=self._stop_reason(items, bool(calls)),
-            usage=self.usage(),
-            model=request.model,
-            provider_data=_private_data(layout, request.model),
-        )
-
-    def _stop_reason(self, items: list[JsonObject], has_calls: bool) -> StopReason:
-        details = self._answer.get("incomplete_details") or {}
-        if (cause := INCOMPLETE.get(str(details.get("reason")))) is not None:
-            return cause
         parts = [part for item in items for part in item.get("content") or ()]
-        if any(part.get("type") == "refusal" for part in parts):
-            return "refusal"
-        return "tool_use" if has_calls else "end_turn"
-
-    def so_far(self) -> PartialUsage:
-        # The service counts at the very end.
-        is_counted = bool(self._usage_counts())
-        return PartialUsage(self.usage(), self._characters, self._has_begun, is_counted)
-
-    def _usage_counts(self) -> JsonObject:
-        return self._answer.get("usage") or {}
+        is_refused = any(part.get("type") == "refusal" for part in parts)
+        stop = INCOMPLETE.get(self.finish or "", "refusal" if is_refused else "end_turn")
+        return AnswerContent("".join(texts), calls, stop, _private_data(layout, model))
 
     def usage(self) -> Usage:
-        """Return the tokens that the service counted for the complete answer."""
-        counts = self._usage_counts()
+        counts = self.counts
         details = counts.get("input_tokens_details") or {}
         return Usage(
             input_tokens=counts.get("input_tokens") or 0,
@@ -288,40 +212,34 @@ class ResponsesWriter(AnswerWriter):
     """Writes an answer as numbered events."""
 
     def __init__(self, model: str, forms: ToolForms) -> None:
+        super().__init__()
         self._answer = _begun_answer(model)
         self._forms = forms
         self._number = 0
         self._output: list[JsonObject] = []
-        self._message_id = ""
+        self._message_id = f"msg_{secrets.token_hex(16)}"
         self._texts: list[str] = []
 
-    def text(self, piece: str) -> bytes:
-        sent = [self._begin()]
-        if not self._message_id:
-            self._message_id = f"msg_{secrets.token_hex(16)}"
-            item = {**_message("", id=self._message_id), "status": "in_progress", "content": []}
-            sent += [
-                self._event("response.output_item.added", output_index=0, item=item),
-                self._in_part("response.content_part.added", part=_part("")),
-            ]
-        self._texts.append(piece)
-        sent.append(self._in_part("response.output_text.delta", delta=piece, logprobs=[]))
-        return b"".join(sent)
-
-    def _begin(self) -> bytes:
-        if self._number:
-            return b""
+    def beginning(self) -> bytes:
         return b"".join(
             self._event(f"response.{what}", response=self._answer)
             for what in ("created", "in_progress")
         )
 
-    def end(self, response: ModelResponse) -> bytes:
-        sent = [self._begin()]
-        if response.text and not self._texts:
-            sent.append(self.text(response.text))
-        if self._message_id:
-            sent.append(self._end_of_text())
+    def piece(self, text: str, *, is_first: bool) -> bytes:
+        sent: list[bytes] = []
+        if is_first:
+            item = {**_message("", id=self._message_id), "status": "in_progress", "content": []}
+            sent += [
+                self._event("response.output_item.added", output_index=0, item=item),
+                self._in_part("response.content_part.added", part=_part("")),
+            ]
+        self._texts.append(text)
+        sent.append(self._in_part("response.output_text.delta", delta=text, logprobs=[]))
+        return b"".join(sent)
+
+    def rest(self, response: ModelResponse) -> bytes:
+        sent = [self._end_of_text()] if self.has_text else []
         sent += [self._call(_encode_call(call, self._forms)) for call in response.tool_calls]
         answer = _ended(self._answer, self._output, response)
         sent.append(self._event(f"response.{answer['status']}", response=answer))
@@ -359,7 +277,7 @@ class ResponsesWriter(AnswerWriter):
         given = error.body["error"]
         shown = {"code": given["code"] or given["type"], "message": given["message"]}
         answer = {**self._answer, "status": "failed", "error": shown}
-        return self._begin() + self._event("response.failed", response=answer)
+        return self.begun() + self._event("response.failed", response=answer)
 
     def _in_part(self, type_: str, **data: Any) -> bytes:
         where = {"item_id": self._message_id, "output_index": 0, "content_index": 0}
@@ -369,3 +287,36 @@ class ResponsesWriter(AnswerWriter):
         body = {"type": type_, "sequence_number": self._number, **data}
         self._number += 1
         return encode_event(body, type_)
+
+
+# --- the format ----------------------------------------------------------------------------------
+
+
+class ResponsesFormat(OpenAIFormat):
+    """Responses, at `/responses`; Codex speaks it."""
+
+    api = API
+    endpoint = "/responses"
+    max_tokens_field = "max_output_tokens"
+    encode_request = staticmethod(encode_request)
+    parse_request = staticmethod(parse_request)
+    reader = ResponsesReader
+
+    def writer(self, body: JsonObject) -> ResponsesWriter:
+        return ResponsesWriter(asked_model(body), tool_forms(body))
+
+    def encode_answer(self, body: JsonObject, response: ModelResponse) -> JsonObject:
+        forms = tool_forms(body)
+        texts = [_message(response.text)] if response.text else []
+        output = [*texts, *(_encode_call(call, forms) for call in response.tool_calls)]
+        return _ended(_begun_answer(asked_model(body)), output, response)
+
+    def error(
+        self, kind: FailureKind, message: str, *, retry_after: float | None = None
+    ) -> WireError:
+        # Codex takes any refusal but 400 for a broken connection, and tries five times more.
+        error = super().error(kind, message, retry_after=retry_after)
+        return error if kind in RETRYABLE else replace(error, status=400)
+
+    def answer_events(self, answer: JsonObject) -> list[JsonObject]:
+        return [{"type": "response.completed", "response": answer}]

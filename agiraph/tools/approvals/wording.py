@@ -6,7 +6,7 @@ from typing import Literal
 from agiraph.core.clock import iso
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import ProposedAction
-from agiraph.messages import QuestionAnswered
+from agiraph.messages.question import QuestionAnswered
 from agiraph.tools.approvals.policy import SPEND, STAGE, PolicyDecision
 
 ALLOW_ONCE = "allow once"

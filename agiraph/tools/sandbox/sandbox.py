@@ -1,10 +1,10 @@
 """Sandbox: what separates a model's command from the machine; bubblewrap, or nothing and why.
 
     sandbox = find_sandbox(config.sandbox)
-    argv = sandbox.around(["bash", "-c", "make"], scope, path=environment["PATH"])
+    argv = [*sandbox.words_before(scope, path=environment["PATH"]), "bash", "-c", "make"]
 
-runs `make` where the scope says, with the scope table as folders. `around` raises Refused if a
-sandbox is required and there is none. The command's environment and limits are the caller's.
+runs `make` where the scope says, with the scope table as folders. The command's environment and
+limits are the caller's.
 """
 
 import os
@@ -50,33 +50,6 @@ class Sandbox:
         """What would make it work; '' if it does."""
         return "set sandbox.mode to auto" if self.config.mode == "none" else self.found.advice
 
-    def around(
-        self,
-        command: Sequence[str],
-        scope: Scope,
-        *,
-        path: str = os.defpath,
-        writable: Sequence[Path] = (),
-        readable: Sequence[Path] = (),
-        has_network: bool | None = None,
-        cwd: Path | None = None,
-    ) -> list[str]:
-        """Return the argv that runs `command` for the entity of this scope; Refused if it may not.
-
-        `path` is the command's PATH: the folders on it are shown. `writable` and `readable` are
-        folders beyond the scope table, which must exist; `has_network` None: as the settings say of
-        this entity; `cwd` None: where the scope's shell starts. The paths inside are those outside.
-        """
-        before = self.words_before(
-            scope,
-            path=path,
-            writable=writable,
-            readable=readable,
-            has_network=has_network,
-            cwd=cwd,
-        )
-        return [*before, *command]
-
     def around_helper(
         self,
         command: Sequence[str],
@@ -112,7 +85,13 @@ class Sandbox:
         has_network: bool | None = None,
         cwd: Path | None = None,
     ) -> list[str]:
-        """Return what `around` puts in front of a command: nothing without a sandbox."""
+        """Return what in front of a command's argv runs it for the entity of this scope.
+
+        Nothing without a sandbox; Refused if one is required, or if the kernel cannot keep it.
+        `path` is the command's PATH: the folders on it are shown. `writable` and `readable` are
+        folders beyond the scope table, which must exist; `has_network` None: as the settings say of
+        this entity; `cwd` None: where the scope's shell starts. The paths inside are those outside.
+        """
         if not self.is_up:
             self._refuse_without()
             return []

@@ -1,11 +1,8 @@
-"""Decoding: from the bytes of a body to text: content type, compression, charset."""
+"""Decoding: from the bytes of a body to text: content type and charset."""
 
 import codecs
 import re
-import zlib
 from typing import Literal
-
-from agiraph.core.errors import Refused
 
 BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -67,58 +64,6 @@ def _text(body: bytes, encoding: str) -> str:
 def _plain(text: str) -> str:
     """Write every line end as a newline, and drop NUL, which no text has."""
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
-
-
-ACCEPTED = "gzip, deflate"
-ANY_HEADER = zlib.MAX_WBITS | 32
-
-
-class Decompressor:
-    """Decompresses a body piece by piece, `limit` bytes in all; `is_full` if there would be more.
-
-    A compressed kilobyte can expand to a megabyte, and httpx decompresses whole pieces, with no
-    limit: so bodies are read raw. Raises Refused for an `encoding` (a Content-Encoding) that is
-    not known.
-    """
-
-    def __init__(self, encoding: str, limit: int) -> None:
-        name = encoding.strip().lower()
-        if name not in ("", "identity", "gzip", "x-gzip", "deflate"):
-            raise Refused(f"its encoding '{name[:40]}' cannot be read (possible: {ACCEPTED})")
-        self._inflate = None if name in ("", "identity") else zlib.decompressobj(ANY_HEADER)
-        self._may_be_bare = name == "deflate"
-        self._left = limit
-        self.is_full = False
-
-    def feed(self, raw: bytes) -> bytes:
-        """Return the next part of the plain body; raises Refused if `raw` is damaged."""
-        if self.is_full or not raw:
-            return b""
-        if self._inflate is None:
-            plain, rest = raw[: self._left], raw[self._left :]
-        else:
-            plain = self._inflated(raw)
-            rest = self._inflate.unconsumed_tail
-        self._left -= len(plain)
-        self.is_full = self.is_full or bool(rest)
-        return plain
-
-    def _inflated(self, raw: bytes) -> bytes:
-        assert self._inflate is not None
-        try:
-            # One byte more than is left tells a body that ends here from one that continues.
-            plain = self._inflate.decompress(raw, self._left + 1)
-        except zlib.error as error:
-            if not self._may_be_bare:
-                raise Refused(f"its compressed body is damaged ({error})") from None
-            self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)  # `deflate` without its header
-            self._may_be_bare = False
-            return self._inflated(raw)
-        self._may_be_bare = False
-        if len(plain) > self._left:
-            self.is_full = True
-            return plain[: self._left]
-        return plain
 
 
 Kind = Literal["page", "text", "refused"]

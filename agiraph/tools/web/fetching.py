@@ -18,26 +18,18 @@ from email.message import Message
 
 import httpx
 
+from agiraph.core.config import WebConfig
 from agiraph.core.errors import Refused
 from agiraph.tools.web.addresses import is_local_name, parsed, target, why_refused
-from agiraph.tools.web.decoding import ACCEPTED, Decompressor
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 CONNECT_SECONDS = 10.0
+ACCEPTED = "gzip, deflate"
+ENCODINGS = {"x-gzip": "gzip"} | {name: name for name in ("", "identity", "gzip", "deflate")}
 PRIVATE_ADVICE = "web.allow_private is off"
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 Permit = Callable[[httpx.URL], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class FetchLimits:
-    """What a fetch may take. Who calls bounds its time."""
-
-    max_bytes: int
-    max_redirects: int
-    allow_private: bool
-    user_agent: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +56,15 @@ async def permit_all(url: httpx.URL) -> None:
 
 
 class PageFetcher:
-    """Fetches pages; host names are resolved by `resolve`, or by a `proxy`."""
+    """Fetches pages; host names are resolved by `resolve`, or by a `proxy`.
+
+    The settings limit a fetch, except its time, which is the caller's to limit.
+    """
 
     def __init__(
-        self, bounds: FetchLimits, resolve: Resolve = resolve, proxy: str | None = None
+        self, config: WebConfig, resolve: Resolve = resolve, proxy: str | None = None
     ) -> None:
-        self._bounds = bounds
+        self._config = config
         self._resolve = resolve
         self._is_proxied = proxy is not None
         limits = httpx.Limits(max_keepalive_connections=0)
@@ -94,8 +89,8 @@ class PageFetcher:
             url = target(url, location)
             if str(url) in visited:
                 raise Refused(f"{text} redirects in a circle: {url} was already visited")
-            if len(visited) > self._bounds.max_redirects:
-                raise Refused(f"{text} redirects more than {self._bounds.max_redirects} times")
+            if len(visited) > self._config.max_redirects:
+                raise Refused(f"{text} redirects more than {self._config.max_redirects} times")
 
     async def _hop(self, url: httpx.URL) -> tuple[FetchedPage, str | None]:
         """Ask one url; return its answer, and its redirect target, if any."""
@@ -130,7 +125,7 @@ class PageFetcher:
 
     async def _addresses(self, url: httpx.URL) -> list[str | None]:
         """Return the addresses to try; None stands for the name itself, which a proxy resolves."""
-        if not self._bounds.allow_private:
+        if not self._config.allow_private:
             _refuse_local(url.host)
         if self._is_proxied:
             return [None]
@@ -140,7 +135,7 @@ class PageFetcher:
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or error
             raise Refused(f"the host {url.host} cannot be resolved ({reason})") from None
-        if self._bounds.allow_private:
+        if self._config.allow_private:
             return list(found)
         reasons = {address: why_refused(address) for address in found}
         public: list[str | None] = [address for address, reason in reasons.items() if not reason]
@@ -152,7 +147,7 @@ class PageFetcher:
     def _request(self, url: httpx.URL, address: str | None) -> httpx.Request:
         headers = {
             "Host": url.netloc.decode("ascii"),
-            "User-Agent": self._bounds.user_agent,
+            "User-Agent": self._config.user_agent,
             "Accept": "text/html,application/xhtml+xml,text/*;q=0.9,*/*;q=0.5",
             "Accept-Encoding": ACCEPTED,
             "Accept-Language": "en,*;q=0.5",
@@ -163,18 +158,24 @@ class PageFetcher:
         return httpx.Request("GET", where, headers=headers, extensions=extensions)
 
     async def _body(self, url: httpx.URL, response: httpx.Response) -> tuple[bytes, bool]:
-        """Return the body as far as it may be read, and whether that is all of it."""
+        """Return the body as far as it may be read, and whether that is all of it.
+
+        httpx decompresses each piece as a whole: 64 KiB, of which gzip makes at most 64 MiB. What
+        could expand further is not decompressed.
+        """
+        encoding = response.headers.get("content-encoding", "").strip().lower()
+        if encoding not in ENCODINGS:
+            why = f"its encoding '{encoding[:40]}' cannot be read (possible: {ACCEPTED})"
+            raise Refused(f"{url}: {why}")
+        response.headers["content-encoding"] = ENCODINGS[encoding]
+        body, most = bytearray(), self._config.max_bytes
         try:
-            decompressor = Decompressor(
-                response.headers.get("content-encoding", ""), self._bounds.max_bytes
-            )
-            body = bytearray()
-            async for raw in response.aiter_raw():
-                body += decompressor.feed(raw)
-                if decompressor.is_full:
-                    return bytes(body), False
-        except Refused as error:
-            raise Refused(f"{url}: {error}") from None
+            async for piece in response.aiter_bytes():
+                body += piece
+                if len(body) > most:
+                    return bytes(body[:most]), False
+        except httpx.DecodingError as error:
+            raise Refused(f"{url}: its compressed body is damaged ({error})") from None
         return bytes(body), True
 
 

@@ -125,6 +125,11 @@ class Git:
         """Run a command that must succeed; return its output."""
         return (await self.run(*words, stdin=stdin)).text
 
+    async def merge_tree(self, ours: str, theirs: str) -> GitResult:
+        """Merge two commits into a tree and no more; code 1 if they conflict (`read_trial`)."""
+        words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
+        return await self.run(*words, ours, theirs, may_end=(0, 1))
+
     async def _start(
         self, words: tuple[str, ...], given: int, taken: int
     ) -> asyncio.subprocess.Process:

@@ -131,8 +131,7 @@ class RunRepository:
         return merged
 
     async def _merged(self, tip: str, commit: str, branch: str, message: str) -> str:
-        words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
-        answer = await self._git.run(*words, tip, commit, may_end=(0, 1))
+        answer = await self._git.merge_tree(tip, commit)
         trial = read_trial(answer.out)
         if answer.code:
             raise MergeConflict(branch, trial.conflicts)

@@ -10,10 +10,12 @@ model does with git in its worktree has no influence on what is committed.
 """
 
 import asyncio
+import fcntl
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agiraph.core.errors import Refused
@@ -27,6 +29,7 @@ from agiraph.storage.files import (
     kind_of,
     make_folder,
     new_file,
+    open_file,
     read_bytes,
     read_text,
     remove_file,
@@ -39,7 +42,6 @@ from agiraph.tools.worktrees.git import (
     FOLDER,
     PATCH,
     Git,
-    GitFailed,
     GitResult,
     ref,
     remove_stale_lock,
@@ -51,9 +53,6 @@ SUBJECT = 72
 READY = "agiraph-ready"
 INDEX = "agiraph-index"
 MERGING = "agiraph-folded.json"
-HALF_WRITTEN = "failed to read"
-ADD_ATTEMPTS = 8
-ADD_PAUSE_SECONDS = 0.05
 PATCH_BYTES = 4_000_000
 GITLINK = "160000"
 MOST_MERGED_BYTES = 1 << 28
@@ -94,37 +93,44 @@ class Worktree:
         admin = self._admin()
         if admin is not None and is_file(admin / READY) and is_folder(self.path):
             return False
-        await self.remove()
-        make_folder(self.path.parent)  # git would follow a link there
-        branch = ref(self.order.branch)
-        known = await self._git.run("rev-parse", "-q", "--verify", branch, may_end=(0, 1))
-        begin: tuple[str, ...] = ("-B", self.order.branch, str(self.path), self.order.base)
-        if known.code == 0:
-            begin = (str(self.path), self.order.branch)
-        await self._add(begin)
+        async with self._locked():
+            await self._remove()
+            await self._add()
         admin = self._admin()
         assert admin is not None
         copy_file(admin / "index", admin / INDEX)
         replace_file(admin / READY, "")
         return True
 
-    async def _add(self, begin: Sequence[str]) -> None:
-        """Run `git worktree add`, again if another worker's command got in its way.
+    async def _add(self) -> None:
+        make_folder(self.path.parent)  # git would follow a link there
+        branch = ref(self.order.branch)
+        known = await self._git.run("rev-parse", "-q", "--verify", branch, may_end=(0, 1))
+        begin: tuple[str, ...] = ("-B", self.order.branch, str(self.path), self.order.base)
+        if known.code == 0:
+            begin = (str(self.path), self.order.branch)
+        await self._git.run("worktree", "add", "--quiet", "--force", *begin)
 
-        git reads every worktree of the repository, and fails over one that is half written.
+    @asynccontextmanager
+    async def _locked(self) -> AsyncIterator[None]:
+        """Hold the lock on the worktrees of the run, which ends with this process at the latest.
+
+        git reads every worktree of the repository, and fails over one that is half written. The
+        lock is beside the repository, where no model's command can take it.
         """
-        for attempt in range(1, ADD_ATTEMPTS + 1):
-            try:
-                await self._git.run("worktree", "add", "--quiet", "--force", *begin)
-                return
-            except GitFailed as failure:
-                if HALF_WRITTEN not in str(failure) or attempt == ADD_ATTEMPTS:
-                    raise
-            await asyncio.sleep(attempt * ADD_PAUSE_SECONDS)
-            await self.remove()
+        fd = open_file(self._repository.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            await asyncio.to_thread(fcntl.flock, fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
 
     async def remove(self) -> None:
         """Remove the folder and git's record of it; the branch stays."""
+        async with self._locked():
+            await self._remove()
+
+    async def _remove(self) -> None:
         admin = self._admin()
         await asyncio.to_thread(remove_tree, self.path)
         if admin is not None:
@@ -160,20 +166,20 @@ class Worktree:
         worktree is gone, or still holds both sides of a conflict. GitFailed.
         """
         admin = self._require_admin()
-        folded = self._folded(admin)
-        if folded is not None and not folded.is_whole:
-            await self.apply_merge(folded.tip)
-            raise Refused(self._told_of(folded))
-        self._refuse_markers(folded)
+        merge = self._merge_in_progress(admin)
+        if merge is not None and not merge.is_whole:
+            await self.apply_merge(merge.tip)
+            raise Refused(conflict_message(conflict_text(self.order.branch, merge.files)))
+        self._refuse_markers(merge)
         git = self._inside(admin)
         left_out = await self._stage(git)
         tree = await git.text("write-tree")
         head = await self._parent(git)
-        is_in = folded is None or await _is_ancestor(git, folded.tip, head)
+        is_in = merge is None or await _is_ancestor(git, merge.tip, head)
         if is_in and tree == await git.text("rev-parse", f"{head}^{{tree}}"):
             commit = head
         else:
-            parents = ["-p", head, *(("-p", folded.tip) if folded else ())]
+            parents = ["-p", head, *(("-p", merge.tip) if merge else ())]
             commit = await git.text("commit-tree", tree, *parents, stdin=message.encode())
         remove_stale_lock(self._repository / f"{ref(self.order.branch)}.lock")
         await git.run("update-ref", ref(self.order.branch), commit)
@@ -246,9 +252,8 @@ class Worktree:
 
     async def has_conflict(self) -> bool:
         """Whether the branch conflicts with what others have merged."""
-        words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
-        sides = (ref(self.order.branch), ref(self.order.result))
-        return (await self._git.run(*words, *sides, may_end=(0, 1))).code == 1
+        merged = await self._git.merge_tree(ref(self.order.branch), ref(self.order.result))
+        return merged.code == 1
 
     async def apply_merge(self, tip: str | None = None) -> MergeInProgress:
         """Put what others have merged into the worktree, after a commit that conflicts with it.
@@ -260,28 +265,26 @@ class Worktree:
         git = self._inside(admin)
         tip = tip or await git.text("rev-parse", "--verify", ref(self.order.result))
         head = await git.text("rev-parse", "--verify", ref(self.order.branch))
-        words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
-        trial = read_trial((await git.run(*words, head, tip, may_end=(0, 1))).out)
+        trial = read_trial((await git.merge_tree(head, tip)).out)
         self._note(admin, MergeInProgress(tip, trial.conflicts, is_whole=False))
         await git.run("read-tree", "--reset", "-u", trial.tree)
         copy_file(admin / INDEX, admin / "index")
-        folded = MergeInProgress(tip, trial.conflicts, is_whole=True)
-        self._note(admin, folded)
-        return folded
+        merge = MergeInProgress(tip, trial.conflicts, is_whole=True)
+        self._note(admin, merge)
+        return merge
 
-    def _note(self, admin: Path, folded: MergeInProgress) -> None:
-        kept = {"tip": folded.tip, "files": folded.files, "is_whole": folded.is_whole}
-        replace_file(admin / MERGING, json.dumps(kept) + "\n")
+    def _note(self, admin: Path, merge: MergeInProgress) -> None:
+        replace_file(admin / MERGING, json.dumps(asdict(merge)) + "\n")
 
-    def _folded(self, admin: Path) -> MergeInProgress | None:
+    def _merge_in_progress(self, admin: Path) -> MergeInProgress | None:
         try:
-            kept = json.loads(read_text(admin / MERGING))
+            noted = json.loads(read_text(admin / MERGING))
         except FileNotFoundError:
             return None
-        return MergeInProgress(kept["tip"], tuple(kept["files"]), kept["is_whole"])
+        return MergeInProgress(noted["tip"], tuple(noted["files"]), noted["is_whole"])
 
-    def _refuse_markers(self, folded: MergeInProgress | None) -> None:
-        left = tuple(name for name in folded.files if self._has_markers(name)) if folded else ()
+    def _refuse_markers(self, merge: MergeInProgress | None) -> None:
+        left = tuple(name for name in merge.files if self._has_markers(name)) if merge else ()
         if left:
             raise Refused(
                 f"both sides of a conflict still stand in {', '.join(left)}: decide what shall "
@@ -293,9 +296,6 @@ class Worktree:
             return has_markers(read_bytes(self.path / name, MOST_MERGED_BYTES))
         except OSError:
             return False
-
-    def _told_of(self, folded: MergeInProgress) -> str:
-        return conflict_message(conflict_text(self.order.branch, folded.files))
 
 
 def conflict_message(conflict: str) -> str:

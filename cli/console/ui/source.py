@@ -31,8 +31,8 @@ from agiraph.http.api import (
     SteeredView,
 )
 from agiraph.http.client import Client
-from agiraph.messages import MESSAGES, StreamDelta, SubscribeToStream
-from agiraph.messages.authorization import refusal
+from agiraph.messages.authorization import MESSAGES, refusal
+from agiraph.messages.model import StreamDelta, SubscribeToStream
 from cli.console.client_thread import ClientThread, EventFeed
 from cli.console.commands import BudgetCommand
 from cli.console.session import handle_budget

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from actors.supervisor.restarts import affected, group_of, members_of
 from agiraph.core.ids import Address
-from agiraph.messages import ChildSpec
+from agiraph.messages.child import ChildSpec
 
 names = st.lists(st.sampled_from("abcdefgh"), min_size=1, unique=True)
 strategies = st.sampled_from(["one_for_one", "rest_for_one", "one_for_all"])

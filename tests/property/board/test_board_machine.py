@@ -14,7 +14,7 @@ from agiraph.board.view import board_view
 from agiraph.board.wait_cycles import find_cycle
 from agiraph.core.errors import Refused
 from agiraph.core.ids import RunId
-from agiraph.core.models import WorkNode
+from agiraph.core.models import NodeResult, WorkNode
 from agiraph.core.specs import (
     ContractTerms,
     NodeSpec,
@@ -62,7 +62,9 @@ class BoardMachine(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.do(c.StartRun(RunId("r"), "goal", "m", "w", max_nodes=12))
+        self.do(
+            c.StartRun(run_id=RunId("r"), goal="goal", model="m", worker_model="w", max_nodes=12)
+        )
 
     @rule(
         cause=CAUSES,
@@ -167,7 +169,7 @@ class BoardMachine(RuleBasedStateMachine):
 
     @rule(node=NODES, attempt=st.integers(0, 2))
     def complete(self, node: str, attempt: int) -> None:
-        self.do(c.CompleteNode(node, attempt, "done", ("a.md",)))
+        self.do(c.CompleteNode(node, attempt, NodeResult(summary="done", files=("a.md",))))
 
     @rule(node=NODES, attempt=st.none() | st.integers(0, 2))
     def fail(self, node: str, attempt: int | None) -> None:

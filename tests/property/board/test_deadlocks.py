@@ -10,6 +10,7 @@ from agiraph.board.decide import decide
 from agiraph.board.scheduler import SchedulingLimits, plan
 from agiraph.core.errors import Refused
 from agiraph.core.ids import NodeId, RunId
+from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec, WorkerSpec, WorkMode
 
 Step = tuple[str, int, int, int]
@@ -37,7 +38,12 @@ def at_rest(board: Board) -> Board:
 
 def made(steps: list[Step], max_workers: int) -> Board:
     """Return a board on which these steps were tried, each on what there was of nodes by then."""
-    board = do(Board(), c.StartRun(RunId("r"), "g", "m", "w", max_workers=max_workers))
+    board = do(
+        Board(),
+        c.StartRun(
+            run_id=RunId("r"), goal="g", model="m", worker_model="w", max_workers=max_workers
+        ),
+    )
     for number in range(max_workers):
         mode: WorkMode = "single_inference" if number == 2 else "multi_turn"
         board = do(
@@ -77,7 +83,7 @@ def left_over(board: Board) -> set[str]:
         before = board
         for node in board.nodes.values():
             if node.status in ("assigned", "running"):
-                board = do(board, c.CompleteNode(node.id, node.attempt, "done", ()))
+                board = do(board, c.CompleteNode(node.id, node.attempt, NodeResult(summary="done")))
             elif node.status == "blocked" and all(
                 board.nodes[other].has_ended for other in board.waits[node.id]
             ):

@@ -8,7 +8,7 @@ from agiraph.board.board import Board, fold
 from agiraph.board.decide import decide
 from agiraph.board.scheduler import Action, SchedulingLimits, plan
 from agiraph.core.ids import RunId
-from agiraph.core.models import WorkNode
+from agiraph.core.models import NodeResult, WorkNode
 from agiraph.core.specs import NodeSpec, WorkerSpec, WorkMode
 
 ROLES = st.sampled_from(["worker", "writer", "Writer", "analyst"])
@@ -23,7 +23,11 @@ class Shop:
         self.board = Board()
         self.now = 0.0
         self.given: list[tuple[str, str]] = []
-        self.do(c.StartRun(RunId("r"), "goal", "m", "w", max_workers=max_workers))
+        self.do(
+            c.StartRun(
+                run_id=RunId("r"), goal="goal", model="m", worker_model="w", max_workers=max_workers
+            )
+        )
 
     def do(self, command: c.Command) -> None:
         self.now += 1
@@ -100,7 +104,7 @@ def test_all_work_is_done_once_and_within_the_limit(shop: Shop, data: st.DataObj
         if not shop.busy:
             break
         node = data.draw(st.sampled_from(shop.busy))
-        shop.do(c.CompleteNode(node.id, node.attempt, "done", ()))
+        shop.do(c.CompleteNode(node.id, node.attempt, NodeResult(summary="done")))
     for node in shop.board.nodes.values():
         if node.status == "failed":
             assert "nobody in it has" in (node.reason or "")

@@ -16,7 +16,8 @@ from actors.gateway.state.message_history import MessageHistory
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import ProposedAction, Question
 from agiraph.http.api import ApiError, ConversationMessageView
-from agiraph.messages import AskQuestion, DeadLetter
+from agiraph.messages.control import DeadLetter
+from agiraph.messages.question import AskQuestion
 
 NAMES = ("Ada", "bob", "*")
 AGENTS = ("shop-1", "mill-2")

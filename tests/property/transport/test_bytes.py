@@ -20,7 +20,7 @@ from transport.envelope import (
 )
 from transport.errors import MalformedBody, MalformedFrame
 from transport.link import Link
-from transport.mailboxes import MemoryMailboxes
+from transport.mailboxes import Mailboxes
 from transport.protocol import HELLO, LINK_PREFIX, PROTOCOL_VERSION, link_frame
 from transport.router_core import RouterCore
 
@@ -148,7 +148,7 @@ def strange_frames(draw: st.DrawFn) -> bytes:
 
 def greeted(address: str) -> RouterCore:
     """Return a switch to which one peer has said hello."""
-    switch = RouterCore(KEY, MemoryMailboxes(), b"epoch", TOPOLOGY)
+    switch = RouterCore(KEY, Mailboxes(), b"epoch", TOPOLOGY)
     body = {
         "address": address,
         "incarnation": 1,

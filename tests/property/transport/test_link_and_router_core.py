@@ -24,7 +24,7 @@ from transport.link import (
     MessageArrived,
     MessageRefused,
 )
-from transport.mailboxes import MemoryMailboxes
+from transport.mailboxes import Mailboxes
 from transport.router_core import RouterCore
 
 KEY = bytes(32)
@@ -106,7 +106,7 @@ class SteadyLine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.mailboxes = MemoryMailboxes()
+        self.mailboxes = Mailboxes()
         self.lives = 0
         self.said: list[tuple[bytes, str, str]] = []
         self.processes = {name: Process(name) for name in NAMES}

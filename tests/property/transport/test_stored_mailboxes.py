@@ -71,6 +71,17 @@ class Stored(RuleBasedStateMachine):
         if left != waiting:
             self.state = (left, was_done | {(address, id)})
 
+    @rule(address=addresses, limit=st.integers(0, 6), data=st.data())
+    def undone(self, address: str, limit: int, data: st.DataObject) -> None:
+        box = [one[1:] for one in self.state[0] if one[0] == address]
+        found = self.boxes.undone(address, 99)
+        skipped = data.draw(st.integers(0, len(found)))
+        after = found[skipped - 1].position if skipped else 0
+        page = self.boxes.undone(address, limit, after)
+        assert [(one.id, one.blob) for one in page] == box[skipped : skipped + limit]
+        sizes = [len(blob) for _, blob in box]
+        assert self.boxes.depths().get(address, (0, 0)) == (len(sizes), sum(sizes))
+
     @rule(address=addresses)
     def discard(self, address: str) -> None:
         waiting, was_done = self.state

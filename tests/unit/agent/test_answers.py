@@ -4,7 +4,7 @@ import pytest
 
 from agiraph.agent.answers import answer_in_words, late_answer_in_words
 from agiraph.core.ids import QuestionId
-from agiraph.messages import QuestionAnswered
+from agiraph.messages.question import QuestionAnswered
 
 
 def outcome(**fields: object) -> QuestionAnswered:

@@ -9,7 +9,7 @@ from agiraph.agent.custom_prompts import check_own_prompts
 from agiraph.agent.prompts import render
 from agiraph.core.errors import InvalidInput
 from agiraph.core.prompt_folder import lay_over, shipped
-from agiraph.tools.shell import BASH
+from agiraph.tools.shell import bash
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_a_file_of_ones_own_counts_and_the_others_are_as_shipped(own: Path) -> N
     lay_over(own)
     assert render("soul") == "You are brisk."
     assert render("rules") == rules
-    assert BASH.guidance() == "Use it with care. {not a template}"
+    assert bash.guidance() == "Use it with care. {not a template}"
 
 
 def test_without_a_folder_everything_is_as_shipped(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from agiraph.board.decide import decide
 from agiraph.board.events import BoardEvent
 from agiraph.board.scheduler import Action, SchedulingLimits, plan
 from agiraph.core.ids import RunId
-from agiraph.core.models import StageContract, Worker, WorkNode
+from agiraph.core.models import NodeResult, StageContract, Worker, WorkNode
 from agiraph.core.specs import NodeSpec, WorkerSpec
 
 
@@ -34,13 +34,13 @@ class Desk:
         self.board = Board()
         self.now = 0.0
         start = StartRun(
-            RunId("r1"),
-            "the goal",
-            "a/b",
-            "c/d",
-            "finite",
-            max_nodes,
-            contract or StageContract(),
+            run_id=RunId("r1"),
+            goal="the goal",
+            model="a/b",
+            worker_model="c/d",
+            mode="finite",
+            max_nodes=max_nodes,
+            contract=contract or StageContract(),
             max_workers=max_workers,
             max_stages=max_stages,
             may_reconvene=may_reconvene,
@@ -83,7 +83,7 @@ class Desk:
 
     def complete(self, node: str, worker: str) -> None:
         self.run(node, worker)
-        self.do(CompleteNode(node, 1, f"{node} is done", (f"{node}.md",)))
+        self.do(CompleteNode(node, 1, NodeResult(summary=f"{node} is done", files=(f"{node}.md",))))
 
     def fail(self, node: str) -> None:
         self.do(FailNode(node, None, "it went wrong"))

@@ -175,7 +175,7 @@ def test_nothing_happens_before_a_run_or_after_it() -> None:
 
 def test_a_board_holds_one_run() -> None:
     desk = Desk()
-    again = StartRun(RunId("r1"), "the goal", "a/b", "c/d")
+    again = StartRun(run_id=RunId("r1"), goal="the goal", model="a/b", worker_model="c/d")
     assert desk.do(again) == []
     with pytest.raises(IllegalTransition, match="belongs to run r1"):
-        desk.do(StartRun(RunId("r2"), "the goal", "a/b", "c/d"))
+        desk.do(StartRun(run_id=RunId("r2"), goal="the goal", model="a/b", worker_model="c/d"))

@@ -16,7 +16,12 @@ def do(board: Board, command: c.Command) -> Board:
 
 
 def started(mode: Mode = "infinite") -> Board:
-    return do(Board(), c.StartRun(RunId("r1"), "goal", "a/b", "c/d", mode, max_nodes=1))
+    return do(
+        Board(),
+        c.StartRun(
+            run_id=RunId("r1"), goal="goal", model="a/b", worker_model="c/d", mode=mode, max_nodes=1
+        ),
+    )
 
 
 def facts(board: Board) -> RunFacts:

@@ -2,8 +2,8 @@
 
 from actors.coordinator.board_notifications import notice
 from agiraph.board.commands import CompleteNode, CreateNode, FailNode
-from agiraph.board.handoff import suggestion
-from agiraph.board.view import node_row, waited_row
+from agiraph.board.view import node_row, suggestion, waited_row
+from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
 
@@ -18,7 +18,7 @@ def working() -> Desk:
 
 def test_a_whole_result_suggests_nothing() -> None:
     desk = working()
-    desk.do(CompleteNode("report", 1, "all ten", ("r.md",)))
+    desk.do(CompleteNode("report", 1, NodeResult(summary="all ten", files=("r.md",))))
     assert suggestion(desk.at("report")) == ""
     assert "in part" not in str(waited_row(desk.board, desk.at("report")))
 
@@ -26,7 +26,16 @@ def test_a_whole_result_suggests_nothing() -> None:
 def test_a_result_in_part_is_marked_and_names_what_follows() -> None:
     desk = working()
     [event] = desk.events(
-        CompleteNode("report", 1, "six of ten", ("r.md",), " companies 7 to 10 ", "its turns")
+        CompleteNode(
+            "report",
+            1,
+            NodeResult(
+                summary="six of ten",
+                files=("r.md",),
+                missing=" companies 7 to 10 ",
+                bound="its turns",
+            ),
+        )
     )
     node = desk.at("report")
     assert (node.status, node.missing) == ("completed", "companies 7 to 10")
@@ -42,7 +51,11 @@ def test_a_result_in_part_is_marked_and_names_what_follows() -> None:
 
 def test_the_suggestion_can_be_followed_as_it_stands() -> None:
     desk = working()
-    desk.do(CompleteNode("report", 1, "six of ten", ("r.md",), "the rest"))
+    desk.do(
+        CompleteNode(
+            "report", 1, NodeResult(summary="six of ten", files=("r.md",), missing="the rest")
+        )
+    )
     desk.do(
         CreateNode(
             "c2",
@@ -75,7 +88,7 @@ def test_a_sub_nodes_end_is_its_parents_concern_until_that_has_ended() -> None:
     [event] = desk.events(FailNode("part", None, "no"))
     assert notice(desk.board, event, ()) is None
     desk.do(CreateNode("c3", NodeSpec(task="x", name="late"), parent_node="report"))
-    [completed] = desk.events(CompleteNode("report", 1, "done", ()))
+    [completed] = desk.events(CompleteNode("report", 1, NodeResult(summary="done")))
     told = notice(desk.board, completed, ())
     assert told is not None
     assert told.endswith("yours now: late (pending)")

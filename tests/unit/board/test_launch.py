@@ -12,6 +12,7 @@ from agiraph.board.commands import (
 )
 from agiraph.board.worker_rules import require_lead
 from agiraph.core.errors import IllegalTransition, InvalidInput, Refused
+from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec, RoleSpec, StageSpec, WorkerSpec
 from tests.unit.board.desk import Desk
 
@@ -37,7 +38,7 @@ def desk_after_research() -> Desk:
 
 
 def _complete(node: str) -> CompleteNode:
-    return CompleteNode(node, 1, "done", (f"{node}.md",))
+    return CompleteNode(node, 1, NodeResult(summary="done", files=(f"{node}.md",)))
 
 
 def test_a_stage_has_its_workers_and_nodes_at_once() -> None:
@@ -222,7 +223,7 @@ def test_a_leads_stage_goes_on_when_enough_of_it_is_completed() -> None:
     roles = (RoleSpec(name="ben", task="one way"), RoleSpec(name="cyd", task="another way"))
     desk.do(led("c1", *roles, contract={"checkpoint_policy": "any"}))
     desk.settle()
-    desk.do(CompleteNode("ben-build", 1, "done", ()))
+    desk.do(CompleteNode("ben-build", 1, NodeResult(summary="done")))
     desk.settle()
     assert desk.at("cyd-build").status == "cancelled"
     assert "'app/Build' went on without it" in (desk.at("cyd-build").reason or "")
@@ -235,7 +236,7 @@ def test_a_lead_opens_its_next_stage_when_the_one_before_has_ended() -> None:
     with pytest.raises(IllegalTransition, match="'app/Build' of your node is still open"):
         desk.do(led("c2", RoleSpec(name="ben", task="tests")))
     desk.settle()
-    desk.do(CompleteNode("ben-build", 1, "done", ()))
+    desk.do(CompleteNode("ben-build", 1, NodeResult(summary="done")))
     desk.do(led("c2", RoleSpec(name="cyd", task="tests"), name=None, retire=("ben",)))
     assert desk.who("ben").status == "stopped"
     assert desk.at("cyd-stage-2").cohort == "app/Stage 2"

@@ -16,6 +16,7 @@ from agiraph.board.scheduler import SchedulingLimits, plan
 from agiraph.board.store import BoardStore, read_board
 from agiraph.board.view import NODES_SHOWN, board_view
 from agiraph.core.ids import RunId
+from agiraph.core.models import NodeResult
 from agiraph.core.specs import ContractTerms, RoleSpec, StageSpec
 
 STAGES = 50
@@ -28,7 +29,9 @@ class LongRun:
     def __init__(self, path: Path) -> None:
         self.store = BoardStore(path)
         self.now = 0.0
-        self.do(StartRun(RunId("r"), "goal", "m", "w", max_nodes=1000))
+        self.do(
+            StartRun(run_id=RunId("r"), goal="goal", model="m", worker_model="w", max_nodes=1000)
+        )
 
     @property
     def board(self) -> Board:
@@ -49,7 +52,9 @@ class LongRun:
         stage = StageSpec(name=f"S{number}", roles=roles, contract=contract, retire=let_go)
         self.do(LaunchRoles(f"c{number}", stage))
         for name in names[:3]:
-            self.do(CompleteNode(f"{name}-s{number}", 1, f"{name} did {number}", ()))
+            self.do(
+                CompleteNode(f"{name}-s{number}", 1, NodeResult(summary=f"{name} did {number}"))
+            )
         self.do(Reconvene(f"assessed {number}", f"r{number}", f"decided {number}"))
 
 

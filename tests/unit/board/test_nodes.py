@@ -14,6 +14,7 @@ from agiraph.board.commands import (
     UnblockNode,
 )
 from agiraph.core.errors import IllegalTransition, InvalidInput
+from agiraph.core.models import NodeResult
 from tests.unit.board.desk import Desk
 
 
@@ -31,7 +32,9 @@ def test_a_node_goes_from_pending_to_completed(desk: Desk) -> None:
     assert desk.do(AssignNode("one", "ada")) == ["node.assigned"]
     assert (desk.at("one").attempt, desk.who("ada").status) == (1, "busy")
     assert desk.do(StartNode("one", "ada", 1)) == ["node.started"]
-    assert desk.do(CompleteNode("one", 1, "done", ("a.md",))) == ["node.completed"]
+    assert desk.do(CompleteNode("one", 1, NodeResult(summary="done", files=("a.md",)))) == [
+        "node.completed"
+    ]
     assert (desk.at("one").status, desk.at("one").published) == ("completed", ("a.md",))
     assert (desk.who("ada").status, desk.who("ada").node) == ("idle", None)
     times = desk.board.times[desk.at("one").id]
@@ -44,8 +47,8 @@ def test_what_was_said_twice_happens_once(desk: Desk) -> None:
     desk.run("one", "ada")
     assert desk.do(AssignNode("one", "ada")) == []
     assert desk.do(StartNode("one", "ada", 1)) == []
-    desk.do(CompleteNode("one", 1, "done", ()))
-    assert desk.do(CompleteNode("one", 1, "done again", ("b",))) == []
+    desk.do(CompleteNode("one", 1, NodeResult(summary="done")))
+    assert desk.do(CompleteNode("one", 1, NodeResult(summary="done again", files=("b",)))) == []
     assert desk.at("one").summary == "done"
     desk.do(CancelNode("two", "no"))
     assert desk.do(CancelNode("two", "no")) == []
@@ -73,7 +76,7 @@ def test_an_assigned_node_is_not_given_to_another(desk: Desk) -> None:
 
 def test_a_stale_attempt_is_refused(desk: Desk) -> None:
     desk.run("one", "ada")
-    for command in (CompleteNode("one", 2, "", ()), FailNode("one", 0, "x")):
+    for command in (CompleteNode("one", 2, NodeResult(summary="")), FailNode("one", 0, "x")):
         with pytest.raises(IllegalTransition, match=r"is stale \(now: 1\)"):
             desk.do(command)
 
@@ -90,12 +93,15 @@ def test_an_ended_node_stays_as_it_is(desk: Desk) -> None:
 
 def test_the_first_word_of_a_worker_implies_that_it_began(desk: Desk) -> None:
     desk.assign("one", "ada")
-    assert desk.do(CompleteNode("one", 1, "", ())) == ["node.started", "node.completed"]
+    assert desk.do(CompleteNode("one", 1, NodeResult(summary=""))) == [
+        "node.started",
+        "node.completed",
+    ]
 
 
 def test_a_pending_node_cannot_be_completed(desk: Desk) -> None:
     with pytest.raises(IllegalTransition, match="is pending and cannot be completed"):
-        desk.do(CompleteNode("one", 0, "", ()))
+        desk.do(CompleteNode("one", 0, NodeResult(summary="")))
 
 
 def test_a_worker_that_waits_blocks_its_node(desk: Desk) -> None:
@@ -113,7 +119,7 @@ def test_a_worker_that_waits_blocks_its_node(desk: Desk) -> None:
 def test_a_blocked_node_may_publish(desk: Desk) -> None:
     desk.run("one", "ada")
     desk.do(BlockNode("one"))
-    assert desk.do(CompleteNode("one", 1, "", ())) == ["node.completed"]
+    assert desk.do(CompleteNode("one", 1, NodeResult(summary=""))) == ["node.completed"]
     assert desk.who("ada").status == "idle"
 
 
@@ -147,7 +153,7 @@ def test_a_node_may_be_kept_for_a_busy_worker(desk: Desk) -> None:
     desk.run("one", "ada")
     assert desk.do(ReserveNode("two", "ada")) == ["node.reserved"]
     assert desk.do(ReserveNode("two", "ada")) == []
-    desk.do(CompleteNode("one", 1, "", ()))
+    desk.do(CompleteNode("one", 1, NodeResult(summary="")))
     with pytest.raises(IllegalTransition, match="'ada' is wanted by two"):
         desk.do(RetireWorker("ada"))
     desk.settle()

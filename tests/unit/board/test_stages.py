@@ -15,7 +15,7 @@ from agiraph.board.commands import (
 from agiraph.board.events import BOARD_EVENT, StageMet, StageReconvened, StageStarted
 from agiraph.board.stage_rules import due_at
 from agiraph.core.errors import IllegalTransition
-from agiraph.core.models import StageContract
+from agiraph.core.models import NodeResult, StageContract
 from agiraph.core.specs import CheckpointPolicy, NodeSpec, StageTerms
 from tests.unit.board.desk import Desk
 
@@ -97,7 +97,7 @@ def test_sub_nodes_do_not_count_for_a_policy() -> None:
             CreateNode(f"s{number}", NodeSpec(task="part", name=f"part-{number}"), parent_node="n0")
         )
     desk.do(LaunchStage())
-    desk.do(CompleteNode("n0", 1, "done", ()))
+    desk.do(CompleteNode("n0", 1, NodeResult(summary="done")))
     assert desk.plan(1)[0] != MeetStage(0)
     desk.complete("n1", "ada")
     assert desk.plan() == (MeetStage(0),)

@@ -13,7 +13,7 @@ from agiraph.core.ids import RunId
 from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.storage.journal import Journal
 
-START = StartRun(RunId("r1"), "goal", "a/b", "c/d")
+START = StartRun(run_id=RunId("r1"), goal="goal", model="a/b", worker_model="c/d")
 
 
 def test_a_board_is_read_back_as_it_was(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from agiraph.board.decide import decide
 from agiraph.board.sub_nodes import depth, overseer
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import RunId
+from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
 
@@ -125,10 +126,10 @@ def test_a_parent_that_is_cancelled_or_loses_its_worker_takes_them_along_too() -
 def test_a_parent_that_is_completed_leaves_them_to_the_next_above() -> None:
     desk = family()
     assert overseer(desk.board, desk.at("low")) == desk.at("middle")
-    desk.do(CompleteNode("middle", 1, "done", ()))
+    desk.do(CompleteNode("middle", 1, NodeResult(summary="done")))
     assert desk.at("low").status == "pending"
     assert overseer(desk.board, desk.at("low")) == desk.at("top")
-    desk.do(CompleteNode("top", 1, "done", ()))
+    desk.do(CompleteNode("top", 1, NodeResult(summary="done")))
     assert overseer(desk.board, desk.at("low")) is None
 
 
@@ -160,4 +161,8 @@ def test_a_waiting_parent_leaves_its_place_to_its_sub_nodes_however_deep() -> No
 
 def test_bounds_below_one_are_refused() -> None:
     with pytest.raises(InvalidInput, match="max_depth must be at least 1"):
-        decide(Board(), StartRun(RunId("r2"), "g", "m", "w", max_depth=0), 0.0)
+        decide(
+            Board(),
+            StartRun(run_id=RunId("r2"), goal="g", model="m", worker_model="w", max_depth=0),
+            0.0,
+        )

@@ -33,9 +33,8 @@ def settings(**values: float) -> BudgetsConfig:
 
 def spend(ledger: UsageLedger, usd: float, at: float, **whose: Any) -> None:
     """Write a call of 100 tokens down."""
-    values: dict[str, Any] = {"run_id": "run-1", "node_id": "n1", "entity": "shop-1/ada"} | whose
     usage = Usage(input_tokens=90, output_tokens=10, cost_usd=usd)
-    ledger.write(LedgerRow(at, model="m", outcome="answered", usage=usage, seconds=1, **values))
+    ledger.write(LedgerRow(at, ask(**whose), "answered", usage, 1))
 
 
 def held(limits: BudgetLimits, request: ModelRequest) -> dict[str, tuple[float | None, float]]:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.broker.calls import ModelCalls, RetryPlanned
+from actors.broker.call_retries import AttemptFailure
+from actors.broker.calls import ModelCalls
 from agiraph.core.turns import ModelRequest, ModelResponse, Usage
 from agiraph.llm.base import OnText, ProviderError
 from agiraph.llm.prices import Price
@@ -18,7 +19,7 @@ BUSY = ProviderError("overloaded", "busy")
 async def make(
     calls: ModelCalls,
     request: ModelRequest | None = None,
-    retries: list[RetryPlanned] | None = None,
+    retries: list[AttemptFailure] | None = None,
 ) -> ModelResponse:
     on_retry = (retries if retries is not None else []).append
     return await calls.answer(request or ask(model=MODEL), lambda text: None, on_retry)
@@ -55,11 +56,13 @@ async def test_an_unknown_price_is_no_cost_and_a_local_one_is_free(tmp_path: Pat
 async def test_what_may_succeed_later_is_tried_again(tmp_path: Path) -> None:
     stub = StubProvider(BUSY, ProviderError("rate_limited", "slow", retry_after=0.1), answer())
     calls, ledger = calls_of(stub, tmp_path)
-    retries: list[RetryPlanned] = []
+    retries: list[AttemptFailure] = []
     with ledger:
         assert (await make(calls, retries=retries)).text == "fine"
-    assert [(r.attempt, r.kind) for r in retries] == [(1, "overloaded"), (2, "rate_limited")]
-    assert retries[1].wait_seconds > 0.05  # what is left of the wish
+    first, second = (retry.event_data() for retry in retries)
+    assert (first["attempt"], first["kind"]) == (1, "overloaded")
+    assert (second["attempt"], second["kind"]) == (2, "rate_limited")
+    assert second["wait_seconds"] > 0.05  # what is left of the wish
 
 
 async def test_the_last_failure_is_told(tmp_path: Path) -> None:
@@ -96,7 +99,7 @@ async def test_a_model_that_does_not_end_has_failed(tmp_path: Path) -> None:
 async def test_a_call_that_was_cut_off_is_paid_for_by_what_it_streamed(tmp_path: Path) -> None:
     calls, ledger = calls_of(StubProvider(forever), tmp_path)
 
-    async def main() -> None:
+    with ledger:
         heard = asyncio.Event()
         task = asyncio.create_task(
             calls.answer(ask(model=MODEL), lambda text: heard.set(), lambda retry: None)
@@ -105,9 +108,6 @@ async def test_a_call_that_was_cut_off_is_paid_for_by_what_it_streamed(tmp_path:
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()
-
-    with ledger:
-        await main()
         usage = ledger.by_entity()["shop-1/ada"]
     assert usage.input_tokens > 0
     assert usage.output_tokens > 0
@@ -152,11 +152,8 @@ async def test_at_most_so_many_calls_are_in_flight(tmp_path: Path) -> None:
 
     calls, ledger = calls_of(StubProvider(count), tmp_path, quick_config(concurrent_calls=3))
 
-    async def main() -> None:
-        await asyncio.gather(*(make(calls) for _ in range(12)))
-
     with ledger:
-        await main()
+        await asyncio.gather(*(make(calls) for _ in range(12)))
     assert most == 3
 
 

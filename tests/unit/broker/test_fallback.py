@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from actors.broker.calls import FallbackStarted, ModelCalls
+from actors.broker.call_retries import AttemptFailure
+from actors.broker.calls import ModelCalls
 from actors.broker.ledger import UsageLedger
 from agiraph.core.clock import SystemClock
 from agiraph.core.config import Config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import AssistantTurn, ModelRequest, ModelResponse, UserTurn
 from agiraph.llm.base import FailureKind, Provider, ProviderError
-from agiraph.llm.fallback import chain_of, is_handed_on
+from agiraph.llm.fallback import FallbackStarted, chain_of, is_handed_on
 from agiraph.llm.prices import Price
 from agiraph.llm.registry import ModelName
 from tests.unit.broker.stubs import MODEL, StubProvider, StubServices, answer, quick_config
@@ -55,9 +56,11 @@ class Place:
 
     async def make(self, request: ModelRequest | None = None) -> ModelResponse:
         asked = request or ask(model=MODEL)
-        return await self.calls.answer(
-            asked, lambda text: None, lambda retry: None, self.told.append
-        )
+        return await self.calls.answer(asked, lambda text: None, self._note)
+
+    def _note(self, failure: AttemptFailure) -> None:
+        if isinstance(failure, FallbackStarted):
+            self.told.append(failure)
 
 
 async def test_another_model_answers_and_says_in_whose_place(tmp_path: Path) -> None:
@@ -118,12 +121,9 @@ async def test_a_breaker_that_opened_sends_everybody_on_at_once(tmp_path: Path) 
     config = with_chain(quick_config(breaker_seconds=60), model=[OTHER])
     place = Place(tmp_path, config, anthropic=first, openai=second)
 
-    async def main() -> None:
+    with place.ledger:
         for _ in range(6):
             assert (await place.make()).model == OTHER
-
-    with place.ledger:
-        await main()
     assert len(first.requests) == 5, "as many as open the breaker"
 
 
@@ -133,13 +133,10 @@ async def test_no_service_sees_the_opaque_data_of_another(tmp_path: Path) -> Non
     second = StubProvider(answer())
     place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=first, openai=second)
 
-    async def main() -> None:
+    with place.ledger:
         said = (await place.make()).turn()
         turns = (UserTurn(content="a"), said, UserTurn(content="b"))
         await place.make(ask(model=MODEL, turns=turns))
-
-    with place.ledger:
-        await main()
 
     def shown(request: ModelRequest) -> list[object]:
         return [t.provider_data for t in request.turns if isinstance(t, AssistantTurn)]

@@ -1,7 +1,6 @@
 """The ledger: what was spent stays on disk and adds up by entity and run."""
 
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,15 @@ import pytest
 from actors.broker.ledger import LedgerRow, UsageLedger
 from agiraph.core.turns import Usage, UsageBy
 from agiraph.storage.disk_space import waiting
+from tests.unit.llm.requests import ask
 
 
-def spent(entity: str, run: str = "r1", cost: float | None = 0.25) -> LedgerRow:
+def spent(entity: str, run: str = "r1", cost: float | None = 0.25, **more: Any) -> LedgerRow:
     usage = Usage(
         input_tokens=100, output_tokens=5, cache_read_tokens=60, cache_write_tokens=3, cost_usd=cost
     )
-    return LedgerRow(1.0, run, "n1", entity, "anthropic/x", "answered", usage, 0.5)
+    request = ask(model="anthropic/x", entity=entity, run_id=run, **more)
+    return LedgerRow(1.0, request, "answered", usage, 0.5)
 
 
 def test_usage_adds_up_by_entity_of_one_run_or_all(tmp_path: Path) -> None:
@@ -62,8 +63,8 @@ def test_rows_are_of_an_entity_a_node_a_model_or_a_day(tmp_path: Path) -> None:
             ]
         ):
             usage = Usage(input_tokens=10 * (number + 1), output_tokens=1)
-            row = LedgerRow(number * day, run, node, entity, model, "answered", usage, 0.5)
-            ledger.write(row)
+            request = ask(model=model, entity=entity, run_id=run, node_id=node)
+            ledger.write(LedgerRow(number * day, request, "answered", usage, 0.5))
 
         def told(by: UsageBy, run: str = "", agent: str = "") -> list[tuple[str, str, int, int]]:
             rows = ledger.rows(by, run, agent)
@@ -109,16 +110,13 @@ async def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
     monkeypatch.setattr("actors.broker.ledger.LONGEST_PAUSE_SECONDS", 0.001)
     told: list[bool] = []
 
-    async def story() -> None:
-        with UsageLedger(tmp_path / "usage.db") as ledger, waiting(told.append):
-            assert isinstance(ledger._db, FullUntil)
-            ledger._db.full_for = 3
-            ledger.note(spent("a/ada"))
-            ledger.note(spent("a/bob"))
-            await ledger.flushed()
-            assert ledger.spent_usd("r1") == pytest.approx(0.5)
-
-    await story()
+    with UsageLedger(tmp_path / "usage.db") as ledger, waiting(told.append):
+        assert isinstance(ledger._db, FullUntil)
+        ledger._db.full_for = 3
+        ledger.note(spent("a/ada"))
+        ledger.note(spent("a/bob"))
+        await ledger.flushed()
+        assert ledger.spent_usd("r1") == pytest.approx(0.5)
     with UsageLedger(tmp_path / "usage.db") as again:
         assert sorted(again.by_entity()) == ["a/ada", "a/bob"]
         assert [row.calls for row in again.rows("entity")] == [1, 1]
@@ -128,7 +126,7 @@ async def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
 def test_calls_of_a_grant_are_summed_by_themselves(tmp_path: Path) -> None:
     with UsageLedger(tmp_path / "usage.db") as ledger:
         for entity, door in (("a/ada", "d1"), ("a/ada", "d1"), ("a/ada", "d2"), ("a/bob", "d1")):
-            ledger.write(replace(spent(entity), door=door))
+            ledger.write(spent(entity, door=door))
         ledger.write(spent("a/ada"))
         usage, calls = ledger.usage_of_grant("a/ada", "d1")
         assert (usage.input_tokens, usage.cost_usd, calls) == (200, 0.5, 2)

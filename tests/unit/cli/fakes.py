@@ -15,7 +15,7 @@ from agiraph.core.event_filter import EventFilter
 from agiraph.core.event_types import types_meant
 from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId, WorkerId, ids_meant
 from agiraph.core.models import Event
-from agiraph.core.turns import Usage, UsageBy, UsageRow
+from agiraph.core.turns import Usage, UsageGroup, UsageRow
 from agiraph.http.api import (
     AgentView,
     ApiError,
@@ -352,7 +352,7 @@ class FakeClient:
         return ModelsView(providers=tuple(self.providers), default="script/survey")
 
     def usage(
-        self, *, agent: str | None = None, run: str | None = None, by: UsageBy = "entity"
+        self, *, agent: str | None = None, run: str | None = None, by: UsageGroup = "entity"
     ) -> UsageView:
         self.usages.append((agent, run, by))
         total = Usage(input_tokens=100, output_tokens=20, cost_usd=0.5)
@@ -377,8 +377,9 @@ class FakeSupervisor:
     on_start: Callable[[], None]
     did: list[str] = field(default_factory=list)
 
-    def start(self, *, preload: str = "") -> None:
+    def start(self, *, preload: str = "", meanwhile: Callable[[], None] = lambda: None) -> None:
         self.did.append(f"start {preload}".strip())
+        meanwhile()
         self.on_start()
 
     def stop(self) -> None:

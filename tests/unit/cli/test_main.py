@@ -8,7 +8,7 @@ import click
 import pytest
 
 from agiraph.core.errors import InvalidInput, OutOfBudget, Refused
-from agiraph.http.api import ApiError, NotReachable
+from agiraph.http.errors import ApiError, NotReachable
 from cli.command_table import COMMANDS, FAMILIES
 from cli.exits import exit_code, explanation
 from tests.unit.cli.fakes import FakeClient, command

@@ -1,5 +1,7 @@
 """`agiraph usage`: tokens and money in rows of what was asked for."""
 
+import pytest
+
 from tests.unit.cli.fakes import FakeClient, command, json_of
 
 
@@ -17,8 +19,9 @@ def test_rows_as_json_are_flat_and_without_the_sum() -> None:
     assert (row["key"], row["calls"], row["input_tokens"]) == ("script/survey", 2, 100)
 
 
-def test_calls_outside_of_nodes_are_named_so() -> None:
-    assert "(no node)" in command(FakeClient(), "usage", "survey", "--by", "node").output
+@pytest.mark.parametrize("by", ["node", "stage"])
+def test_calls_outside_of_nodes_are_named_so(by: str) -> None:
+    assert "(no node)" in command(FakeClient(), "usage", "survey", "--by", by).output
 
 
 def test_which_runs_are_meant_is_asked_for_with_an_agent() -> None:

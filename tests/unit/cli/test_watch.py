@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from cli.run_target import RunTarget
 from cli.screen import TerminalScreen
-from cli.watch import RunWatcher, WatchResult
+from cli.watch import RunWatcher
 from tests.unit.cli.fakes import FakeClient, event, question
 
 
@@ -30,18 +31,12 @@ class Typist(TerminalScreen):
         return answer
 
 
-def watch(client: FakeClient, screen: TerminalScreen) -> WatchResult:
+def watch(client: FakeClient, screen: TerminalScreen) -> RunWatcher:
+    """Watch until the run has ended."""
     fake: Any = client
-    return RunWatcher(
-        fake,
-        lambda: fake,
-        client.record,
-        screen,
-        can_prompt=True,
-        answer_command="agiraph respond {question} 'your answer'",
-        check_supervisor=lambda: None,
-        home=Path("."),
-    ).until_the_end(time.monotonic(), None)
+    watcher = RunWatcher(RunTarget(Path("."), fake, None, screen), client.record, can_prompt=True)
+    assert watcher.until_the_end(time.monotonic(), None)
+    return watcher
 
 
 def test_an_answer_typed_at_the_prompt_reaches_the_asker() -> None:

@@ -21,7 +21,7 @@ from agiraph.core.errors import IllegalTransition, InvalidInput, ModelFailure
 from agiraph.core.ids import AgentId, RunId, derived_message_id
 from agiraph.core.models import Agent, Mode
 from agiraph.core.turns import AssistantTurn, ToolTurn, UserTurn
-from agiraph.messages import CreateTrigger, TriggerFired
+from agiraph.messages.trigger import CreateTrigger, TriggerFired
 from agiraph.triggers.records import trigger_id
 from tests.fakes.line import FakeLine
 
@@ -37,7 +37,11 @@ class MemoryOffice:
     def __init__(self, mode: Mode, clock: SimpleNamespace) -> None:
         self.board = Board()
         self._clock = clock
-        self.execute(c.StartRun(RUN, "Watch the page", "a/b", "a/b", mode))
+        self.execute(
+            c.StartRun(
+                run_id=RUN, goal="Watch the page", model="a/b", worker_model="a/b", mode=mode
+            )
+        )
 
     def execute(self, command: c.Command) -> None:
         self.board = fold(decide(self.board, command, self._clock.now()), self.board)

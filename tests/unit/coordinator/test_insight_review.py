@@ -12,7 +12,7 @@ from actors.coordinator.insight_review import InsightReview
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent
 from agiraph.memory.memory_files import INSIGHTS_FILE
-from agiraph.messages import OfferInsight
+from agiraph.messages.node import OfferInsight
 from tests.fakes.line import FakeLine, arrived
 from tests.unit.entity.contexts import entity_context
 

@@ -5,7 +5,7 @@ import asyncio
 
 from actors.entity.questions import ArrivedAnswer, ArrivedAnswers
 from agiraph.core.ids import QuestionId
-from agiraph.messages import QuestionAnswered
+from agiraph.messages.question import QuestionAnswered
 
 ID = QuestionId("q-1")
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from actors.runtime.ask_again import ask_until_answered
-from agiraph.messages import Ok, ViewBoard
+from agiraph.messages.board import ViewBoard
+from agiraph.messages.control import Ok
 from transport.errors import PeerLost
 
 

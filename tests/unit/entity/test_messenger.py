@@ -12,7 +12,7 @@ from actors.entity.questions import ArrivedAnswer, ArrivedAnswers
 from agiraph.core.errors import Refused
 from agiraph.core.ids import AgentId, QuestionId, WorkerId
 from agiraph.core.models import TeamMember, TeamRoster
-from agiraph.messages import AskQuestion, QuestionAnswered
+from agiraph.messages.question import AskQuestion, QuestionAnswered
 from tests.fakes.line import FakeLine
 from tests.unit.entity.contexts import entity_context
 from transport.errors import Nacked

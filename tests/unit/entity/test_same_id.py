@@ -15,7 +15,7 @@ from actors.gateway.state.database import GatewayDatabase
 from agiraph.agent.loop import Permission
 from agiraph.agent.transcript import OpenCall
 from agiraph.core.turns import ToolCall
-from agiraph.messages import QuestionAnswered
+from agiraph.messages.question import QuestionAnswered
 from agiraph.tools.approvals.policy import ActingEntity, ApprovalPolicy, ApprovalRule
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from tests.fakes.line import FakeLine

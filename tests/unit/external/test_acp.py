@@ -7,7 +7,7 @@ import pytest
 
 from agiraph.core.errors import InvalidInput, OutOfScope
 from agiraph.core.turns import Usage
-from agiraph.external.acp import LOST
+from agiraph.external.acp import LOST, error_text
 from agiraph.external.acp_updates import output_of
 from agiraph.external.agent_events import (
     PermissionRequested,
@@ -20,7 +20,6 @@ from agiraph.external.agent_events import (
     UsageReported,
 )
 from agiraph.external.client_filesystem import ClientFilesystem
-from agiraph.external.json_rpc import error_text
 from tests.unit.external.acp_talk import JsonObject, Talk
 
 LOADS = {"loadSession": True}

@@ -11,7 +11,11 @@ from actors.gateway.gateway import Gateway, open_gateway
 from actors.runtime.runtime import Runtime
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import BUDGET, ProposedAction
-from agiraph.messages import AskQuestion, ChildFailed, Ok, RaiseBudget, TextMessage
+from agiraph.messages.child import ChildFailed
+from agiraph.messages.control import Ok
+from agiraph.messages.model import RaiseBudget
+from agiraph.messages.question import AskQuestion
+from agiraph.messages.text import TextMessage
 from tests.fakes.accounts import begin_run
 from tests.fakes.line import FakeLine, arrived
 from transport.endpoint import Received

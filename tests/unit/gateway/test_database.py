@@ -18,8 +18,8 @@ from actors.gateway.state.message_history import MessageHistory
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import ProposedAction
-from agiraph.http.api import ApiError
-from agiraph.messages import AskQuestion
+from agiraph.http.errors import ApiError
+from agiraph.messages.question import AskQuestion
 from agiraph.storage.disk_space import DiskFull
 from agiraph.storage.journal import encode_record
 

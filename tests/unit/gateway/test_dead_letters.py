@@ -7,8 +7,9 @@ import pytest
 from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.dead_letters import DeadLetterStore, letter_id
 from actors.runtime.quarantine import letter_of, message_in
-from agiraph.http.api import ApiError
-from agiraph.messages import DeadLetter, TextMessage
+from agiraph.http.errors import ApiError
+from agiraph.messages.control import DeadLetter
+from agiraph.messages.text import TextMessage
 from transport.endpoint import Received
 from transport.envelope import Flag, Header
 

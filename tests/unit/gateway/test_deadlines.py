@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.database import GatewayDatabase
 from agiraph.core.ids import AgentId, QuestionId
-from agiraph.http.api import ApiError
-from agiraph.messages import AskQuestion
+from agiraph.http.errors import ApiError
+from agiraph.messages.question import AskQuestion
 
 ASKER = "shop-1/ada-1"
 

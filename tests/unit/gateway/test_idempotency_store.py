@@ -6,8 +6,8 @@ import pytest
 
 from actors.gateway.state.idempotency_store import KEPT_SECONDS, IdempotencyStore
 from agiraph.core.errors import Corrupt
-from agiraph.http.api import ApiError
 from agiraph.http.api.base import KEY_REUSED
+from agiraph.http.errors import ApiError
 
 
 @pytest.fixture

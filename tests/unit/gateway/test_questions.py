@@ -9,8 +9,8 @@ from actors.gateway.questions.questions import QuestionStore
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import ProposedAction
-from agiraph.http.api import ApiError
-from agiraph.messages import AskQuestion
+from agiraph.http.errors import ApiError
+from agiraph.messages.question import AskQuestion
 
 OpenBook = Callable[[], QuestionStore]
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import Message
 
 from actors.gateway.served_files import kind_of, raw_file
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 
 DATA = b"0123456789"
 

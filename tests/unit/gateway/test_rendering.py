@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.gateway.served_files import rendered, rendered_file
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 
 HARMLESS = re.compile(
     r"</?(p|h[1-6]|ul|ol|li|pre|code|em|strong|blockquote|table|thead|tbody|tr|t[hd]|hr|br|s|a)"

@@ -10,7 +10,7 @@ from actors.gateway.state.message_history import MessageHistory
 from agiraph.board.board import Board
 from agiraph.board.names import find_worker
 from agiraph.core.errors import InvalidInput, unknown
-from agiraph.http.api import ApiError
+from agiraph.http.errors import ApiError
 
 
 @pytest.fixture

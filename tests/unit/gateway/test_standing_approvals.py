@@ -14,8 +14,8 @@ from actors.gateway.questions.standing_approvals import (
 )
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import ProposedAction, Question
-from agiraph.http.api import ApiError
-from agiraph.messages import AskQuestion
+from agiraph.http.errors import ApiError
+from agiraph.messages.question import AskQuestion
 
 OpenBook = Callable[[], QuestionStore]
 

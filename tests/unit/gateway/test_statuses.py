@@ -2,7 +2,7 @@
 
 from actors.gateway.api.entities import describe_activity
 from actors.gateway.state.activities import EntityActivities
-from agiraph.messages import EntityStatus
+from agiraph.messages.event import EntityStatus
 
 
 def test_the_latest_word_wins_and_an_older_incarnation_is_not_believed() -> None:

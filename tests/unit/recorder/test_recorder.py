@@ -13,7 +13,8 @@ from actors.recorder.recorder import Recorder, name_of, serve
 from agiraph.core.config import load_config
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent, Event
-from agiraph.messages import EventAppended, ReportEvents, TextMessage
+from agiraph.messages.event import EventAppended, ReportEvents
+from agiraph.messages.text import TextMessage
 from agiraph.storage.home import Home
 from tests.fakes.line import FakeLine, SilentLog, arrived, events_of
 
@@ -284,18 +285,17 @@ def test_addresses_are_shown_by_name(address: str, name: str) -> None:
     assert name_of(address) == name
 
 
-def test_a_message_is_done_only_when_it_is_on_disk_and_the_gateway_hears_of_it(home: Home) -> None:
-    async def scenario() -> None:
-        line = FakeLine(home.path)
-        serving = asyncio.create_task(serve(line))  # type: ignore[arg-type]
-        messages = [arrived(report("a"), "x"), arrived(report("b"), "x")]
-        for message in messages:
-            line.put(message)
-        await line.until(lambda: len(line.finished) == 2)
-        assert [line["type"] for line in lines(home)] == ["a", "b"]
-        told = [body for body in line.sent_to("human") if isinstance(body, EventAppended)]
-        assert [body.event.seq for body in told] == [2]
-        serving.cancel()
-        await asyncio.wait([serving])
-
-    asyncio.run(scenario())
+async def test_a_message_is_done_only_when_it_is_on_disk_and_the_gateway_hears_of_it(
+    home: Home,
+) -> None:
+    line = FakeLine(home.path)
+    serving = asyncio.create_task(serve(line))  # type: ignore[arg-type]
+    messages = [arrived(report("a"), "x"), arrived(report("b"), "x")]
+    for message in messages:
+        line.put(message)
+    await line.until(lambda: len(line.finished) == 2)
+    assert [line["type"] for line in lines(home)] == ["a", "b"]
+    told = [body for body in line.sent_to("human") if isinstance(body, EventAppended)]
+    assert [body.event.seq for body in told] == [2]
+    serving.cancel()
+    await asyncio.wait([serving])

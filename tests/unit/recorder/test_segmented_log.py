@@ -19,7 +19,7 @@ from agiraph.core.config import load_config
 from agiraph.core.event_filter import EventFilter
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
-from agiraph.messages import ReportEvents
+from agiraph.messages.event import ReportEvents
 from agiraph.storage.home import Home
 from agiraph.storage.journal import Journal
 from agiraph.storage.segments import segments_of

@@ -14,7 +14,7 @@ from actors.runtime.crash_counter import (
     read_note,
 )
 from actors.supervisor.causes import fault_of
-from agiraph.messages import ExitCause
+from agiraph.messages.child import ExitCause
 
 POISON, OTHER, THIRD = "70" * 16, "6f" * 16, "74" * 16
 
@@ -141,21 +141,18 @@ def test_who_was_at_hand_at_a_death_is_handled_alone_until_it_is_done(tmp_path: 
     attempts.close()
 
 
-def test_a_suspect_waits_until_nobody_else_is_handled(tmp_path: Path) -> None:
+async def test_a_suspect_waits_until_nobody_else_is_handled(tmp_path: Path) -> None:
     life(tmp_path, "", POISON)
 
-    async def story() -> None:
-        attempts = life(tmp_path, "boom", OTHER)
-        await attempts.turn_of(THIRD)
-        waiting = asyncio.ensure_future(attempts.turn_of(POISON))
-        await asyncio.sleep(0)
-        assert not waiting.done()
-        attempts.end(OTHER)
-        async with asyncio.timeout(5):
-            await waiting
-        attempts.close()
-
-    asyncio.run(story())
+    attempts = life(tmp_path, "boom", OTHER)
+    await attempts.turn_of(THIRD)
+    waiting = asyncio.ensure_future(attempts.turn_of(POISON))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    attempts.end(OTHER)
+    async with asyncio.timeout(5):
+        await waiting
+    attempts.close()
 
 
 def test_a_full_disk_keeps_nobody_from_taking_a_message(

@@ -1,11 +1,12 @@
-"""The pulse: what an actor does is told once it lasts, and noted at once."""
+"""Heartbeats: what an actor does is reported once it lasts, and noted at once."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 from actors.runtime.heartbeat import HeartbeatSender
-from agiraph.messages import ChildHeartbeat, EntityStatus
+from agiraph.messages.child import ChildHeartbeat
+from agiraph.messages.event import EntityStatus
 
 
 class Line:
@@ -17,57 +18,44 @@ class Line:
     def post(self, to: str, body: Any) -> None:
         self.posted.append(body)
 
-    def of(self, kind: type) -> list[Any]:
-        return [body for body in self.posted if isinstance(body, kind)]
-
-
-def told(
-    acts: Callable[[HeartbeatSender], None], every_seconds: float = 60.0
-) -> tuple[Line, list[str]]:
-    """Return what was told, and noted, of what `acts` does with a pulse."""
-    line = Line()
-    noted: list[str] = []
-
-    async def scenario() -> None:
-        pulse = HeartbeatSender(line, every_seconds, noted.append)  # type: ignore[arg-type]
-        acts(pulse)
-        due = pulse._settling.when() if pulse._settling else 0.0
-        await asyncio.sleep(max(0.0, due - asyncio.get_running_loop().time()))
-        await asyncio.sleep(0)
-
-    asyncio.run(scenario())
-    return line, noted
+    def steps(self, kind: type[Any]) -> list[str]:
+        return [body.step for body in self.posted if isinstance(body, kind)]
 
 
 def busy(step: str) -> tuple[str, EntityStatus]:
     return f"busy: {step}", EntityStatus(state="busy", step=step)
 
 
-def test_a_step_that_is_over_at_once_is_noted_but_not_told() -> None:
-    def acts(pulse: HeartbeatSender) -> None:
-        for step in ("thinking", "bash", "thinking"):
-            pulse.step(*busy(step))
+async def reported(
+    steps: Iterable[str], before: str = "", every_seconds: float = 60.0, age_seconds: float = 0.0
+) -> tuple[Line, list[str]]:
+    """Return what is posted, and noted, of `steps`; `before` was reported `age_seconds` ago."""
+    line, noted = Line(), list[str]()
+    sender = HeartbeatSender(line, every_seconds, noted.append)  # type: ignore[arg-type]
+    loop = asyncio.get_running_loop()
+    if before:
+        sender._reported = sender._step, sender._status = busy(before)
+        sender._reported_at = loop.time() - age_seconds
+    for step in steps:
+        sender.step(*busy(step))
+    due = sender._settling.when() if sender._settling else 0.0
+    await asyncio.sleep(max(0.0, due - loop.time()))
+    await asyncio.sleep(0)
+    return line, noted
 
-    line, noted = told(acts)
+
+async def test_a_step_that_is_over_at_once_is_noted_but_not_reported() -> None:
+    line, noted = await reported(["thinking", "bash", "thinking"])
     assert noted == ["busy: thinking", "busy: bash", "busy: thinking"]
-    assert [beat.step for beat in line.of(ChildHeartbeat)] == ["busy: thinking"]
-    assert [status.step for status in line.of(EntityStatus)] == ["thinking"]
+    assert line.steps(ChildHeartbeat) == ["busy: thinking"]
+    assert line.steps(EntityStatus) == ["thinking"]
 
 
-def test_the_same_again_is_no_news() -> None:
-    def acts(pulse: HeartbeatSender) -> None:
-        pulse._told, pulse._told_at = busy("thinking"), asyncio.get_running_loop().time()
-        pulse._step, pulse._status = pulse._told
-        pulse.step(*busy("thinking"))
-
-    line, noted = told(acts)
+async def test_the_same_step_is_not_reported_again() -> None:
+    line, noted = await reported(["thinking"], before="thinking")
     assert (line.posted, noted) == ([], [])
 
 
-def test_what_was_told_long_ago_is_told_again_for_those_who_came_later() -> None:
-    def acts(pulse: HeartbeatSender) -> None:
-        pulse._told = pulse._step, pulse._status = busy("thinking")
-        pulse.step(*busy("thinking"))
-
-    line, _ = told(acts, every_seconds=0.0)
-    assert [status.step for status in line.of(EntityStatus)] == ["thinking"]
+async def test_what_was_reported_long_ago_is_reported_again_for_those_who_came_later() -> None:
+    line, _ = await reported(["thinking"], before="thinking", age_seconds=61.0)
+    assert line.steps(EntityStatus) == ["thinking"]

@@ -3,7 +3,7 @@
 import asyncio
 
 from actors.runtime.message_queue import MessageQueue
-from agiraph.messages import Pause
+from agiraph.messages.control import Pause
 from tests.fakes.line import arrived
 
 

@@ -12,12 +12,12 @@ from actors.runtime.runtime import Runtime
 from actors.scheduler.scheduler import Scheduler
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
-from agiraph.messages import (
+from agiraph.messages.control import RefusedReply
+from agiraph.messages.event import EventsGrew
+from agiraph.messages.trigger import (
     ChangeTrigger,
     CreateTrigger,
-    EventsGrew,
     ListTriggers,
-    RefusedReply,
     TriggerFailed,
     TriggerFired,
     TriggerState,

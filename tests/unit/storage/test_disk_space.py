@@ -1,6 +1,5 @@
 """On a full disk a write raises, or waits for room where that was asked for."""
 
-import asyncio
 import errno
 import os
 import sqlite3
@@ -72,22 +71,19 @@ def test_another_fault_is_not_waited_out() -> None:
         patiently(denied)
 
 
-def test_work_in_a_loop_is_begun_again_until_there_is_room() -> None:
-    async def story() -> None:
-        write = full_for(2)
+async def test_work_in_a_loop_is_begun_again_until_there_is_room() -> None:
+    write = full_for(2)
 
-        async def work() -> str:
-            return write()
+    async def work() -> str:
+        return write()
 
-        assert await outlasting(work) == "written"
+    assert await outlasting(work) == "written"
 
-        async def broken() -> None:
-            raise KeyError
+    async def broken() -> None:
+        raise KeyError
 
-        with pytest.raises(KeyError):
-            await outlasting(broken)
-
-    asyncio.run(story())
+    with pytest.raises(KeyError):
+        await outlasting(broken)
 
 
 def test_a_full_disk_is_known_by_whoever_tells_of_it() -> None:

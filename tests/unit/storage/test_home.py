@@ -19,15 +19,18 @@ def test_the_layout_is_the_documented_one() -> None:
     agent = Home(Path("/h")).agent("a")
     run = agent.run("r")
     node, worker = run.node("n-w-1"), run.worker("ada-1")
-    assert str(agent.soul) == "/h/agents/a/SOUL.md"
-    assert str(agent.memory_file) == "/h/agents/a/MEMORY.md"
-    assert str(agent.conversation) == "/h/agents/a/conversation.jsonl"
-    assert str(run.plan) == "/h/agents/a/runs/r/_plan.md"
-    assert str(run.messages) == "/h/agents/a/runs/r/_messages"
-    assert str(node.spec) == "/h/agents/a/runs/r/nodes/n-w-1/_spec.md"
-    assert str(node.refs) == "/h/agents/a/runs/r/nodes/n-w-1/_refs.json"
-    assert str(node.published) == "/h/agents/a/runs/r/nodes/n-w-1/published"
-    assert str(worker.notebook) == "/h/agents/a/runs/r/workers/ada-1/notebook.md"
+    found = {
+        agent.soul: "SOUL.md",
+        agent.memory_file: "MEMORY.md",
+        agent.conversation: "conversation.jsonl",
+        run.plan: "runs/r/_plan.md",
+        run.messages: "runs/r/_messages",
+        node.spec: "runs/r/nodes/n-w-1/_spec.md",
+        node.refs: "runs/r/nodes/n-w-1/_refs.json",
+        node.published: "runs/r/nodes/n-w-1/published",
+        worker.notebook: "runs/r/workers/ada-1/notebook.md",
+    }
+    assert {path: str(path.relative_to("/h/agents/a")) for path in found} == found
 
 
 def test_what_only_the_runtime_may_write_stands_outside_the_runs_folder() -> None:
@@ -45,7 +48,9 @@ def test_no_two_things_stand_in_one_place() -> None:
     run = agent.run("r")
     parts = (whole, whole.system, whole.human, agent, run, run.node("n"), run.worker("w"))
     for part in parts:
-        names = [name for name, value in vars(type(part)).items() if isinstance(value, property)]
+        kinds = (property, home.PathBelow)
+        names = [name for name, value in vars(type(part)).items() if isinstance(value, kinds)]
+        assert names
         places = [getattr(part, name) for name in names]
         paths = [place if isinstance(place, Path) else place.path for place in places]
         assert len(paths) == len(set(paths))

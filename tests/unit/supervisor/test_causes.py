@@ -6,7 +6,7 @@ import pytest
 
 from actors.supervisor.causes import TAIL_LINES, KillReason, cause_of, oom_kills, size_of, tail_of
 from actors.supervisor.restarts import ProcessExit
-from agiraph.messages import ExitCause
+from agiraph.messages.child import ExitCause
 
 KILLED = ProcessExit(signal=9)
 

@@ -10,7 +10,7 @@ from actors.supervisor.child_monitor import ChildMonitor, MonitorHooks
 from actors.supervisor.launcher import SpawnedProcess
 from actors.supervisor.restarts import ProcessExit, RestartPolicy
 from agiraph.core.ids import Address
-from agiraph.messages import ChildSpec
+from agiraph.messages.child import ChildSpec
 from agiraph.storage.home import Home
 
 ADDRESS = Address("shop/ada")
@@ -65,50 +65,43 @@ class Busy:
         raise error
 
 
-def test_one_that_is_ready_before_its_launcher_has_told_of_it_is_ready(tmp_path: Path) -> None:
-    async def story() -> None:
-        house = Busy(tmp_path)
-        await house.monitor.start()
-        async with asyncio.timeout(5):
-            assert await house.monitor.wait_ready()
-            house.ended.set_result(ProcessExit(code=77))
-            await house.parked.wait()
-
-    asyncio.run(story())
+async def test_one_that_is_ready_before_its_launcher_has_told_of_it_is_ready(
+    tmp_path: Path,
+) -> None:
+    house = Busy(tmp_path)
+    await house.monitor.start()
+    async with asyncio.timeout(5):
+        assert await house.monitor.wait_ready()
+        house.ended.set_result(ProcessExit(code=77))
+        await house.parked.wait()
 
 
 @pytest.mark.parametrize("is_quick", [True, False])
-def test_mail_that_came_while_it_started_does_not_start_it_again_when_it_parks(
+async def test_mail_that_came_while_it_started_does_not_start_it_again_when_it_parks(
     tmp_path: Path, is_quick: bool
 ) -> None:
-    async def story() -> None:
-        house = Busy(tmp_path, is_quick=is_quick)
-        await house.monitor.start()
-        house.monitor.ready(1)
-        house.ended.set_result(ProcessExit(code=77))
-        async with asyncio.timeout(5):
-            await house.parked.wait()
-        assert house.lives == 1
-
-    asyncio.run(story())
+    house = Busy(tmp_path, is_quick=is_quick)
+    await house.monitor.start()
+    house.monitor.ready(1)
+    house.ended.set_result(ProcessExit(code=77))
+    async with asyncio.timeout(5):
+        await house.parked.wait()
+    assert house.lives == 1
 
 
-def test_mail_that_comes_while_it_parks_starts_it_again(tmp_path: Path) -> None:
-    async def story() -> None:
-        house = Busy(tmp_path)
-        await house.monitor.start()
-        await house.monitor.wake()
-        first, house.ended = house.ended, asyncio.get_running_loop().create_future()
-        house.ended.set_result(ProcessExit(code=77))
-        first.set_result(ProcessExit(code=77))
-        async with asyncio.timeout(5):
-            await house.parked.wait()
-        assert house.lives == 2
-
-    asyncio.run(story())
+async def test_mail_that_comes_while_it_parks_starts_it_again(tmp_path: Path) -> None:
+    house = Busy(tmp_path)
+    await house.monitor.start()
+    await house.monitor.wake()
+    first, house.ended = house.ended, asyncio.get_running_loop().create_future()
+    house.ended.set_result(ProcessExit(code=77))
+    first.set_result(ProcessExit(code=77))
+    async with asyncio.timeout(5):
+        await house.parked.wait()
+    assert house.lives == 2
 
 
-def test_a_child_waits_until_its_incarnation_can_be_written_down(
+async def test_a_child_waits_until_its_incarnation_can_be_written_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("actors.supervisor.child_monitor.LONGEST_WAIT_FOR_ROOM", 0.001)
@@ -130,22 +123,19 @@ def test_a_child_waits_until_its_incarnation_can_be_written_down(
                 raise OSError(errno.ENOSPC, "No space left on device")
             return super().allot(address)
 
-    async def story() -> None:
-        house = OnFullDisk(tmp_path)
-        await house.monitor.start()
-        async with asyncio.timeout(5):
-            assert await house.monitor.wait_ready()
-        assert house.lives == 1
-        assert house.monitor.restarts == 0
-        house.ended.set_result(ProcessExit(code=77))
+    house = OnFullDisk(tmp_path)
+    await house.monitor.start()
+    async with asyncio.timeout(5):
+        assert await house.monitor.wait_ready()
+    assert house.lives == 1
+    assert house.monitor.restarts == 0
+    house.ended.set_result(ProcessExit(code=77))
 
-        never = OnFullDisk(tmp_path)
-        never.full_for = 10**6
-        starting = asyncio.create_task(never.monitor.start())
-        await asyncio.wait_for(never.backs_off.wait(), 5)
-        assert "no space is left" in (never.monitor.cause or "")
-        await never.monitor.stop()
-        assert await starting is None
-        assert never.lives == 0
-
-    asyncio.run(story())
+    never = OnFullDisk(tmp_path)
+    never.full_for = 10**6
+    starting = asyncio.create_task(never.monitor.start())
+    await asyncio.wait_for(never.backs_off.wait(), 5)
+    assert "no space is left" in (never.monitor.cause or "")
+    await never.monitor.stop()
+    assert await starting is None
+    assert never.lives == 0

@@ -8,7 +8,7 @@ import pytest
 
 from actors.supervisor.child_register import ChildRegister, DesiredStateSet, ProcessStarted
 from agiraph.core.ids import Address
-from agiraph.messages import ChildSpec
+from agiraph.messages.child import ChildSpec
 
 ADA = Address("shop/ada")
 

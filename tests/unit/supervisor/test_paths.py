@@ -1,5 +1,6 @@
 """Lock, folders and requests of a home."""
 
+import fcntl
 import os
 import stat
 import tempfile
@@ -14,14 +15,16 @@ from actors.supervisor.paths import (
     HomeLocked,
     make_folders,
     make_private,
+    remove_socket_folder,
+    remove_stale_socket_folders,
     socket_folder,
     socket_url,
 )
 from actors.supervisor.supervisor_service import check_start
 from agiraph.core.errors import Refused
 from agiraph.core.ids import SUPERVISOR, Address
-from agiraph.messages import ChildSpec, StartChild
 from agiraph.messages.authorization import refusal
+from agiraph.messages.child import ChildSpec, StartChild
 from agiraph.storage.home import Home
 
 
@@ -67,7 +70,8 @@ def test_the_socket_moves_to_a_short_folder_if_it_must(tmp_path: Path) -> None:
     folder = Path(url.removeprefix("ipc://")).parent
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert folder == socket_folder(far, os.environ)
-    folder.rmdir()
+    remove_socket_folder(far, url)
+    assert not folder.exists()
 
 
 @pytest.fixture
@@ -100,6 +104,36 @@ def test_the_socket_is_where_there_is_room_and_nobody_else_can_put_one(
     short.chmod(0o700)
     (short / name).mkdir(mode=0o755)
     assert socket_folder(far, {"TMPDIR": str(short)}) == Path("/tmp").resolve() / name
+
+
+def test_folders_of_sockets_are_removed_when_their_homes_are_gone_and_no_router_has_them(
+    tmp_path: Path, short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "SHARED", short)
+    monkeypatch.setattr("os.environ", {})
+
+    def folder_of(name: str, *, has_home: bool) -> Path:
+        home = Home(tmp_path / (name + "x" * 120))
+        if has_home:
+            home.path.mkdir()
+        folder = Path(socket_url(home).removeprefix("ipc://")).parent
+        (folder / "router.sock.lock").touch(0o600)
+        return folder
+
+    living, locked = folder_of("living", has_home=True), folder_of("locked", has_home=False)
+    gone, starting = folder_of("gone", has_home=False), folder_of("starting", has_home=True)
+    (starting / "router.sock.lock").unlink()
+    old, recent = folder_of("old", has_home=True), folder_of("recent", has_home=True)
+    for unnamed in (old, recent):
+        (unnamed / "home").unlink()
+    now = old.stat().st_mtime
+    os.utime(old, (now, now - 100_000))
+    foreign = short / f"agiraph-{os.geteuid() + 1}-0"
+    foreign.mkdir()
+    with open(locked / "router.sock.lock") as router:
+        fcntl.flock(router, fcntl.LOCK_EX)
+        assert remove_stale_socket_folders({}, now) == sorted([gone, old])
+    assert sorted(short.iterdir()) == sorted([living, locked, starting, recent, foreign])
 
 
 def test_a_home_without_a_folder_for_its_socket_is_refused_with_what_is_wrong_and_what_to_set(

@@ -17,7 +17,7 @@ from actors.supervisor.child_register import (
     to_record,
 )
 from agiraph.core.ids import Address
-from agiraph.messages import ChildSpec
+from agiraph.messages.child import ChildSpec
 
 
 def spec(address: str, **more: object) -> ChildSpec:

@@ -7,14 +7,14 @@ from tests.unit.transport.test_router_core import Hall, kinds
 from transport import protocol
 from transport.envelope import Flag
 from transport.errors import NotStored
-from transport.mailboxes import MemoryMailboxes
+from transport.mailboxes import Mailboxes
 from transport.router_core import WINDOW
 from transport.stored_mailboxes import StoredMailboxes
 
 DURABLE = int(Flag.DURABLE)
 
 
-class FullDisk(MemoryMailboxes):
+class FullDisk(Mailboxes):
     """Mailboxes whose commits fail while `is_full`."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ def test_a_receiver_whose_window_was_full_of_refused_messages_is_not_forgotten()
 
 def test_a_real_file_that_cannot_grow_refuses_and_goes_on_later(tmp_path: Path) -> None:
     boxes = StoredMailboxes(tmp_path / "mailboxes.db", log=lambda text: None)
-    hall = Hall(boxes)  # type: ignore[arg-type]
+    hall = Hall(boxes)
     hall.hello("ada")
     hall.hello("bob")
     hall.settle()

@@ -1,7 +1,6 @@
 """Mailboxes keep order, know what they have seen, and have bounds."""
 
-from transport.mailbox import COMPACT_FROM
-from transport.mailboxes import DUPLICATE, FULL, MemoryMailboxes
+from transport.mailboxes import COMPACT_FROM, DUPLICATE, FULL, Mailboxes
 
 
 def ident(n: int) -> bytes:
@@ -9,13 +8,13 @@ def ident(n: int) -> bytes:
     return n.to_bytes(16, "big")
 
 
-def waiting(boxes: MemoryMailboxes, address: str, after: int = 0) -> list[int]:
+def waiting(boxes: Mailboxes, address: str, after: int = 0) -> list[int]:
     """Return the numbers that wait behind a position."""
     return [int.from_bytes(one.id, "big") for one in boxes.undone(address, 10_000, after)]
 
 
 def test_what_waits_comes_out_in_the_order_of_arrival() -> None:
-    boxes = MemoryMailboxes()
+    boxes = Mailboxes()
     positions = [boxes.accept("bob", ident(n), b"x") for n in (3, 1, 2)]
     assert positions == sorted(positions)
     assert waiting(boxes, "bob") == [3, 1, 2]
@@ -25,7 +24,7 @@ def test_what_waits_comes_out_in_the_order_of_arrival() -> None:
 
 
 def test_a_message_that_waits_or_was_done_is_a_duplicate() -> None:
-    boxes = MemoryMailboxes()
+    boxes = Mailboxes()
     boxes.accept("bob", ident(1), b"x")
     assert boxes.accept("bob", ident(1), b"x") == DUPLICATE
     assert boxes.done("bob", ident(1))
@@ -35,7 +34,7 @@ def test_a_message_that_waits_or_was_done_is_a_duplicate() -> None:
 
 
 def test_only_so_many_done_ids_are_remembered() -> None:
-    boxes = MemoryMailboxes(known_done=1)
+    boxes = Mailboxes(known_done=1)
     for n in (1, 2):
         boxes.accept("bob", ident(n), b"x")
         boxes.done("bob", ident(n))
@@ -44,7 +43,7 @@ def test_only_so_many_done_ids_are_remembered() -> None:
 
 
 def test_a_mailbox_is_full_in_messages_or_in_bytes() -> None:
-    boxes = MemoryMailboxes(max_messages=2, max_bytes=10)
+    boxes = Mailboxes(max_messages=2, max_bytes=10)
     assert boxes.accept("bob", ident(1), bytes(4)) > 0
     assert boxes.accept("bob", ident(2), bytes(7)) == FULL
     assert boxes.accept("bob", ident(2), bytes(6)) > 0
@@ -55,7 +54,7 @@ def test_a_mailbox_is_full_in_messages_or_in_bytes() -> None:
 
 
 def test_order_holds_while_thousands_come_and_go() -> None:
-    boxes = MemoryMailboxes()
+    boxes = Mailboxes()
     for n in range(4 * COMPACT_FROM):
         boxes.accept("bob", ident(n), b"x")
     for n in range(3 * COMPACT_FROM):

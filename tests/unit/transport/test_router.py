@@ -18,7 +18,7 @@ from transport import protocol, tickets
 from transport.backlog import MOST_KEPT_FRAMES
 from transport.envelope import body_of, read_header, read_map
 from transport.errors import BindRefused
-from transport.mailboxes import MemoryMailboxes
+from transport.mailboxes import Mailboxes
 from transport.protocol import link_frame
 from transport.router import Router
 
@@ -27,7 +27,7 @@ KEY = b"k" * 32
 
 def make_router(url: str, log: Callable[[str], None] = print) -> Router:
     """Return a router that is not bound."""
-    return Router(url, KEY, MemoryMailboxes(), topology=TOPOLOGY, log=log)
+    return Router(url, KEY, Mailboxes(), topology=TOPOLOGY, log=log)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 from actors.router.topology import TOPOLOGY
 from transport import protocol, tickets
 from transport.envelope import Flag, Header, body_of, pack, pack_map, read_header, read_map
-from transport.mailboxes import MemoryMailboxes
+from transport.mailboxes import Mailboxes
 from transport.peers import Topology
 from transport.protocol import link_frame
 from transport.router_core import MAX_HELD, WINDOW, RouterCore
@@ -16,7 +16,7 @@ KEY = b"k" * 32
 UNTAPPED = replace(TOPOLOGY, tap=None)
 
 
-class CountingMailboxes(MemoryMailboxes):
+class CountingMailboxes(Mailboxes):
     """Mailboxes that know how often they were committed."""
 
     commits = 0
@@ -28,9 +28,7 @@ class CountingMailboxes(MemoryMailboxes):
 class Hall:
     """A switch and the frames that left it."""
 
-    def __init__(
-        self, mailboxes: MemoryMailboxes | None = None, topology: Topology = UNTAPPED
-    ) -> None:
+    def __init__(self, mailboxes: Mailboxes | None = None, topology: Topology = UNTAPPED) -> None:
         self.mailboxes = mailboxes or CountingMailboxes()
         self.core = RouterCore(KEY, self.mailboxes, b"epoch", topology)
 
@@ -195,7 +193,7 @@ def test_an_address_that_is_taken_from_the_list_is_unknown_unless_it_is_there() 
 
 
 def test_a_full_record_does_not_stop_the_work() -> None:
-    hall = Hall(MemoryMailboxes(max_messages=1), TOPOLOGY)
+    hall = Hall(Mailboxes(max_messages=1), TOPOLOGY)
     hall.hello("ada")
     for to in ("bob", "eve"):
         hall.hello(to)

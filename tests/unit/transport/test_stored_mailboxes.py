@@ -8,9 +8,8 @@ import pytest
 
 from transport import mailbox_file
 from transport.errors import NotStored, StoreRefused
-from transport.mailbox import Mailbox
 from transport.mailbox_file import Durability, check_durability
-from transport.mailboxes import DUPLICATE, FULL
+from transport.mailboxes import DUPLICATE, FULL, Mailbox
 from transport.stored_mailboxes import StoredMailboxes
 
 

@@ -66,11 +66,11 @@ def test_a_link_is_never_shown_for_what_it_leads_to(house: House) -> None:
 
 
 def test_what_lies_below_comes_after_what_it_lies_in(house: House) -> None:
-    words = Sandbox(settings(), WORKS).around(["true"], house.worker())
+    words = Sandbox(settings(), WORKS).words_before(house.worker())
     assert words[0] == "/usr/bin/bwrap"
-    assert words[-2:] == ["--", "true"]
+    assert words[-1] == "--"
     assert words.index(str(house.node.path)) < words.index(str(house.node.scratch))
-    assert words[-5:-2] == [
+    assert words[-4:-1] == [
         str(house.run.worker("ada-111111").notebook),
         "--chdir",
         str(house.node.scratch),
@@ -106,7 +106,7 @@ def test_a_program_behind_a_link_is_shown_at_both_places(
 def test_a_home_inside_the_input_is_covered(house: House) -> None:
     scope = house.worker()
     around = type(scope)(scope.rules, scope.cwd, house.root.parent, scope.home)
-    words = Sandbox(settings(input="write"), WORKS).around(["true"], around)
+    words = Sandbox(settings(input="write"), WORKS).words_before(around)
     assert shown(words, "--bind-try")[0] == house.node.scratch, "nor may it be written"
     cover = words.index("--tmpfs", words.index("--tmpfs") + 1)
     assert words[cover + 1] == str(house.root)
@@ -115,10 +115,8 @@ def test_a_home_inside_the_input_is_covered(house: House) -> None:
 
 def test_the_input_may_be_written_if_the_settings_say_so(house: House) -> None:
     scope = house.worker()
-    assert house.input_dir in shown(
-        Sandbox(settings(), WORKS).around(["true"], scope), "--ro-bind-try"
-    )
-    words = Sandbox(settings(input="write"), WORKS).around(["true"], scope)
+    assert house.input_dir in shown(Sandbox(settings(), WORKS).words_before(scope), "--ro-bind-try")
+    words = Sandbox(settings(input="write"), WORKS).words_before(scope)
     assert house.input_dir in shown(words, "--bind-try")
 
 
@@ -126,7 +124,7 @@ def test_of_an_input_that_may_be_written_what_makes_git_run_programs_may_not(hou
     git = house.input_dir / ".git"
     (git / "hooks").mkdir(parents=True)
     (git / "config").touch()
-    words = Sandbox(settings(input="write"), WORKS).around(["true"], house.worker())
+    words = Sandbox(settings(input="write"), WORKS).words_before(house.worker())
     assert {house.input_dir, git} <= set(shown(words, "--bind-try"))
     assert {git / "config", git / "hooks"} <= set(shown(words, "--ro-bind-try"))
     assert words.index(str(git)) < words.index(str(git / "config"))
@@ -134,7 +132,7 @@ def test_of_an_input_that_may_be_written_what_makes_git_run_programs_may_not(hou
 
 def test_the_network_is_taken_from_all_or_from_some(house: House) -> None:
     def has_network(wall: Sandbox, **asked: Any) -> bool:
-        return "--unshare-net" not in wall.around(["true"], house.worker(), **asked)
+        return "--unshare-net" not in wall.words_before(house.worker(), **asked)
 
     assert has_network(Sandbox(settings(), WORKS))
     assert not has_network(Sandbox(settings(), WORKS), has_network=False)
@@ -147,17 +145,17 @@ def test_the_network_is_taken_from_all_or_from_some(house: House) -> None:
 
 def test_without_a_wall_a_command_runs_as_it_is_or_is_refused(house: House) -> None:
     down = SandboxProbe(why="bubblewrap is not installed", advice="apt install bubblewrap")
-    assert Sandbox(settings(), down).around(["true"], house.worker()) == ["true"]
-    assert Sandbox(settings(mode="none"), WORKS).around(["true"], house.worker()) == ["true"]
+    assert Sandbox(settings(), down).words_before(house.worker()) == []
+    assert Sandbox(settings(mode="none"), WORKS).words_before(house.worker()) == []
     for strict in (settings(required=True), settings(mode="bwrap")):
         with pytest.raises(Refused, match=r"not installed \(apt install bubblewrap\)"):
-            Sandbox(strict, down).around(["true"], house.worker())
+            Sandbox(strict, down).words_before(house.worker())
 
 
 def test_no_network_is_refused_where_the_kernel_cannot_take_it(house: House) -> None:
     wall = Sandbox(settings(), SandboxProbe("/usr/bin/bwrap", has_no_network=False))
     with pytest.raises(Refused, match="network"):
-        wall.around(["true"], house.worker(), has_network=False)
+        wall.words_before(house.worker(), has_network=False)
 
 
 def test_required_and_none_contradict_each_other(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from agiraph.core.config import load_config
 from agiraph.core.errors import Refused
-from agiraph.tools.web.fetching import FetchedPage, FetchLimits, PageFetcher
+from agiraph.tools.web.fetching import FetchedPage, PageFetcher
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the key")
 
@@ -46,11 +47,12 @@ def fetch(certificate: Path, host: str) -> FetchedPage:
         return ["127.0.0.1"]
 
     async def go() -> FetchedPage:
+        config = load_config().web.model_copy(update={"allow_private": True})
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, certificate.with_name("key.pem"))
         server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
         port = server.sockets[0].getsockname()[1]
-        fetcher = PageFetcher(FetchLimits(1000, 0, True, "Agiraph (test)"), resolve)
+        fetcher = PageFetcher(config, resolve)
         try:
             async with asyncio.timeout(20):
                 return await fetcher.fetch(f"https://{host}:{port}/")

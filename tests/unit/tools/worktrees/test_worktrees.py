@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from agiraph.core.errors import Refused
 from agiraph.storage.files import UnsafeFile, remove_tree
 from agiraph.tools.worktrees.git import FOLDER, PATCH, Git, GitFailed
 from agiraph.tools.worktrees.merging import MergeConflict
+from agiraph.tools.worktrees.repository import RunRepository
 from agiraph.tools.worktrees.source import RepositoryNotUsable
 from agiraph.tools.worktrees.worktree import MERGING, READY, NodeCommit, Worktree
 from tests.unit.tools.worktrees.checkout import PATH as PROGRAMS
@@ -27,464 +27,401 @@ def checkout(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path, {"a.txt": "one\ntwo\nthree\n", "src/b.py": "b = 1\n"})
 
 
+async def merged(repository: RunRepository, tree: Worktree, message: str) -> str:
+    """Commit what is in a worktree and merge it; return the result's commit."""
+    commit = committed(await tree.commit(message))
+    return await repository.merge(commit, tree.order.branch, "m")
+
+
 def committed(found: NodeCommit | None) -> str:
     assert found is not None
     return found.commit
 
 
-def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(work())
-
-
-def test_what_a_node_changes_comes_onto_the_result_and_nothing_else_of_the_person_is_touched(
+async def test_what_a_node_changes_comes_onto_the_result_and_nothing_else_of_the_person_is_touched(
     checkout: Checkout,
 ) -> None:
-    async def work() -> None:
-        before = checkout.git("rev-parse", "HEAD")
-        tree = await checkout.worktree("ada")
-        assert await tree.make()
-        assert (tree.path / "a.txt").read_text() == "one\ntwo\nthree\n"
-        (tree.path / "a.txt").write_text("ONE\ntwo\nthree\n")
-        (tree.path / "src/b.py").unlink()
-        (tree.path / "new").mkdir()
-        (tree.path / "new/c d.txt").write_text("c\n")
-        commit = committed(await tree.commit("ada: her work"))
-        assert committed(await tree.commit("ada: her work")) == commit  # again: nothing new
-        repository = checkout.repository()
-        assert await repository.merge(commit, tree.order.branch, "merge") == commit
-        assert await repository.merge(commit, tree.order.branch, "merge") == commit
-        await repository.hand_over()
-        await repository.hand_over()
-        assert checkout.show(RESULT, "a.txt") == "ONE\ntwo\nthree"
-        assert checkout.show(RESULT, "new/c d.txt") == "c"
-        assert "b.py" not in checkout.git("ls-tree", "-r", "--name-only", RESULT)
-        assert checkout.git("log", "-1", "--format=%an %ae %s", RESULT) == (
-            "Ann Person ann@example.org ada: her work"
-        )
-        assert checkout.git("status", "--porcelain") == ""
-        assert checkout.git("rev-parse", "HEAD") == before
-        assert checkout.git("branch", "--format=%(refname:short)").split() == [RESULT, "main"]
-        assert len(checkout.git("worktree", "list").splitlines()) == 1
-        assert await repository.count() == 1
-        await tree.remove()
-        assert not tree.path.exists()
-        assert not tree.is_made
-        checkout.git("fsck", "--strict")
-
-    run(work)
+    before = checkout.git("rev-parse", "HEAD")
+    tree = await checkout.worktree("ada")
+    assert await tree.make()
+    assert (tree.path / "a.txt").read_text() == "one\ntwo\nthree\n"
+    (tree.path / "a.txt").write_text("ONE\ntwo\nthree\n")
+    (tree.path / "src/b.py").unlink()
+    (tree.path / "new").mkdir()
+    (tree.path / "new/c d.txt").write_text("c\n")
+    commit = committed(await tree.commit("ada: her work"))
+    assert committed(await tree.commit("ada: her work")) == commit  # again: nothing new
+    repository = checkout.repository()
+    assert await repository.merge(commit, tree.order.branch, "merge") == commit
+    assert await repository.merge(commit, tree.order.branch, "merge") == commit
+    await repository.hand_over()
+    await repository.hand_over()
+    assert checkout.show(RESULT, "a.txt") == "ONE\ntwo\nthree"
+    assert checkout.show(RESULT, "new/c d.txt") == "c"
+    assert "b.py" not in checkout.git("ls-tree", "-r", "--name-only", RESULT)
+    assert checkout.git("log", "-1", "--format=%an %ae %s", RESULT) == (
+        "Ann Person ann@example.org ada: her work"
+    )
+    assert checkout.git("status", "--porcelain") == ""
+    assert checkout.git("rev-parse", "HEAD") == before
+    assert checkout.git("branch", "--format=%(refname:short)").split() == [RESULT, "main"]
+    assert len(checkout.git("worktree", "list").splitlines()) == 1
+    assert await repository.count() == 1
+    await tree.remove()
+    assert not tree.path.exists()
+    assert not tree.is_made
+    checkout.git("fsck", "--strict")
 
 
-def test_a_node_that_changes_nothing_has_no_commit(checkout: Checkout) -> None:
-    async def work() -> None:
-        tree = await checkout.worktree("ada")
-        await tree.make()
-        assert await tree.commit("nothing") is None
-        repository = checkout.repository()
-        await repository.hand_over()
-        assert checkout.git("branch", "--format=%(refname:short)") == "main"
-
-    run(work)
+async def test_a_node_that_changes_nothing_has_no_commit(checkout: Checkout) -> None:
+    tree = await checkout.made("ada")
+    assert await tree.commit("nothing") is None
+    repository = checkout.repository()
+    await repository.hand_over()
+    assert checkout.git("branch", "--format=%(refname:short)") == "main"
 
 
-HALF_WRITTEN_ONCE = """#!/bin/sh
-case "$*" in *"worktree add"*)
-  if [ ! -e "{mark}" ]; then
-    : > "{mark}"; echo "fatal: failed to read worktrees/other/commondir" >&2; exit 128
-  fi
-esac
-exec "{git}" "$@"
+LOGGED = """#!/bin/sh
+case "$*" in *"worktree add"*) echo begin >> "{log}";; esac
+"{git}" "$@"
+code=$?
+case "$*" in *"worktree add"*) echo end >> "{log}";; esac
+exit $code
 """
 
 
-async def test_a_worktree_is_made_though_another_one_is_half_written_at_that_moment(
+async def test_worktrees_that_several_workers_make_at_once_are_made_one_after_the_other(
     checkout: Checkout, tmp_path: Path
 ) -> None:
-    wrapper = tmp_path / "bin" / "git"
+    wrapper, log = tmp_path / "bin" / "git", tmp_path / "log"
     wrapper.parent.mkdir()
-    git = shutil.which("git")
-    wrapper.write_text(HALF_WRITTEN_ONCE.format(mark=tmp_path / "failed", git=git))
+    wrapper.write_text(LOGGED.format(log=log, git=shutil.which("git")))
     wrapper.chmod(0o755)
-    order = (await checkout.worktree("ada")).order
-    scratch = tmp_path / "nodes" / "ada" / "scratch"
-    tree = Worktree(order, scratch, SECONDS, f"{wrapper.parent}{os.pathsep}{PROGRAMS}")
-    assert await tree.make()
-    assert (tmp_path / "failed").exists()
-    assert (tree.path / "a.txt").is_file()
+    search = f"{wrapper.parent}{os.pathsep}{PROGRAMS}"
+    made = [await checkout.worktree(name) for name in ("ada", "bob", "eve")]
+    trees = [Worktree(tree.order, tree.path.parent, SECONDS, search) for tree in made]
+    assert await asyncio.gather(*(tree.make() for tree in trees)) == [True] * 3
+    assert log.read_text().split() == ["begin", "end"] * 3
 
 
-def test_two_nodes_that_change_different_lines_are_merged_and_a_third_begins_from_both(
+async def test_two_nodes_that_change_different_lines_are_merged_and_a_third_begins_from_both(
     checkout: Checkout,
 ) -> None:
-    async def work() -> None:
-        ada, bob = await checkout.worktree("ada"), await checkout.worktree("bob")
-        await asyncio.gather(ada.make(), bob.make())
-        (ada.path / "a.txt").write_text("ONE\ntwo\nthree\n")
-        (bob.path / "src/b.py").write_text("b = 2\n")
-        repository = checkout.repository()
-        for tree in (ada, bob):
-            commit = committed(await tree.commit(tree.order.branch))
-            await repository.merge(commit, tree.order.branch, f"Merge {tree.order.branch}")
-        await repository.hand_over()
-        assert checkout.show(RESULT, "a.txt").startswith("ONE")
-        assert checkout.show(RESULT, "src/b.py") == "b = 2"
-        parents = checkout.git("log", "-1", "--format=%p", RESULT).split()
-        assert len(parents) == 2
-        third = await checkout.worktree("eve")
-        await third.make()
-        assert (third.path / "a.txt").read_text().startswith("ONE")
-        assert (third.path / "src/b.py").read_text() == "b = 2\n"
-
-    run(work)
+    ada, bob = await checkout.worktree("ada"), await checkout.worktree("bob")
+    await asyncio.gather(ada.make(), bob.make())
+    (ada.path / "a.txt").write_text("ONE\ntwo\nthree\n")
+    (bob.path / "src/b.py").write_text("b = 2\n")
+    repository = checkout.repository()
+    for tree in (ada, bob):
+        commit = committed(await tree.commit(tree.order.branch))
+        await repository.merge(commit, tree.order.branch, f"Merge {tree.order.branch}")
+    await repository.hand_over()
+    assert checkout.show(RESULT, "a.txt").startswith("ONE")
+    assert checkout.show(RESULT, "src/b.py") == "b = 2"
+    parents = checkout.git("log", "-1", "--format=%p", RESULT).split()
+    assert len(parents) == 2
+    third = await checkout.made("eve")
+    assert (third.path / "a.txt").read_text().startswith("ONE")
+    assert (third.path / "src/b.py").read_text() == "b = 2\n"
 
 
-def test_a_conflict_leaves_the_result_as_it_was_and_is_solved_in_the_worktree(
+async def test_a_conflict_leaves_the_result_as_it_was_and_is_solved_in_the_worktree(
     checkout: Checkout,
 ) -> None:
-    async def work() -> None:
-        ada, bob = await checkout.worktree("ada"), await checkout.worktree("bob")
-        await ada.make()
-        await bob.make()
-        (ada.path / "a.txt").write_text("ONE\ntwo\nthree\n")
-        (bob.path / "a.txt").write_text("uno\ntwo\nthree\n")
-        (bob.path / "bobs.txt").write_text("bob\n")
-        repository = checkout.repository()
-        await repository.merge(committed(await ada.commit("ada")), ada.order.branch, "m")
-        tip = await repository.tip()
-        commit = committed(await bob.commit("bob"))
-        with pytest.raises(MergeConflict, match=r"in: a\.txt$") as refused:
-            await repository.merge(commit, bob.order.branch, "m")
-        assert refused.value.files == ("a.txt",)
-        assert await repository.tip() == tip
-        folded = await bob.apply_merge()
-        assert folded.files == ("a.txt",)
-        assert "<<<<<<< " in (bob.path / "a.txt").read_text()
-        with pytest.raises(Refused, match=r"both sides of a conflict still stand in a\.txt"):
-            await bob.commit("bob")
-        (bob.path / "a.txt").write_text("ONE, uno\ntwo\nthree\n")
-        solved = committed(await bob.commit("bob solved it"))
-        assert await repository.merge(solved, bob.order.branch, "m") == solved
-        await repository.hand_over()
-        assert checkout.show(RESULT, "a.txt").startswith("ONE, uno")
-        assert checkout.show(RESULT, "bobs.txt") == "bob"
-
-    run(work)
+    ada, bob = await checkout.made("ada"), await checkout.made("bob")
+    (ada.path / "a.txt").write_text("ONE\ntwo\nthree\n")
+    (bob.path / "a.txt").write_text("uno\ntwo\nthree\n")
+    (bob.path / "bobs.txt").write_text("bob\n")
+    repository = checkout.repository()
+    await merged(repository, ada, "ada")
+    tip = await repository.tip()
+    commit = committed(await bob.commit("bob"))
+    with pytest.raises(MergeConflict, match=r"in: a\.txt$") as refused:
+        await repository.merge(commit, bob.order.branch, "m")
+    assert refused.value.files == ("a.txt",)
+    assert await repository.tip() == tip
+    folded = await bob.apply_merge()
+    assert folded.files == ("a.txt",)
+    assert "<<<<<<< " in (bob.path / "a.txt").read_text()
+    with pytest.raises(Refused, match=r"both sides of a conflict still stand in a\.txt"):
+        await bob.commit("bob")
+    (bob.path / "a.txt").write_text("ONE, uno\ntwo\nthree\n")
+    solved = committed(await bob.commit("bob solved it"))
+    assert await repository.merge(solved, bob.order.branch, "m") == solved
+    await repository.hand_over()
+    assert checkout.show(RESULT, "a.txt").startswith("ONE, uno")
+    assert checkout.show(RESULT, "bobs.txt") == "bob"
 
 
-def test_what_was_folded_in_by_half_is_folded_in_again_before_anything_is_committed(
+async def test_what_was_folded_in_by_half_is_folded_in_again_before_anything_is_committed(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def work() -> None:
-        ada, bob = await checkout.worktree("ada"), await checkout.worktree("bob")
-        await ada.make()
-        await bob.make()
-        (ada.path / "adas.txt").write_text("ada\n")
-        (ada.path / "a.txt").write_text("ada\n")
-        (bob.path / "a.txt").write_text("bob\n")
-        repository = checkout.repository()
-        await repository.merge(committed(await ada.commit("ada")), ada.order.branch, "m")
+    ada, bob = await checkout.made("ada"), await checkout.made("bob")
+    (ada.path / "adas.txt").write_text("ada\n")
+    (ada.path / "a.txt").write_text("ada\n")
+    (bob.path / "a.txt").write_text("bob\n")
+    repository = checkout.repository()
+    await merged(repository, ada, "ada")
+    await bob.commit("bob")
+    run_git = Git.run
+
+    async def dies(self: Git, *words: str, **how: Any) -> Any:
+        if words[0] == "read-tree":
+            raise KeyboardInterrupt
+        return await run_git(self, *words, **how)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Git, "run", dies)
+        with pytest.raises(KeyboardInterrupt):
+            await bob.apply_merge()
+    with pytest.raises(Refused, match="not published"):
         await bob.commit("bob")
-        run_git = Git.run
-
-        async def dies(self: Git, *words: str, **how: Any) -> Any:
-            if words[0] == "read-tree":
-                raise KeyboardInterrupt
-            return await run_git(self, *words, **how)
-
-        with monkeypatch.context() as patched:
-            patched.setattr(Git, "run", dies)
-            with pytest.raises(KeyboardInterrupt):
-                await bob.apply_merge()
-        with pytest.raises(Refused, match="not published"):
-            await bob.commit("bob")
-        assert (bob.path / "adas.txt").exists()
-        (bob.path / "a.txt").write_text("both\n")
-        commit = committed(await bob.commit("bob"))
-        await repository.merge(commit, bob.order.branch, "m")
-        await repository.hand_over()
-        assert checkout.show(RESULT, "adas.txt") == "ada"
-
-    run(work)
+    assert (bob.path / "adas.txt").exists()
+    (bob.path / "a.txt").write_text("both\n")
+    commit = committed(await bob.commit("bob"))
+    await repository.merge(commit, bob.order.branch, "m")
+    await repository.hand_over()
+    assert checkout.show(RESULT, "adas.txt") == "ada"
 
 
-def test_a_half_made_worktree_is_made_again_and_a_made_one_is_kept(checkout: Checkout) -> None:
-    async def work() -> None:
-        tree = await checkout.worktree("ada")
-        await tree.make()
+async def test_a_half_made_worktree_is_made_again_and_a_made_one_is_kept(
+    checkout: Checkout,
+) -> None:
+    tree = await checkout.made("ada")
+    admin = next((Path(tree.order.repository) / "worktrees").iterdir())
+    (tree.path / "mine.txt").write_text("kept\n")
+    assert not await tree.make()
+    assert (tree.path / "mine.txt").exists()
+    for lost in (("ready",), ("folder",), ("ready", "HEAD", "folder"), ("ready", ".git")):
+        places = {"ready": admin / READY, "HEAD": admin / "HEAD", ".git": tree.path / ".git"}
+        for what in lost:
+            remove_tree(places.get(what, tree.path))
+        assert await tree.make()
+        assert (tree.path / "a.txt").exists()
         admin = next((Path(tree.order.repository) / "worktrees").iterdir())
-        (tree.path / "mine.txt").write_text("kept\n")
-        assert not await tree.make()
-        assert (tree.path / "mine.txt").exists()
-        for lost in (("ready",), ("folder",), ("ready", "HEAD", "folder"), ("ready", ".git")):
-            places = {"ready": admin / READY, "HEAD": admin / "HEAD", ".git": tree.path / ".git"}
-            for what in lost:
-                remove_tree(places.get(what, tree.path))
-            assert await tree.make()
-            assert (tree.path / "a.txt").exists()
-            admin = next((Path(tree.order.repository) / "worktrees").iterdir())
-        assert not (tree.path / "mine.txt").exists()
-        assert await tree.commit("nothing") is None
-
-    run(work)
+    assert not (tree.path / "mine.txt").exists()
+    assert await tree.commit("nothing") is None
 
 
-def test_a_repository_that_was_half_made_is_made_again(checkout: Checkout) -> None:
-    async def work() -> None:
-        repository = checkout.repository()
-        part = repository.path.with_name("r1.git.part")
-        (part / "objects").mkdir(parents=True)
-        (repository.path / "refs").mkdir(parents=True)
-        assert not repository.exists
-        await repository.make()
-        assert repository.about.branch == "main"
-        assert await repository.tip() == checkout.git("rev-parse", "HEAD")
-
-    run(work)
+async def test_a_repository_that_was_half_made_is_made_again(checkout: Checkout) -> None:
+    repository = checkout.repository()
+    part = repository.path.with_name("r1.git.part")
+    (part / "objects").mkdir(parents=True)
+    (repository.path / "refs").mkdir(parents=True)
+    assert not repository.exists
+    await repository.make()
+    assert repository.about.branch == "main"
+    assert await repository.tip() == checkout.git("rev-parse", "HEAD")
 
 
-def test_no_file_of_a_worktree_makes_git_run_a_program(checkout: Checkout) -> None:
-    async def work() -> None:
-        proof = checkout.root / "proof"
-        evil = f"touch {proof}; cat"
-        (checkout.path / ".git/hooks").mkdir(exist_ok=True)
-        for hook in ("post-checkout", "reference-transaction", "post-merge", "update"):
-            (checkout.path / ".git/hooks" / hook).write_text(f"#!/bin/sh\ntouch {proof}\n")
-            (checkout.path / ".git/hooks" / hook).chmod(0o755)
-        for key in ("core.fsmonitor", "filter.x.clean", "filter.x.smudge", "diff.external"):
-            checkout.git("config", key, evil)
-        tree = await checkout.worktree("ada")
-        await tree.make()
-        (tree.path / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
-        (tree.path / "a.txt").write_text("changed\n")
-        inner = tree.path / "inner"
-        inner.mkdir()
-        checkout.git("init", "-q", at=inner)
-        (inner / "f").write_text("f\n")
-        (inner / ".gitattributes").write_text("* filter=x\n")
-        checkout.git("add", "-A", at=inner)
-        checkout.git("commit", "-q", "-m", "inner", at=inner)
-        (inner / "f").write_text("changed\n")
-        for key in ("core.fsmonitor", "filter.x.clean"):
-            checkout.git("config", key, evil, at=inner)
-        (tree.path / "out").symlink_to("/etc")
-        found = await tree.commit("ada")
-        assert found is not None
-        assert found.left_out == ("inner",)
-        repository = checkout.repository()
-        await repository.merge(found.commit, tree.order.branch, "m")
-        await tree.write_patch(found.commit)
-        await repository.hand_over()
-        assert not proof.exists()
-        assert "inner" not in checkout.git("ls-tree", "-r", "--name-only", RESULT)
-        assert "+changed" in (tree.path.parent / PATCH).read_text()
-
-    run(work)
+async def test_no_file_of_a_worktree_makes_git_run_a_program(checkout: Checkout) -> None:
+    proof = checkout.root / "proof"
+    evil = f"touch {proof}; cat"
+    (checkout.path / ".git/hooks").mkdir(exist_ok=True)
+    for hook in ("post-checkout", "reference-transaction", "post-merge", "update"):
+        (checkout.path / ".git/hooks" / hook).write_text(f"#!/bin/sh\ntouch {proof}\n")
+        (checkout.path / ".git/hooks" / hook).chmod(0o755)
+    for key in ("core.fsmonitor", "filter.x.clean", "filter.x.smudge", "diff.external"):
+        checkout.git("config", key, evil)
+    tree = await checkout.made("ada")
+    (tree.path / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
+    (tree.path / "a.txt").write_text("changed\n")
+    inner = tree.path / "inner"
+    inner.mkdir()
+    checkout.git("init", "-q", at=inner)
+    (inner / "f").write_text("f\n")
+    (inner / ".gitattributes").write_text("* filter=x\n")
+    checkout.git("add", "-A", at=inner)
+    checkout.git("commit", "-q", "-m", "inner", at=inner)
+    (inner / "f").write_text("changed\n")
+    for key in ("core.fsmonitor", "filter.x.clean"):
+        checkout.git("config", key, evil, at=inner)
+    (tree.path / "out").symlink_to("/etc")
+    found = await tree.commit("ada")
+    assert found is not None
+    assert found.left_out == ("inner",)
+    repository = checkout.repository()
+    await repository.merge(found.commit, tree.order.branch, "m")
+    await tree.write_patch(found.commit)
+    await repository.hand_over()
+    assert not proof.exists()
+    assert "inner" not in checkout.git("ls-tree", "-r", "--name-only", RESULT)
+    assert "+changed" in (tree.path.parent / PATCH).read_text()
 
 
 @pytest.mark.parametrize("form", ["folder", "file"])
-def test_a_worktree_that_poses_as_another_repository_makes_git_run_nothing(
+async def test_a_worktree_that_poses_as_another_repository_makes_git_run_nothing(
     checkout: Checkout, form: str
 ) -> None:
     """Its own `.git` is a model's file like all others: what it says is never asked."""
+    proof, victim = checkout.root / "proof", checkout.root / "victim"
+    victim.mkdir()
+    checkout.write({"a.txt": "of the result\n"})
+    tree = await checkout.made("ada")
+    (tree.path / ".git").unlink()
+    hidden = tree.path if form == "folder" else tree.path.parent / "hidden"
+    hidden.mkdir(exist_ok=True)
+    checkout.git("init", "-q", at=hidden)
+    if form == "file":
+        (tree.path / ".git").write_text(f"gitdir: {hidden}/.git\n")
+    evil = f"touch {proof}; cat"
+    for key in (
+        *("core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.askPass"),
+        *("filter.x.clean", "filter.x.smudge", "filter.x.process", "diff.x.textconv"),
+        *("diff.x.command", "merge.x.driver", "diff.external", "gpg.program", "alias.ls-files"),
+    ):
+        checkout.git("config", key, evil, at=hidden)
+    checkout.git("config", "core.worktree", str(victim), at=hidden)
+    checkout.git("config", "commit.gpgSign", "true", at=hidden)
+    hooks = hidden / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for hook in ("post-checkout", "reference-transaction", "post-index-change", "pre-commit"):
+        (hooks / hook).write_text(f"#!/bin/sh\ntouch {proof}\n")
+        (hooks / hook).chmod(0o755)
+    (tree.path / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
+    (tree.path / "a.txt").write_text("changed\n")
+    commit = committed(await tree.commit("ada"))
+    await tree.apply_merge()
+    await tree.write_patch(commit)
+    assert checkout.git("show", f"{commit}:a.txt", at=checkout.repository().path) == "changed"
+    assert not proof.exists()
+    assert os.listdir(victim) == []
+    checkout.git("status", at=hidden)
+    assert proof.exists(), "the trap itself does not work"
+    proof.unlink()
+    await tree.remove()
+    assert not proof.exists()
 
-    async def work() -> None:
-        proof, victim = checkout.root / "proof", checkout.root / "victim"
-        victim.mkdir()
-        checkout.write({"a.txt": "of the result\n"})
-        tree = await checkout.worktree("ada")
+
+async def test_no_worktree_is_made_behind_a_link(checkout: Checkout) -> None:
+    tree = await checkout.worktree("ada")
+    elsewhere = checkout.root / "elsewhere"
+    elsewhere.mkdir()
+    scratch = tree.path.parent
+    scratch.rmdir()
+    scratch.symlink_to(elsewhere)
+    with pytest.raises(UnsafeFile, match="scratch is a symbolic link"):
         await tree.make()
-        (tree.path / ".git").unlink()
-        hidden = tree.path if form == "folder" else tree.path.parent / "hidden"
-        hidden.mkdir(exist_ok=True)
-        checkout.git("init", "-q", at=hidden)
-        if form == "file":
-            (tree.path / ".git").write_text(f"gitdir: {hidden}/.git\n")
-        evil = f"touch {proof}; cat"
-        for key in (
-            *("core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.askPass"),
-            *("filter.x.clean", "filter.x.smudge", "filter.x.process", "diff.x.textconv"),
-            *("diff.x.command", "merge.x.driver", "diff.external", "gpg.program", "alias.ls-files"),
-        ):
-            checkout.git("config", key, evil, at=hidden)
-        checkout.git("config", "core.worktree", str(victim), at=hidden)
-        checkout.git("config", "commit.gpgSign", "true", at=hidden)
-        hooks = hidden / ".git" / "hooks"
-        hooks.mkdir(exist_ok=True)
-        for hook in ("post-checkout", "reference-transaction", "post-index-change", "pre-commit"):
-            (hooks / hook).write_text(f"#!/bin/sh\ntouch {proof}\n")
-            (hooks / hook).chmod(0o755)
-        (tree.path / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
-        (tree.path / "a.txt").write_text("changed\n")
-        commit = committed(await tree.commit("ada"))
-        await tree.apply_merge()
-        await tree.write_patch(commit)
-        assert checkout.git("show", f"{commit}:a.txt", at=checkout.repository().path) == "changed"
-        assert not proof.exists()
-        assert os.listdir(victim) == []
-        checkout.git("status", at=hidden)
-        assert proof.exists(), "the trap itself does not work"
-        proof.unlink()
-        await tree.remove()
-        assert not proof.exists()
-
-    run(work)
+    assert os.listdir(elsewhere) == []
 
 
-def test_no_worktree_is_made_behind_a_link(checkout: Checkout) -> None:
-    async def work() -> None:
-        tree = await checkout.worktree("ada")
-        elsewhere = checkout.root / "elsewhere"
-        elsewhere.mkdir()
-        scratch = tree.path.parent
-        scratch.rmdir()
-        scratch.symlink_to(elsewhere)
-        with pytest.raises(UnsafeFile, match="scratch is a symbolic link"):
-            await tree.make()
-        assert os.listdir(elsewhere) == []
-
-    run(work)
-
-
-def test_a_patch_is_written_in_the_place_of_what_stands_there_not_through_it(
+async def test_a_patch_is_written_in_the_place_of_what_stands_there_not_through_it(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agiraph.tools.worktrees.worktree.PATCH_BYTES", 200)
-
-    async def work() -> None:
-        tree = await checkout.worktree("ada")
-        await tree.make()
-        (tree.path / "a.txt").write_text("changed\n" * 100)
-        commit = committed(await tree.commit("ada"))
-        patch, secret = tree.path.parent / PATCH, checkout.root / "secret"
-        secret.write_text("secret")
-        patch.symlink_to(secret)
-        await tree.write_patch(commit)
-        patch.unlink()
-        os.mkfifo(patch)
-        await tree.write_patch(commit)
-        text = patch.read_text()
-        assert text[200:] == f"\n[cut off here; all of it: branch {tree.order.branch}]\n"
-        assert secret.read_text() == "secret"
-
-    run(work)
+    tree = await checkout.made("ada")
+    (tree.path / "a.txt").write_text("changed\n" * 100)
+    commit = committed(await tree.commit("ada"))
+    patch, secret = tree.path.parent / PATCH, checkout.root / "secret"
+    secret.write_text("secret")
+    patch.symlink_to(secret)
+    await tree.write_patch(commit)
+    patch.unlink()
+    os.mkfifo(patch)
+    await tree.write_patch(commit)
+    text = patch.read_text()
+    assert text[200:] == f"\n[cut off here; all of it: branch {tree.order.branch}]\n"
+    assert secret.read_text() == "secret"
 
 
-def test_what_a_node_makes_of_files_folders_and_links_is_committed_as_it_stands(
+async def test_what_a_node_makes_of_files_folders_and_links_is_committed_as_it_stands(
     checkout: Checkout,
 ) -> None:
-    async def work() -> None:
-        checkout.write({"d/e/f.txt": "f\n", "x y/ü.txt": "u\n", "run.sh": "echo\n"})
-        checkout.git("add", "-A")
-        checkout.git("commit", "-q", "-m", "more")
-        tree = await checkout.worktree("ada")
-        await tree.make()
-        shutil.rmtree(tree.path / "src")
-        (tree.path / "src").symlink_to("/etc")
-        (tree.path / "a.txt").unlink()
-        (tree.path / "a.txt").mkdir()
-        (tree.path / "a.txt/inner").write_text("i\n")
-        shutil.rmtree(tree.path / "d")
-        (tree.path / "d").write_text("a file now\n")
-        (tree.path / "run.sh").chmod(0o755)
-        (tree.path / ".gitignore").write_text("*.log\n")
-        (tree.path / "x y/ü.log").write_text("ignored\n")
-        commit = committed(await tree.commit("ada"))
-        listed = checkout.git("ls-tree", "-r", commit, at=Path(tree.order.repository))
-        rows = {name: about for about, name in (r.split("\t") for r in listed.splitlines())}
-        assert set(rows) == {
-            ".gitignore",
-            "a.txt/inner",
-            "d",
-            "run.sh",
-            "src",
-            '"x y/\\303\\274.txt"',
-        }
-        assert rows["src"].startswith("120000")
-        assert rows["run.sh"].startswith("100755")
-
-    run(work)
+    checkout.write({"d/e/f.txt": "f\n", "x y/ü.txt": "u\n", "run.sh": "echo\n"})
+    checkout.git("add", "-A")
+    checkout.git("commit", "-q", "-m", "more")
+    tree = await checkout.made("ada")
+    shutil.rmtree(tree.path / "src")
+    (tree.path / "src").symlink_to("/etc")
+    (tree.path / "a.txt").unlink()
+    (tree.path / "a.txt").mkdir()
+    (tree.path / "a.txt/inner").write_text("i\n")
+    shutil.rmtree(tree.path / "d")
+    (tree.path / "d").write_text("a file now\n")
+    (tree.path / "run.sh").chmod(0o755)
+    (tree.path / ".gitignore").write_text("*.log\n")
+    (tree.path / "x y/ü.log").write_text("ignored\n")
+    commit = committed(await tree.commit("ada"))
+    listed = checkout.git("ls-tree", "-r", commit, at=Path(tree.order.repository))
+    rows = {name: about for about, name in (r.split("\t") for r in listed.splitlines())}
+    assert set(rows) == {
+        ".gitignore",
+        "a.txt/inner",
+        "d",
+        "run.sh",
+        "src",
+        '"x y/\\303\\274.txt"',
+    }
+    assert rows["src"].startswith("120000")
+    assert rows["run.sh"].startswith("100755")
 
 
-def test_a_worktree_that_was_replaced_by_a_link_is_not_published(checkout: Checkout) -> None:
-    async def work() -> None:
-        tree = await checkout.worktree("ada")
-        await tree.make()
-        shutil.rmtree(tree.path)
-        tree.path.symlink_to("/etc")
-        with pytest.raises(Refused, match="is gone"):
-            await tree.commit("ada")
-        await tree.remove()
-        assert not tree.path.is_symlink()
-
-    run(work)
+async def test_a_worktree_that_was_replaced_by_a_link_is_not_published(checkout: Checkout) -> None:
+    tree = await checkout.made("ada")
+    shutil.rmtree(tree.path)
+    tree.path.symlink_to("/etc")
+    with pytest.raises(Refused, match="is gone"):
+        await tree.commit("ada")
+    await tree.remove()
+    assert not tree.path.is_symlink()
 
 
-def test_commits_that_a_model_made_itself_are_kept_in_the_history(checkout: Checkout) -> None:
-    async def work() -> None:
-        tree = await checkout.worktree("ada")
-        await tree.make()
-        (tree.path / "a.txt").write_text("first\n")
-        checkout.git("commit", "-q", "-a", "-m", "by itself", at=tree.path)
-        (tree.path / "a.txt").write_text("second\n")
-        commit = committed(await tree.commit("the rest"))
-        repository = checkout.repository()
-        await repository.merge(commit, tree.order.branch, "m")
-        await repository.hand_over()
-        assert checkout.git("log", "--format=%s", RESULT).splitlines() == [
-            *("the rest", "by itself", "first")
-        ]
-        assert checkout.git("status", "--porcelain", at=tree.path) == ""
-
-    run(work)
+async def test_commits_that_a_model_made_itself_are_kept_in_the_history(checkout: Checkout) -> None:
+    tree = await checkout.made("ada")
+    (tree.path / "a.txt").write_text("first\n")
+    checkout.git("commit", "-q", "-a", "-m", "by itself", at=tree.path)
+    (tree.path / "a.txt").write_text("second\n")
+    commit = committed(await tree.commit("the rest"))
+    repository = checkout.repository()
+    await repository.merge(commit, tree.order.branch, "m")
+    await repository.hand_over()
+    assert checkout.git("log", "--format=%s", RESULT).splitlines() == [
+        *("the rest", "by itself", "first")
+    ]
+    assert checkout.git("status", "--porcelain", at=tree.path) == ""
 
 
-def test_the_persons_own_changes_of_the_result_branch_are_left_alone(checkout: Checkout) -> None:
-    async def work() -> None:
-        ada = await checkout.worktree("ada")
-        await ada.make()
-        (ada.path / "a.txt").write_text("ada\n")
-        repository = checkout.repository()
-        await repository.merge(committed(await ada.commit("ada")), ada.order.branch, "m")
-        await repository.hand_over()
-        bob = await checkout.worktree("bob")
-        await bob.make()
-        (bob.path / "src/b.py").write_text("bob\n")
-        await repository.merge(committed(await bob.commit("bob")), bob.order.branch, "m")
-        checkout.git("checkout", "-q", RESULT)
-        with pytest.raises(RepositoryNotUsable, match="is checked out in"):
-            await repository.hand_over()
-        checkout.git("commit", "-q", "--allow-empty", "-m", "mine")
-        checkout.git("checkout", "-q", "main")
-        with pytest.raises(RepositoryNotUsable, match="has been changed there"):
-            await repository.hand_over()
-        assert checkout.git("log", "-1", "--format=%s", RESULT) == "mine"
-
-    run(work)
-
-
-def test_the_checkout_is_moved_forward_only_if_nothing_of_the_persons_is_lost(
+async def test_the_persons_own_changes_of_the_result_branch_are_left_alone(
     checkout: Checkout,
 ) -> None:
-    async def work() -> None:
-        ada = await checkout.worktree("ada")
-        await ada.make()
-        (ada.path / "a.txt").write_text("ada\n")
-        repository = checkout.repository()
-        await repository.merge(committed(await ada.commit("ada")), ada.order.branch, "m")
+    ada = await checkout.made("ada")
+    (ada.path / "a.txt").write_text("ada\n")
+    repository = checkout.repository()
+    await merged(repository, ada, "ada")
+    await repository.hand_over()
+    bob = await checkout.made("bob")
+    (bob.path / "src/b.py").write_text("bob\n")
+    await merged(repository, bob, "bob")
+    checkout.git("checkout", "-q", RESULT)
+    with pytest.raises(RepositoryNotUsable, match="is checked out in"):
         await repository.hand_over()
-        checkout.write({"a.txt": "mine, not committed\n"})
-        with pytest.raises(RepositoryNotUsable, match="cannot be moved forward"):
-            await repository.advance()
-        assert (checkout.path / "a.txt").read_text() == "mine, not committed\n"
-        checkout.git("checkout", "-q", "a.txt")
-        await repository.advance()
-        await repository.advance()
-        assert (checkout.path / "a.txt").read_text() == "ada\n"
-        assert checkout.git("status", "--porcelain") == ""
-        checkout.git("checkout", "-q", "--detach")
-        with pytest.raises(RepositoryNotUsable, match="no longer checked out"):
-            await repository.advance()
+    checkout.git("commit", "-q", "--allow-empty", "-m", "mine")
+    checkout.git("checkout", "-q", "main")
+    with pytest.raises(RepositoryNotUsable, match="has been changed there"):
+        await repository.hand_over()
+    assert checkout.git("log", "-1", "--format=%s", RESULT) == "mine"
 
-    run(work)
+
+async def test_the_checkout_is_moved_forward_only_if_nothing_of_the_persons_is_lost(
+    checkout: Checkout,
+) -> None:
+    ada = await checkout.made("ada")
+    (ada.path / "a.txt").write_text("ada\n")
+    repository = checkout.repository()
+    await merged(repository, ada, "ada")
+    await repository.hand_over()
+    checkout.write({"a.txt": "mine, not committed\n"})
+    with pytest.raises(RepositoryNotUsable, match="cannot be moved forward"):
+        await repository.advance()
+    assert (checkout.path / "a.txt").read_text() == "mine, not committed\n"
+    checkout.git("checkout", "-q", "a.txt")
+    await repository.advance()
+    await repository.advance()
+    assert (checkout.path / "a.txt").read_text() == "ada\n"
+    assert checkout.git("status", "--porcelain") == ""
+    checkout.git("checkout", "-q", "--detach")
+    with pytest.raises(RepositoryNotUsable, match="no longer checked out"):
+        await repository.advance()
 
 
 @pytest.mark.parametrize(
@@ -495,100 +432,81 @@ def test_the_checkout_is_moved_forward_only_if_nothing_of_the_persons_is_lost(
         ("broken", "not a git repository"),
     ],
 )
-def test_a_folder_of_which_no_worktrees_can_be_made_says_why(
+async def test_a_folder_of_which_no_worktrees_can_be_made_says_why(
     tmp_path: Path, spoil: str, told: str
 ) -> None:
-    async def work() -> None:
-        checkout = Checkout(tmp_path, {"sub/a.txt": "a\n"})
-        if spoil == "empty":
-            shutil.rmtree(checkout.path / ".git")
-            checkout.git("init", "-q")
-        elif spoil == "elsewhere":
-            checkout.git("config", "core.worktree", str(checkout.path / "sub"))
-        else:
-            (checkout.path / ".git/HEAD").unlink()
-        with pytest.raises(RepositoryNotUsable, match=told):
-            await checkout.repository().make()
-
-    run(work)
+    checkout = Checkout(tmp_path, {"sub/a.txt": "a\n"})
+    if spoil == "empty":
+        shutil.rmtree(checkout.path / ".git")
+        checkout.git("init", "-q")
+    elif spoil == "elsewhere":
+        checkout.git("config", "core.worktree", str(checkout.path / "sub"))
+    else:
+        (checkout.path / ".git/HEAD").unlink()
+    with pytest.raises(RepositoryNotUsable, match=told):
+        await checkout.repository().make()
 
 
-def test_a_shallow_clone_and_a_worktree_of_the_persons_serve_as_input(tmp_path: Path) -> None:
-    async def work() -> None:
-        origin = Checkout(tmp_path, {"a.txt": "a\n"})
-        origin.write({"a.txt": "b\n"})
-        origin.git("commit", "-q", "-a", "-m", "second")
-        shallow = tmp_path / "shallow"
-        origin.git("clone", "-q", "--depth=1", f"file://{origin.path}", str(shallow))
-        linked = tmp_path / "linked"
-        origin.git("worktree", "add", "-q", "-b", "other", str(linked))
-        for number, folder in enumerate((shallow, linked)):
-            origin.path, origin.root = folder, tmp_path / str(number)
-            tree = await origin.worktree("ada")
-            await tree.make()
-            (tree.path / "a.txt").write_text("c\n")
-            repository = origin.repository()
-            await repository.merge(committed(await tree.commit("ada")), tree.order.branch, "m")
-            await repository.hand_over()
-            assert origin.show(RESULT, "a.txt") == "c"
-
-    run(work)
-
-
-def test_a_git_that_hangs_is_ended_at_its_deadline(tmp_path: Path) -> None:
-    async def work() -> None:
-        (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 60\n")
-        (tmp_path / "git").chmod(0o755)
-        with pytest.raises(GitFailed, match=r"git version took longer than 0\.1 s"):
-            await Git((), 0.1, path=f"{tmp_path}:/usr/bin:/bin").run("version")
-        with pytest.raises(GitFailed, match="cannot be started"):
-            await Git((), 5, path=str(tmp_path / "nothing")).run("version")
-
-    run(work)
-
-
-def test_what_a_killed_git_has_locked_is_freed_once_it_is_old(checkout: Checkout) -> None:
-    async def work() -> None:
-        tree = await checkout.worktree("ada")
+async def test_a_shallow_clone_and_a_worktree_of_the_persons_serve_as_input(tmp_path: Path) -> None:
+    origin = Checkout(tmp_path, {"a.txt": "a\n"})
+    origin.write({"a.txt": "b\n"})
+    origin.git("commit", "-q", "-a", "-m", "second")
+    shallow = tmp_path / "shallow"
+    origin.git("clone", "-q", "--depth=1", f"file://{origin.path}", str(shallow))
+    linked = tmp_path / "linked"
+    origin.git("worktree", "add", "-q", "-b", "other", str(linked))
+    for number, folder in enumerate((shallow, linked)):
+        origin.path, origin.root = folder, tmp_path / str(number)
+        tree = await origin.worktree("ada")
         await tree.make()
-        (tree.path / "a.txt").write_text("ada\n")
-        repository = checkout.repository()
-        places = [
-            repository.path / f"refs/heads/{tree.order.branch}.lock",
-            repository.path / f"refs/heads/{RESULT}.lock",
-            checkout.path / f".git/refs/heads/{RESULT}.lock",
-        ]
-        for lock in places:
-            lock.parent.mkdir(parents=True, exist_ok=True)
-            lock.touch()
-            os.utime(lock, (1, 1))
-        await repository.merge(committed(await tree.commit("ada")), tree.order.branch, "m")
+        (tree.path / "a.txt").write_text("c\n")
+        repository = origin.repository()
+        await merged(repository, tree, "ada")
         await repository.hand_over()
-        assert checkout.show(RESULT, "a.txt") == "ada"
-        repository.forget_worktrees()
-        assert not repository.has_worktrees
-
-    run(work)
+        assert origin.show(RESULT, "a.txt") == "c"
 
 
-def test_a_folder_that_was_made_unwritable_is_removed_all_the_same(checkout: Checkout) -> None:
-    async def work() -> None:
-        tree = await checkout.worktree("ada")
-        await tree.make()
-        (tree.path / "src").chmod(0o500)
-        await tree.remove()
-        assert not tree.path.exists()
-
-    run(work)
+async def test_a_git_that_hangs_is_ended_at_its_deadline(tmp_path: Path) -> None:
+    (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "git").chmod(0o755)
+    with pytest.raises(GitFailed, match=r"git version took longer than 0\.1 s"):
+        await Git((), 0.1, path=f"{tmp_path}:/usr/bin:/bin").run("version")
+    with pytest.raises(GitFailed, match="cannot be started"):
+        await Git((), 5, path=str(tmp_path / "nothing")).run("version")
 
 
-def test_the_noted_fold_is_forgotten_once_it_is_committed(checkout: Checkout) -> None:
-    async def work() -> None:
-        ada: Worktree = await checkout.worktree("ada")
-        await ada.make()
-        await ada.apply_merge()
-        assert await ada.commit("nothing") is None
-        assert not list(Path(ada.order.repository).glob(f"worktrees/*/{MERGING}"))
-        assert ada.path.name == FOLDER
+async def test_what_a_killed_git_has_locked_is_freed_once_it_is_old(checkout: Checkout) -> None:
+    tree = await checkout.made("ada")
+    (tree.path / "a.txt").write_text("ada\n")
+    repository = checkout.repository()
+    places = [
+        repository.path / f"refs/heads/{tree.order.branch}.lock",
+        repository.path / f"refs/heads/{RESULT}.lock",
+        checkout.path / f".git/refs/heads/{RESULT}.lock",
+    ]
+    for lock in places:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        lock.touch()
+        os.utime(lock, (1, 1))
+    await merged(repository, tree, "ada")
+    await repository.hand_over()
+    assert checkout.show(RESULT, "a.txt") == "ada"
+    repository.forget_worktrees()
+    assert not repository.has_worktrees
 
-    run(work)
+
+async def test_a_folder_that_was_made_unwritable_is_removed_all_the_same(
+    checkout: Checkout,
+) -> None:
+    tree = await checkout.made("ada")
+    (tree.path / "src").chmod(0o500)
+    await tree.remove()
+    assert not tree.path.exists()
+
+
+async def test_the_noted_fold_is_forgotten_once_it_is_committed(checkout: Checkout) -> None:
+    ada = await checkout.made("ada")
+    await ada.apply_merge()
+    assert await ada.commit("nothing") is None
+    assert not list(Path(ada.order.repository).glob(f"worktrees/*/{MERGING}"))
+    assert ada.path.name == FOLDER

@@ -5,7 +5,7 @@ import threading
 from typing import Any
 
 from agiraph.core.models import Event
-from agiraph.http.api import ApiError, NotReachable
+from agiraph.http.errors import ApiError, NotReachable
 from cli.console import client_thread
 from cli.console.client_thread import EventFeed
 from tests.integration.house import until

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from agiraph.http.api.base import GatewayAway, NotReachable
+from agiraph.http.errors import GatewayAway, NotReachable
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.files import open_file, read_bytes
 from agiraph.storage.home import Home

@@ -1,17 +1,23 @@
-"""Endpoints of budgets: what agents, their triggers and runs may spend, and setting it."""
+"""Endpoints: what was spent, and the budgets: what agents, their triggers and runs may spend."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from fastapi import APIRouter
 
 from actors.gateway.api.dependencies import AgentDep, GatewayDep
 from actors.gateway.api.entities import triggers_of
 from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.bus_client import ask_for
 from actors.gateway.gateway import Gateway
 from actors.gateway.questions.outcomes import write_outcome
-from agiraph.core.errors import InvalidInput
-from agiraph.core.ids import BROKER, HUMAN, HUMAN_NAME, AgentId, derived_message_id
+from agiraph.core.errors import AgiraphError, InvalidInput
+from agiraph.core.ids import (
+    BROKER,
+    COORDINATOR_NAME,
+    HUMAN,
+    HUMAN_NAME,
+    AgentId,
+    derived_message_id,
+)
 from agiraph.core.models import BUDGET, Agent
 from agiraph.core.money import (
     ALL_UNITS,
@@ -22,16 +28,32 @@ from agiraph.core.money import (
     Period,
     is_outdated,
 )
-from agiraph.http.api import ApiError, BudgetView, SetBudgetRequest
-from agiraph.messages import AskBudgets, BudgetTable, ResetBudget, SetBudgetMessage
+from agiraph.core.turns import UsageGroup, UsageRow
+from agiraph.http.api import (
+    BudgetView,
+    SetBudgetRequest,
+    UsageView,
+)
+from agiraph.http.errors import ApiError
+from agiraph.messages.model import (
+    AskBudgets,
+    AskUsage,
+    BudgetTable,
+    ResetBudget,
+    SetBudgetMessage,
+    UsageTable,
+)
 
-ANSWER_SECONDS = 10.0
+ALL_RUNS = "*"
+NO_RUN = "none"
+
 UNPROCESSABLE = 422
 ELSEWHERE = "budget"
 
 Order = SetBudgetMessage | ResetBudget
 
 router = APIRouter(tags=["budgets"])
+usage_router = APIRouter(dependencies=[READ], tags=["system"])
 
 
 @router.get("/budgets", dependencies=[READ])
@@ -44,7 +66,7 @@ async def budgets(gateway: GatewayDep, agent: str | None = None) -> list[BudgetV
     agents = gateway.agents.all() if agent is None else [gateway.agents.find(agent)]
     keys = [key for one in agents for key in _keys(gateway, one, whole=agent is not None)]
     request = AskBudgets(keys=tuple(keys))
-    table = await ask_for(gateway.bus, BROKER, request, BudgetTable, within_seconds=ANSWER_SECONDS)
+    table = await gateway.ask(BROKER, request, BudgetTable)
     return _views(gateway, agents, table.budgets)
 
 
@@ -130,14 +152,7 @@ def _scope(gateway: Gateway, agent: Agent, trigger: str | None) -> tuple[BudgetS
 
 
 async def _change(gateway: Gateway, agent: Agent, order: Order) -> BudgetView:
-    table = await ask_for(
-        gateway.bus,
-        BROKER,
-        order,
-        BudgetTable,
-        within_seconds=ANSWER_SECONDS,
-        refused=UNPROCESSABLE,
-    )
+    table = await gateway.ask(BROKER, order, BudgetTable, refused=UNPROCESSABLE)
     (state,) = table.budgets
     _answer_outdated(gateway, agent, state)
     await _report(gateway, agent, state)
@@ -184,29 +199,108 @@ def _views(
 
 
 def _view(gateway: Gateway, agent: Agent, state: BudgetState) -> BudgetView:
-    key, name = state.key, agent.name
-    if state.scope == "trigger":
-        key = state.key.partition("/")[2]
-        known = triggers_of(gateway.agents, agent).triggers.get(key)
-        name = known.name if known is not None else ""
-    elif state.scope == "run":
-        name = ""
-    left_usd = None if state.usd is None else max(0.0, state.usd - state.spent_usd)
-    left_tokens = None if state.tokens is None else max(0, state.tokens - state.spent_tokens)
-    return BudgetView(
-        scope=state.scope,
-        agent=agent.id,
-        agent_name=agent.name,
-        key=key,
-        name=name,
-        period=state.period,
-        day=state.day,
-        usd=state.usd,
-        tokens=state.tokens,
-        spent_usd=state.spent_usd,
-        spent_tokens=state.spent_tokens,
-        left_usd=left_usd,
-        left_tokens=left_tokens,
-        raises=state.raises,
-        is_own=state.is_own,
+    known_as = {
+        "agent": agent.id,
+        "agent_name": agent.name,
+        "key": state.key.partition("/")[2] if state.scope == "trigger" else state.key,
+        "name": _name_of(gateway, agent, state),
+        "left_usd": None if state.usd is None else max(0.0, state.usd - state.spent_usd),
+        "left_tokens": None if state.tokens is None else max(0, state.tokens - state.spent_tokens),
+    }
+    return BudgetView.model_validate(dict(state) | known_as)
+
+
+def _name_of(gateway: Gateway, agent: Agent, state: BudgetState) -> str:
+    """Return what people call that which an agent's budget is of, '' if that has no name."""
+    match state.scope:
+        case "agent":
+            return agent.name
+        case "trigger":
+            known = triggers_of(gateway.agents, agent).triggers.get(state.key.partition("/")[2])
+            return known.name if known is not None else ""
+        case _:
+            return ""
+
+
+# --- what was spent ---
+
+
+@usage_router.get("/usage")
+async def usage(
+    gateway: GatewayDep, agent: str | None = None, run: str | None = None, by: UsageGroup = "entity"
+) -> UsageView:
+    """Show what was spent: by one agent's current run, by another one of it, by all (`run=*`).
+
+    Without an agent: by everything in this home. The rows are of an entity, node, stage, model,
+    day or trigger.
+    """
+    if agent is None and run is not None:
+        raise ApiError(UNPROCESSABLE, "run: name the agent whose run it is")
+    asked = AskUsage(by="node" if by == "stage" else by)  # the ledger knows nodes, boards stages
+    if agent is not None:
+        asked = asked.model_copy(update=_whose(gateway, gateway.agents.find(agent), run))
+    table = await gateway.ask(BROKER, asked, UsageTable)
+    return UsageView(
+        by_entity=table.by_entity,
+        total=table.total,
+        by=by,
+        rows=tuple(_named_rows(gateway, table.rows, by)),
+        budgets=tuple(_named_budget(gateway, state) for state in table.budgets),
     )
+
+
+def _whose(gateway: Gateway, agent: Agent, run: str | None) -> dict[str, str]:
+    """Return the fields of a request for what an agent has spent in a run, or in all."""
+    if run == ALL_RUNS:
+        return {"agent": agent.id}
+    found = gateway.agents.run_of(agent, run)
+    return {"run_id": found.path.name if found else NO_RUN, "budgets_of": agent.id}
+
+
+def _named_budget(gateway: Gateway, state: BudgetState) -> BudgetState:
+    agent = gateway.agents.get(AgentId(state.key.partition("/")[0]))
+    name = _name_of(gateway, agent, state) if agent is not None else ""
+    return state.model_copy(update={"name": name})
+
+
+def _named_rows(gateway: Gateway, rows: Sequence[UsageRow], by: UsageGroup) -> Iterable[UsageRow]:
+    """Return the ledger's rows under the names that people know; by stage, those of its nodes
+    together."""
+    if by not in ("entity", "node", "stage"):
+        return rows
+    labels = _labels(gateway, rows, is_by_stage=by == "stage")
+    sums: dict[tuple[str, str], UsageRow] = {}
+    for row in rows:
+        key, name = labels.get((row.run, row.key), ("" if by == "stage" else row.key, ""))
+        named = row.model_copy(update={"key": key, "name": name})
+        known = sums.get((row.run, key))
+        sums[row.run, key] = named if known is None else known + named
+    if by == "stage":
+        return sorted(sums.values(), key=lambda row: (row.run, int(row.key or -1)))
+    return sums.values()
+
+
+def _labels(
+    gateway: Gateway, rows: Sequence[UsageRow], *, is_by_stage: bool
+) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return key and name of entities, nodes or stages, by run and key of the ledger's rows."""
+    agents = {row.key.partition("/")[0] for row in rows}
+    runs = {row.run for row in rows}
+    labels: dict[tuple[str, str], tuple[str, str]] = {}
+    for agent in gateway.agents.all():
+        address = f"{agent.id}/{COORDINATOR_NAME}"
+        labels["", address] = address, agent.name
+        for run in gateway.agents.runs_of(agent):
+            if agent.id not in agents and run not in runs:
+                continue
+            try:
+                board = gateway.boards.get(gateway.agents.run_of(agent, run))
+            except (AgiraphError, OSError):
+                continue  # its spending is listed all the same
+            for worker in board.workers.values():
+                address = f"{agent.id}/{worker.id}"
+                labels["", address] = address, worker.name
+            for node in board.nodes.values():
+                stage = (str(node.stage), board.stages[node.stage].name)
+                labels[run, node.id] = stage if is_by_stage else (node.id, node.name)
+    return labels

@@ -1,0 +1,286 @@
+"""Endpoints: the work of a run (by default the current one), its files, and agents' memory."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Response
+from starlette.requests import Request
+
+from actors.gateway.api.dependencies import After, AgentDep, At, GatewayDep, Limit, Offset, RunDep
+from actors.gateway.auth.scopes import READ
+from actors.gateway.file_browser import browse
+from actors.gateway.gateway import Gateway
+from actors.gateway.served_files import raw_file, rendered_file
+from actors.gateway.state.boards import board_view, node_detail, node_named, worker_view
+from actors.recorder.event_log import EventLog
+from agiraph.core.errors import Refused, unknown
+from agiraph.core.ids import worker_address
+from agiraph.core.models import Agent, WorkNode
+from agiraph.http.api import (
+    BoardView,
+    EventPageView,
+    FileContentView,
+    FolderView,
+    MemoryEntryView,
+    MemoryHitView,
+    NodeDetailView,
+    RefView,
+    SearchMemoryRequest,
+    WorkerView,
+)
+from agiraph.http.errors import ApiError
+from agiraph.memory.memory_files import FOLDER, MAIN, MemoryFiles
+from agiraph.memory.search import search
+from agiraph.storage.files import status_of
+from agiraph.storage.home import RunHome
+
+work_router = APIRouter(dependencies=[READ], tags=["work"])
+files_router = APIRouter(dependencies=[READ], tags=["files"])
+memory_router = APIRouter(dependencies=[READ], tags=["memory"])
+
+# --- the board ---
+
+
+@work_router.get("/agents/{agent}/board")
+async def board(agent: AgentDep, run: RunDep, gateway: GatewayDep, at: At = None) -> BoardView:
+    """Show all nodes and stages, as they are or as they were `at` an earlier `seq`."""
+    if at is not None:
+        return board_view(gateway.boards.at(run, at), at)
+    return gateway.boards.view(run)
+
+
+@work_router.get("/agents/{agent}/board/{node}")
+async def node(agent: AgentDep, run: RunDep, node: str, gateway: GatewayDep) -> NodeDetailView:
+    """Show one node by id or name."""
+    state = gateway.boards.get(run)
+    return node_detail(state, node_named(state, node))
+
+
+@work_router.get("/agents/{agent}/workers")
+async def workers(agent: AgentDep, run: RunDep, gateway: GatewayDep) -> list[WorkerView]:
+    """List the workers and what each does right now."""
+    state, unread = gateway.boards.get(run), gateway.messages.unread(agent.id)
+    return [
+        worker_view(
+            state,
+            agent.id,
+            worker,
+            gateway.worker_status(agent, worker),
+            gateway.activities.step_of(worker_address(agent.id, worker.id)),
+            unread.get(worker.name, 0),
+        )
+        for worker in state.workers.values()
+    ]
+
+
+# --- files ---
+
+As = Annotated[
+    Literal["json", "raw", "html"],
+    Query(
+        alias="as",
+        description="json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with"
+        " their own content type, ranges and an ETag (409 for a folder); html: Markdown or text,"
+        " rendered",
+    ),
+]
+
+
+def _header(words: str) -> dict[str, Any]:
+    return {"description": words, "schema": {"type": "string"}}
+
+
+def _asked(name: str, words: str) -> dict[str, Any]:
+    return {"name": name, "in": "header", "required": False, **_header(words)}
+
+
+OF_BYTES: dict[str, Any] = {
+    "ETag": _header("with `as=raw`: changes when the file does"),
+    "Last-Modified": _header("with `as=raw`: when the file was changed"),
+    "Accept-Ranges": _header("with `as=raw`: bytes"),
+    "Content-Disposition": _header("with `as=raw`: attachment, for what a browser would run"),
+}
+BYTES: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+
+SHOWN: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The folder or the file; other types than JSON with `as`.",
+        "content": {
+            "text/html": {"schema": {"type": "string"}},
+            "application/octet-stream": BYTES,
+        },
+        "headers": OF_BYTES,
+    },
+    206: {
+        "description": "The range that was asked for, with `as=raw`.",
+        "headers": {"Content-Range": _header("which bytes of how many"), **OF_BYTES},
+        "content": {"application/octet-stream": BYTES},
+    },
+    304: {"description": "The file is as the caller knows it (`If-None-Match`), with `as=raw`."},
+    415: {"description": "The file is no text and cannot be rendered, with `as=html`."},
+    416: {"description": "The file has no such range, with `as=raw`."},
+}
+
+ASKED: list[dict[str, Any]] = [
+    _asked("Range", "with `as=raw`: one stretch of the file, `bytes=FIRST-LAST`"),
+    _asked("If-Range", "with `as=raw`: the ETag of which `Range` is a stretch; else all of it"),
+    _asked("If-None-Match", "with `as=raw`: ETags that the caller has; 304 if one still fits"),
+]
+"""What may be asked for with `as=raw` beside the path."""
+
+Shown = FolderView | FileContentView
+DESCRIBED: dict[str, Any] = {"responses": SHOWN, "openapi_extra": {"parameters": ASKED}}
+FILE: dict[str, Any] = {"response_model": Shown, **DESCRIBED}
+
+
+@dataclass(frozen=True, slots=True)
+class FileForm:
+    """In which form a file is wanted, and from which byte on."""
+
+    request: Request
+    how: As = "json"
+    offset: Offset = 0
+
+    def show(self, root: Path, path: str) -> Shown | Response:
+        """Return the folder or the file at `path` under `root`."""
+        match self.how:
+            case "raw":
+                is_head = self.request.method == "HEAD"
+                return raw_file(root, path, self.request.headers, is_head=is_head)
+            case "html":
+                return rendered_file(root, path)
+            case _:
+                return browse(root, path, self.offset)
+
+
+FormDep = Annotated[FileForm, Depends()]
+
+
+async def _begun(agent: AgentDep, run: RunDep) -> RunHome:
+    if run is None:
+        raise ApiError(404, f"agent '{agent.name}' has no run yet")
+    return run
+
+
+BegunDep = Annotated[RunHome, Depends(_begun)]
+
+
+async def _node(run: BegunDep, node: str, gateway: GatewayDep) -> WorkNode:
+    return node_named(gateway.boards.get(run), node)
+
+
+NodeDep = Annotated[WorkNode, Depends(_node)]
+
+
+@files_router.get("/agents/{agent}/workspace", **FILE)
+@files_router.get("/agents/{agent}/workspace/{path:path}", **FILE)
+@files_router.head(
+    "/agents/{agent}/workspace/{path:path}", include_in_schema=False, response_model=None
+)
+def workspace(run: BegunDep, form: FormDep, path: str = "") -> Shown | Response:
+    """List a folder of the run, or read a file of it."""
+    return form.show(run.path, path)
+
+
+@files_router.get("/agents/{agent}/board/{node}/refs")
+def refs(run: BegunDep, node: NodeDep) -> list[RefView]:
+    """List what a node is given to read: results of other nodes, by the names it knows them by."""
+    return [_ref_view(run, name, path) for name, path in node.refs.items()]
+
+
+def _ref_view(run: RunHome, name: str, path: str) -> RefView:
+    """Return one reference; a path outside of the run, or of nothing yet, has no file behind it."""
+    try:
+        found = browse(run.path, path, limit=1)
+    except ApiError:
+        return RefView(name=name, path=path)
+    size = found.size if isinstance(found, FileContentView) else None
+    return RefView(name=name, path=path, is_there=True, size=size)
+
+
+@files_router.get("/agents/{agent}/board/{node}/log")
+def log(run: BegunDep, node: NodeDep, after: After = 0, limit: Limit = 1000) -> EventPageView:
+    """Page through what a node's worker did, step by step."""
+    events = EventLog(run.node(node.folder).log).page(after, limit)
+    return EventPageView(events=tuple(events), next=events[-1].seq if events else after)
+
+
+@files_router.get("/agents/{agent}/board/{node}/spec", **FILE)
+def spec(run: BegunDep, node: NodeDep, form: FormDep) -> Shown | Response:
+    """Read what a node is to do, as its worker reads it."""
+    return form.show(run.path, f"nodes/{node.folder}/{run.node(node.folder).spec.name}")
+
+
+def _add_folder(part: str, summary: str) -> None:
+    """Add the endpoints that browse one part of a node's folder."""
+
+    def show(run: BegunDep, node: NodeDep, form: FormDep, path: str = "") -> Shown | Response:
+        return form.show(run.path, f"nodes/{node.folder}/{part}/{path}")
+
+    for inner in ("", "/{path:path}"):
+        path = f"/agents/{{agent}}/board/{{node}}/{part}{inner}"
+        files_router.add_api_route(path, show, name=part, description=summary, **FILE)
+
+
+_add_folder("scratch", "Browse a node's work in progress.")
+_add_folder("published", "Browse a node's result.")
+
+
+# --- memory ---
+
+
+@memory_router.get("/agents/{agent}/memory")
+def files(agent: AgentDep, gateway: GatewayDep) -> list[MemoryEntryView]:
+    """List the files of an agent's memory."""
+    home = gateway.agents.home_of(agent)
+    entries = []
+    for name in _memory_of(gateway, agent).names():
+        found = status_of(home.path / _path_of(name))
+        if found is not None:  # else it was removed since it was listed
+            entries.append(
+                MemoryEntryView(path=name, size=found.st_size, modified_at=found.st_mtime)
+            )
+    return entries
+
+
+@memory_router.post("/agents/{agent}/memory/search")
+def find(agent: AgentDep, query: SearchMemoryRequest, gateway: GatewayDep) -> list[MemoryHitView]:
+    """Return the sections that fit a query, the best first."""
+    documents = _memory_of(gateway, agent).documents()
+    limit = gateway.config.memory.search_results
+    found = search(documents, query.query, inline_limit=-1, limit=limit)
+    return [
+        MemoryHitView(path=hit.path, heading=hit.heading, score=hit.score, text=hit.text)
+        for hit in found.hits
+    ]
+
+
+@memory_router.get(
+    "/agents/{agent}/memory/{path:path}", response_model=FileContentView, **DESCRIBED
+)
+def read(
+    request: Request, agent: AgentDep, path: str, gateway: GatewayDep, how: As = "json"
+) -> Shown | Response:
+    """Read one file."""
+    home, files = gateway.agents.home_of(agent), _memory_of(gateway, agent)
+    try:
+        name, names = files.name_of(path), files.names()
+        if name not in names:
+            raise unknown("memory file", path, names)
+        if how != "json":
+            return FileForm(request, how).show(home.path, _path_of(name))
+        text = files.read(name, lambda scoped: home.path / scoped)
+    except Refused as error:
+        raise ApiError(404, str(error)) from None
+    size = len(text.encode())
+    return FileContentView(path=name, content=text, size=size, returned=size)
+
+
+def _path_of(name: str) -> str:
+    """Return where a memory file lies under the agent's home."""
+    return name if name == MAIN else f"{FOLDER}{name}"
+
+
+def _memory_of(gateway: Gateway, agent: Agent) -> MemoryFiles:
+    return MemoryFiles.of_agent(gateway.agents.home_of(agent), gateway.config.memory)

@@ -1,0 +1,27 @@
+"""Why a call of the HTTP API failed. Imports no records, so that the command line starts fast."""
+
+from agiraph.core.errors import AgiraphError, Unavailable
+
+BLANK = "about:blank"
+"""The type of a problem that says no more than its status does."""
+
+
+class NotReachable(Unavailable):
+    """No gateway answers there: no supervisor runs on that home, or it is just restarting."""
+
+
+class GatewayAway(NotReachable):
+    """A supervisor holds the home, but its gateway does not answer: it starts, ended, or hangs."""
+
+
+class ApiError(AgiraphError):
+    """The gateway refused: `status` is the HTTP status, `detail` (also the text) says why.
+
+    `type` is a URI that a program can tell problems of one status apart by.
+    """
+
+    def __init__(self, status: int, detail: str, type: str = BLANK) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.type = type

@@ -177,7 +177,7 @@ class WorkerTools(EntityTools):
             summary=summary,
             files=files,
             missing=missing,
-            bound=self._worker.transcript.bound_why,
+            bound=self._worker.transcript.progress.bound_why,
             commit=commit,
             evidence=evidence,
         )

@@ -105,7 +105,7 @@ class CoordinatorActor:
     async def _refresh_prompt(self) -> None:
         """Set the system prompt, unless it is that of the current period (`PromptFacts`)."""
         context, run = self.context, self.board_service.board.run
-        period = f"{context.run}/{run.cycle if run else 1}/{context.transcript.compactions}"
+        period = f"{context.run}/{run.cycle if run else 1}/{context.transcript.window.compactions}"
         if period != self._prompt_period:
             facts = await facts_for(context, period)
             self.entity.set_prompt(self._system_prompt(facts), self.entity.toolbox)
@@ -301,7 +301,7 @@ class CoordinatorActor:
         said = transcript.turns[-1]
         text = said.text if isinstance(said, AssistantTurn) else None
         if isinstance(said, AssistantTurn) and text and not said.interrupted:
-            await self.entity.messenger.tell_human(text, transcript.spoke_to)
+            await self.entity.messenger.tell_human(text, transcript.mail.spoke_to)
         is_running = self.board_service.board.is_running and not cycles.is_asleep
         if not is_running or self._is_work_under_way():
             self.board_service.execute(c.LaunchStage())
@@ -325,7 +325,9 @@ class CoordinatorActor:
 
     def _is_work_under_way(self) -> bool:
         nodes = self.board_service.board.nodes.values()
-        return bool(self.context.transcript.pending) or any(not node.has_ended for node in nodes)
+        return bool(self.context.transcript.mail.pending) or any(
+            not node.has_ended for node in nodes
+        )
 
     def _was_reminded(self) -> bool:
         turns = [turn for turn in self.context.transcript.turns if isinstance(turn, UserTurn)]
@@ -365,7 +367,7 @@ class CoordinatorActor:
     def _gave_up_loop(self) -> bool:
         """Warn the model if it repeats a call; fail the run if it goes on doing so."""
         context = self.context
-        match judge_loop(context.transcript.streak, patience=LOOP_PATIENCE):
+        match judge_loop(context.transcript.progress.streak, patience=LOOP_PATIENCE):
             case LoopStuck(reason=reason):
                 self._fail(reason)
                 return True

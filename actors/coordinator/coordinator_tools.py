@@ -65,7 +65,7 @@ class CoordinatorTools(EntityTools):
     async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
         board = self._board_service.board
         ids = [find_node(board, named).id for named in nodes] or self._of_open_stage()
-        if not ids and not self._context.transcript.pending:
+        if not ids and not self._context.transcript.mail.pending:
             raise IllegalTransition("there is nothing to wait for: no node is open")
         self._board_service.execute(c.LaunchStage())
         named = [board.nodes[node].name for node in ids]

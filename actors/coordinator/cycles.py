@@ -69,7 +69,7 @@ class Cycles:
         """The model turns of this cycle, or of the whole run if it is finite."""
         run = self._board_service.board.run
         before = run.cycle_turns if run is not None else 0
-        return self._context.transcript.model_turns - before
+        return self._context.transcript.progress.model_turns - before
 
     @property
     def description(self) -> str:
@@ -95,7 +95,7 @@ class Cycles:
         seconds = self._seconds(next_in)
         now = self._context.now()
         self._context.files.log_day(f"Run {run.id}, cycle {run.cycle}", notes, now)
-        turns = self._context.transcript.model_turns
+        turns = self._context.transcript.progress.model_turns
         self._board_service.execute(c.EndCycle(cause, notes[:NOTES_KEPT], now + seconds, turns))
         slept = self._run()
         await self._set_alarm(slept, seconds)

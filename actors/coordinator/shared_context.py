@@ -3,8 +3,7 @@
 from typing import Any, Literal
 
 from actors.coordinator.context import CoordinatorContext
-from agiraph.board.shared_context.context import ContextChange, SharedContextLimits
-from agiraph.board.shared_context.store import SharedContextStore
+from agiraph.board.shared_context import ContextChange, SharedContextLimits, SharedContextStore
 from agiraph.core.turns import JsonObject
 from agiraph.tools.base import as_json
 

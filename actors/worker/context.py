@@ -139,10 +139,10 @@ class NodeDeadline:
         A long absence is noted in the conversation first, because it must not count again later.
         """
         transcript = conversation.transcript
-        seen_at = transcript.work.seen_at
+        seen_at = transcript.time.seen_at
         if seen_at and not transcript.is_waiting and now - seen_at > AWAY_SECONDS:
             conversation.append(StateNoted(what="away", ts=now))
-        work = transcript.work.at(now, is_waiting=transcript.is_waiting)
+        work = transcript.time.at(now, is_waiting=transcript.is_waiting)
         return cls(seconds - work.seconds)
 
     def __init__(self, seconds: float) -> None:

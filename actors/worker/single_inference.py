@@ -51,7 +51,7 @@ class SingleInference:
         home = self._worker.node_home(assignment.node)
         if not is_file(home.published / ANSWER_FILE):
             replace_file(home.scratch / ANSWER_FILE, f"{text}\n")
-        missing = CUT_OFF if self._worker.transcript.is_cut_off else ""
+        missing = CUT_OFF if self._worker.transcript.progress.is_cut_off else ""
         try:
             await self._tools.publish(answer_key(assignment), headline(text), missing, "")
         except Refused as refused:

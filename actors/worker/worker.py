@@ -282,12 +282,12 @@ class WorkerActor:
         context, memory = self.context, self.runtime.config.memory
         if context.files.has_completed(node):
             return
-        learned = context.transcript.learned.strip()
+        learned = context.transcript.progress.learned.strip()
         can_reflect = not (self._single or context.is_external)
         if not learned and can_reflect and memory.reflection == "turn":
             context.show("busy", "reflecting")
             learned = await reflect(self.entity.model_client, self.entity.request())
-        context.files.note_completion(node, context.transcript.summary or "", learned)
+        context.files.note_completion(node, context.transcript.progress.summary or "", learned)
 
     async def _report_started(self, assignment: Assignment) -> None:
         node, attempt = assignment.node.id, assignment.attempt
@@ -313,7 +313,7 @@ class WorkerActor:
 
     def is_between_works(self) -> bool:
         """Whether the last node is done and the next one not begun."""
-        return self.context.transcript.model_turns == 0
+        return self.context.transcript.progress.model_turns == 0
 
     def tool_context(self, key: str) -> ToolContext:
         """Return what a tool is handed."""
@@ -331,9 +331,9 @@ class WorkerActor:
         """Remind a silent model once; give the node up if it stays silent."""
         if self._single:
             await self._single.publish()
-        elif self.context.transcript.pending:
+        elif self.context.transcript.mail.pending:
             await self.entity.messenger.until_message()
-        elif self.context.transcript.silences > SILENCES_ALLOWED:
+        elif self.context.transcript.progress.silences > SILENCES_ALLOWED:
             raise NodeLimitReached("the model answered without a tool call, also after a reminder")
         else:
             self.context.add_notice(WORKER_REMINDER)

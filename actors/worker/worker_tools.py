@@ -13,7 +13,7 @@ from actors.worker.checkout import Checkout
 from actors.worker.context import WorkerContext
 from actors.worker.evidence import pass_checks, seal
 from agiraph.agent.activity import waiting_for
-from agiraph.board.shared_context.context import as_text
+from agiraph.board.shared_context import as_text
 from agiraph.core.errors import Refused
 from agiraph.core.ids import NodeId, derived_id
 from agiraph.core.models import Assignment
@@ -177,7 +177,7 @@ class WorkerTools(EntityTools):
             summary=summary,
             files=files,
             missing=missing,
-            bound=self._worker.transcript.bound_why,
+            bound=self._worker.transcript.progress.bound_why,
             commit=commit,
             evidence=evidence,
         )

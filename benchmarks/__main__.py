@@ -43,10 +43,8 @@ BENCHMARKS = {
     "first-call": Benchmark("teams:run_first_call", 90),
     "turns": Benchmark("turns:run", 150),
     "crowd": Benchmark("crowd:run", 150),
-    "deaths": Benchmark("deaths:run", 90),
     "flood": Benchmark("flood:run", 40),
     "soak": Benchmark("soak:run", 900, is_usual=False),
-    "storm": Benchmark("storm:run", 600, is_usual=False),
 }
 FULL_DEADLINE_SECONDS = 1200.0
 SAMPLES = {"team": "teams", "turn": "turns", "spawn": "workers", "wake": "parking"}
@@ -78,7 +76,7 @@ def main(
 ) -> None:
     """Measure Agiraph beside its peers and print the ratios.
 
-    NAMES are the benchmarks to run [default: all but soak and storm].
+    NAMES are the benchmarks to run [default: all but soak].
     """
     if child is not None:
         _run_here(child, Options(quick, full, Product(against or ROOT)))

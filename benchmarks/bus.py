@@ -3,7 +3,6 @@
 Each broker is a process of its own, a source and a sink are two more, over ipc with 200-byte
 bodies. All brokers are measured in turn, round after round; ratios are taken within a round.
 
-    c_proxy   zmq.proxy, in C: no routing at all
     bare      a Python loop on raw frames that reads the receiver from the header and sends on
     router    transport.router.Router with all it does, for passing messages
     durable   the same for durable ones: mailbox, accepted, done (each acknowledged in batches)
@@ -77,15 +76,6 @@ class Sample:
 # --- the brokers ---------------------------------------------------------------------------------
 
 
-def _serve_proxy(folder: str) -> None:
-    """Pass everything between two sides, in C."""
-    context = zmq.Context[Socket]()
-    front, back = context.socket(zmq.DEALER), context.socket(zmq.DEALER)
-    front.bind(f"ipc://{folder}/source")
-    back.bind(f"ipc://{folder}/sink")
-    zmq.proxy(front, back)
-
-
 def _serve_bare(folder: str) -> None:
     """Read the receiver from each header and send the blob there; nothing else."""
     context = zmq.Context[Socket]()
@@ -117,7 +107,7 @@ def _serve_bare(folder: str) -> None:
             send(blob, LAST)
 
 
-def _serve_router(
+def serve_router(
     folder: str, topology: Topology = UNTAPPED, durability: Durability | None = None
 ) -> None:
     """Our router; with mailboxes on disk if a durability is given."""
@@ -130,43 +120,41 @@ def _serve_router(
 
 
 SERVERS: dict[str, Callable[[str], None]] = {
-    "c_proxy": _serve_proxy,
     "bare": _serve_bare,
-    "router": _serve_router,
-    "durable": _serve_router,
-    "recorded": partial(_serve_router, topology=TOPOLOGY),
-    "full": partial(_serve_router, durability="full"),
-    "normal": partial(_serve_router, durability="normal"),
+    "router": serve_router,
+    "durable": serve_router,
+    "recorded": partial(serve_router, topology=TOPOLOGY),
+    "full": partial(serve_router, durability="full"),
+    "normal": partial(serve_router, durability="normal"),
 }
 
 
 # --- the two ends --------------------------------------------------------------------------------
 
 
-class _End:
+class End:
     """A raw synchronous peer: as cheap as it can be, so that the broker is what is measured."""
 
-    def __init__(self, mode: str, folder: str, address: str) -> None:
+    def __init__(self, mode: str, folder: str, address: str, high_water: int = 0) -> None:
         self._context = zmq.Context[Socket]()
-        self._socket = self._context.socket(zmq.DEALER)
-        self._socket.setsockopt(zmq.ROUTING_ID, _rid(address))
-        self._socket.setsockopt(zmq.SNDHWM, 0)
-        self._socket.setsockopt(zmq.RCVHWM, 0)
-        side = address if mode == "c_proxy" else "bus"
-        self._socket.connect(f"ipc://{folder}/{side}")
+        self.socket = self._context.socket(zmq.DEALER)
+        self.socket.setsockopt(zmq.ROUTING_ID, _rid(address))
+        self.socket.setsockopt(zmq.SNDHWM, high_water)
+        self.socket.setsockopt(zmq.RCVHWM, high_water)
+        self.socket.connect(f"ipc://{folder}/bus")
         self._poller = zmq.Poller()
-        self._poller.register(self._socket, zmq.POLLIN)
+        self._poller.register(self.socket, zmq.POLLIN)
         self._address = address
         self._done: list[bytes] = []
         self._is_durable = mode in DURABLE
-        if mode not in ("c_proxy", "bare"):
+        if mode != "bare":
             self._hello()
 
     def send(self, to: str, kind: str, id: bytes) -> None:
         """Send one message."""
         flags = int(Flag.DURABLE) if self._is_durable else 0
         fields = (VERSION, id, kind, to, self._address, 1, None, 1.0, flags, None)
-        self._socket.send(pack_fields(fields, BODY))
+        self.socket.send(pack_fields(fields, BODY))
 
     def meet(self) -> None:
         """Exchange messages with the sink until one came back, and then no more come."""
@@ -185,7 +173,7 @@ class _End:
         found = []
         for _ in range(ACK_EVERY):
             try:
-                blob = self._socket.recv(zmq.NOBLOCK)
+                blob = self.socket.recv(zmq.NOBLOCK)
             except zmq.Again:
                 break
             header = msgpack.unpackb(blob[2 : 2 + (blob[0] << 8 | blob[1])], use_list=False)
@@ -197,7 +185,7 @@ class _End:
                     self._done.append(header[1])
         if self._done:
             body = {"ids": self._done, "stage": protocol.DONE}
-            self._socket.send(link_frame(protocol.ACK, body, sender=self._address, incarnation=1))
+            self.socket.send(link_frame(protocol.ACK, body, sender=self._address, incarnation=1))
             self._done = []
         return found
 
@@ -222,13 +210,13 @@ class _End:
             "version": protocol.PROTOCOL_VERSION,
         }
         frame = link_frame(protocol.HELLO, body, sender=self._address, incarnation=1)
-        self._socket.send(frame)
-        self._socket.recv()
+        self.socket.send(frame)
+        self.socket.recv()
 
 
 def _sink(mode: str, folder: str, barrier: BarrierType) -> None:
     """Send a receipt for every RECEIPT_EVERY messages of the load, and each `trip` back."""
-    end = _End(mode, folder, "sink")
+    end = End(mode, folder, "sink")
     barrier.wait()
     seen = 0
     while True:
@@ -239,7 +227,7 @@ def _sink(mode: str, folder: str, barrier: BarrierType) -> None:
 
 
 def _record(mode: str, folder: str, barrier: BarrierType) -> None:
-    end = _End(mode, folder, RECORDER)
+    end = End(mode, folder, RECORDER)
     barrier.wait()
     while True:
         end.take()
@@ -247,7 +235,7 @@ def _record(mode: str, folder: str, barrier: BarrierType) -> None:
 
 def _measure(mode: str, folder: str, barrier: BarrierType) -> tuple[float, float]:
     """Return messages per second (windowed) and the median round trip in microseconds."""
-    end = _End(mode, folder, "source")
+    end = End(mode, folder, "source")
     barrier.wait()
     end.meet()
     ids = [secrets.token_bytes(16) for _ in range(MESSAGES)]
@@ -309,10 +297,7 @@ def run(options: Options) -> list[Figure]:
         for mode in SERVERS:
             seen[mode].append(_round(mode))
     passing, bare = seen["router"], seen["bare"]
-    found = [
-        at_least("router, a passing message: rate", "zmq.proxy in C, which does not route",
-                 _ratio(passing, seen["c_proxy"]), 0.5, _rates(passing, seen["c_proxy"]))
-    ]  # fmt: skip
+    found: list[Figure] = []
     for mode, passes in PASSES.items():
         trips = [
             statistics.median(sample.trip_us for sample in each) for each in (seen[mode], bare)

@@ -11,35 +11,30 @@ import tempfile
 import time
 from multiprocessing.synchronize import Event
 
-import zmq
-
 from actors.router.topology import TOPOLOGY
+from benchmarks.bus import End, Socket, serve_router
 from benchmarks.product import Options, percentile, progress
 from benchmarks.report import Figure, at_most
-from transport import protocol, sockets, tickets
+from transport import protocol
 from transport.envelope import read_header
-from transport.mailboxes import Mailboxes
 from transport.protocol import link_frame
-from transport.router import Router
+from transport.sockets import HIGH_WATER
 
-KEY = bytes(tickets.KEY_BYTES)
 QUESTIONS = 2_000
 SETTLE_SECONDS = 2.0
 FLOODER, GOOD = "flooder", "good"
-
-Socket = zmq.Socket[bytes]
 
 
 def run(_options: Options) -> list[Figure]:
     """Measure a good peer's round trips alone and in the flood."""
     spawn = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
-        router = spawn.Process(target=_route, args=(folder,), daemon=True)
+        router = spawn.Process(target=serve_router, args=(folder, TOPOLOGY), daemon=True)
         router.start()
         begun = spawn.Event()
         flooder = spawn.Process(target=_flood, args=(folder, begun), daemon=True)
         try:
-            good = _connected(folder, GOOD)
+            good = End("router", folder, GOOD, HIGH_WATER).socket
             progress("alone")
             alone = _round_trips(good)
             flooder.start()
@@ -61,32 +56,8 @@ def run(_options: Options) -> list[Figure]:
     return [at_most(what, "5 ms", late / 5.0, 1.0, seen)]
 
 
-def _route(folder: str) -> None:
-    router = Router(f"ipc://{folder}/bus", KEY, Mailboxes(), topology=TOPOLOGY)
-    router.bind()
-    router.run()
-
-
-def _connected(folder: str, address: str) -> Socket:
-    """Return the socket of a peer that the router has let in."""
-    ticket = tickets.make_ticket(KEY, address, 1)
-    socket = sockets.dealer_socket(zmq.Context[Socket](), tickets.routing_id(ticket))
-    socket.connect(f"ipc://{folder}/bus")
-    body = {
-        "address": address,
-        "incarnation": 1,
-        "ticket": ticket,
-        "pid": 1,
-        "version": protocol.PROTOCOL_VERSION,
-    }
-    socket.send(link_frame(protocol.HELLO, body, sender=address, incarnation=1))
-    while read_header(socket.recv()).type != protocol.WELCOME:
-        pass
-    return socket
-
-
 def _flood(folder: str, begun: Event) -> None:
-    socket = _connected(folder, FLOODER)
+    socket = End("router", folder, FLOODER, HIGH_WATER).socket
     frame = link_frame("no.such", {}, to=protocol.ROUTER, sender=FLOODER, incarnation=1)
     begun.set()
     while True:

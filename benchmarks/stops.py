@@ -9,6 +9,7 @@ import psutil
 from benchmarks.product import Options, RunningHome, progress, wait_until
 from benchmarks.report import Figure, at_most
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call
+from tests.integration.house import all_gone
 
 HIDDEN = "1000.029"
 HIDE = f"setsid sleep {HIDDEN} & touch begun; sleep {HIDDEN}"
@@ -77,7 +78,7 @@ def _stop(home: RunningHome, agent: str) -> float:
     processes = [worker, *worker.children(recursive=True), *hidden]
     began = time.monotonic()
     home.client.act(row.address, "stop")
-    wait_until(lambda: all(map(_is_gone, processes)), f"the end of {row.address}")
+    wait_until(lambda: all_gone(processes), f"the end of {row.address}")
     seconds = time.monotonic() - began
     home.client.stop(agent)
     return seconds
@@ -88,10 +89,3 @@ def _is_hidden(process: psutil.Process) -> bool:
         return HIDDEN in process.cmdline()
     except psutil.Error:
         return False
-
-
-def _is_gone(process: psutil.Process) -> bool:
-    try:
-        return process.status() == psutil.STATUS_ZOMBIE or not process.is_running()
-    except psutil.NoSuchProcess:
-        return True

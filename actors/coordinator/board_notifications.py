@@ -10,10 +10,9 @@ from actors.coordinator.context import CoordinatorContext
 from agiraph.agent.records import InputReceived
 from agiraph.board import events as e
 from agiraph.board.board import Board
-from agiraph.board.handoff import suggestion
 from agiraph.board.stage_rules import over_in_words
 from agiraph.board.sub_nodes import is_coordinators, open_below
-from agiraph.board.view import node_row
+from agiraph.board.view import node_row, suggestion
 from agiraph.core.ids import NodeId
 from agiraph.core.models import WorkNode
 

@@ -17,7 +17,7 @@ EMPTY_BYTES = 3
 
 
 class TriggerStore:
-    """Reads and writes `agents/*/triggers.json`; nobody else does."""
+    """Reads (with `load`) and writes `agents/*/triggers.json`; nobody else does."""
 
     def __init__(
         self,
@@ -27,7 +27,6 @@ class TriggerStore:
         report: Callable[[Event], None],
         now: Callable[[], float],
     ) -> None:
-        """Store the trigger sets of `home`; `load` reads them. `report` sends an event."""
         self._report = report
         self._now = now
         self._reported: dict[AgentId, str] = {}

@@ -17,13 +17,13 @@ class WorkerLimits:
     def is_context_used_up(self) -> bool:
         """Whether the conversation is full and may not be compacted again on this node."""
         most = self._context.assignment.contract.max_compactions_per_node
-        is_allowed = most is None or self._context.transcript.node_compactions < most
+        is_allowed = most is None or self._context.transcript.progress.compactions < most
         return not is_allowed and self._compactor.is_full()
 
     def check(self) -> None:
         """Warn the model of a loop and before its last turn; NodeLimitReached after that."""
         context, transcript = self._context, self._context.transcript
-        match judge_loop(transcript.streak):
+        match judge_loop(transcript.progress.streak):
             case LoopStuck(reason=reason):
                 raise NodeLimitReached(reason)
             case LoopWarning() as warning:

@@ -8,7 +8,7 @@ publishes it: no call is made twice, and the coordinator takes a node's completi
 from actors.worker.context import NodeLimitReached, WorkerContext
 from actors.worker.evidence import answer_key
 from actors.worker.worker_tools import WorkerTools
-from agiraph.agent.prompts import render
+from agiraph.agent.prompts import assignment_facts, render
 from agiraph.agent.records import AnswerPublished
 from agiraph.agent.single_inference import ANSWER_FILE, CUT_OFF, NO_ANSWER, headline, shown_refs
 from agiraph.core.errors import Refused
@@ -28,14 +28,7 @@ class SingleInference:
         """Return the one turn that the model is given: the spec, and what the refs hold."""
         limit = self._worker.runtime.config.files.read_limit
         refs = shown_refs(self._worker.run_home.path, assignment.node.refs, limit)
-        return render(
-            "single_assignment",
-            node=assignment.node,
-            spec=assignment.spec.strip(),
-            refs=refs,
-            goal=assignment.goal,
-            today=assignment.today,
-        )
+        return render("single_assignment", refs=refs, **assignment_facts(assignment))
 
     @property
     def has_answered(self) -> bool:
@@ -58,7 +51,7 @@ class SingleInference:
         home = self._worker.node_home(assignment.node)
         if not is_file(home.published / ANSWER_FILE):
             replace_file(home.scratch / ANSWER_FILE, f"{text}\n")
-        missing = CUT_OFF if self._worker.transcript.is_cut_off else ""
+        missing = CUT_OFF if self._worker.transcript.progress.is_cut_off else ""
         try:
             await self._tools.publish(answer_key(assignment), headline(text), missing, "")
         except Refused as refused:

@@ -97,18 +97,18 @@ def _estimate_object(value: JsonObject) -> int:
 
 def fill_of(transcript: Transcript, fixed: int, window: int) -> WindowUsage:
     """Return how full `window` is; `fixed` is what system prompt and tools have, as estimated."""
-    scale = transcript.scale
-    added = round(estimate_turns(transcript.turns[transcript.counted_turns :]) * scale)
-    known = transcript.counted_tokens or round(fixed * scale)
+    scale = transcript.window.scale
+    added = round(estimate_turns(transcript.turns[transcript.window.turns :]) * scale)
+    known = transcript.window.tokens or round(fixed * scale)
     return WindowUsage(known + added, round(fixed * scale), window)
 
 
 def scale_of(transcript: Transcript, fixed: int) -> float:
     """Return what an estimate is to be multiplied with, by the provider's own last count."""
-    if not transcript.counted_tokens:
-        return transcript.scale
-    guess = fixed + estimate_turns(transcript.turns[: transcript.counted_turns])
-    return min(LARGEST_SCALE, max(1.0, transcript.counted_tokens / max(1, guess)))
+    if not transcript.window.tokens:
+        return transcript.window.scale
+    guess = fixed + estimate_turns(transcript.turns[: transcript.window.turns])
+    return min(LARGEST_SCALE, max(1.0, transcript.window.tokens / max(1, guess)))
 
 
 def decide(
@@ -120,11 +120,11 @@ def decide(
     tool to save things with.
     """
     if transcript.is_flushing:
-        is_done = transcript.flush_turns >= FLUSH_TURNS or not transcript.has_news
+        is_done = transcript.window.flush_turns >= FLUSH_TURNS or not transcript.has_news
         return CompactNow("full") if is_done or fill.used >= BRIM * fill.window else HasRoom()
     if not transcript.has_news or fill.used < share * fill.window:
         return HasRoom()
-    if not can_flush or transcript.bound is not None or fill.used >= BRIM * fill.window:
+    if not can_flush or transcript.progress.bound is not None or fill.used >= BRIM * fill.window:
         return CompactNow("full")
     return FlushMemory()
 
@@ -143,12 +143,12 @@ def window_of(transcript: Transcript, override: int | None) -> int | None:
 
     None before its first answer, if nobody says: what it takes is then seen when it refuses.
     """
-    known = override or transcript.window
-    learned = transcript.learned_window
+    known = override or transcript.window.size
+    learned = transcript.window.learned
     return min(known, learned) if known and learned else known or learned
 
 
 def answer_tokens(transcript: Transcript, *, override: int | None, share: float, most: int) -> int:
     """Return how long an answer may be, in tokens: `most`, or what the share leaves of a window."""
-    window = override or transcript.window
+    window = override or transcript.window.size
     return most if window is None else max(1, min(most, int(window * (1 - share))))

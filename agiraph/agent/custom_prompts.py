@@ -7,6 +7,7 @@ from jinja2 import Environment, TemplateSyntaxError, meta
 
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.prompt_folder import shipped
+from agiraph.core.yaml_text import read_text
 
 SUFFIX = ".md"
 
@@ -24,18 +25,9 @@ def check_own_prompts(folder: Path) -> None:
         name = str(path.relative_to(folder))
         if name not in known:
             raise unknown("prompt", str(path), sorted(known))
-        text = _text(path)
+        text = read_text(path)
         if "/" not in name:  # tools' runbooks are plain text
             _check(path, text, shipped() / name)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")  # plain: the person's own prompts
-    except OSError as error:
-        raise InvalidInput(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path}: is not UTF-8 text (byte {error.start})") from None
 
 
 def _check(path: Path, text: str, original: Path) -> None:

@@ -14,7 +14,7 @@ from agiraph.board.events import BoardEvent
 from agiraph.board.names import find_node, find_worker, free_name, same
 from agiraph.board.run_rules import require_running
 from agiraph.board.stage_rules import begin_wait, open_stage
-from agiraph.board.wait_cycles import find_cycle
+from agiraph.board.wait_cycles import dependencies_first, find_cycle
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import slug
 from agiraph.core.models import Worker
@@ -185,12 +185,7 @@ def _dependencies_first(roles: tuple[RoleSpec, ...]) -> list[RoleSpec]:
     if ring:
         names = " -> ".join(by_name[name].name for name in ring)
         raise InvalidInput(f"the roles wait for each other in a ring: {names}")
-    order: dict[str, RoleSpec] = {}
-    while len(order) < len(by_name):
-        for name, role in by_name.items():
-            if name not in order and all(needed in order for needed in needs[name]):
-                order[name] = role
-    return list(order.values())
+    return [by_name[name] for name in dependencies_first(needs)]
 
 
 def _roles_needed(role: RoleSpec, by_name: dict[str, RoleSpec]) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from agiraph.board.events import BoardEvent
 from agiraph.board.matching import require_can_do
 from agiraph.board.names import find_node, find_worker, new_id, new_node_name
 from agiraph.board.plan_stages import can_be_enough, cohort_of
-from agiraph.board.refs import normal_refs
 from agiraph.board.run_rules import require_running
 from agiraph.board.stage_rules import open_stage
 from agiraph.board.sub_nodes import (
@@ -220,7 +219,13 @@ def fail(board: Board, command: c.FailNode, now: float) -> tuple[BoardEvent, ...
     if node.status == "failed":
         return ()
     _require(node, "failed", "pending", *HELD)
-    failed = e.NodeFailed(ts=now, node_id=node.id, reason=command.reason, left=command.left)
+    failed = e.NodeFailed(
+        ts=now,
+        node_id=node.id,
+        reason=command.reason,
+        left=command.left,
+        details=command.details[-e.MOST_DETAILS :],
+    )
     return (failed, *cancelled_with(board, node, f"failed: {command.reason}", now))
 
 
@@ -259,3 +264,30 @@ def _on_team(worker: Worker) -> Worker:
     if worker.status == "stopped":
         raise IllegalTransition(f"worker '{worker.name}' has stopped")
     return worker
+
+
+def normal_refs(board: Board, refs: dict[str, str]) -> tuple[dict[str, str], list[WorkNode]]:
+    """Return refs as `nodes/{folder}/published[/file]`, and the nodes they lead to.
+
+    A value may be a node's name or id, `NODE/published/FILE`, or the whole path.
+    """
+    paths: dict[str, str] = {}
+    nodes: list[WorkNode] = []
+    for name, value in refs.items():
+        node, inner = _parse(board, name, value)
+        paths[name] = "/".join(("nodes", node.folder, "published", *inner))
+        nodes.append(node)
+    return paths, nodes
+
+
+def _parse(board: Board, name: str, value: str) -> tuple[WorkNode, tuple[str, ...]]:
+    parts = tuple(part for part in value.strip().split("/") if part not in ("", "."))
+    if not name.strip() or not parts or ".." in parts or value.strip().startswith("/"):
+        raise InvalidInput(
+            f"ref '{name}': '{value}' is not a reference "
+            "(possible: NODE, NODE/published/FILE, nodes/NODE/published/FILE)"
+        )
+    if parts[0] == "nodes" and len(parts) > 1:
+        parts = parts[1:]
+    node, inner = find_node(board, parts[0]), parts[1:]
+    return node, inner[1:] if inner[:1] == ("published",) else inner

@@ -1,16 +1,18 @@
-"""Views: the board as models see it (`check_board`) and as the HTTP API shows it."""
+"""Views: the board as models see it (`check_board`) and as the HTTP API shows it.
+
+Work that was cut short (a result in part, or files that a failed node left in `scratch/`) comes
+with a suggestion of how to continue, which can be followed as it is.
+"""
 
 from collections import Counter
-from typing import Any
 
 from agiraph.board.board import Board
-from agiraph.board.handoff import suggestion
 from agiraph.core.ids import NodeId, WorkerId
 from agiraph.core.models import Worker, WorkNode
-
-JsonObject = dict[str, Any]
+from agiraph.core.turns import JsonObject
 
 NODES_SHOWN = 60
+SHOWN_FILES = 12
 SUMMARY_CHARACTERS = 300
 
 
@@ -21,10 +23,11 @@ def board_view(board: Board, nodes_shown: int = NODES_SHOWN) -> JsonObject:
     `nodes_shown`, and the workers on the team; `left_out` then counts the rest by their status.
     """
     shown = _nodes_to_show(board, nodes_shown)
+    workers = board.team if len(board.workers) > NODES_SHOWN else board.workers.values()
     view: JsonObject = {
         "stage": board.stages[-1].name if board.stages else None,
         "nodes": [_short_row(board, node) for node in shown],
-        "workers": [worker_row(board, worker) for worker in _workers_to_show(board)],
+        "workers": [worker_row(board, worker) for worker in workers],
     }
     if left := len(board.nodes) - len(shown):
         view["left_out"] = _left_out(board, shown, left)
@@ -39,12 +42,6 @@ def _nodes_to_show(board: Board, limit: int) -> list[WorkNode]:
     ended = [node.id for node in board.nodes.values() if node.has_ended]
     kept = {*open_nodes, *ended[len(ended) - (limit - len(open_nodes)) :]}
     return [node for node in board.nodes.values() if node.id in kept]
-
-
-def _workers_to_show(board: Board) -> list[Worker]:
-    if len(board.workers) <= NODES_SHOWN:
-        return list(board.workers.values())
-    return list(board.team)
 
 
 def _short_row(board: Board, node: WorkNode) -> JsonObject:
@@ -110,3 +107,22 @@ def _node_name(board: Board, node_id: NodeId | None) -> str | None:
 
 def _worker_name(board: Board, worker_id: WorkerId | None) -> str | None:
     return board.workers[worker_id].name if worker_id else None
+
+
+def suggestion(node: WorkNode) -> str:
+    """Return how work that was cut short may go on; empty if it was not."""
+    if node.status == "completed" and node.missing:
+        cut = f" because {node.bound}" if node.bound else ""
+        return (
+            f"node '{node.name}' was published in part{cut}; to go on, create a node "
+            f'\'{node.name}-rest\' with refs {{"{node.name}": "{node.name}"}} and what is missing '
+            f"as its task: {node.missing}"
+        )
+    if node.status != "failed" or not node.left:
+        return ""
+    shown = ", ".join(node.left[:SHOWN_FILES])
+    more = f" and {len(node.left) - SHOWN_FILES} more" if len(node.left) > SHOWN_FILES else ""
+    return (
+        f"node '{node.name}' published nothing, but left in nodes/{node.folder}/scratch/: "
+        f"{shown}{more}; to go on, create a smaller node, with what is of use there in its task"
+    )

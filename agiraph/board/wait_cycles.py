@@ -1,37 +1,34 @@
-"""Wait cycles: find nodes that wait for each other in a ring."""
+"""Who waits for whom: find a ring of waits, and put what is waited for first.
+
+`waits` maps a name to those it waits for; names that are no key wait for nobody.
+"""
 
 from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 
 
 def find_cycle(waits: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
-    """Return a ring such as ("a", "b", "a") in which each waits for the next; None if none.
+    """Return a ring such as ("a", "b", "a") in which each waits for the next; None if none."""
+    try:
+        TopologicalSorter(waits).prepare()
+    except CycleError as error:
+        return tuple(reversed(error.args[1]))
+    return None
 
-    `waits` maps a name to those it waits for; names that are no key wait for nobody.
+
+def dependencies_first(waits: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the keys so that each stands after those it waits for, otherwise in their order.
+
+    All that is waited for is a key, and there is no ring. The stack is our own: a plan may be
+    deeper than Python's recursion.
     """
-    done: set[str] = set()
+    order: dict[str, None] = {}
     for start in waits:
-        ring = _walk(start, waits, done)
-        if ring:
-            return ring
-    return None
-
-
-def _walk(start: str, waits: Mapping[str, Sequence[str]], done: set[str]) -> tuple[str, ...] | None:
-    """Walk depth first with a stack of our own: a plan may be deeper than Python's recursion."""
-    path: list[str] = []
-    on_path: set[str] = set()
-    stack: list[tuple[str, bool]] = [(start, False)]
-    while stack:
-        name, is_left = stack.pop()
-        if is_left:
-            path.pop()
-            on_path.discard(name)
-            done.add(name)
-        elif name in on_path:
-            return (*path[path.index(name) :], name)
-        elif name not in done:
-            path.append(name)
-            on_path.add(name)
-            stack.append((name, True))
-            stack.extend((other, False) for other in reversed(waits.get(name, ())))
-    return None
+        stack = [start]
+        while stack:
+            missing = [needed for needed in waits[stack[-1]] if needed not in order]
+            if missing:
+                stack.extend(reversed(missing))
+            else:
+                order[stack.pop()] = None
+    return list(order)

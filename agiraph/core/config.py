@@ -23,7 +23,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.mcp_settings import McpServerConfig, ServerName, check_names
 from agiraph.core.money import WhenSpent
 from agiraph.core.specs import CheckpointPolicy
-from agiraph.core.yaml_text import LOADER, read_yaml
+from agiraph.core.yaml_text import LOADER, read_text, read_yaml
 
 ChannelName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 
@@ -412,12 +412,7 @@ def load_config(*files: Path) -> Config:
 
 def _read(file: Path) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     """Return a YAML mapping and the line of every key in it."""
-    try:
-        text = file.read_text(encoding="utf-8")  # plain: the person's own settings
-    except OSError as error:
-        raise InvalidInput(f"{file}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{file}: is not UTF-8 text (byte {error.start})") from None
+    text = read_text(file)
     try:
         values = read_yaml(text)  # first: it bounds what is composed
         root = yaml.compose(text, Loader=LOADER)

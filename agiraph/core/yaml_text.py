@@ -4,9 +4,12 @@ A text is looked through event by event before anything is made of it, so that o
 wrote costs what its length says: aliases count as what they stand for, and nothing is nested deep.
 """
 
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
+
+from agiraph.core.errors import InvalidInput
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MOST_CHARACTERS: Final = 1_000_000
@@ -18,6 +21,16 @@ NUMERIC: Final = frozenset("0123456789abcdefABCDEFxXoO_:.+-TZtz")
 NUMBER_BEGINS: Final = tuple("+-.0123456789")
 BROKEN = (ValueError, LookupError, AttributeError, TypeError, ArithmeticError, RecursionError)
 """What PyYAML's constructors raise over values that look like a date or a number and are none."""
+
+
+def read_text(file: Path) -> str:
+    """Return the text of a person's own file; InvalidInput names it."""
+    try:
+        return file.read_text(encoding="utf-8")  # plain: the person's own
+    except OSError as error:
+        raise InvalidInput(f"{file}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{file}: is not UTF-8 text (byte {error.start})") from None
 
 
 def read_yaml(

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
-from types import TracebackType
 
 DEADLINE_SECONDS = 20.0
 
@@ -52,12 +51,7 @@ class MailServer:
     def __enter__(self) -> "MailServer":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()

@@ -41,7 +41,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
 from agiraph.core.turns import Usage
@@ -143,12 +143,7 @@ class FakeModelServer:
         """Return the server itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close it."""
         self.close()
 
@@ -205,8 +200,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
         try:
-            read = wire.read(body, headers, len(fake.requests))
-            seen = replace(read, raw=raw, path=self.path)
+            about = {"headers": headers, "number": len(fake.requests), "path": self.path}
+            seen = replace(wire.read(body), raw=raw, **about)
             fake.record(seen)
             reply = fake.brain(seen)
         except (LookupError, ValueError, AssertionError, TypeError) as problem:

@@ -77,9 +77,9 @@ class SeenRequest:
     model: str
     system: str
     turns: tuple[Turn, ...]
-    tools: tuple[str, ...]
-    headers: Mapping[str, str]
-    body: Mapping[str, Any]
+    tools: tuple[str, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, Any] = field(default_factory=dict)
     number: int = 0
     raw: bytes = b""
     path: str = ""

@@ -1,7 +1,7 @@
 """The fake's side of the Anthropic Messages wire format: requests in, answers and errors out."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
@@ -18,7 +18,7 @@ class BadBody(ValueError):
     """The request breaks a rule of the real API; the server answers 400 with this text."""
 
 
-def read(body: JsonObject, headers: Mapping[str, str], number: int) -> SeenRequest:
+def read(body: JsonObject) -> SeenRequest:
     """Return the request in canonical terms, refusing what the real API refuses."""
     names: dict[str, str] = {}
     turns: list[Turn] = []
@@ -51,9 +51,7 @@ def read(body: JsonObject, headers: Mapping[str, str], number: int) -> SeenReque
         system=_text(body.get("system", "")),
         turns=tuple(turns),
         tools=tuple(tool["name"] for tool in body.get("tools", ())),
-        headers=headers,
         body=body,
-        number=number,
     )
 
 

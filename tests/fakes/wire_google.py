@@ -6,7 +6,7 @@ or in which calls and results do not match.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
@@ -31,7 +31,7 @@ STATUSES = {
 FOREIGN = "skip_thought_signature_validator"
 
 
-def read(body: JsonObject, headers: Mapping[str, str], number: int) -> SeenRequest:
+def read(body: JsonObject) -> SeenRequest:
     """Return the request in canonical terms, refusing what the real API refuses.
 
     The server has put `model` and `stream`, which are in the path, into the body.
@@ -68,9 +68,7 @@ def read(body: JsonObject, headers: Mapping[str, str], number: int) -> SeenReque
         system="".join(part["text"] for part in system["parts"]),
         turns=tuple(turns),
         tools=tuple(one["name"] for one in declared),
-        headers=headers,
         body=body,
-        number=number,
     )
 
 

@@ -1,7 +1,7 @@
 """The fake's side of the OpenAI Chat Completions wire format: request, answer and errors."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
@@ -12,7 +12,7 @@ JsonObject = dict[str, Any]
 FINISH = {"end_turn": "stop", "tool_use": "tool_calls", "max_tokens": "length"}
 
 
-def read(body: JsonObject, headers: Mapping[str, str], number: int) -> SeenRequest:
+def read(body: JsonObject) -> SeenRequest:
     """Return the request in canonical terms, refusing what the real API refuses."""
     system: list[str] = []
     turns: list[Turn] = []
@@ -46,9 +46,7 @@ def read(body: JsonObject, headers: Mapping[str, str], number: int) -> SeenReque
         system="\n\n".join(system),
         turns=tuple(turns),
         tools=tuple(tool["function"]["name"] for tool in body.get("tools", ())),
-        headers=headers,
         body=body,
-        number=number,
     )
 
 

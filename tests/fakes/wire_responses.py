@@ -5,7 +5,7 @@ whose encrypted content has to come back as it went, functions in name spaces, f
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
@@ -24,7 +24,7 @@ THOUGHT_ID = "fc_rs_"
 error = wire_openai.error
 
 
-def read(body: JsonObject, headers: Mapping[str, str], number: int) -> SeenRequest:
+def read(body: JsonObject) -> SeenRequest:
     """Return the request in canonical terms, refusing what the real API refuses."""
     given = body["input"]
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
@@ -59,9 +59,7 @@ def read(body: JsonObject, headers: Mapping[str, str], number: int) -> SeenReque
         system="\n\n".join(system),
         turns=tuple(turns),
         tools=tuple(_tool_names(body.get("tools") or [])),
-        headers=headers,
         body=body,
-        number=number,
     )
 
 

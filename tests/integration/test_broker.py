@@ -6,10 +6,10 @@ import secrets
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -139,24 +139,26 @@ def house(tmp_path: Path, server: FakeModelServer) -> Iterator[House]:
     built.close()
 
 
-Scene = Callable[[Endpoint, Endpoint], Coroutine[Any, Any, None]]
+@pytest.fixture
+def gate(server: FakeModelServer) -> Iterator[threading.Event]:
+    """What holds a reply back: opened before the server closes."""
+    event = threading.Event()
+    yield event
+    event.set()
 
 
-def play(house: House, scene: Scene) -> None:
-    """Start a broker, wait until it is ready, and play a scene with a supervisor and ada."""
-
-    async def run() -> None:
-        async with asyncio.timeout(DEADLINE):
-            supervisor, ada = await house.join(SUPERVISOR), await house.join()
-            try:
-                house.start_broker()
-                await house.wait_until_ready(supervisor)
-                await scene(supervisor, ada)
-            finally:
-                supervisor.abort()
-                ada.abort()
-
-    asyncio.run(run())
+@asynccontextmanager
+async def started(house: House) -> AsyncIterator[tuple[Endpoint, Endpoint]]:
+    """Start a broker, wait until it is ready, and join as a supervisor and as ada."""
+    async with asyncio.timeout(DEADLINE):
+        supervisor, ada = await house.join(SUPERVISOR), await house.join()
+        try:
+            house.start_broker()
+            await house.wait_until_ready(supervisor)
+            yield supervisor, ada
+        finally:
+            supervisor.abort()
+            ada.abort()
 
 
 def text_of(received: Received) -> str | None:
@@ -165,14 +167,14 @@ def text_of(received: Received) -> str | None:
 
 
 @pytest.mark.parametrize("model", ["anthropic/fake", "openai/fake"])
-def test_a_call_goes_all_the_way_and_is_counted(
+async def test_a_call_goes_all_the_way_and_is_counted(
     house: House, server: FakeModelServer, model: str
 ) -> None:
     server.brain = Script({"ada": [calls(call("bash", command="ls"), text="Looking at it.")]})
     house.home.mkdir(exist_ok=True)
     (house.home / "prices.yaml").write_text(f"{model}: {{input: 3, output: 15}}\n")
 
-    async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
+    async with started(house) as (_, ada):
         id = message_id()
         got = await ada.ask(BROKER, CallModel(request=ask(model=model)), id=id)
         assert text_of(got) == "Looking at it."
@@ -187,28 +189,24 @@ def test_a_call_goes_all_the_way_and_is_counted(
         assert usage.total == got.body.response.usage
         assert usage.total.cost_usd is not None
         assert usage.total.cost_usd > 0
-
-    play(house, scene)
     assert server.seen_by("ada")
     assert not server.problems
 
 
-def test_the_script_needs_no_key_and_the_default_is_the_first_key(house: House) -> None:
-    async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
+async def test_the_script_needs_no_key_and_the_default_is_the_first_key(house: House) -> None:
+    async with started(house) as (_, ada):
         got = (await ada.ask(BROKER, ListModels())).body
         assert isinstance(got, ModelCatalog)
         assert got.default.startswith("anthropic/")
         assert {row["name"] for row in got.providers if row["usable"]} >= {"script", "openai"}
         assert house.server.key not in repr(got)
 
-    play(house, scene)
 
-
-def test_failures_are_tried_again_and_reported(house: House, server: FakeModelServer) -> None:
+async def test_failures_are_tried_again_and_reported(house: House, server: FakeModelServer) -> None:
     answers = iter([server_error(), rate_limited("0.01"), rate_limited(), say("at last")])
     server.brain = lambda seen: next(answers)
 
-    async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
+    async with started(house) as (_, ada):
         recorder = await house.join(RECORDER)
         got = await ada.ask(BROKER, CallModel(request=ask(model="openai/fake")))
         assert text_of(got) == "at last"
@@ -221,17 +219,14 @@ def test_failures_are_tried_again_and_reported(house: House, server: FakeModelSe
         assert kinds == ["overloaded", "rate_limited", "rate_limited"]
         recorder.abort()
 
-    play(house, scene)
 
-
-def test_a_killed_broker_comes_back_and_the_call_is_made_again(
-    house: House, server: FakeModelServer
+async def test_a_killed_broker_comes_back_and_the_call_is_made_again(
+    house: House, server: FakeModelServer, gate: threading.Event
 ) -> None:
-    gate = threading.Event()
     replies = iter([Reply(text="too late", gate=gate), say("again")])
     server.brain = lambda seen: next(replies)
 
-    async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
+    async with started(house) as (supervisor, ada):
         id, body = message_id(), CallModel(request=ask(model="anthropic/fake"))
         asking = asyncio.create_task(ada.ask(BROKER, body, id=id))
         await asyncio.to_thread(server.wait_for, lambda seen: True)
@@ -243,14 +238,9 @@ def test_a_killed_broker_comes_back_and_the_call_is_made_again(
         await house.wait_until_ready(supervisor)
         assert text_of(await ada.ask(BROKER, body, id=id)) == "again"
 
-    try:
-        play(house, scene)
-    finally:
-        gate.set()
 
-
-def test_what_was_spent_is_still_known_after_a_kill(house: House) -> None:
-    async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
+async def test_what_was_spent_is_still_known_after_a_kill(house: House) -> None:
+    async with started(house) as (supervisor, ada):
         await ada.ask(BROKER, CallModel(request=ask(model="anthropic/fake")))
         before = (await ada.ask(BROKER, AskUsage(agent="shop-1"))).body
         assert house.broker is not None
@@ -263,31 +253,26 @@ def test_what_was_spent_is_still_known_after_a_kill(house: House) -> None:
         assert after.total.tokens > 0
         assert after == before
 
-    play(house, scene)
 
-
-def test_a_wrong_key_is_told_and_the_key_is_not(
+async def test_a_wrong_key_is_told_and_the_key_is_not(
     house: House, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environ = server.env() | {"OPENAI_API_KEY": "sk-wrong-and-secret"}
     monkeypatch.setattr(server, "env", lambda: environ)
 
-    async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
+    async with started(house) as (_, ada):
         got = (await ada.ask(BROKER, CallModel(request=ask(model="openai/fake")))).body
         assert isinstance(got, ModelFailed)
         assert got.kind == "bad_key"
         assert "sk-wrong" not in got.message
 
-    play(house, scene)
 
-
-def test_a_stop_signal_ends_it_in_order_even_in_mid_call(
-    house: House, server: FakeModelServer
+async def test_a_stop_signal_ends_it_in_order_even_in_mid_call(
+    house: House, server: FakeModelServer, gate: threading.Event
 ) -> None:
-    gate = threading.Event()
     server.brain = lambda seen: Reply(text="never", gate=gate)
 
-    async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
+    async with started(house) as (_, ada):
         body = CallModel(request=ask(model="anthropic/fake"))
         asking = asyncio.create_task(ada.ask(BROKER, body))
         await asyncio.to_thread(server.wait_for, lambda seen: True)
@@ -298,11 +283,6 @@ def test_a_stop_signal_ends_it_in_order_even_in_mid_call(
         assert house.broker.exitcode == 0
         with pytest.raises(PeerLost):
             await asking
-
-    try:
-        play(house, scene)
-    finally:
-        gate.set()
 
 
 def test_a_broken_table_in_the_home_is_refused_at_start(house: House) -> None:

@@ -16,9 +16,8 @@ from agiraph.llm.prices import guess_input_tokens
 from agiraph.messages.model import AskUsage, CallModel, ModelAnswer, ModelFailed, UsageTable
 from tests.fakes.accounts import begin_run
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, rate_limited, say
-from tests.integration.test_broker import House, play
+from tests.integration.test_broker import House, started
 from tests.unit.llm.requests import ask
-from transport.endpoint import Endpoint
 
 WORKERS = 50
 ANSWER = 32
@@ -59,12 +58,12 @@ def request_of(number: int, **fields: object) -> ModelRequest:
     return ask(model=MODEL, entity=entity, node_id=f"n{number}", max_tokens=ANSWER, **fields)
 
 
-def test_nobody_fails_in_a_storm_and_a_budget_is_kept_to_the_call(house: House) -> None:
+async def test_nobody_fails_in_a_storm_and_a_budget_is_kept_to_the_call(house: House) -> None:
     taken = Usage(input_tokens=guess_input_tokens(request_of(0)), output_tokens=ANSWER)
     storm = Storm(taken)
     house.server.brain = storm
 
-    async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
+    async with started(house) as (_, ada):
         workers = [await house.join(f"shop-1/worker-{n}") for n in range(WORKERS)]
 
         async def calls(number: int, count: int, **fields: object) -> list[object]:
@@ -91,6 +90,4 @@ def test_nobody_fails_in_a_storm_and_a_budget_is_kept_to_the_call(house: House) 
         assert state.spent_tokens == state.tokens
         for worker in workers:
             worker.abort()
-
-    play(house, scene)
     assert not house.server.problems

@@ -17,8 +17,7 @@ import pytest
 
 from tests.fakes.model_server import FakeModelServer
 from tests.integration.test_broker import House
-from tests.integration.test_llm_proxy import house, server, worker
-from tests.integration.test_llm_proxy_google import looks
+from tests.integration.test_llm_proxy import house, looks, server, worker
 
 __all__ = ["house", "server"]
 

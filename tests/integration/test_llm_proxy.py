@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -13,7 +13,10 @@ import openai
 import pytest
 
 from agiraph.core.ids import BROKER, SUPERVISOR, message_id
-from agiraph.core.money import NodeBudget
+from agiraph.core.money import SpendingLimits
+from agiraph.core.turns import JsonObject, ToolSchema, ToolTurn
+from agiraph.llm.connect import connect
+from agiraph.llm.registry import load_presets
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.llm_proxy import (
     CloseProxy,
@@ -37,15 +40,31 @@ from tests.fakes.model_server import (
     server_error,
 )
 from tests.integration.test_broker import House
+from tests.unit.llm.requests import ask
 from transport.endpoint import Endpoint
 
 DEADLINE = 45
 PRICED = ("anthropic", "openai", "google")
-LOOK: anthropic.types.ToolParam = {
-    "name": "look",
-    "description": "Look at a file.",
-    "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}},
+SERVICES = (*PRICED[:2], "openai-responses", "google")
+ANTHROPIC, RESPONSES = "/anthropic/v1/messages", "/openai/v1/responses"
+GOOGLE = "/google/v1beta/models/gemini-3.8-pro:generateContent"
+PATH: JsonObject = {"type": "object", "properties": {"path": {"type": "string"}}}
+LOOK = ToolSchema(name="look", description="Look at a file.", parameters=PATH)
+LOOK_TOOL: anthropic.types.ToolParam = {"name": "look", "input_schema": PATH}
+SCHEMA: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}}
+
+MESSAGES: list[anthropic.types.MessageParam] = [{"role": "user", "content": "Begin."}]
+QUESTION: dict[str, Any] = {
+    "model": "any",
+    "max_tokens": 500,
+    "messages": [{"role": "user", "content": "Begin."}],
 }
+BODIES: dict[str, JsonObject] = {
+    ANTHROPIC: QUESTION,
+    RESPONSES: {"model": "any", "input": "Begin."},
+    GOOGLE: {"contents": [{"role": "user", "parts": [{"text": "Begin."}]}]},
+}
+"""A call in the format of each path."""
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +112,18 @@ class Worker:
         await self.anthropic.close()
         await self.openai.close()
 
+    def environ(self) -> dict[str, str]:
+        """Return the variables that lead agents of all formats to the proxy."""
+        url, token = self.door.url, self.door.token
+        return {
+            "ANTHROPIC_BASE_URL": f"{url}/anthropic",
+            "ANTHROPIC_API_KEY": token,
+            "OPENAI_BASE_URL": f"{url}/openai/v1",
+            "OPENAI_API_KEY": token,
+            "GOOGLE_GEMINI_BASE_URL": f"{url}/google",
+            "GEMINI_API_KEY": token,
+        }
+
     async def spent(self) -> UsageTable:
         body = (await self.endpoint.ask(BROKER, AskUsage(run_id=self.run, agent="shop-1"))).body
         assert isinstance(body, UsageTable)
@@ -134,80 +165,8 @@ async def ask_door(endpoint: Endpoint, **asked: Any) -> Any:
     return (await endpoint.ask(BROKER, OpenProxy(**asked))).body
 
 
-def play(scene: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(scene)
-
-
-MESSAGES: list[anthropic.types.MessageParam] = [{"role": "user", "content": "Begin."}]
-QUESTION: dict[str, Any] = {
-    "model": "any",
-    "max_tokens": 500,
-    "messages": [{"role": "user", "content": "Begin."}],
-}
-
-
-async def test_the_anthropic_sdk_goes_through_and_is_metered(
-    house: House, server: FakeModelServer
-) -> None:
-    server.brain = lambda seen: calls(call("look", path="a.txt"), text="Let me look at it first.")
-
-    async with worker(house) as ada:
-        client = ada.anthropic
-        async with client.messages.stream(
-            model="claude-sonnet-5", max_tokens=500, messages=MESSAGES, tools=[LOOK]
-        ) as stream:
-            message = await stream.get_final_message()
-        assert [block.type for block in message.content] == ["text", "tool_use"]
-        whole = await client.messages.create(model="any", max_tokens=500, messages=MESSAGES)
-        assert whole.content[0].type == "text"
-        spent = await ada.spent()
-        row = spent.by_entity[ada.endpoint.address]
-        assert row.cost_usd is not None
-        assert row.cost_usd > 0
-        assert row.input_tokens == message.usage.input_tokens + whole.usage.input_tokens
-        assert row.output_tokens == message.usage.output_tokens + whole.usage.output_tokens
-    assert [seen.model for seen in server.requests[-2:]] == ["fake", "fake"]
-    assert server.requests[-1].headers["x-api-key"] == server.key
-
-
-async def test_what_only_the_service_understands_is_handed_on(
-    house: House, server: FakeModelServer
-) -> None:
-    server.brain = lambda seen: say("fine")
-
-    async with worker(house) as ada:
-        body = QUESTION | {"metadata": {"user_id": "u"}, "top_k": 3}
-        head = {"anthropic-beta": "some-beta", "anthropic-version": "2023-06-01"}
-        await ada.post("/anthropic/v1/messages?beta=true", body, **head)
-    seen = server.requests[-1]
-    assert (seen.body["metadata"], seen.body["top_k"]) == ({"user_id": "u"}, 3)
-    assert seen.headers["anthropic-beta"] == "some-beta"
-
-
-async def test_the_openai_sdk_goes_through_and_is_metered_without_asking_for_usage(
-    house: House, server: FakeModelServer
-) -> None:
-    server.brain = lambda seen: calls(call("look", path="a.txt"), text="Let me look at it first.")
-
-    async with worker(house, "openai/fake") as ada:
-        client = ada.openai
-        stream = await client.chat.completions.create(
-            model="gpt-5", messages=[{"role": "user", "content": "Begin."}], stream=True
-        )
-        chunks = [chunk async for chunk in stream]
-        assert all(chunk.choices for chunk in chunks)
-        text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
-        assert text == "Let me look at it first."
-        assert (await ada.spent()).total.tokens > 0
-        whole = await client.chat.completions.create(
-            model="gpt-5", messages=[{"role": "user", "content": "Begin."}]
-        )
-        assert whole.choices[0].message.tool_calls
-        assert (await client.models.list()).data[0].id == "openai/fake"
-
-
-def saw_the_conversation(seen: SeenRequest) -> Reply:
-    """Call a tool, then tell its result; refuse a conversation that lost something."""
+def looks(seen: SeenRequest) -> Reply:
+    """Call a tool, then say its result; refuse a conversation that lost something."""
     assert "outside agent" in seen.system
     assert "look" in seen.tools
     if not seen.step:
@@ -215,10 +174,100 @@ def saw_the_conversation(seen: SeenRequest) -> Reply:
     return say(f"It says: {seen.result('look')}")
 
 
+@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("agent", SERVICES)
+async def test_an_agent_of_each_format_talks_to_each_service_and_is_metered(
+    house: House, server: FakeModelServer, agent: str, service: str
+) -> None:
+    server.brain = looks
+    begun = ask(system="You are an outside agent.", tools=(LOOK,))
+    async with worker(house, f"{service}/fake") as ada:
+        provider = connect(agent, load_presets(), ada.environ(), timeout_seconds=DEADLINE)
+        first = await provider.generate(begun, lambda text: None)
+        assert (first.text, first.stop_reason) == ("Let me look.", "tool_use")
+        [made] = first.tool_calls
+        assert made.arguments == {"path": "a.txt"}
+        result = ToolTurn(call_id=made.id, name="look", content="42")
+        turns = (*begun.turns, first.turn(), result)
+        second = await provider.generate(
+            begun.model_copy(update={"turns": turns}), lambda text: None
+        )
+        assert second.text == "It says: 42"
+        spent = (await ada.spent()).by_entity[ada.endpoint.address]
+        assert spent.tokens == first.usage.tokens + second.usage.tokens
+        assert (spent.cost_usd is not None) == (service in PRICED)
+        await provider.close()
+    seen = server.requests[-1]
+    assert (seen.api, seen.model) == (service.removeprefix("openai-"), "fake")
+    assert server.key in seen.headers.values() or f"Bearer {server.key}" in seen.headers.values()
+
+
+@pytest.mark.parametrize(
+    ("service", "path", "extra"),
+    [
+        ("anthropic", "/anthropic/v1/messages?beta=true", {"metadata": {"user_id": "u"}}),
+        ("openai-responses", RESPONSES, {"truncation": "auto"}),
+        ("google", GOOGLE, {"generationConfig": {"topK": 3}, "safetySettings": []}),
+    ],
+)
+async def test_what_only_the_service_understands_is_forwarded(
+    house: House, server: FakeModelServer, service: str, path: str, extra: JsonObject
+) -> None:
+    server.brain = lambda seen: say("fine")
+    async with worker(house, f"{service}/fake") as ada:
+        head = {"anthropic-beta": "some-beta"} if service == "anthropic" else {}
+        await ada.post(path, BODIES[path.partition("?")[0]] | extra, **head)
+    seen = server.requests[-1]
+    assert {key: seen.body[key] for key in extra} == extra
+    assert seen.headers.get("anthropic-beta") == head.get("anthropic-beta")
+
+
+async def test_usage_that_an_agent_did_not_ask_for_is_metered_and_not_shown(
+    house: House, server: FakeModelServer
+) -> None:
+    server.brain = lambda seen: say("Let me look at it first.")
+    async with worker(house, "openai/fake") as ada:
+        stream = await ada.openai.chat.completions.create(
+            model="gpt-5", messages=[{"role": "user", "content": "Begin."}], stream=True
+        )
+        chunks = [chunk async for chunk in stream]
+        assert all(chunk.choices for chunk in chunks)
+        text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+        assert text == "Let me look at it first."
+        assert (await ada.spent()).total.tokens > 0
+        assert (await ada.openai.models.list()).data[0].id == "openai/fake"
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        (ANTHROPIC, {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}}),
+        (
+            GOOGLE,
+            {
+                "generationConfig": {
+                    "responseSchema": {
+                        "type": "OBJECT",
+                        "properties": {"n": {"type": "INTEGER"}},
+                    }
+                }
+            },
+        ),
+    ],
+)
+async def test_a_schema_of_the_answer_is_translated(
+    house: House, server: FakeModelServer, path: str, asked: JsonObject
+) -> None:
+    server.brain = lambda seen: say('{"n": 1}')
+    async with worker(house, "openai/fake") as ada:
+        await ada.post(path, BODIES[path] | asked)
+    assert server.requests[-1].body["response_format"]["json_schema"]["schema"] == SCHEMA
+
+
 async def test_the_anthropic_sdk_talks_to_an_openai_model(
     house: House, server: FakeModelServer
 ) -> None:
-    server.brain = saw_the_conversation
+    server.brain = looks
 
     async with worker(house, "openai/fake") as ada:
         client = ada.anthropic
@@ -227,7 +276,7 @@ async def test_the_anthropic_sdk_talks_to_an_openai_model(
             "model": "claude-sonnet-5",
             "max_tokens": 500,
             "system": "You are an outside agent.",
-            "tools": [LOOK],
+            "tools": [LOOK_TOOL],
         }
         async with client.messages.stream(messages=messages, **common) as stream:
             asked = await stream.get_final_message()
@@ -252,8 +301,8 @@ async def test_the_anthropic_sdk_talks_to_an_openai_model(
 async def test_the_openai_sdk_talks_to_an_anthropic_model(
     house: House, server: FakeModelServer
 ) -> None:
-    server.brain = saw_the_conversation
-    function = {"name": "look", "parameters": LOOK["input_schema"]}
+    server.brain = looks
+    function = {"name": "look", "parameters": PATH}
 
     async with worker(house) as ada:
         client = ada.openai
@@ -326,40 +375,6 @@ async def test_responses_are_translated_with_freeform_and_namespaced_tools(
         assert told.usage.total_tokens > 0
 
 
-async def test_responses_are_handed_on_to_a_service_that_speaks_them(
-    house: House, server: FakeModelServer
-) -> None:
-    server.brain = lambda seen: calls(call("look", path="a.txt"), text="Let me look.")
-    schema = {"type": "object", "properties": {}}
-    tool: Any = {"type": "function", "name": "look", "parameters": schema, "strict": False}
-
-    async with worker(house, "openai-responses/fake") as ada:
-        asked: Any = {"model": "gpt-5-codex", "input": "Begin.", "tools": [tool]}
-        stream = await ada.openai.responses.create(stream=True, truncation="auto", **asked)
-        events = [event async for event in stream]
-        assert events[-1].type == "response.completed"
-        whole = await ada.openai.responses.create(**asked)
-        assert whole.output_text == "Let me look."
-        assert whole.usage is not None
-        assert (await ada.spent()).total.tokens >= 2 * whole.usage.total_tokens
-    assert server.requests[-1].api == "responses"
-    assert server.requests[-2].body["truncation"] == "auto"
-    assert server.requests[-1].model == "fake"
-
-
-async def test_a_shape_that_is_wanted_is_asked_of_another_wire_too(
-    house: House, server: FakeModelServer
-) -> None:
-    server.brain = lambda seen: say('{"n": 1}')
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
-
-    async with worker(house, "openai/fake") as ada:
-        config = {"format": {"type": "json_schema", "schema": schema}}
-        await ada.post("/anthropic/v1/messages", QUESTION | {"output_config": config})
-    asked = server.requests[-1].body["response_format"]["json_schema"]
-    assert asked["schema"] == schema
-
-
 async def test_the_embedded_model_answers_claude_codes_format(house: House) -> None:
     async with worker(house, "script/survey") as ada:
         client = ada.anthropic
@@ -405,43 +420,47 @@ async def test_an_answer_that_breaks_off_is_not_whole_for_the_agent_either(
             await read(client)
 
 
-async def test_out_of_budget_is_told_to_agent_and_worker_and_not_tried_again(
-    house: House, server: FakeModelServer
+@pytest.mark.parametrize(
+    ("path", "status", "name"),
+    [
+        (ANTHROPIC, 402, "billing_error"),
+        (RESPONSES, 400, "insufficient_quota"),
+        (GOOGLE, 402, "FAILED_PRECONDITION"),
+    ],
+)
+async def test_out_of_budget_is_reported_to_agent_and_worker_and_not_retried(
+    house: House, server: FakeModelServer, path: str, status: int, name: str
 ) -> None:
-    server.brain = lambda seen: say("fine")
     before = len(server.requests)
-
     async with worker(house, budget_usd=0.000001) as ada:
-        client = ada.anthropic.copy(max_retries=5)
-        with pytest.raises(anthropic.APIStatusError) as failed:
-            await client.messages.create(model="any", max_tokens=500, messages=MESSAGES)
-        assert failed.value.status_code == 402
-        assert failed.value.response.headers["x-should-retry"] == "false"
-        heard = (await ada.endpoint.receive()).body
-        assert isinstance(heard, ProxyCallFailed)
-        assert heard.kind == "out_of_budget"
-        with pytest.raises(openai.APIStatusError) as refused:
-            await ada.openai.responses.create(model="any", input="Begin.")
-        assert (refused.value.code, refused.value.status_code) == ("insufficient_quota", 400)
+        refused = await ada.post(path, BODIES[path])
+        assert (refused.status_code, refused.headers["x-should-retry"]) == (status, "false")
+        assert name in refused.text
+        failed = (await ada.endpoint.receive()).body
+        assert isinstance(failed, ProxyCallFailed)
+        assert failed.kind == "out_of_budget"
     assert len(server.requests) == before
 
 
-async def test_a_budget_shortens_the_answer_that_is_handed_on(
+async def test_a_budget_shortens_the_answer_that_is_forwarded(
     house: House, server: FakeModelServer
 ) -> None:
     server.brain = lambda seen: say("fine")
-
     async with worker(house, budget_usd=0.1) as ada:
-        assert (await ada.post("/anthropic/v1/messages", QUESTION)).status_code == 200
-        long = QUESTION | {"max_tokens": 60_000}
-        assert (await ada.post("/anthropic/v1/messages", long)).status_code == 200
+        assert await ask_once(ada) == 200
+        assert await ask_once(ada, max_tokens=60_000) == 200
     assert server.requests[-2].body["max_tokens"] == 500
     assert 1024 <= server.requests[-1].body["max_tokens"] < 10_000
+    async with worker(house, "google/fake", budget_usd=0.1) as ada:
+        long = {"generationConfig": {"maxOutputTokens": 60_000, "topK": 3}}
+        assert (await ada.post(GOOGLE, BODIES[GOOGLE] | long)).status_code == 200
+    settings = server.requests[-1].body["generationConfig"]
+    assert (settings["topK"], 1024 <= settings["maxOutputTokens"] < 10_000) == (3, True)
 
 
 async def ask_once(ada: Worker, **more: Any) -> int:
     """Ask a question through the worker's door; return the status of the answer."""
-    return (await ada.post("/anthropic/v1/messages", QUESTION | more)).status_code
+    return (await ada.post(ANTHROPIC, QUESTION | more)).status_code
 
 
 async def settle(ada: Worker) -> ProxyCostsSettled:
@@ -462,9 +481,9 @@ async def test_bounds_of_a_node_hold_for_all_doors_of_one_attempt_at_it(
     house: House, server: FakeModelServer
 ) -> None:
     server.brain = lambda seen: say("fine")
-    asked: dict[str, Any] = {"node_id": "n1", "bounds": NodeBudget(calls=6)}
+    asked: dict[str, Any] = {"node_id": "n1", "bounds": SpendingLimits(calls=6)}
 
-    async with worker(house, attempt=1, bounds=NodeBudget(calls=6)) as ada:
+    async with worker(house, attempt=1, bounds=SpendingLimits(calls=6)) as ada:
         assert [await ask_once(ada) for _ in range(3)] == [200] * 3
         low = await heard(ada, ProxyBudgetLow)
         assert low.shortage.told() == "2 calls of the 6 calls of the node n1 are spent"
@@ -496,15 +515,15 @@ async def test_a_call_that_would_pass_a_nodes_tokens_or_money_is_refused(
 ) -> None:
     server.brain = lambda seen: say("fine")
 
-    async def passed(bounds: NodeBudget) -> UsageTable:
+    async def passed(bounds: SpendingLimits) -> UsageTable:
         async with worker(house, bounds=bounds) as ada:
             for _ in range(20):
                 if await ask_once(ada, max_tokens=50) == 402:
                     return await ada.spent()
         raise AssertionError("nothing was refused")
 
-    in_tokens = (await passed(NodeBudget(tokens=300))).total.tokens
-    in_dollars = (await passed(NodeBudget(usd=0.002))).total.cost_usd
+    in_tokens = (await passed(SpendingLimits(tokens=300))).total.tokens
+    in_dollars = (await passed(SpendingLimits(usd=0.002))).total.cost_usd
     assert 0 < in_tokens <= 300
     assert in_dollars is not None
     assert 0 < in_dollars <= 0.002
@@ -514,10 +533,10 @@ async def test_a_bound_in_dollars_opens_no_door_to_a_model_without_a_price(house
     ada = await house.join("shop-1/unpriced")
     begin_run(house.home, "r")
     asked = {"run_id": "r", "node_id": "n", "model": "openai/unpriced"}
-    refused = await ask_door(ada, **asked, bounds=NodeBudget(usd=1))
+    refused = await ask_door(ada, **asked, bounds=SpendingLimits(usd=1))
     assert isinstance(refused, RefusedReply)
     assert "the price of openai/unpriced is not known" in refused.reason
-    assert isinstance(await ask_door(ada, **asked, bounds=NodeBudget(calls=9)), ProxyOpened)
+    assert isinstance(await ask_door(ada, **asked, bounds=SpendingLimits(calls=9)), ProxyOpened)
     await ada.send(BROKER, CloseProxy())
     ada.abort()
 
@@ -527,7 +546,7 @@ async def test_a_bound_in_dollars_opens_no_door_to_a_model_without_a_price(house
 
 async def test_who_is_not_let_in(house: House) -> None:
     async with worker(house, models=("openai/fake",)) as ada:
-        path = "/anthropic/v1/messages"
+        path = ANTHROPIC
 
         async def status(path: str = path, body: Any = QUESTION, **head: str) -> int:
             return (await ada.post(path, body, **head)).status_code
@@ -549,7 +568,7 @@ async def test_who_is_not_let_in(house: House) -> None:
             assert await status(body={"model": "any", "messages": broken}) == 400
         told = (await ada.post(path, QUESTION, authorization="")).json()
         assert told["error"]["type"] == "authentication_error"
-        told = (await ada.post("/openai/v1/responses", {}, authorization="")).json()
+        told = (await ada.post(RESPONSES, {}, authorization="")).json()
         assert told["error"]["code"] == "invalid_api_key"
 
 
@@ -586,10 +605,10 @@ async def test_the_same_message_opens_the_same_door_and_another_one_replaces_it(
         again = (await ada.endpoint.ask(BROKER, body, id=id)).body
         assert isinstance(first, ProxyOpened)
         assert again == first
-        old = await ada.post("/anthropic/v1/messages", QUESTION)
+        old = await ada.post(ANTHROPIC, QUESTION)
         assert old.status_code == 401
         bearer = f"Bearer {first.token}"
-        new = await ada.post("/anthropic/v1/messages", QUESTION, authorization=bearer)
+        new = await ada.post(ANTHROPIC, QUESTION, authorization=bearer)
         assert new.status_code == 200
 
 
@@ -606,7 +625,7 @@ async def test_closing_the_door_ends_what_is_under_way(
     try:
         async with worker(house) as ada:
             waits = QUESTION | {"messages": [{"role": "user", "content": "waits"}]}
-            waiting = asyncio.create_task(ada.post("/anthropic/v1/messages", waits))
+            waiting = asyncio.create_task(ada.post(ANTHROPIC, waits))
             await asyncio.to_thread(server.wait_for, lambda seen: "waits" in seen.said)
             head = {"x-api-key": ada.door.token}
             async with (
@@ -626,7 +645,7 @@ async def test_closing_the_door_ends_what_is_under_way(
                     async for _ in pieces:
                         pass
             assert (await waiting).status_code == 401
-            assert (await ada.post("/anthropic/v1/messages", QUESTION)).status_code == 401
+            assert (await ada.post(ANTHROPIC, QUESTION)).status_code == 401
     finally:
         gate.set()
         text_gate.set()
@@ -641,7 +660,7 @@ async def test_a_killed_broker_comes_back_with_the_same_door(
     """The last test of this file: it leaves another broker than it found."""
     server.brain = lambda seen: say("fine")
 
-    async with worker(house, attempt=1, bounds=NodeBudget(calls=2)) as ada:
+    async with worker(house, attempt=1, bounds=SpendingLimits(calls=2)) as ada:
         assert await ask_once(ada) == 200
         supervisor = await house.join(SUPERVISOR)
         assert house.broker is not None

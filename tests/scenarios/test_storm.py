@@ -1,16 +1,73 @@
-"""A team in a storm of 429s, on a budget that is too short: no node fails, no call is unpaid for.
+"""A team in a storm: its services refuse half of what is asked, and its budget is too short.
 
-`python -m benchmarks storm` has fifty workers do the same.
+Everything is real but the models: `agiraph run`, a process for each worker, the SDKs. The team
+works until its tokens are spent, parks, is given more once, and continues: no node fails, and no
+call is made that is not paid for.
 """
 
-from tests.scenarios.place import Place
-from tests.scenarios.storm import weather
+from collections.abc import Callable
+from typing import TypeVar
 
+from actors.broker.reservations import SHORTEST_ANSWER
+from agiraph.http.client import Client
+from tests.fakes.storm import FACT, StormyTeam
+from tests.integration.house import until
+from tests.scenarios.place import Place
+
+MODELS = ("anthropic/fake", "openai/fake", "google/fake")
+CALLS, CALLS_OF_LEAD = 2, 3
+PATIENCE_SECONDS = 90.0
 WORKERS = 12
-TOKENS = 150_000
+LIMIT = 150_000
+
+T = TypeVar("T")
+
+
+def patiently(found: Callable[[], T | None], what: str) -> T:
+    """Wait for what takes its time, and look rarely: the machine has enough to do."""
+    return until(found, what, within_seconds=PATIENCE_SECONDS, look_seconds=0.1)
 
 
 def test_a_team_in_a_storm_fails_nobody_and_keeps_its_budget_to_the_call(
     drowsy_place: Place,
 ) -> None:
-    assert weather(drowsy_place, "stormy", WORKERS, TOKENS).faults() == []
+    place, team = drowsy_place, StormyTeam(WORKERS, MODELS)
+    place.plays(team)
+    at_stop: list[tuple[int, int]] = []
+
+    def raise_it() -> None:
+        agent = place.agent("stormy").name
+        with Client.for_home(place.home) as client:
+
+            def question() -> str | None:
+                asked = client.questions(status="open")
+                return next((one.id for one in asked if one.agent == agent), None)
+
+            asked = patiently(question, "more is asked for")
+
+        def states() -> list[str]:
+            return [*place.states(agent).values()]
+
+        patiently(lambda: states() == ["parked"] * (WORKERS + 1), "all who lack money have parked")
+        [budget] = place.json("usage", agent, "--budgets")["budgets"]
+        at_stop.append((len(team.taken), budget["spent_tokens"]))
+        assert budget["spent_tokens"] == team.tokens, "the ledger has what the services have"
+        place.json("respond", asked, "raise by 1000000000 tokens")
+
+    money = ("--tokens", str(LIMIT), "--when-spent", "ask")
+    outcome = place.complete("Weather a storm", "--name", "stormy", *money, meanwhile=raise_it)
+    [(count, spent)] = at_stop
+    next_call = min(usage.input_tokens for usage in team.taken[count:]) + SHORTEST_ANSWER
+    assert 0 <= LIMIT - spent < next_call, "every call was paid for, and made if it could be"
+    nodes = place.json("board", outcome.agent.name)
+    assert [node["status"] for node in nodes] == ["completed"] * WORKERS
+    assert not outcome.events("node.failed")
+    files = [*outcome.run.glob("nodes/*/published/fact.md")]
+    assert [file.read_text() for file in files] == [FACT] * WORKERS
+    calls = len(team.taken)
+    assert team.refused_with_a_wish + team.refused_without == calls, "there was a storm"
+    assert calls == CALLS * WORKERS + CALLS_OF_LEAD, "no call was made in vain"
+    told = place.json("usage", outcome.agent.name, "--budgets")
+    assert sum(row["calls"] for row in told["rows"]) == calls
+    assert told["total"]["input_tokens"] + told["total"]["output_tokens"] == team.tokens
+    assert len(place.json("questions", outcome.agent.name, "--all")) == 1

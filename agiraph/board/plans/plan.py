@@ -1,73 +1,231 @@
 """Plans: read a plan file into a checked `Plan`, and turn that into the board's first commands."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from agiraph.board.commands import CreateNode, SpawnWorker
-from agiraph.board.plans.forms import GraphFile
-from agiraph.board.plans.graph import plan_of_graph
-from agiraph.board.plans.reading import read_form
-from agiraph.board.plans.record import Plan
-from agiraph.board.plans.stages import plan_of_stages
-from agiraph.core.errors import InvalidInput
-from agiraph.core.specs import StageTerms
+from agiraph.board.names import check_worker_name, free_name
+from agiraph.board.plans.reading import (
+    CollaborationFile,
+    GraphFile,
+    GraphNode,
+    RoleForm,
+    read_form,
+)
+from agiraph.board.wait_cycles import dependencies_first, find_cycle
+from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.ids import slug
+from agiraph.core.models import StageContract
+from agiraph.core.record import Record
+from agiraph.core.specs import ContractTerms, NodeSpec, NodeTerms, StageTerms, WorkerSpec
+from agiraph.core.yaml_text import read_text
 
-__all__ = ["Plan", "parse_plan", "plan_commands", "read_plan"]
+
+class PlanNode(NodeSpec):
+    """A node of the plan. `dependencies` and `worker` are names of this plan."""
+
+    name: str
+    stage: str | None = None
+
+
+class Plan(Record):
+    """A checked plan: names are unique, every dependency is before the node that needs it.
+
+    `is_reconvened`: each of its stages is one of the board, and opens when the coordinator has
+    reconvened the one before; else all of them are one stage of the board, and `max_stages` counts
+    them as one.
+    """
+
+    goal: str | None = None
+    workers: tuple[WorkerSpec, ...] = ()
+    nodes: tuple[PlanNode, ...]
+    contract: StageContract = StageContract()
+    max_stages: int | None = None
+    may_reconvene: bool = True
+    is_reconvened: bool = False
 
 
 def read_plan(path: Path) -> Plan:
     """Return the plan in a file; InvalidInput names the file, the key and what was possible."""
-    try:
-        text = path.read_text(encoding="utf-8")  # plain: the person's plan
-    except OSError as error:
-        raise InvalidInput(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path}: is not UTF-8 text (byte {error.start})") from None
-    return parse_plan(text, str(path))
+    return parse_plan(read_text(path), str(path))
 
 
 def parse_plan(text: str, name: str = "plan") -> Plan:
     """Return the plan in JSON or YAML text; InvalidInput calls it `name`."""
     form = read_form(text, name)
     try:
-        if isinstance(form, GraphFile):
-            return plan_of_graph(form)
-        return plan_of_stages(form)
+        return _plan_of_graph(form) if isinstance(form, GraphFile) else _plan_of_stages(form)
     except InvalidInput as error:
         raise InvalidInput(f"{name}: {error}") from None
 
 
-def plan_commands(plan: Plan) -> tuple[SpawnWorker | CreateNode, ...]:
+def plan_commands(plan: Plan, stages: int | None = None) -> tuple[SpawnWorker | CreateNode, ...]:
     """Return the commands that fill an empty board: its workers, then its nodes in order.
 
     A node has a ref to each of its dependencies, called by that one's name. The causes follow
-    from the names, so filling the same board again changes nothing.
+    from the names, so filling the same board again changes nothing. Of a plan that is reconvened
+    only the first `stages` are put there.
     """
     spawns = (SpawnWorker(f"plan:worker:{worker.name}", worker) for worker in plan.workers)
-    is_staged = _is_staged(plan)
+    names = stage_names(plan)
+    is_staged = len(names) > 1
+    shown = names[:stages] if plan.is_reconvened else names
+    firsts = [next(node for node in plan.nodes if node.stage == name) for name in names]
+    opening = firsts if plan.is_reconvened else firsts[:1]
     nodes = (
         CreateNode(
             cause=f"plan:node:{node.name}",
             spec=node,
             cohort=(node.stage or "") if is_staged else "",
             enough=plan.contract.checkpoint_policy if is_staged else "all_must_complete",
-            stage=_terms(plan) if node is plan.nodes[0] else None,
+            stage=_terms(plan, node) if node in opening else None,
         )
         for node in plan.nodes
+        if node.stage in shown
     )
     return (*spawns, *nodes)
 
 
-def _terms(plan: Plan) -> StageTerms:
-    """Return what the plan asks of the board's one stage, which holds all of the plan's stages.
+def stage_names(plan: Plan) -> list[str | None]:
+    """Return the names of the plan's stages in order; one of None if it has none."""
+    return list(dict.fromkeys(node.stage for node in plan.nodes))
+
+
+def _terms(plan: Plan, first: PlanNode) -> StageTerms:
+    """Return the terms of the board's stage that `first` opens.
 
     A policy is for nodes that stand side by side: where the plan has several stages it counts for
-    each of them (their nodes are cohorts), and not for the whole.
+    each of them (their nodes are cohorts), and not for the board's stage.
     """
     given = {name: getattr(plan.contract, name) for name in plan.contract.model_fields_set}
-    if _is_staged(plan):
+    if len(stage_names(plan)) > 1:
         given.pop("checkpoint_policy", None)
-    return StageTerms(**given)
+    return StageTerms(name=first.stage if plan.is_reconvened else None, **given)
 
 
-def _is_staged(plan: Plan) -> bool:
-    return len({node.stage for node in plan.nodes}) > 1
+def _add_worker(worker: WorkerSpec, workers: dict[str, WorkerSpec], place: str) -> str:
+    """Put a worker among those of the plan; the same name is the same worker."""
+    try:
+        key = check_worker_name(worker.name).casefold()
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: {error}") from None
+    known = workers.setdefault(key, worker)
+    for field in ("model", "type", "agent_command"):
+        asked, has = getattr(worker, field), getattr(known, field)
+        if asked is not None and asked != has:
+            raise InvalidInput(
+                f"{place}: worker '{known.name}' has {field} {has!r} already, not {asked!r}"
+            )
+    return known.name
+
+
+def _plan_of_graph(form: GraphFile) -> Plan:
+    """Return the plan of a graph; InvalidInput for a twin, an unknown dependency or a ring."""
+    _refuse_twins([node.id for node in form.nodes], "nodes")
+    names = _names_by_id(form.nodes)
+    for number, node in enumerate(form.nodes):
+        for place, needed in enumerate(node.deps):
+            if needed not in names:
+                error = unknown("node", needed, list(names))
+                raise InvalidInput(f"nodes[{number}].deps[{place}]: {error}")
+    needs = {node.id: node.deps for node in form.nodes}
+    if ring := find_cycle(needs):
+        raise InvalidInput(f"nodes: {' -> '.join(ring)} wait for each other in a ring")
+    workers: dict[str, WorkerSpec] = {}
+    nodes: dict[str, PlanNode] = {}
+    for number, node in enumerate(form.nodes):
+        name = names[node.id]
+        worker = _worker_of_node(node, name, workers, f"nodes[{number}]")
+        before = tuple(dict.fromkeys(names[needed] for needed in node.deps))
+        nodes[node.id] = _plan_node(node, name, before, worker)
+    ordered = tuple(nodes[id] for id in dependencies_first(needs))
+    return Plan(goal=form.goal, workers=tuple(workers.values()), nodes=ordered)
+
+
+def _refuse_twins(ids: Sequence[str], place: str) -> None:
+    for number, id in enumerate(ids):
+        if (first := ids.index(id)) != number:
+            taken = f"'{id}' is already the id of {place}[{first}]"
+            raise InvalidInput(f"{place}[{number}].id: {taken}")
+
+
+def _names_by_id(nodes: Sequence[GraphNode]) -> dict[str, str]:
+    """Return the board's name of each node: its id as a slug, no two alike."""
+    names: dict[str, str] = {}
+    for node in nodes:
+        names[node.id] = free_name(slug(node.id, fallback="node"), names.values())
+    return names
+
+
+def _plan_node(
+    form: NodeTerms, name: str, before: tuple[str, ...], worker: str | None, stage: str = ""
+) -> PlanNode:
+    """Return the node of a form, with a ref to each node that is done before it."""
+    refs = {one: one for one in before}
+    placed = {"name": name, "dependencies": before, "refs": refs, "worker": worker}
+    return PlanNode.model_validate(
+        {**form.shared_with(NodeTerms), **placed, "stage": stage or None}
+    )
+
+
+def _worker_of_node(
+    node: GraphNode, name: str, workers: dict[str, WorkerSpec], place: str
+) -> str | None:
+    """Return the name of the worker a node asks for; one that asks for a model has its own."""
+    wanted = node.worker or (name if node.model else None)
+    if wanted is None:
+        return None
+    spec = WorkerSpec.model_validate(node.shared_with(WorkerSpec) | {"name": wanted})
+    return _add_worker(spec, workers, f"{place}.worker")
+
+
+def _plan_of_stages(form: CollaborationFile) -> Plan:
+    """Return the plan of stages: every node of a stage needs all nodes of the one before."""
+    workers: dict[str, WorkerSpec] = {}
+    nodes: list[PlanNode] = []
+    before: tuple[str, ...] = ()
+    for number, stage in enumerate(form.stages):
+        place = f"stages[{number}].roles"
+        _refuse_twins([role.id for role in stage.roles], place)
+        called = stage.name or f"Stage {number + 1}"
+        if any(node.stage == called for node in nodes):
+            called = f"{called} ({number + 1})"
+        taken = {node.name for node in nodes}
+        for index, role in enumerate(stage.roles):
+            where = f"{place}[{index}]"
+            worker = _add_worker(_worker_of_role(role, where), workers, where)
+            name = free_name(slug(role.id, fallback="node"), taken)
+            taken.add(name)
+            nodes.append(_plan_node(role, name, before, worker, called))
+        before = tuple(node.name for node in nodes[-len(stage.roles) :])
+    # What the plan says of its contract, and only that, is in the `model_fields_set`.
+    contract = StageContract.model_validate(form.contract.shared_with(ContractTerms))
+    return Plan(
+        goal=form.goal,
+        workers=tuple(workers.values()),
+        nodes=tuple(nodes),
+        contract=contract,
+        max_stages=_stages_on_the_board(form),
+        may_reconvene=form.contract.coordinator_reconvenes is not False,
+        is_reconvened=bool(form.contract.coordinator_reconvenes),
+    )
+
+
+def _stages_on_the_board(form: CollaborationFile) -> int | None:
+    """Return how many stages the board may have; all of the plan's are one, if not reconvened."""
+    limit, own = form.contract.max_stages, len(form.stages)
+    if limit is None:
+        return None
+    if own > limit:
+        raise InvalidInput(f"contract.max_stages: is {limit}, and the plan has {own} stages")
+    return limit if form.contract.coordinator_reconvenes else 1 + limit - own
+
+
+def _worker_of_role(role: RoleForm, where: str) -> WorkerSpec:
+    is_external = role.type == "autonomous"
+    if is_external and not role.agent_command:
+        raise InvalidInput(f"{where}.agent: is missing (an agentic role names what to launch)")
+    asked = role.shared_with(WorkerSpec) | {"name": role.name or role.id}
+    if not is_external:
+        asked.pop("agent_command", None)
+    return WorkerSpec.model_validate(asked)

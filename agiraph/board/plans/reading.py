@@ -1,20 +1,95 @@
-"""Reading a plan's text: JSON or YAML in, one of the two forms out, errors with their place."""
+"""The two forms of a plan file: JSON or YAML in, one of them out, errors with their place."""
 
 import json
 import types
-from typing import Any, Final, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import yaml
-from pydantic import AliasChoices, BaseModel, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from agiraph.board.plans.forms import CollaborationFile, GraphFile, PlanForm
 from agiraph.core.errors import InvalidInput
+from agiraph.core.specs import AnyWorkerType, ContractTerms, NodeTerms
 from agiraph.core.yaml_text import read_yaml
 
 MOST_CHARACTERS: Final = 256 * 1024
 MOST_VALUES: Final = 20_000
 
-SomeForm = TypeVar("SomeForm", bound=PlanForm)
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class PlanForm(BaseModel):
+    """A part of a plan file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)
+
+
+class GraphNode(NodeTerms, PlanForm):
+    """A node of a static graph."""
+
+    id: Words
+    task: Words
+    role: Words = "worker"
+    deps: tuple[Words, ...] = Field(
+        default=(), validation_alias=AliasChoices("deps", "dependencies")
+    )
+    worker: Words | None = None
+    model: Words | None = None
+
+
+class GraphFile(PlanForm):
+    """A static graph: `{"nodes": [{"id", "task", "role", "deps", "checks"}]}`."""
+
+    goal: str | None = None
+    nodes: tuple[GraphNode, ...] = Field(min_length=1)
+
+
+class RoleForm(NodeTerms, PlanForm):
+    """A role of a stage: one worker and what it is to do there.
+
+    What a role may read and write follows from the scopes; `workspace_reads` and
+    `workspace_writes` are accepted and have no effect.
+    """
+
+    id: Words
+    task: Words = Field(validation_alias=AliasChoices("prompt", "task"))
+    name: Words | None = None
+    role: Words = Field(default="worker", validation_alias=AliasChoices("title", "role"))
+    type: AnyWorkerType = Field(
+        default="harnessed", validation_alias=AliasChoices("node_type", "type")
+    )
+    model: Words | None = None
+    agent_command: Words | None = Field(
+        default=None, validation_alias=AliasChoices("agent", "agent_command")
+    )
+    can_lead: bool = False
+    workspace_reads: tuple[str, ...] = ()
+    workspace_writes: tuple[str, ...] = ()
+
+
+class StageForm(PlanForm):
+    """Roles that work side by side; the next stage needs all of them."""
+
+    name: Words | None = None
+    roles: tuple[RoleForm, ...] = Field(min_length=1)
+
+
+class ContractForm(ContractTerms, PlanForm):
+    """What the stages promise.
+
+    `coordinator_reconvenes`: true, a stage opens when the coordinator has reconvened the one
+    before; false, it must not reconvene; left out, all stages are on the board from the start.
+    """
+
+    max_stages: int | None = Field(default=None, ge=1)
+    coordinator_reconvenes: bool | None = None
+
+
+class CollaborationFile(PlanForm):
+    """A collaboration plan: `{"problem_summary", "stages": [{"name", "roles"}], "contract"}`."""
+
+    goal: str | None = Field(default=None, validation_alias=AliasChoices("problem_summary", "goal"))
+    stages: tuple[StageForm, ...] = Field(min_length=1)
+    contract: ContractForm = ContractForm()
 
 
 def read_form(text: str, name: str) -> GraphFile | CollaborationFile:
@@ -24,9 +99,12 @@ def read_form(text: str, name: str) -> GraphFile | CollaborationFile:
         raise InvalidInput(
             f"{name}: a plan has either 'nodes' (a graph) or 'stages' (roles in stages)"
         )
-    if "nodes" in values:
-        return _check(GraphFile, values, name)
-    return _check(CollaborationFile, values, name)
+    form = GraphFile if "nodes" in values else CollaborationFile
+    try:
+        return form.model_validate(values)
+    except ValidationError as error:
+        lines = [f"{name}: {_explain(form, dict(problem))}" for problem in error.errors()]
+        raise InvalidInput("\n".join(lines)) from None
 
 
 def _load(text: str, name: str) -> Any:
@@ -47,14 +125,6 @@ def _load(text: str, name: str) -> Any:
             line = mark.line + 1 if mark else 1
             problem = getattr(error, "problem", None) or error
             raise InvalidInput(f"{name}:{line}: is not YAML ({problem})") from None
-
-
-def _check(form: type[SomeForm], values: dict[str, Any], name: str) -> SomeForm:
-    try:
-        return form.model_validate(values)
-    except ValidationError as error:
-        lines = [f"{name}: {_explain(form, dict(problem))}" for problem in error.errors()]
-        raise InvalidInput("\n".join(lines)) from None
 
 
 def _explain(form: type[BaseModel], problem: dict[str, Any]) -> str:

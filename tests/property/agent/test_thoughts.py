@@ -134,7 +134,7 @@ def check_taken(api: str, turns: tuple[Turn, ...]) -> None:
         "google": wire_google,
         "openai": wire_openai,
     }[api]
-    fake.read({"model": "fake", "stream": True} | body_of(api, turns), {}, 0)
+    fake.read({"model": "fake", "stream": True} | body_of(api, turns))
 
 
 @pytest.mark.parametrize("api", MODELS)

@@ -20,7 +20,7 @@ from agiraph.core.turns import (
     Usage,
     UserTurn,
 )
-from agiraph.llm.base import RETRYABLE, FailureKind
+from agiraph.llm.base import RETRYABLE, FailureKind, ProviderError
 from agiraph.llm.connect import FORMATS
 from agiraph.llm.failures import ServiceError
 from agiraph.llm.registry import ModelTraits
@@ -31,8 +31,6 @@ from tests.unit.llm.requests import ask
 
 every_format = pytest.mark.parametrize("wire", FORMATS.values(), ids=FORMATS)
 BODY = {"model": "any", "stream": True, "stream_options": {"include_usage": True}}
-MARKS_ERRORS = ("anthropic", "google")
-"""The formats that say of a result that it is an error."""
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 spoken = texts.map(lambda text: f"x{text.strip()}x")
@@ -128,6 +126,8 @@ def test_an_answer_is_read_as_it_was_written(
         assert reader.response(ask()) == answer
         assert streamed in (text, "")
         assert reader.so_far().is_counted
+    with pytest.raises(ProviderError, match="broke off"):
+        wire.reader().response(ask())
 
 
 @every_format

@@ -101,7 +101,9 @@ def test_a_silent_answer_ends_the_saving() -> None:
     transcript = busy()
     flushed(transcript)
     assert step(transcript, 800) == CompactNow("full")
-    assert (transcript.silences, transcript.model_turns) == (0, 0), "it is none of the node's turns"
+    assert (transcript.progress.silences, transcript.progress.model_turns) == (0, 0), (
+        "it is none of the node's turns"
+    )
 
 
 def test_a_person_s_word_on_the_window_counts_and_a_refusal_lowers_it() -> None:
@@ -109,7 +111,7 @@ def test_a_person_s_word_on_the_window_counts_and_a_refusal_lowers_it() -> None:
     assert window_of(transcript, None) is None
     worked(transcript, text="x", window=9000)
     assert (window_of(transcript, None), window_of(transcript, 5000)) == (9000, 5000)
-    transcript.learned_window = 4000
+    transcript.window.learned = 4000
     assert window_of(transcript, 5000) == 4000
 
 

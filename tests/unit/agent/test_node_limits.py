@@ -16,7 +16,7 @@ from agiraph.agent.transcript import Transcript
 from agiraph.core.config import load_config
 from agiraph.core.ids import NodeId, RunId
 from agiraph.core.models import Assignment, StageContract, WorkNode
-from agiraph.core.money import BudgetState, NodeBudget, Shortage, Unit
+from agiraph.core.money import BudgetState, Shortage, SpendingLimits, Unit
 from agiraph.core.turns import Usage
 
 NODE = WorkNode(id=NodeId("n1"), name="facts", task="t", folder="facts-worker-n1")
@@ -114,8 +114,8 @@ def test_the_next_node_begins_with_nothing_used() -> None:
 
 def test_an_outside_agent_is_bound_by_tokens_money_and_calls() -> None:
     contract = StageContract(max_tokens_per_node=9, max_cost_usd_per_node=0.5, max_calls_per_node=7)
-    assert at_door(contract) == NodeBudget(tokens=9, usd=0.5, calls=7)
-    assert at_door(contract_of(load_config().run)) == NodeBudget(calls=250)
+    assert at_door(contract) == SpendingLimits(tokens=9, usd=0.5, calls=7)
+    assert at_door(contract_of(load_config().run)) == SpendingLimits(calls=250)
 
 
 @pytest.mark.parametrize(

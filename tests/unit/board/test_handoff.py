@@ -2,8 +2,7 @@
 
 from actors.coordinator.board_notifications import notice
 from agiraph.board.commands import CompleteNode, CreateNode, FailNode
-from agiraph.board.handoff import suggestion
-from agiraph.board.view import node_row, waited_row
+from agiraph.board.view import node_row, suggestion, waited_row
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk

@@ -1,8 +1,9 @@
 """The broker actor on the loopback: who asks, who is answered, and what survives whose death."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,6 @@ from actors.router.topology import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime
 from agiraph.core.clock import SystemClock
-from agiraph.core.config import Config
 from agiraph.core.ids import BROKER, HUMAN, RECORDER, AgentId, message_id
 from agiraph.core.money import Budget
 from agiraph.core.turns import ModelRequest, ModelResponse
@@ -57,28 +57,28 @@ from transport.testing.loopback import LoopbackRouter
 
 CODEC = Codec(MESSAGES)
 ADA = "shop-1/ada"
+CALL = CallModel(request=ask(model=MODEL))
 
 
+@dataclass
 class Office:
     """A router with a broker behind it."""
 
-    def __init__(self, router: LoopbackRouter, runtime: Runtime, stub: StubProvider) -> None:
-        self.router = router
-        self.runtime = runtime
-        self.stub = stub
+    router: LoopbackRouter
+    stub: StubProvider
+    endpoints: list[Endpoint] = field(default_factory=list)
 
     async def join(self, address: str = ADA, incarnation: int = 1) -> Endpoint:
         """Return a started endpoint."""
         endpoint = self.router.endpoint(address, incarnation, codec=CODEC)
         await endpoint.start()
+        self.endpoints.append(endpoint)
         return endpoint
 
 
 @asynccontextmanager
-async def board_service(
-    folder: Path, stub: StubProvider, config: Config | None = None
-) -> AsyncIterator[Office]:
-    config = config or quick_config()
+async def open_office(folder: Path) -> AsyncIterator[Office]:
+    config, stub = quick_config(), StubProvider(answer())
     begin_run(folder)
     router = LoopbackRouter(topology=TOPOLOGY)
     endpoint = router.endpoint(BROKER, codec=CODEC)
@@ -92,9 +92,12 @@ async def board_service(
     calls = ModelCalls(config, services, {MODEL: PRICE}, ledger, SystemClock())
     broker = Broker(runtime, services, calls)
     serving = asyncio.create_task(broker.serve())
+    office = Office(router, stub)
     try:
-        yield Office(router, runtime, stub)
+        yield office
     finally:
+        for joined in office.endpoints:
+            joined.abort()
         serving.cancel()
         await asyncio.wait([serving])
         await broker.close()
@@ -104,15 +107,22 @@ async def board_service(
     assert serving.cancelled()
 
 
-Scene = Callable[[Office], Awaitable[None]]
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Office]:
+    async with open_office(tmp_path) as office:
+        yield office
 
 
-def play(folder: Path, stub: StubProvider, scene: Scene, config: Config | None = None) -> None:
-    async def main() -> None:
-        async with board_service(folder, stub, config) as place, asyncio.timeout(20):
-            await scene(place)
+@pytest.fixture
+async def ada(place: Office) -> Endpoint:
+    return await place.join()
 
-    asyncio.run(main())
+
+@pytest.fixture
+def held(place: Office) -> "Held":
+    """The stub's behaviour, which answers when the test lets it go."""
+    place.stub.behaviours = [behaviour := Held()]
+    return behaviour
 
 
 class Held:
@@ -130,60 +140,42 @@ class Held:
         return answer(self.text)
 
 
-def test_a_call_is_answered_and_counted(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        ada = await place.join()
-        got = await ada.ask(BROKER, CallModel(request=ask(model=MODEL)))
-        assert isinstance(got.body, ModelAnswer)
-        assert got.body.response.text == "fine"
-        usage = await ada.ask(BROKER, AskUsage(run_id="run-1", agent="shop-1"))
-        assert isinstance(usage.body, UsageTable)
-        assert usage.body.by_entity == {ADA: got.body.response.usage}
-        assert usage.body.total == got.body.response.usage
-        await ada.close()
-
-    play(tmp_path, StubProvider(answer()), scene)
+async def test_a_call_is_answered_and_counted(ada: Endpoint) -> None:
+    got = await ada.ask(BROKER, CALL)
+    assert isinstance(got.body, ModelAnswer)
+    assert got.body.response.text == "fine"
+    usage = await ada.ask(BROKER, AskUsage(run_id="run-1", agent="shop-1"))
+    assert isinstance(usage.body, UsageTable)
+    assert usage.body.by_entity == {ADA: got.body.response.usage}
+    assert usage.body.total == got.body.response.usage
 
 
-def test_text_streams_to_the_asker(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        held = Held()
-        place.stub.behaviours = [held]
-        ada = await place.join()
-        call = message_id()
-        asking = asyncio.create_task(ada.ask(BROKER, CallModel(request=ask(model=MODEL)), id=call))
-        delta = await ada.receive()
-        assert delta.body == ModelDelta(call=call, text="I begin to")
-        held.go.set()
-        await asking
-        await ada.close()
-
-    play(tmp_path, StubProvider(answer()), scene)
+async def test_text_streams_to_the_asker(ada: Endpoint, held: Held) -> None:
+    call = message_id()
+    asking = asyncio.create_task(ada.ask(BROKER, CALL, id=call))
+    delta = await ada.receive()
+    assert delta.body == ModelDelta(call=call, text="I begin to")
+    held.go.set()
+    await asking
 
 
-def test_text_streams_to_the_consoles_that_listen_and_to_nobody_else(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        held = Held()
-        place.stub.behaviours = [held]
-        ada, console = await place.join(), await place.join("console/1")
-        spy = await place.join("spy-1/eve")
-        for listener in (console, spy):
-            listener.post(BROKER, SubscribeToStream(agent=AgentId("shop-1")))
-            assert isinstance((await listener.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
-        call = message_id()
-        request = ask(model=MODEL, entity=ADA)
-        asking = asyncio.create_task(ada.ask(BROKER, CallModel(request=request), id=call))
-        heard = await console.receive()
-        assert heard.body == StreamDelta(entity=ADA, call=call, text="I begin to")
-        held.go.set()
-        await asking
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05):
-                await spy.receive()
-        for endpoint in (ada, console, spy):
-            await endpoint.close()
-
-    play(tmp_path, StubProvider(answer()), scene)
+async def test_text_streams_to_the_consoles_that_listen_and_to_nobody_else(
+    place: Office, ada: Endpoint, held: Held
+) -> None:
+    console = await place.join("console/1")
+    spy = await place.join("spy-1/eve")
+    for listener in (console, spy):
+        listener.post(BROKER, SubscribeToStream(agent=AgentId("shop-1")))
+        assert isinstance((await listener.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
+    call = message_id()
+    asking = asyncio.create_task(ada.ask(BROKER, CALL, id=call))
+    heard = await console.receive()
+    assert heard.body == StreamDelta(entity=ADA, call=call, text="I begin to")
+    held.go.set()
+    await asking
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await spy.receive()
 
 
 @pytest.mark.parametrize(
@@ -194,82 +186,63 @@ def test_text_streams_to_the_consoles_that_listen_and_to_nobody_else(tmp_path: P
         (ZeroDivisionError("a bug"), "internal", False),
     ],
 )
-def test_a_failure_has_its_kind_and_ends_nothing_else(
-    tmp_path: Path, error: Exception, kind: str, retryable: bool
+async def test_a_failure_has_its_kind_and_ends_nothing_else(
+    place: Office, ada: Endpoint, error: Exception, kind: str, retryable: bool
 ) -> None:
-    async def scene(place: Office) -> None:
-        ada = await place.join()
-        got = await ada.ask(BROKER, CallModel(request=ask(model=MODEL)))
-        assert isinstance(got.body, ModelFailed)
-        assert (got.body.kind, got.body.retryable) == (kind, retryable)
-        place.stub.behaviours = [answer()]
-        again = await ada.ask(BROKER, CallModel(request=ask(model=MODEL)))
-        assert isinstance(again.body, ModelAnswer)
-        await ada.close()
-
-    play(tmp_path, StubProvider(error), scene)
+    place.stub.behaviours = [error]
+    got = await ada.ask(BROKER, CALL)
+    assert isinstance(got.body, ModelFailed)
+    assert (got.body.kind, got.body.retryable) == (kind, retryable)
+    place.stub.behaviours = [answer()]
+    again = await ada.ask(BROKER, CALL)
+    assert isinstance(again.body, ModelAnswer)
 
 
-def test_a_retry_is_reported_and_voids_what_had_streamed(tmp_path: Path) -> None:
+async def test_a_retry_is_reported_and_voids_what_had_streamed(
+    place: Office, ada: Endpoint
+) -> None:
     async def break_off(request: ModelRequest, on_text: OnText) -> ModelResponse:
         on_text("half a")
         raise ProviderError("unreachable", "the answer broke off")
 
-    async def scene(place: Office) -> None:
-        recorder = await place.join(RECORDER)
-        ada = await place.join()
-        got = await ada.ask(BROKER, CallModel(request=ask(model=MODEL)))
-        assert isinstance(got.body, ModelAnswer)
-        report = await recorder.receive()
-        assert isinstance(report.body, ReportEvents)
-        (event,) = report.body.events
-        assert (event.type, event.agent_id, event.entity) == ("model.retry", "shop-1", ADA)
-        assert (event.run_id, event.node_id) == ("run-1", "n1")
-        assert event.data["kind"] == "unreachable"
-        assert event.data["attempt"] == 1
-        await ada.close()
-        await recorder.close()
-
-    play(tmp_path, StubProvider(break_off, answer()), scene)
+    place.stub.behaviours = [break_off, answer()]
+    recorder = await place.join(RECORDER)
+    got = await ada.ask(BROKER, CALL)
+    assert isinstance(got.body, ModelAnswer)
+    report = await recorder.receive()
+    assert isinstance(report.body, ReportEvents)
+    (event,) = report.body.events
+    assert (event.type, event.agent_id, event.entity) == ("model.retry", "shop-1", ADA)
+    assert (event.run_id, event.node_id) == ("run-1", "n1")
+    assert event.data["kind"] == "unreachable"
+    assert event.data["attempt"] == 1
 
 
-def test_a_cancelled_call_is_dropped(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        held = Held()
-        place.stub.behaviours = [held]
-        ada, bob = await place.join(), await place.join("shop-1/bob")
-        call = message_id()
-        asking = asyncio.create_task(ada.ask(BROKER, CallModel(request=ask(model=MODEL)), id=call))
-        await held.begun.wait()
-        bob.post(BROKER, CancelCall(call=call))
-        assert isinstance((await bob.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
-        assert not place.stub.cancelled.is_set(), "only the asker may cancel"
-        ada.post(BROKER, CancelCall(call=call))
-        await place.stub.cancelled.wait()
-        asking.cancel()
-        await ada.close()
-        await bob.close()
-
-    play(tmp_path, StubProvider(answer()), scene)
+async def test_a_cancelled_call_is_dropped(place: Office, ada: Endpoint, held: Held) -> None:
+    bob = await place.join("shop-1/bob")
+    call = message_id()
+    asking = asyncio.create_task(ada.ask(BROKER, CALL, id=call))
+    await held.begun.wait()
+    bob.post(BROKER, CancelCall(call=call))
+    assert isinstance((await bob.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
+    assert not place.stub.cancelled.is_set(), "only the asker may cancel"
+    ada.post(BROKER, CancelCall(call=call))
+    await place.stub.cancelled.wait()
+    asking.cancel()
 
 
-def test_a_call_cancelled_at_once_can_be_made_again(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        ada = await place.join()
-        call, body = message_id(), CallModel(request=ask(model=MODEL))
-        asking = asyncio.create_task(ada.ask(BROKER, body, id=call))
-        await asyncio.sleep(0)  # the question is on its way, and the order to drop it behind it
-        ada.post(BROKER, CancelCall(call=call))
-        asking.cancel()
-        await asyncio.wait([asking])
-        got = await ada.ask(BROKER, body, id=call)
-        assert isinstance(got.body, ModelAnswer)
-        await ada.close()
-
-    play(tmp_path, StubProvider(answer()), scene)
+async def test_a_call_cancelled_at_once_can_be_made_again(ada: Endpoint) -> None:
+    call = message_id()
+    asking = asyncio.create_task(ada.ask(BROKER, CALL, id=call))
+    await asyncio.sleep(0)  # the question is on its way, and the order to drop it behind it
+    ada.post(BROKER, CancelCall(call=call))
+    asking.cancel()
+    await asyncio.wait([asking])
+    got = await ada.ask(BROKER, CALL, id=call)
+    assert isinstance(got.body, ModelAnswer)
 
 
-def test_a_call_that_is_being_dropped_is_not_joined(tmp_path: Path) -> None:
+async def test_a_call_that_is_being_dropped_is_not_joined(place: Office, ada: Endpoint) -> None:
     dropped = asyncio.Event()
 
     async def die_slowly(request: ModelRequest, on_text: OnText) -> ModelResponse:
@@ -280,192 +253,151 @@ def test_a_call_that_is_being_dropped_is_not_joined(tmp_path: Path) -> None:
             await dropped.wait()
         return answer()
 
-    async def scene(place: Office) -> None:
-        ada = await place.join()
-        call, body = message_id(), CallModel(request=ask(model=MODEL))
-        asking = asyncio.create_task(ada.ask(BROKER, body, id=call))
-        await ada.receive()
-        ada.post(BROKER, CancelCall(call=call))
-        asking.cancel()
-        await asyncio.wait([asking])
-        got = await ada.ask(BROKER, body, id=call)
-        assert isinstance(got.body, ModelAnswer)
-        dropped.set()
-        await ada.close()
-
-    play(tmp_path, StubProvider(die_slowly, answer()), scene)
+    place.stub.behaviours = [die_slowly, answer()]
+    call = message_id()
+    asking = asyncio.create_task(ada.ask(BROKER, CALL, id=call))
+    await ada.receive()
+    ada.post(BROKER, CancelCall(call=call))
+    asking.cancel()
+    await asyncio.wait([asking])
+    got = await ada.ask(BROKER, CALL, id=call)
+    assert isinstance(got.body, ModelAnswer)
+    dropped.set()
 
 
-def test_the_same_call_asked_again_in_flight_is_one_call(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        held = Held("once")
-        place.stub.behaviours = [held]
-        call, request = message_id(), ask(model=MODEL)
-        first = await place.join(incarnation=1)
-        asking = asyncio.create_task(first.ask(BROKER, CallModel(request=request), id=call))
-        await held.begun.wait()
-        first.abort()
-        second = await place.join(incarnation=2)
-        again = asyncio.create_task(second.ask(BROKER, CallModel(request=request), id=call))
-        assert isinstance((await second.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
-        held.go.set()
-        got = await again
-        assert isinstance(got.body, ModelAnswer)
-        assert got.body.response.text == "once"
-        assert len(place.stub.requests) == 1
-        await asyncio.gather(asking, return_exceptions=True)
-        await second.close()
-
-    play(tmp_path, StubProvider(answer()), scene)
+async def test_the_same_call_asked_again_in_flight_is_one_call(place: Office) -> None:
+    held = Held("once")
+    place.stub.behaviours = [held]
+    call = message_id()
+    first = await place.join(incarnation=1)
+    asking = asyncio.create_task(first.ask(BROKER, CALL, id=call))
+    await held.begun.wait()
+    first.abort()
+    second = await place.join(incarnation=2)
+    again = asyncio.create_task(second.ask(BROKER, CALL, id=call))
+    assert isinstance((await second.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
+    held.go.set()
+    got = await again
+    assert isinstance(got.body, ModelAnswer)
+    assert got.body.response.text == "once"
+    assert len(place.stub.requests) == 1
+    await asyncio.gather(asking, return_exceptions=True)
 
 
-def test_the_same_call_asked_again_after_its_answer_is_not_paid_twice(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        ada = await place.join()
-        call, body = message_id(), CallModel(request=ask(model=MODEL))
-        first = await ada.ask(BROKER, body, id=call)
-        second = await ada.ask(BROKER, body, id=call)
-        assert first.body == second.body
-        assert len(place.stub.requests) == 1
-        other = CallModel(request=ask(model=MODEL, system="You are someone else."))
-        await ada.ask(BROKER, other, id=call)
-        assert len(place.stub.requests) == 2, "another question is another call"
-        await ada.close()
-
-    play(tmp_path, StubProvider(answer()), scene)
+async def test_the_same_call_asked_again_after_its_answer_is_not_paid_twice(
+    place: Office, ada: Endpoint
+) -> None:
+    call = message_id()
+    first = await ada.ask(BROKER, CALL, id=call)
+    second = await ada.ask(BROKER, CALL, id=call)
+    assert first.body == second.body
+    assert len(place.stub.requests) == 1
+    other = CallModel(request=ask(model=MODEL, system="You are someone else."))
+    await ada.ask(BROKER, other, id=call)
+    assert len(place.stub.requests) == 2, "another question is another call"
 
 
-def test_a_call_whose_asker_does_not_come_back_is_dropped(
+async def test_a_call_whose_asker_does_not_come_back_is_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(broker_module, "ORPHAN_SECONDS", 0.01)
-
-    async def scene(place: Office) -> None:
-        held = Held()
-        place.stub.behaviours = [held]
+    async with open_office(tmp_path) as place:
         ada = await place.join()
-        asking = asyncio.create_task(ada.ask(BROKER, CallModel(request=ask(model=MODEL))))
+        place.stub.behaviours = [held := Held()]
+        asking = asyncio.create_task(ada.ask(BROKER, CALL))
         await held.begun.wait()
         ada.abort()
         await place.stub.cancelled.wait()
         await asyncio.gather(asking, return_exceptions=True)
 
-    play(tmp_path, StubProvider(answer()), scene)
+
+async def test_one_slow_call_holds_up_nobody(place: Office, ada: Endpoint) -> None:
+    held = Held("slow")
+    place.stub.behaviours = [held, answer("quick")]
+    bob = await place.join("shop-1/bob")
+    slow = asyncio.create_task(ada.ask(BROKER, CALL))
+    await held.begun.wait()
+    own = ask(model=MODEL, entity="shop-1/bob")
+    quick = await bob.ask(BROKER, CallModel(request=own))
+    assert isinstance(quick.body, ModelAnswer)
+    assert quick.body.response.text == "quick"
+    held.go.set()
+    assert isinstance((await slow).body, ModelAnswer)
 
 
-def test_one_slow_call_holds_up_nobody(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        held = Held("slow")
-        place.stub.behaviours = [held, answer("quick")]
-        ada, bob = await place.join(), await place.join("shop-1/bob")
-        slow = asyncio.create_task(ada.ask(BROKER, CallModel(request=ask(model=MODEL))))
-        await held.begun.wait()
-        own = ask(model=MODEL, entity="shop-1/bob")
-        quick = await bob.ask(BROKER, CallModel(request=own))
-        assert isinstance(quick.body, ModelAnswer)
-        assert quick.body.response.text == "quick"
-        held.go.set()
-        assert isinstance((await slow).body, ModelAnswer)
-        await ada.close()
-        await bob.close()
-
-    play(tmp_path, StubProvider(answer()), scene)
-
-
-def test_models_are_listed_and_checked(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        ada = await place.join()
-        got = await ada.ask(BROKER, ListModels())
-        assert isinstance(got.body, ModelCatalog)
-        rows = {row["name"]: row for row in got.body.providers}
-        assert rows["anthropic"]["usable"]
-        assert not rows["openai"]["usable"]
-        assert got.body.default.startswith("anthropic/")
-        reasons = {}
-        for model in ("openai/gpt-5", "nobody/x", "script/none"):
-            refused = await ada.ask(BROKER, CheckModel(model=model))
-            assert isinstance(refused.body, RefusedReply)
-            reasons[model] = refused.body.reason
-            ada.done(refused)
-        assert "OPENAI_API_KEY is not set" in reasons["openai/gpt-5"]
-        assert "known: anthropic" in reasons["nobody/x"]
-        assert "script/none" in reasons["script/none"]
-        for model in ("anthropic/anything", "ollama/x"):
-            assert isinstance((await ada.ask(BROKER, CheckModel(model=model))).body, Ok)
-        await ada.close()
-
-    play(tmp_path, StubProvider(answer()), scene)
-
-
-def test_out_of_budget_is_told_with_numbers(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        begin_run(tmp_path, budget_usd=0.0001)
-        ada = await place.join()
-        got = await ada.ask(BROKER, CallModel(request=ask(model=MODEL, budget_usd=1_000_000)))
-        assert isinstance(got.body, ModelFailed)
-        assert got.body.kind == "out_of_budget"
-        assert "$0.0001" in got.body.message
-        assert place.stub.requests == []
-        await ada.close()
-
-    play(tmp_path, StubProvider(answer()), scene)
-
-
-def test_a_message_for_others_is_passed_over(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        ada = await place.join()
-        refused = await ada.ask(BROKER, ModelDelta(call=b"x", text="?"))
+async def test_models_are_listed_and_checked(ada: Endpoint) -> None:
+    got = await ada.ask(BROKER, ListModels())
+    assert isinstance(got.body, ModelCatalog)
+    rows = {row["name"]: row for row in got.body.providers}
+    assert rows["anthropic"]["usable"]
+    assert not rows["openai"]["usable"]
+    assert got.body.default.startswith("anthropic/")
+    reasons = {}
+    for model in ("openai/gpt-5", "nobody/x", "script/none"):
+        refused = await ada.ask(BROKER, CheckModel(model=model))
         assert isinstance(refused.body, RefusedReply)
+        reasons[model] = refused.body.reason
         ada.done(refused)
-        assert isinstance((await ada.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
-        await ada.close()
+    assert "OPENAI_API_KEY is not set" in reasons["openai/gpt-5"]
+    assert "known: anthropic" in reasons["nobody/x"]
+    assert "script/none" in reasons["script/none"]
+    for model in ("anthropic/anything", "ollama/x"):
+        assert isinstance((await ada.ask(BROKER, CheckModel(model=model))).body, Ok)
 
-    play(tmp_path, StubProvider(answer()), scene)
+
+async def test_out_of_budget_is_told_with_numbers(
+    place: Office, ada: Endpoint, tmp_path: Path
+) -> None:
+    begin_run(tmp_path, budget_usd=0.0001)
+    got = await ada.ask(BROKER, CallModel(request=ask(model=MODEL, budget_usd=1_000_000)))
+    assert isinstance(got.body, ModelFailed)
+    assert got.body.kind == "out_of_budget"
+    assert "$0.0001" in got.body.message
+    assert place.stub.requests == []
 
 
-def test_closing_lets_connections_go_and_drops_calls(tmp_path: Path) -> None:
-    stub = StubProvider(answer())
+async def test_a_message_for_others_is_passed_over(ada: Endpoint) -> None:
+    refused = await ada.ask(BROKER, ModelDelta(call=b"x", text="?"))
+    assert isinstance(refused.body, RefusedReply)
+    ada.done(refused)
+    assert isinstance((await ada.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
 
-    async def scene(place: Office) -> None:
+
+async def test_closing_lets_connections_go_and_drops_calls(tmp_path: Path) -> None:
+    async with open_office(tmp_path) as place:
         ada = await place.join()
-        await ada.ask(BROKER, CallModel(request=ask(model=MODEL)))
-        held = Held()
-        place.stub.behaviours = [held]
-        asking = asyncio.create_task(ada.ask(BROKER, CallModel(request=ask(model=MODEL))))
+        await ada.ask(BROKER, CALL)
+        place.stub.behaviours = [held := Held()]
+        asking = asyncio.create_task(ada.ask(BROKER, CALL))
         await held.begun.wait()
         ada.abort()
         await asyncio.gather(asking, return_exceptions=True)
-
-    play(tmp_path, stub, scene)
-    assert stub.is_closed
-    assert stub.cancelled.is_set()
+    assert place.stub.is_closed
+    assert place.stub.cancelled.is_set()
 
 
-def test_budgets_are_the_humans_to_set_and_dollars_need_a_price(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        ada, human = await place.join(), await place.join(HUMAN)
-        usd = Budget(scope="agent", key="shop-1", usd=2)
-        for order in (SetBudgetMessage(budget=usd), ResetBudget(scope="agent", key="shop-1")):
-            refused = await ada.ask(BROKER, order)
-            assert isinstance(refused.body, RefusedReply)
-            assert "not authorized" in refused.body.reason
-            ada.done(refused)
-        unpriced = SetBudgetMessage(budget=usd, models=(MODEL, "anthropic/unpriced"))
-        refused = await human.ask(BROKER, unpriced)
+async def test_budgets_are_the_humans_to_set_and_dollars_need_a_price(
+    place: Office, ada: Endpoint
+) -> None:
+    human = await place.join(HUMAN)
+    usd = Budget(scope="agent", key="shop-1", usd=2)
+    for order in (SetBudgetMessage(budget=usd), ResetBudget(scope="agent", key="shop-1")):
+        refused = await ada.ask(BROKER, order)
         assert isinstance(refused.body, RefusedReply)
-        assert "the price of anthropic/unpriced is not known" in refused.body.reason
-        human.done(refused)
-        got = await human.ask(
-            BROKER, SetBudgetMessage(budget=usd, models=(MODEL, "nobody/x", "ollama/x"))
-        )
-        assert isinstance(got.body, BudgetTable)
-        assert [(one.usd, one.is_own) for one in got.body.budgets] == [(2, True)]
-        told = await human.ask(BROKER, AskBudgets(keys=(("agent", "shop-1"), ("run", "r"))))
-        assert told.body == got.body
-        back = await human.ask(BROKER, ResetBudget(scope="agent", key="shop-1"))
-        assert isinstance(back.body, BudgetTable)
-        assert [one.usd for one in back.body.budgets] == [None]
-        await ada.close()
-        await human.close()
-
-    play(tmp_path, StubProvider(answer()), scene)
+        assert "not authorized" in refused.body.reason
+        ada.done(refused)
+    unpriced = SetBudgetMessage(budget=usd, models=(MODEL, "anthropic/unpriced"))
+    refused = await human.ask(BROKER, unpriced)
+    assert isinstance(refused.body, RefusedReply)
+    assert "the price of anthropic/unpriced is not known" in refused.body.reason
+    human.done(refused)
+    got = await human.ask(
+        BROKER, SetBudgetMessage(budget=usd, models=(MODEL, "nobody/x", "ollama/x"))
+    )
+    assert isinstance(got.body, BudgetTable)
+    assert [(one.usd, one.is_own) for one in got.body.budgets] == [(2, True)]
+    told = await human.ask(BROKER, AskBudgets(keys=(("agent", "shop-1"), ("run", "r"))))
+    assert told.body == got.body
+    back = await human.ask(BROKER, ResetBudget(scope="agent", key="shop-1"))
+    assert isinstance(back.body, BudgetTable)
+    assert [one.usd for one in back.body.budgets] == [None]

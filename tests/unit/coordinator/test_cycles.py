@@ -308,8 +308,8 @@ def test_a_mind_whose_last_act_was_to_end_the_cycle_has_nothing_to_answer(lead: 
 
 
 def test_each_cycle_has_its_own_count_of_turns(lead: Lead) -> None:
-    lead.transcript.model_turns = 7
+    lead.transcript.progress.model_turns = 7
     assert lead.cycles.turns_used == 7
     lead.end()
-    lead.transcript.model_turns = 9
+    lead.transcript.progress.model_turns = 9
     assert lead.cycles.turns_used == 2

@@ -2,18 +2,18 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import pytest
 
 from actors.coordinator.worktrees import RunWorktrees
-from actors.runtime.runtime import Runtime
 from agiraph.board.board import Board
 from agiraph.core.ids import AgentId, NodeId, RunId, WorkerId
-from agiraph.core.models import Agent, Worker, WorkNode
-from agiraph.tools.worktrees.merging import MergeConflict
+from agiraph.core.models import Worker, WorkNode
+from agiraph.tools.worktrees.git import MergeConflict
 from agiraph.tools.worktrees.worktree import Worktree
 from tests.fakes.line import FakeLine
+from tests.unit.entity.contexts import entity_context
 from tests.unit.tools.worktrees.checkout import PATH, RUN, Checkout, needs_git
 
 pytestmark = needs_git
@@ -43,18 +43,9 @@ class Place:
 
     def worktrees(self) -> RunWorktrees:
         """Return them as another incarnation has them: from disk alone."""
-        agent = Agent(
-            id=AGENT,
-            name="shop",
-            goal="g",
-            model="a/b",
-            worker_model="a/b",
-            input_dir=str(self.checkout.path),
-            created_at=0,
-            updated_at=0,
-        )
-        runtime = cast(Runtime, self.line)
-        return RunWorktrees(runtime, agent, RunId(RUN), self.checkout.environ)
+        context, _ = entity_context(self.line.home.path, f"{AGENT}/coordinator", self.line)
+        context.input_dir, context.run = str(self.checkout.path), RunId(RUN)
+        return RunWorktrees(context, self.checkout.environ)
 
     @property
     def board(self) -> Board:

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from agiraph.core.turns import AssistantTurn, ModelResponse, ToolCall, ToolTurn, Turn, UserTurn
-from agiraph.llm.base import ProviderError
 from agiraph.llm.failures import ServiceError, explain
 from agiraph.llm.wire.google import GoogleReader
 from tests.unit.llm.bodies import google_body
@@ -93,17 +92,6 @@ def test_results_and_errors_are_told_apart() -> None:
     }
 
 
-def test_usage_counts_thoughts_as_answer() -> None:
-    counts = {"promptTokenCount": 9, "cachedContentTokenCount": 5}
-    response = answer(
-        {"text": "x"},
-        usageMetadata=counts | {"candidatesTokenCount": 2, "thoughtsTokenCount": 3},
-    )
-    assert response.usage.input_tokens == 9
-    assert response.usage.cache_read_tokens == 5
-    assert response.usage.output_tokens == 5
-
-
 @pytest.mark.parametrize(
     ("finish", "stop"), [("STOP", "end_turn"), ("MAX_TOKENS", "max_tokens"), ("SAFETY", "refusal")]
 )
@@ -116,11 +104,6 @@ def test_a_prompt_that_is_blocked_is_a_refusal() -> None:
     got.feed({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}})
     response = got.response(ask(model=MODEL))
     assert (response.text, response.stop_reason) == (None, "refusal")
-
-
-def test_a_stream_without_its_end_is_no_answer() -> None:
-    with pytest.raises(ProviderError, match="broke off"):
-        answer({"text": "x"}, finish=None)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from agiraph.core.turns import AssistantTurn, ModelResponse, ToolCall, ToolTurn, UserTurn
-from agiraph.llm.base import ProviderError
+from agiraph.core.turns import ModelResponse
 from agiraph.llm.wire.chat import ChatReader
 from tests.unit.llm.bodies import openai_body
 from tests.unit.llm.requests import ask
@@ -31,24 +30,6 @@ def test_the_body_has_tools_and_asks_for_usage() -> None:
     assert body["stream_options"] == {"include_usage": True}
     assert body["tools"][0]["function"]["name"] == "bash"
     assert body["messages"][0] == {"role": "system", "content": "You are ada."}
-
-
-def test_user_messages_in_a_row_become_one() -> None:
-    body = openai_body(ask(UserTurn(content="a"), UserTurn(content="b")), "fake")
-    assert body["messages"][1:] == [{"role": "user", "content": "a\n\nb"}]
-
-
-def test_calls_and_results_keep_their_ids() -> None:
-    call = ToolCall(id="c1", name="bash", arguments={"command": "größe"})
-    result = ToolTurn(call_id="c1", name="bash", content="4")
-    body = openai_body(ask(AssistantTurn(tool_calls=(call,)), result), "fake")
-    sent = body["messages"][1]
-    assert sent["content"] is None
-    assert sent["tool_calls"][0]["function"] == {
-        "name": "bash",
-        "arguments": '{"command": "größe"}',
-    }
-    assert body["messages"][2] == {"role": "tool", "tool_call_id": "c1", "content": "4"}
 
 
 def test_several_calls_come_in_pieces() -> None:
@@ -79,22 +60,6 @@ def test_services_without_an_index_or_with_objects_are_understood() -> None:
     assert response.stop_reason == "tool_use", "calls count, whatever the finish reason says"
 
 
-def test_usage_counts_cached_tokens_and_takes_the_services_own_cost() -> None:
-    response = answer(
-        {"content": "x"},
-        usage={
-            "prompt_tokens": 50,
-            "completion_tokens": 5,
-            "prompt_tokens_details": {"cached_tokens": 40},
-            "cost": 0.002,
-        },
-    )
-    assert response.usage.input_tokens == 50
-    assert response.usage.cache_read_tokens == 40
-    assert response.usage.output_tokens == 5
-    assert response.usage.cost_usd == 0.002
-
-
 @pytest.mark.parametrize(
     ("finish", "stop"),
     [("stop", "end_turn"), ("length", "max_tokens"), ("content_filter", "refusal")],
@@ -115,8 +80,3 @@ def test_reasoning_goes_back_to_the_model_that_made_it_and_to_no_other() -> None
     assert mine["messages"][1]["reasoning_content"] == "hm, yes"
     other = openai_body(ask(response.turn(), model="openai/other"), "other")
     assert "reasoning_content" not in other["messages"][1]
-
-
-def test_a_stream_without_its_end_is_no_answer() -> None:
-    with pytest.raises(ProviderError, match="broke off"):
-        answer({"content": "x"}, finish=None)

@@ -1,30 +1,68 @@
-"""Prices: sums, dated names, own tables, and guesses that are rather too high."""
+"""Prices: what services count, sums, dated names, own tables, guesses that are rather too high."""
 
 from pathlib import Path
 
 import pytest
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.turns import Usage, UserTurn
+from agiraph.core.turns import JsonObject, Usage, UserTurn
+from agiraph.llm.connect import FORMATS
 from agiraph.llm.prices import Price, guess_input_tokens, load_prices, price_of
 from agiraph.llm.registry import load_presets, parse_model
 from tests.unit.llm.requests import ask
 
+PRICE = Price(input=10, output=100, cache_read=1, cache_write=12.5)
+CACHED = {"input_tokens": 1000, "output_tokens": 50, "cache_read_tokens": 600}
+WRITTEN = CACHED | {"cache_write_tokens": 100}
+CHAT = {"prompt_tokens": 1000, "completion_tokens": 50}
+DETAILS = {"cached_tokens": 600}
+COUNTS: list[tuple[str, JsonObject, JsonObject]] = [
+    (  # cached input is beside fresh input
+        "anthropic",
+        {"input_tokens": 300, "cache_read_input_tokens": 600, "output_tokens": 50}
+        | {"cache_creation_input_tokens": 100},
+        WRITTEN,
+    ),
+    ("openai", CHAT | {"prompt_tokens_details": DETAILS}, CACHED),
+    ("openai", CHAT | DETAILS, CACHED),
+    ("openai", CHAT | {"prompt_cache_hit_tokens": 600, "cost": 0.5}, CACHED | {"cost_usd": 0.5}),
+    (
+        "responses",
+        {"input_tokens": 1000, "output_tokens": 50}
+        | {"input_tokens_details": DETAILS | {"cache_write_tokens": 100}},
+        WRITTEN,
+    ),
+    (  # thoughts are paid for as output
+        "google",
+        {"promptTokenCount": 1000, "cachedContentTokenCount": 600}
+        | {"candidatesTokenCount": 20, "thoughtsTokenCount": 30},
+        CACHED,
+    ),
+]
 
-def test_cached_tokens_have_their_own_price() -> None:
-    price = Price(input=3, output=15, cache_read=0.3, cache_write=3.75)
-    usage = Usage(
-        input_tokens=1_000_000,
-        cache_read_tokens=600_000,
-        cache_write_tokens=100_000,
-        output_tokens=10_000,
-    )
-    assert price.cost(usage) == pytest.approx(0.3 * 3 + 0.6 * 0.3 + 0.1 * 3.75 + 0.01 * 15)
+
+@pytest.mark.parametrize(("api", "counts", "counted"), COUNTS)
+def test_what_a_service_counts_is_what_is_paid_for(
+    api: str, counts: JsonObject, counted: JsonObject
+) -> None:
+    events: dict[str, JsonObject] = {
+        "anthropic": {"type": "message_start", "message": {"usage": counts}},
+        "openai": {"choices": [], "usage": counts},
+        "responses": {"type": "response.completed", "response": {"usage": counts}},
+        "google": {"usageMetadata": counts},
+    }
+    reader = FORMATS[api].reader()
+    reader.feed(events[api])
+    usage = reader.usage()
+    assert usage == Usage(**counted)
+    written = usage.cache_write_tokens
+    expected = ((400 - written) * 10 + 600 * 1 + written * 12.5 + 50 * 100) / 1e6
+    assert PRICE.cost(usage) == pytest.approx(expected)
 
 
 def test_without_cache_prices_cached_input_costs_as_fresh() -> None:
-    usage = Usage(input_tokens=1_000_000, cache_read_tokens=400_000)
-    assert Price(input=2, output=8).cost(usage) == pytest.approx(2)
+    cost = Price(input=10, output=100).cost(Usage(**CACHED))
+    assert cost == pytest.approx((1000 * 10 + 50 * 100) / 1e6)
 
 
 def test_a_dated_name_has_the_price_of_the_plain_one() -> None:

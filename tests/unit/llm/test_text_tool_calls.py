@@ -99,6 +99,8 @@ def test_what_would_have_to_be_guessed_is_never_run(text: str) -> None:
     assert calls
     assert all(call.malformed and not call.arguments for call in calls)
     assert problem_of(calls[0].malformed or "", TOOLS)
+    named = [name for name in ("bash", "write_file") if name in text]
+    assert calls[0].name == next(iter(named), "unknown")
 
 
 @pytest.mark.parametrize(

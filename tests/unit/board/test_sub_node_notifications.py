@@ -1,6 +1,5 @@
-"""Word to a parent's worker that a sub-node ended: sent when it is of use, again after a crash."""
+"""Notifications to a parent's worker that a sub-node ended: when of use, again after a crash."""
 
-from actors.coordinator.sub_node_notifier import words_left
 from agiraph.board.board import Board, fold
 from agiraph.board.commands import (
     BlockNode,
@@ -11,7 +10,7 @@ from agiraph.board.commands import (
     FailNode,
 )
 from agiraph.board.events import BoardEvent
-from agiraph.board.sub_nodes import node_to_notify
+from agiraph.board.sub_nodes import node_to_notify, notifications_due
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
@@ -32,7 +31,8 @@ class History(Desk):
     def words(self) -> list[tuple[str, str]]:
         """Return who would be told of what after a crash."""
         assert fold(self.history) == self.board
-        return [(node.name, above.name) for node, above in words_left(self.board, self.history)]
+        due = notifications_due(self.board, lambda: self.history)
+        return [(node.name, above.name) for node, above in due]
 
 
 def family() -> History:
@@ -79,4 +79,4 @@ def test_who_has_ended_is_told_nothing() -> None:
     desk.do(CompleteNode("top", 1, NodeResult(summary="done")))
     desk.do(FailNode("two", None, "no"))
     assert desk.words() == []
-    assert words_left(Board(), []) == []
+    assert notifications_due(Board(), list) == []

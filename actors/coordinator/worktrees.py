@@ -14,8 +14,7 @@ from agiraph.core.errors import Refused
 from agiraph.core.models import Worker, WorkNode, WorktreeOrder
 from agiraph.core.turns import JsonObject
 from agiraph.storage.home import AgentHome
-from agiraph.tools.worktrees.git import GitFailed, node_branch
-from agiraph.tools.worktrees.merging import MergeConflict
+from agiraph.tools.worktrees.git import GitFailed, MergeConflict, node_branch
 from agiraph.tools.worktrees.repository import RunRepository
 from agiraph.tools.worktrees.source import RepositoryNotUsable, SourceRepository, looks_like_one
 from agiraph.tools.worktrees.worktree import Worktree, merge_message, unfinished_message

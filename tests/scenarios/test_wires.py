@@ -4,18 +4,10 @@ import threading
 
 import pytest
 
-from tests.fakes.model_server import (
-    Brain,
-    Call,
-    Reply,
-    SeenRequest,
-    call,
-    calls,
-    cut,
-    rate_limited,
-)
+from tests.fakes.model_server import Brain, Call, Reply, SeenRequest, calls, cut, rate_limited
 from tests.fakes.words import in_words
-from tests.scenarios.place import Place, one_worker
+from tests.scenarios.place import Place
+from tests.scenarios.steps import WAIT, bash, finish, node, one_worker, publish, spawn, write
 
 # A model's name, the format that it is asked in, and what shows that its thoughts came back to it.
 MODELS = {
@@ -49,8 +41,8 @@ def troubled(brain: Brain) -> Brain:
 ADA: list[Reply | Brain] = [
     Reply(thinking="Hm.", calls=(Call("bash", {"command": "echo one fact > facts.md"}),)),
     Reply(text="And now", calls=(Call("bash", raw='{"command": "cat facts.md'),)),
-    lambda seen: call("bash", command="cat facts.md"),
-    lambda seen: call("publish", summary=f"found: {seen.result('bash')}"),
+    lambda seen: bash("cat facts.md"),
+    lambda seen: publish(f"found: {seen.result('bash')}"),
 ]
 
 
@@ -63,7 +55,7 @@ def test_one_model_name_each(place: Place) -> None:
         assert "one fact" in outcome.result["result"], model
         assert outcome.published("ada-facts") == {"facts.md": "one fact\n"}, model
         assert {seen.api for seen in place.server.requests} == {api}, model
-        retried = [event["data"]["kind"] for event in outcome.events("model.retry")]
+        retried = [event["kind"] for event in outcome.data("model.retry")]
         assert sorted(retried) == ["rate_limited", "rate_limited", "unreachable"], model
         last = place.server.seen_by("ada")[-1]
         assert proof in repr(last.body), model
@@ -79,29 +71,19 @@ def test_a_team_in_which_each_speaks_another_format(place: Place) -> None:
         "cleo": "text:openai/fake",
         "dan": "openai/fake",
     }
-    spawned = [call("spawn_worker", name=name, model=model) for name, model in team.items()]
-    nodes = [
-        call("create_work_node", name=f"{name}-part", task=f"Write {name}.md", worker=name)
-        for name in team
-    ]
+    spawned = [spawn(name, model=model) for name, model in team.items()]
+    nodes = [node(f"{name}-part", task=f"Write {name}.md", worker=name) for name in team]
     place.plays(
         coordinator=[
             calls(*spawned),
             calls(*nodes),
-            call("wait"),
-            lambda seen: call("finish", summary=seen.result("wait")),
+            WAIT,
+            lambda seen: finish(seen.result("wait")),
         ],
-        **{
-            name: [
-                call("write_file", path=f"{name}.md", content=f"by {name}"),
-                call("publish", summary=f"{name} is done"),
-            ]
-            for name in team
-        },
+        **{name: [write(f"{name}.md", f"by {name}"), publish(f"{name} is done")] for name in team},
     )
     place.server.brain = in_words(place.server.brain)
-    outcome = place.lead("Write four parts", "--name", "mixed", "--model", "anthropic/fake")
-    assert outcome.result["status"] == "completed"
+    outcome = place.complete("Write four parts", "--name", "mixed", "--model", "anthropic/fake")
     for name in team:
         assert outcome.published(f"{name}-part") == {f"{name}.md": f"by {name}"}
         assert f"{name} is done" in outcome.result["result"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from actors.gateway.private_files import read_private, write_private
 from agiraph.notifications.notice import Notice
-from agiraph.notifications.signing import KEY_BYTES, answer_token, read_answer_token
+from agiraph.notifications.webhooks import KEY_BYTES, answer_token, read_answer_token
 
 PATH = "/answer/"
 

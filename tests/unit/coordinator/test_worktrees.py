@@ -9,7 +9,7 @@ from actors.coordinator.worktrees import RunWorktrees
 from agiraph.board.board import Board
 from agiraph.core.ids import AgentId, NodeId, RunId, WorkerId
 from agiraph.core.models import Worker, WorkNode
-from agiraph.tools.worktrees.merging import MergeConflict
+from agiraph.tools.worktrees.git import MergeConflict
 from agiraph.tools.worktrees.worktree import Worktree
 from tests.fakes.line import FakeLine
 from tests.unit.entity.contexts import entity_context

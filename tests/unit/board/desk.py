@@ -17,6 +17,7 @@ from agiraph.board.commands import (
 )
 from agiraph.board.decide import decide
 from agiraph.board.events import BoardEvent
+from agiraph.board.plans.plan import parse_plan, plan_commands
 from agiraph.board.scheduler import Action, SchedulingLimits, plan
 from agiraph.core.errors import IllegalTransition
 from agiraph.core.models import NodeResult, Worker, WorkNode
@@ -60,6 +61,10 @@ class Desk:
         given = {"task": f"do {name}", "name": name, "dependencies": needs, **asked}
         spec = NodeSpec.model_validate(given)
         self.do(CreateNode(f"c-{name}", spec, parent, stage, trigger=trigger))
+
+    def fill(self, plan: str) -> None:
+        for command in plan_commands(parse_plan(plan)):
+            self.do(command)
 
     def worker(self, name: str, role: str = "worker") -> None:
         self.do(SpawnWorker(f"w-{name}", WorkerSpec(name=name, role=role)))

@@ -72,8 +72,7 @@ def test_roles_become_workers_and_nodes() -> None:
 
 def test_a_later_stage_needs_the_one_before() -> None:
     desk = Desk()
-    for command in plan_commands(parse_plan(json.dumps(SEED))):
-        desk.do(command)
+    desk.fill(json.dumps(SEED))
     needed = {desk.at("alice").id, desk.at("bob").id}
     assert set(desk.at("alice-2").dependencies) == needed
     assert desk.at("alice-2").wanted_worker == desk.at("alice").wanted_worker
@@ -170,8 +169,7 @@ def test_what_a_role_asks_of_its_node_stands_on_the_board() -> None:
     text = json.dumps(
         {"stages": [{"roles": [{"id": "a", "prompt": "p", "can_lead": True, **asked}]}]}
     )
-    for command in plan_commands(parse_plan(text)):
-        desk.do(command)
+    desk.fill(text)
     node = desk.at("a")
     assert (node.labels, node.max_iterations, node.timeout_seconds) == (("market",), 5, 60)
     assert desk.who("a").can_lead

@@ -8,11 +8,11 @@ dies right after the change was journaled. So effects carry ids that follow from
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.shared_context import SharedContextService
-from actors.coordinator.sub_node_notifier import SubNodeNotifier, words_left
 from actors.coordinator.worktrees import RunWorktrees
 from actors.entity.args import WorkerArgs
 from actors.runtime.ask_again import ask_until_answered
@@ -20,11 +20,9 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.scheduler import SchedulingLimits, plan
-from agiraph.board.shared_context.context import SharedContextLimits
-from agiraph.board.shared_context.store import SharedContextStore
 from agiraph.board.stage_rules import node_contract
 from agiraph.board.store import BoardStore
-from agiraph.board.sub_nodes import node_to_notify
+from agiraph.board.sub_nodes import node_to_notify, notifications_due
 from agiraph.core.clock import iso_date
 from agiraph.core.errors import Refused
 from agiraph.core.ids import (
@@ -38,7 +36,7 @@ from agiraph.core.ids import (
 from agiraph.core.models import Assignment, TeamMember, TeamRoster, Worker, WorkNode
 from agiraph.messages.board import RosterChanged
 from agiraph.messages.child import ChildFailed, ChildSpec, StartChild, StopChild
-from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage
+from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage, SubNodeEnded
 from transport.signal import Signal
 
 CONTEXT_KEYS_NAMED = 30
@@ -48,28 +46,26 @@ OnEvent = Callable[[e.BoardEvent, int], None]
 
 
 class BoardService:
-    """The board of one run and all that follows from it outside this process."""
+    """The board of one run and all that follows from it outside this process.
+
+    `on_event` is called for every change once it is recorded.
+    """
 
     def __init__(
         self, context: CoordinatorContext, environ: Mapping[str, str], on_event: OnEvent
     ) -> None:
-        """Open the run's journal; `on_event` is called for every change once it is recorded."""
         self._context = context
-        self._runtime = runtime = context.runtime
-        self._agent = agent = context.args.agent
-        self._run = run = context.run
+        self._runtime = context.runtime
+        self._agent = context.args.agent
+        self._run = context.run
         self._files = files = context.files
         self._on_event = on_event
-        self._store = BoardStore(files.run.journal, files.home.snapshot(run))
+        self.store = BoardStore(files.run.journal, files.home.snapshot(context.run))
         self._effects: asyncio.Queue[Effect] = asyncio.Queue()
         self._is_at_work = False
         self._assigned: set[tuple[Address, bytes]] = set()
-        self._sub_node_notifier = SubNodeNotifier(runtime, agent.id, run)
-        shared = runtime.config.shared
-        bounds = SharedContextLimits(shared.max_keys, shared.max_value_bytes, shared.max_bytes)
-        self._shared = SharedContextStore(files.run.context_journal, files.run.context, bounds)
-        self.worktrees = RunWorktrees(runtime, agent, run, environ)
-        self.shelf = SharedContextService(runtime, self._shared, agent.id, run)
+        self.worktrees = RunWorktrees(context, environ)
+        self.shared_context = SharedContextService(context)
         self._is_plan_due = self._is_roster_due = False
         self.changes = Signal()
         self._update_roster()
@@ -77,28 +73,7 @@ class BoardService:
     @property
     def board(self) -> Board:
         """The board as it stands."""
-        return self._store.board
-
-    @property
-    def count(self) -> int:
-        """How many events have happened on the board."""
-        return self._store.count
-
-    def since(self, seen: int) -> list[e.BoardEvent]:
-        """Return the events after the first `seen`, oldest first."""
-        return self._store.since(seen)
-
-    def lately(self, most: int) -> tuple[int, list[e.BoardEvent]]:
-        """Return the last events that are at hand, at most so many, and the first one's place."""
-        return self._store.lately(most)
-
-    def forget(self, seen: int) -> None:
-        """Let go of the first `seen` events: nobody will ask for them again."""
-        self._store.forget(seen)
-
-    def _history(self) -> Iterator[e.BoardEvent]:
-        """Yield all that ever happened; nothing is read unless somebody looks."""
-        yield from self.since(0)
+        return self.store.board
 
     def execute(self, command: c.Command) -> None:
         """Carry out a command, then whatever the board asks for because of it. Raises Refused."""
@@ -115,8 +90,8 @@ class BoardService:
         return self._files.write_failure(node, worker, lost)
 
     def _do(self, command: c.Command) -> None:
-        events = self._store.execute(command, self._context.now())
-        for place, event in enumerate(events, start=self.count - len(events)):
+        events = self.store.execute(command, self._context.now())
+        for place, event in enumerate(events, start=self.store.count - len(events)):
             self._follow(event)
             self._on_event(event, place)
 
@@ -151,22 +126,22 @@ class BoardService:
         self._files.write_plan(self.board)
         for worker in self.board.workers.values():
             if worker.status == "stopped":
-                self._effects.put_nowait(lambda w=worker.id: self._dismiss(w))  # type: ignore[misc]
+                self._effects.put_nowait(partial(self._dismiss, worker.id))
             else:
-                self._effects.put_nowait(lambda w=worker: self._hire(w))  # type: ignore[misc]
+                self._effects.put_nowait(partial(self._hire, worker))
         for node in self.board.nodes.values():
             self._files.write_node(self.board, node)
             if node.status in ("assigned", "running", "blocked"):
-                self._effects.put_nowait(lambda n=node.id: self._assign(n))  # type: ignore[misc]
+                self._effects.put_nowait(partial(self._assign, node.id))
         if not self.board.is_running:
             self._effects.put_nowait(self._clear_worktrees)
-        for node, above in words_left(self.board, self._history()):
-            self._tell_above(node, above)
+        for node, above in notifications_due(self.board, partial(self.store.since, 0)):
+            self._effects.put_nowait(partial(self._notify_of_sub_node, node, above))
 
     def close(self) -> None:
         """Close the journals."""
-        self._store.close()
-        self._shared.close()
+        self.store.close()
+        self.shared_context.close()
 
     # --- what follows from what ------------------------------------------------------------------
 
@@ -183,7 +158,9 @@ class BoardService:
                 self._write_node(event.node_id)
                 self._write_plan_soon()
                 put(lambda: self._withdraw(event.node_id))
-                self._send_word(self.board.nodes[event.node_id])
+                node = self.board.nodes[event.node_id]
+                if (above := node_to_notify(self.board, node)) is not None:
+                    put(partial(self._notify_of_sub_node, node, above))
             case e.NodeCompleted():
                 self._write_node(event.node_id)
                 self._write_plan_soon()
@@ -208,14 +185,6 @@ class BoardService:
             case e.BoardEpochBegan():
                 pass
 
-    def _send_word(self, node: WorkNode) -> None:
-        above = node_to_notify(self.board, node)
-        if above is not None:
-            self._tell_above(node, above)
-
-    def _tell_above(self, node: WorkNode, above: WorkNode) -> None:
-        self._effects.put_nowait(lambda: self._sub_node_notifier.send_word(self.board, node, above))
-
     def _write_plan_soon(self) -> None:
         """Write the plan once for all that happens before it is its turn."""
         if not self._is_plan_due:
@@ -228,7 +197,7 @@ class BoardService:
 
     def _update_roster(self) -> None:
         members = tuple(TeamMember(id=mate.id, name=mate.name) for mate in self.board.team)
-        self._context.roster.update(TeamRoster(version=self.count, members=members))
+        self._context.roster.update(TeamRoster(version=self.store.count, members=members))
 
     def _send_roster_soon(self) -> None:
         """Send the roster once for all changes of the team that happen before it is its turn."""
@@ -328,14 +297,14 @@ class BoardService:
             goal=self._agent.goal,
             stage=stage.name,
             stage_goal=stage.goal,
-            context_keys=tuple(self._shared.context.entries)[:CONTEXT_KEYS_NAMED],
+            context_keys=self.shared_context.keys[:CONTEXT_KEYS_NAMED],
             input_dir=self._agent.input_dir,
             today=iso_date(self._context.now()),
             roster=self._context.roster.current,
         )
 
     async def _withdraw(self, node_id: NodeId) -> None:
-        """Tell the worker that held a node to put it down."""
+        """Tell the worker that held a node to stop working on it."""
         node = self.board.nodes[node_id]
         worker = self.board.workers.get(node.assigned_worker) if node.assigned_worker else None
         if worker is None or worker.status == "stopped":
@@ -343,6 +312,20 @@ class BoardService:
         body = CancelNodeMessage(node_id=node.id, reason=node.reason or "")
         to = worker_address(self._agent.id, worker.id)
         await self._runtime.send(to, body, id=self._id("withdraw", node.id, node.attempt))
+
+    async def _notify_of_sub_node(self, node: WorkNode, above: WorkNode) -> None:
+        """Tell the worker that holds `above` that its sub-node `node` ended without a result."""
+        assert above.assigned_worker is not None
+        body = SubNodeEnded(
+            holder=above.id,
+            node_id=node.id,
+            name=node.name,
+            status=node.status,
+            reason=node.reason or "",
+        )
+        to = worker_address(self._agent.id, above.assigned_worker)
+        message = self._id("word", node.id, above.id, above.attempt)
+        await self._runtime.send(to, body, id=message)
 
     def _id(self, what: str, *about: object) -> bytes:
         key = ".".join(str(part) for part in (self.board.key(self._run), what, *about))

@@ -17,13 +17,13 @@ from actors.coordinator.files import coordinator_belongings
 from actors.coordinator.insight_review import InsightReview
 from actors.coordinator.prompt_facts import PromptFacts, facts_for
 from actors.coordinator.public_events import tell
-from actors.coordinator.run_start import fill_board, start_run, task_of
+from actors.coordinator.run_start import fill_board, has_unopened_stage, start_run, task_of
 from actors.coordinator.run_transition import NextRunRequested, RunTransition
 from actors.coordinator.trigger_handler import TriggerHandler
 from actors.coordinator.worker_requests import WorkerRequestHandler
 from actors.entity.args import CoordinatorArgs
 from actors.entity.entity import Entity
-from actors.entity.mcp_tools import grants_of_coordinator, lent_in_words
+from actors.entity.mcp_tools import grants_for, lent_in_words
 from actors.entity.sandbox_report import report_missing_sandbox
 from actors.runtime.background_tasks import first_to_end
 from actors.runtime.runtime import Runtime
@@ -105,7 +105,7 @@ class CoordinatorActor:
     async def _refresh_prompt(self) -> None:
         """Set the system prompt, unless it is that of the current period (`PromptFacts`)."""
         context, run = self.context, self.board_service.board.run
-        period = f"{context.run}/{run.cycle if run else 1}/{context.transcript.compactions}"
+        period = f"{context.run}/{run.cycle if run else 1}/{context.transcript.window.compactions}"
         if period != self._prompt_period:
             facts = await facts_for(context, period)
             self.entity.set_prompt(self._system_prompt(facts), self.entity.toolbox)
@@ -170,12 +170,17 @@ class CoordinatorActor:
         """Start the run, unless it has been started before."""
         context, board = self.context, self.board_service
         context.record.open()
+        if context.record.is_new:
+            agent = context.record.agent
+            about = {"goal": agent.goal, "model": agent.model, "mode": agent.mode}
+            context.report("agent.created", about)
         context.forget_closed_calls()
         start_run(board, context.args, self.runtime.config)
         if not board.board.is_running and not context.record.has_ended:
-            last = board.count - 1
-            self._on_board_event(board.since(last)[0], last)
-        if refused := fill_board(board, context.args.plan):
+            last = board.store.count - 1
+            self._on_board_event(board.store.since(last)[0], last)
+        refused = fill_board(board, context.args.plan)
+        if refused and all(stage.status != "completed" for stage in board.board.stages):
             self._fail(refused)
         if not context.transcript.turns:
             context.add_notice(task_of(context.transcript, context.args))
@@ -210,8 +215,8 @@ class CoordinatorActor:
     async def _grant_mcp_tools(self) -> None:
         """Have the tools of servers that there are for this run, and know those to lend."""
         context, path = self.context, self.context.files.home.mcp_tool_grants
-        grants = await grants_of_coordinator(
-            self.runtime, path, context.run, context.args.tools, context.name
+        grants = await grants_for(
+            self.runtime, path, context.run, context.args.tools, context.name, is_coordinator=True
         )
         self.entity.toolbox = self.entity.toolbox.with_served(grants.tools)
         self._lent_tools = lent_in_words(grants)
@@ -256,7 +261,7 @@ class CoordinatorActor:
     def _replay_events(self) -> None:
         """Report the last events once more: a report may have died with this process."""
         self.context.replay_events()
-        first, events = self.board_service.lately(EVENTS_REPEATED)
+        first, events = self.board_service.store.lately(EVENTS_REPEATED)
         for place, event in enumerate(events, start=first):
             self.runtime.report(*self._public_events(event, place))
 
@@ -296,11 +301,13 @@ class CoordinatorActor:
         said = transcript.turns[-1]
         text = said.text if isinstance(said, AssistantTurn) else None
         if isinstance(said, AssistantTurn) and text and not said.interrupted:
-            await self.entity.messenger.tell_human(text, transcript.spoke_to)
+            await self.entity.messenger.tell_human(text, transcript.mail.spoke_to)
         is_running = self.board_service.board.is_running and not cycles.is_asleep
         if not is_running or self._is_work_under_way():
             self.board_service.execute(c.LaunchStage())
             await self._rest()
+        elif has_unopened_stage(self.board_service.board, self.context.args.plan):
+            self._open_planned_stage(text or "")
         elif not self._was_reminded():
             is_infinite = cycles.is_infinite
             self.context.add_notice(CYCLE_REMINDER if is_infinite else COORDINATOR_REMINDER)
@@ -309,9 +316,18 @@ class CoordinatorActor:
         else:
             self._fail(f"the coordinator stopped without finishing: {text or 'it said nothing'}")
 
+    def _open_planned_stage(self, assessment: str) -> None:
+        """Open the plan's next stage: the coordinator has had its turn, without `reconvene`."""
+        cause = self.context.cause(f"rest.{self.context.transcript.place}")
+        self.board_service.execute(c.Reconvene(assessment, cause))
+        if refused := fill_board(self.board_service, self.context.args.plan):
+            self.context.add_notice(f"[Runtime]: {refused}")
+
     def _is_work_under_way(self) -> bool:
         nodes = self.board_service.board.nodes.values()
-        return bool(self.context.transcript.pending) or any(not node.has_ended for node in nodes)
+        return bool(self.context.transcript.mail.pending) or any(
+            not node.has_ended for node in nodes
+        )
 
     def _was_reminded(self) -> bool:
         turns = [turn for turn in self.context.transcript.turns if isinstance(turn, UserTurn)]
@@ -351,7 +367,7 @@ class CoordinatorActor:
     def _gave_up_loop(self) -> bool:
         """Warn the model if it repeats a call; fail the run if it goes on doing so."""
         context = self.context
-        match judge_loop(context.transcript.streak, patience=LOOP_PATIENCE):
+        match judge_loop(context.transcript.progress.streak, patience=LOOP_PATIENCE):
             case LoopStuck(reason=reason):
                 self._fail(reason)
                 return True

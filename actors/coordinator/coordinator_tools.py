@@ -7,6 +7,7 @@ from actors.coordinator.board_notifications import BoardNotifications
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.cycles import Cycles
+from actors.coordinator.run_start import fill_board
 from actors.coordinator.stages import closed_stage, hired_worker, launch_roles, warnings_of
 from actors.entity.entity_tools import EntityTools
 from actors.entity.mcp_tools import require_worker
@@ -53,7 +54,6 @@ class CoordinatorTools(EntityTools):
     async def create_node(
         self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
     ) -> JsonObject:
-        """Put a node on the board."""
         await require_model(self._runtime, node.model)
         cause = self._context.cause(call_id)
         woken_by = self._context.transcript.woken_by
@@ -63,10 +63,9 @@ class CoordinatorTools(EntityTools):
         return {"node_id": created.id, "name": created.name, "status": created.status}
 
     async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
-        """Wait until the nodes have ended (default: the open stage's) or a message arrives."""
         board = self._board_service.board
         ids = [find_node(board, named).id for named in nodes] or self._of_open_stage()
-        if not ids and not self._context.transcript.pending:
+        if not ids and not self._context.transcript.mail.pending:
             raise IllegalTransition("there is nothing to wait for: no node is open")
         self._board_service.execute(c.LaunchStage())
         named = [board.nodes[node].name for node in ids]
@@ -84,26 +83,21 @@ class CoordinatorTools(EntityTools):
         return WaitOutcome(nodes=rows, interrupted_by_message=interrupted)
 
     async def view_board(self) -> JsonObject:
-        """Return the board."""
         return board_view(self._board_service.board)
 
     async def read_context(self, key: str) -> str:
-        """Return what stands under a key of the shared context."""
-        return self._board_service.shelf.read(key)
+        return self._board_service.shared_context.read(key)
 
     async def list_context(self) -> str:
-        """Return the rows of all keys of the shared context."""
-        return self._board_service.shelf.rows()
+        return self._board_service.shared_context.rows()
 
     async def change_context(
         self, call_id: str, way: Literal["write", "append"], key: str, value: Any
     ) -> JsonObject:
-        """Write or append under a key of the shared context."""
         cause = self._context.cause(call_id)
-        return self._board_service.shelf.change(cause, way, key, value, self._context.name)
+        return self._board_service.shared_context.change(cause, way, key, value, self._context.name)
 
     async def spawn_worker(self, call_id: str, worker: WorkerSpec) -> JsonObject:
-        """Create a worker; its process starts at once."""
         cause = self._context.cause(call_id)
         if self._board_service.board.worker_by_cause(cause) is None:
             await require_worker(self._runtime, worker)
@@ -116,7 +110,6 @@ class CoordinatorTools(EntityTools):
         return told | ({"warnings": warnings} if warnings else {})
 
     async def assign_worker(self, call_id: str, node: str, worker: str) -> JsonObject:
-        """Keep a node for a worker, who gets it as soon as both are free."""
         self._board_service.execute(c.ReserveNode(node, worker))
         board = self._board_service.board
         found = find_node(board, node)
@@ -127,19 +120,16 @@ class CoordinatorTools(EntityTools):
         }
 
     async def retire_worker(self, call_id: str, worker: str) -> JsonObject:
-        """Let a worker go; its outputs stay."""
         found = find_worker(self._board_service.board, worker)
         self._board_service.execute(c.RetireWorker(found.id))
         return {"worker_id": found.id, "status": self._board_service.board.workers[found.id].status}
 
     async def cancel_node(self, call_id: str, node: str) -> JsonObject:
-        """Cancel a node that has not ended."""
         found = find_node(self._board_service.board, node)
         self._board_service.execute(c.CancelNode(found.id, "cancelled by the coordinator"))
         return {"node_id": found.id, "status": self._board_service.board.nodes[found.id].status}
 
     async def launch_roles(self, call_id: str, stage: StageSpec) -> JsonObject:
-        """Open a stage with its workers and nodes, all of it or nothing."""
         woken_by = self._context.transcript.woken_by
         cause = self._context.cause(call_id)
         return await launch_roles(self._runtime, self._board_service, cause, stage, woken_by)
@@ -147,18 +137,17 @@ class CoordinatorTools(EntityTools):
     async def reconvene(
         self, call_id: str, assessment: str, decided: str, terms: StageTerms | None
     ) -> JsonObject:
-        """Close the open stage; asked again after a crash it reports the stage it closed."""
         cause = self._context.cause(call_id)
         self._board_service.execute(c.Reconvene(assessment, cause, decided, terms))
-        return closed_stage(self._board_service.board, cause)
+        refused = fill_board(self._board_service, self._context.args.plan)
+        closed = closed_stage(self._board_service.board, cause)
+        return closed | ({"problem": refused} if refused else {})
 
     async def end_cycle(self, call_id: str, notes: str, next_in: str | None) -> JsonObject:
-        """End a cycle of an infinite run, and have the clock wake us for the next one."""
         await self._board_service.worktrees.closing_words(self._board_service.board)
         return await self._cycles.end(call_id, notes, next_in)
 
     async def finish(self, call_id: str, summary: str) -> None:
-        """End the run with its result; of changes in git it tells where they stand."""
         words = await self._board_service.worktrees.closing_words(self._board_service.board)
         self._board_service.execute(
             c.FinishRun(f"{summary.rstrip()}\n\n{words}" if words else summary)

@@ -1,12 +1,12 @@
-"""Cycles: how a coordinator in infinite mode works, notes what it did, sleeps, and wakes again.
+"""Cycles: how a coordinator in infinite mode ends a cycle, sleeps, and begins the next one.
 
 A cycle ends with the tool `end_cycle`: its notes go into the day's log in `memory/`, the board
-notes that the run is asleep, and the clock is asked for a wake-up call whose id follows from that
-very call. Until then the coordinator is parked. The wake-up begins the next cycle with a turn that
-tells the goal, the cycle's number and the last notes.
+records that the run is asleep, and the scheduler is asked for a trigger whose id follows from that
+call. Until it fires the coordinator is parked. The next cycle begins with a turn that contains the
+goal, the cycle's number and the last notes.
 
-Each step carries an id that follows from the one before, so that a crash between any two of them
-leads to the same steps again and to none of them twice.
+The id of each step follows from the step before, so after a crash between two of them the same
+steps are repeated, and each has its effect once.
 """
 
 from actors.coordinator.board_service import BoardService
@@ -15,14 +15,12 @@ from actors.coordinator.run_start import upkeep_turn
 from agiraph.agent.prompts import render
 from agiraph.board import commands as c
 from agiraph.board.board import RunFacts
-from agiraph.core.clock import iso, iso_date
+from agiraph.core.clock import iso
 from agiraph.core.errors import IllegalTransition, InvalidInput, ModelFailure
 from agiraph.core.ids import CLOCK, COORDINATOR_NAME
 from agiraph.core.turns import JsonObject, ToolTurn
 from agiraph.llm.base import RETRYABLE
-from agiraph.memory.loading import daily_logs
 from agiraph.messages.trigger import CreateTrigger, TriggerFired
-from agiraph.storage.files import read_shown, replace_file
 from agiraph.tools.coordinator import end_cycle
 from agiraph.triggers.parsing import LEAST_SECONDS, seconds_of
 from agiraph.triggers.records import trigger_id
@@ -32,7 +30,7 @@ BROKEN_OFF = "broken-off."
 
 
 class Cycles:
-    """The cycles of one run. In a finite run there is nothing to them."""
+    """The cycles of one run; a finite run has none."""
 
     def __init__(self, context: CoordinatorContext, board_service: BoardService) -> None:
         self._context = context
@@ -53,9 +51,8 @@ class Cycles:
 
     @property
     def may_not_think(self) -> bool:
-        """Whether the mind has nothing to answer: all it did last was to end a cycle, or it could
-        not be asked and the cycle was ended for it.
-        """
+        """Whether the model has nothing to answer: its last call ended a cycle, or the model could
+        not be called and the cycle was ended for it."""
         run = self._board_service.board.run
         place = self._context.transcript.place
         if self.is_asleep and run and run.cycle_cause.endswith(f"{BROKEN_OFF}{place}"):
@@ -72,7 +69,7 @@ class Cycles:
         """The model turns of this cycle, or of the whole run if it is finite."""
         run = self._board_service.board.run
         before = run.cycle_turns if run is not None else 0
-        return self._context.transcript.model_turns - before
+        return self._context.transcript.progress.model_turns - before
 
     @property
     def description(self) -> str:
@@ -85,7 +82,10 @@ class Cycles:
     # --- the end of a cycle ----------------------------------------------------------------------
 
     async def end(self, call_id: str, notes: str, next_in: str | None) -> JsonObject:
-        """Note what the cycle did, have the clock wake us, and sleep; {"cycle", "next_at"}."""
+        """Store the cycle's notes, set the trigger of the next one, and sleep.
+
+        Returns {"cycle", "next_cycle_at"}.
+        """
         run = self._run()
         cause = self._context.cause(call_id)
         if run.is_asleep and run.cycle_cause != cause:
@@ -94,8 +94,8 @@ class Cycles:
             raise InvalidInput("notes is empty: say what the next cycle must know")
         seconds = self._seconds(next_in)
         now = self._context.now()
-        self._write_notes(run, notes, now)
-        turns = self._context.transcript.model_turns
+        self._context.files.log_day(f"Run {run.id}, cycle {run.cycle}", notes, now)
+        turns = self._context.transcript.progress.model_turns
         self._board_service.execute(c.EndCycle(cause, notes[:NOTES_KEPT], now + seconds, turns))
         slept = self._run()
         await self._set_alarm(slept, seconds)
@@ -108,12 +108,12 @@ class Cycles:
         return named or self._runtime.config.run.cycle_seconds
 
     async def end_silent(self, text: str | None) -> None:
-        """End a cycle whose mind has stopped without doing so, also after a reminder."""
+        """End a cycle that the model has not ended itself, also after a reminder."""
         key = f"silent.{self._context.transcript.place}"
         await self.end(key, text or "(nothing was noted)", None)
 
     async def outlive(self, failure: ModelFailure, reason: str) -> bool:
-        """Whether the run continues though its model cannot be asked now: with the next cycle."""
+        """Whether the run continues with the next cycle though its model cannot be called now."""
         if not self.is_infinite or failure.kind not in RETRYABLE:
             return False
         if not self.is_asleep:
@@ -122,7 +122,7 @@ class Cycles:
         return True
 
     async def set_alarm_again(self) -> None:
-        """Ask again for the wake-up call that is slept for: a crash may have come before it."""
+        """Set the trigger of the next cycle again: a crash may have come before it was set."""
         run = self._board_service.board.run
         if run is not None and self.is_asleep:
             left = (run.next_at or 0.0) - self._context.now()
@@ -142,24 +142,12 @@ class Cycles:
     def _alarm_message(self, cause: str) -> bytes:
         return self._context.message_id(f"cycle.{cause}")
 
-    def _write_notes(self, run: RunFacts, notes: str, now: float) -> None:
-        """Add the cycle's notes to the day's log in memory/; again for the same cycle: nothing."""
-        day = iso_date(now)
-        home = self._context.files.home
-        heading = f"## Run {run.id}, cycle {run.cycle}"
-        logs = (read_shown(home.memory / name) for name in daily_logs(home))
-        if any(f"{heading}\n" in text for text in logs):
-            return
-        path = home.memory / f"{day}.md"
-        text = read_shown(path) or f"# {day}\n"
-        replace_file(path, f"{text}\n{heading}\n\n{iso(now)}\n\n{notes.strip()}\n")
-
     # --- the next one ----------------------------------------------------------------------------
 
     def wake(self, fired: TriggerFired) -> str | None:
-        """Begin the next cycle if this is the wake-up call; return the turn that tells of it.
+        """Begin the next cycle if this is its trigger; return the turn that begins it.
 
-        None: it is another trigger. Empty: nothing is to be done, the run has ended meanwhile.
+        None: it is another trigger. Empty: the run has ended meanwhile.
         """
         run = self._board_service.board.run
         if run is None or not run.cycle_cause:
@@ -173,7 +161,6 @@ class Cycles:
         return self._turn(self._run())
 
     def _turn(self, run: RunFacts) -> str:
-        """Return what the mind is told at the beginning of a cycle."""
         turn = render(
             "cycle",
             cycle=run.cycle,
@@ -181,8 +168,7 @@ class Cycles:
             notes=run.notes.strip(),
             now=iso(self._context.now()),
         )
-        home, agent = self._context.files.home, self._context.agent
-        return f"{turn}\n\n{upkeep_turn(self._runtime, home, agent, run.id, run.cycle)}".rstrip()
+        return f"{turn}\n\n{upkeep_turn(self._context, run.id, run.cycle)}".rstrip()
 
     def _run(self) -> RunFacts:
         run = self._board_service.board.run

@@ -11,7 +11,7 @@ from agiraph.board.view import node_row, worker_row
 from agiraph.core.clock import iso, iso_date
 from agiraph.core.ids import RunId
 from agiraph.core.models import Agent, WorkNode
-from agiraph.memory.loading import memory_text
+from agiraph.memory.loading import daily_logs, memory_text
 from agiraph.messages.child import ChildFailed
 from agiraph.storage.files import (
     entries,
@@ -28,15 +28,16 @@ from agiraph.storage.versions import read_object
 MOST_FILES = 1000
 OWN_FOLDERS = ("nodes", "workers", "_messages")
 
-RESULT_IN_MEMORY = 2000
 SHOWN_OF_MEMORY = 24_000
 
 
 class AgentFiles:
-    """Writes what people and prompts read; the journals are elsewhere."""
+    """Writes what people and prompts read; the journals are elsewhere.
+
+    What is missing in the home of `agent` is created.
+    """
 
     def __init__(self, home: AgentHome, run: RunId, agent: Agent) -> None:
-        """Create what is missing in the home of `agent`."""
         self.home = home
         self.run: RunHome = home.run(run)
         # They are before the first command, which must not be the one to make them.
@@ -116,16 +117,14 @@ class AgentFiles:
         """Write the run's result."""
         replace_file(self.run.output, f"{summary.rstrip()}\n")
 
-    def log_day(self, run: RunId, goal: str, outcome: str, now: float) -> None:
-        """Add a run's end to the day's log in memory/; again for the same run does nothing."""
-        day = iso_date(now)
-        path = self.home.memory / f"{day}.md"
-        text = read_shown(path) or f"# {day}\n"
-        heading = f"## Run {run}"
-        if heading in text:
-            return
-        entry = f"\n{heading}\n\n{iso(now)} Goal: {goal}\n\n{outcome[:RESULT_IN_MEMORY].strip()}\n"
-        replace_file(path, text + entry)
+    def log_day(self, title: str, text: str, now: float, about: str = "") -> None:
+        """Add a section to the day's log in memory/, unless a log has one of this title."""
+        heading, day = f"## {title}\n", iso_date(now)
+        logs = (read_shown(self.home.memory / name) for name in daily_logs(self.home))
+        if not any(heading in log for log in logs):
+            path = self.home.memory / f"{day}.md"
+            log = read_shown(path) or f"# {day}\n"
+            replace_file(path, f"{log}\n{heading}\n{iso(now)}{about}\n\n{text.strip()}\n")
 
 
 def goal_text(goal: str) -> str:

@@ -13,7 +13,6 @@ from typing import assert_never
 from actors.coordinator.context import CoordinatorContext
 from agiraph.core.errors import Refused
 from agiraph.core.ids import RECORDER
-from agiraph.core.models import Event
 from agiraph.memory.memory_files import INSIGHTS_FILE, Insight, MemoryFiles, store_insight
 from agiraph.messages.event import ReportEvents
 from agiraph.messages.node import OfferInsight
@@ -72,15 +71,8 @@ class InsightReview:
     async def _report(self, received: Received, insight: Insight, policy: str) -> None:
         """Report the offer, once however often it is delivered."""
         data = {"worker": insight.worker, "node": insight.node, "insight": insight.text}
-        event = Event(
-            type="memory.insight",
-            agent_id=self._context.agent,
-            ts=insight.offered_at,
-            entity=insight.worker,
-            run_id=self._context.run,
-            data=data
-            | {"policy": policy}
-            | ({"path": INSIGHTS_FILE} if policy == "accept" else {}),
-        )
+        data |= {"policy": policy} | ({"path": INSIGHTS_FILE} if policy == "accept" else {})
+        about = {"ts": insight.offered_at, "entity": insight.worker}
+        event = self._context.event("memory.insight", data, "", **about)
         id = self._context.message_id(f"insight.{received.header.id.hex()}")
         await self._runtime.send(RECORDER, ReportEvents(events=(event,)), id=id)

@@ -6,14 +6,18 @@ from actors.runtime.runtime import Runtime
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.core.clock import iso_date
-from agiraph.core.models import Agent, AgentStatus, Event
+from agiraph.core.models import Agent, AgentStatus
+
+RESULT_IN_MEMORY = 2000
 
 
 class AgentRecord:
-    """Keeps the record in step with the board, and writes what the end of a run leaves behind."""
+    """Keeps the record in step with the board, and writes what the end of a run leaves behind.
+
+    An agent without a record is new: its record begins with the arguments of its first run.
+    """
 
     def __init__(self, runtime: Runtime, files: AgentFiles, args: CoordinatorArgs) -> None:
-        """Read the record, or begin it from the agent's first orders."""
         self._runtime = runtime
         self._files = files
         self._args = args
@@ -38,7 +42,7 @@ class AgentRecord:
             self._files.renew_goal(self.agent.goal, self._args.agent.goal)
 
     def open(self) -> None:
-        """Write the record if a run has just begun; tell of the agent's creation if it is new."""
+        """Write the record if a run has just begun."""
         if self.agent.run != self._args.run:
             self._begin_run()
         account = {"budget_usd": self._args.budget_usd, "terms": self._args.terms}
@@ -46,17 +50,6 @@ class AgentRecord:
             self._change(**account)  # before anybody calls a model: the broker reads it here
         if self.is_new:
             self._change(run=self._args.run, status="working")
-            data = {"goal": self.agent.goal, "model": self.agent.model, "mode": self.agent.mode}
-            self._runtime.report(
-                Event(
-                    type="agent.created",
-                    agent_id=self.agent.id,
-                    ts=self._runtime.clock.now(),
-                    entity="coordinator",
-                    run_id=self._args.run,
-                    data=data,
-                )
-            )
 
     def _begin_run(self) -> None:
         """Let the record tell of the run that has begun, and of nothing of the one before."""
@@ -107,7 +100,8 @@ class AgentRecord:
                 pass
 
     def _end(self, outcome: str, now: float) -> None:
-        self._files.log_day(self._args.run, self.agent.goal, outcome, now)
+        title, about = f"Run {self._args.run}", f" Goal: {self.agent.goal}"
+        self._files.log_day(title, outcome[:RESULT_IN_MEMORY], now, about)
 
     def _change(self, **changes: object) -> None:
         changed = {**changes, "updated_at": self._runtime.clock.now()}

@@ -5,19 +5,18 @@ if the memory has outgrown its bounds, and at no other time: a quiet board makes
 """
 
 from actors.coordinator.board_service import BoardService
+from actors.coordinator.context import CoordinatorContext
 from actors.entity.args import CoordinatorArgs
-from actors.runtime.runtime import Runtime
 from agiraph.agent.node_limits import contract_of
-from agiraph.agent.prompts import goal_turn, render
+from agiraph.agent.prompts import PLAN_GIVEN, PLAN_IN_STAGES, goal_turn, render
 from agiraph.agent.transcript import Transcript
 from agiraph.board import commands as c
-from agiraph.board.plans.plan import Plan, parse_plan, plan_commands
+from agiraph.board.board import Board
+from agiraph.board.plans.plan import Plan, parse_plan, plan_commands, stage_names
 from agiraph.core.config import Config
 from agiraph.core.errors import Refused
-from agiraph.core.ids import COORDINATOR_NAME, AgentId, RunId, new_epoch
-from agiraph.core.models import Event
+from agiraph.core.ids import RunId, new_epoch
 from agiraph.memory.loading import maintenance_reasons, old_logs
-from agiraph.storage.home import AgentHome
 
 LOGS_NAMED = 40
 
@@ -57,44 +56,50 @@ def _plan_of(text: str | None) -> Plan | None:
 def fill_board(board_service: BoardService, plan: str | None) -> str | None:
     """Put a plan that was given with the goal on the board; what is there already stays.
 
-    Returns why it cannot be followed, None if it can or if there is none.
+    Of a plan that is reconvened that is its first stage, and the next one after each stage that
+    was closed. Returns why it cannot be followed, None if it can or if there is none.
     """
-    if plan is None or not board_service.board.is_running:
+    board = board_service.board
+    if plan is None or not board.is_running:
         return None
+    closed = sum(stage.status == "completed" for stage in board.stages)
     try:
-        for command in plan_commands(parse_plan(plan)):
+        for command in plan_commands(parse_plan(plan), closed + 1):
             board_service.execute(command)
     except Refused as error:
         return f"the plan cannot be followed: {error}"
     return None
 
 
+def has_unopened_stage(board: Board, plan: str | None) -> bool:
+    """Whether the plan's next stage opens once the coordinator has reconvened this one."""
+    given = _plan_of(plan)
+    if given is None or not given.is_reconvened or board.open_stage is None:
+        return False
+    return len(board.stages) < len(stage_names(given))
+
+
+def plan_notice(plan: str | None) -> str:
+    """Return what the model is told of the plan that was given, "" if none was."""
+    given = _plan_of(plan)
+    if given is not None and given.is_reconvened and len(stage_names(given)) > 1:
+        return PLAN_IN_STAGES
+    return PLAN_GIVEN if plan is not None else ""
+
+
 def task_of(transcript: Transcript, args: CoordinatorArgs) -> str:
     """Return the goal of this run as the model was given it."""
     if transcript.began is not None:
         return transcript.began.content
-    agent = args.agent
-    return goal_turn(agent.goal, agent.input_dir, has_plan=args.plan is not None)
+    return goal_turn(args.agent.goal, args.agent.input_dir, plan_notice(args.plan))
 
 
-def upkeep_turn(
-    runtime: Runtime, home: AgentHome, agent: AgentId, run: RunId, cycle: int = 1
-) -> str:
-    """Return what the mind is told if the memory needs it, and report that; "" if it does not."""
-    bounds = runtime.config.memory
+def upkeep_turn(context: CoordinatorContext, run: RunId, cycle: int = 1) -> str:
+    """Return what the model is told if its memory needs pruning, and report that; "" if not."""
+    home, bounds = context.files.home, context.runtime.config.memory
     reasons = maintenance_reasons(home, bounds)
     if not reasons:
         return ""
-    runtime.report(
-        Event(
-            type="memory.upkeep",
-            agent_id=agent,
-            ts=runtime.clock.now(),
-            entity=COORDINATOR_NAME,
-            run_id=run,
-            data={"reasons": reasons},
-            key=f"{runtime.address}:memory.upkeep:{run}.{cycle}",
-        )
-    )
+    context.report("memory.upkeep", {"reasons": reasons}, f"{run}.{cycle}", run_id=run)
     logs = old_logs(home)[:LOGS_NAMED]
     return render("upkeep", reasons=reasons, logs=logs, turns=bounds.upkeep_turns)

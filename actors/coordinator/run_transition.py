@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.run_start import upkeep_turn
+from actors.coordinator.run_start import plan_notice, upkeep_turn
 from actors.coordinator.worker_requests import WorkerRequestHandler
 from actors.entity.context import interrupted_calls
 from agiraph.agent.loop import INTERRUPTED_CALL
@@ -29,10 +29,12 @@ REFUSED = IllegalTransition.__name__
 
 
 class NextRunRequested(Exception):
-    """The coordinator leaves its run for the next one, which `body` orders."""
+    """The coordinator leaves its run for the next one, which `body` orders.
+
+    `received` is the message that ordered it: it is done once the new run stands.
+    """
 
     def __init__(self, received: Received, body: BeginRun) -> None:
-        """Keep the message that ordered it: it is done once the new run stands."""
         super().__init__(body.goal)
         self.received = received
         self.body = body
@@ -81,7 +83,7 @@ class RunTransition:
         input_dir = body.input_dir or agent.input_dir
         began = RunBegan(
             content=new_run_turn(
-                body.goal, input_dir, cause=body.cause, has_plan=body.plan is not None
+                body.goal, input_dir, cause=body.cause, plan=plan_notice(body.plan)
             ),
             run=run,
             goal=body.goal,
@@ -98,7 +100,7 @@ class RunTransition:
             message=header.id.hex(),
             ts=now,
         )
-        upkeep = upkeep_turn(self._runtime, self._context.files.home, agent.id, run)
+        upkeep = upkeep_turn(self._context, run)
         told = (InputReceived(content=upkeep, from_name="runtime", ts=now),) if upkeep else ()
         left_open = interrupted_calls(self._context.transcript, INTERRUPTED_CALL, now)
         self._context.conversation.append(*left_open, began, *told)

@@ -1,42 +1,26 @@
-"""SharedContextService: the shared context of the run, as its workers ask for it and its
-coordinator uses it."""
+"""SharedContextService: the shared context of the run, for its coordinator and its workers."""
 
-import json
 from typing import Any, Literal
 
-from actors.runtime.runtime import Runtime
-from agiraph.board.shared_context.context import ContextChange
-from agiraph.board.shared_context.store import SharedContextStore
-from agiraph.core.errors import Refused
-from agiraph.core.ids import AgentId, RunId
-from agiraph.core.models import Event
+from actors.coordinator.context import CoordinatorContext
+from agiraph.board.shared_context import ContextChange, SharedContextLimits, SharedContextStore
 from agiraph.core.turns import JsonObject
-from agiraph.messages.body import Body
-from agiraph.messages.context import (
-    ChangeContext,
-    ContextChanged,
-    ContextShown,
-    ListContext,
-    ReadContext,
-)
-from agiraph.messages.control import RefusedReply
 from agiraph.tools.base import as_json
-from transport.endpoint import Received
-
-Asked = ReadContext | ListContext | ChangeContext
 
 
 class SharedContextService:
     """The one place through which a run's context is changed."""
 
-    def __init__(
-        self, runtime: Runtime, store: SharedContextStore, agent: AgentId, run: RunId
-    ) -> None:
-        """Serve `store`."""
-        self._runtime = runtime
-        self._store = store
-        self._agent = agent
-        self._run = run
+    def __init__(self, context: CoordinatorContext) -> None:
+        self._context = context
+        run, shared = context.files.run, context.runtime.config.shared
+        limits = SharedContextLimits(shared.max_keys, shared.max_value_bytes, shared.max_bytes)
+        self._store = SharedContextStore(run.context_journal, run.context, limits)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All keys."""
+        return tuple(self._store.context.entries)
 
     def read(self, key: str) -> str:
         """Return what stands under a key, as one JSON object. Raises InvalidInput."""
@@ -54,38 +38,13 @@ class SharedContextService:
         It is reported each time, under a key that makes it one event: a report may have died with
         the process.
         """
+        context = self._context
         wanted = ContextChange(cause=cause, way=way, key=key, value=value, by=by)
-        now = self._runtime.clock.now()
-        receipt, _ = self._store.change(wanted, now)
-        self._runtime.report(
-            Event(
-                type="context.written",
-                agent_id=self._agent,
-                ts=now,
-                entity=by,
-                run_id=self._run,
-                data={"key": receipt.key, "way": way, "version": receipt.version},
-                key=f"context:{self._run}:{cause}",
-            )
-        )
+        receipt, _ = self._store.change(wanted, context.now())
+        about = {"key": receipt.key, "way": way, "version": receipt.version}
+        context.report("context.written", about, f"{context.run}:{cause}", entity=by)
         return receipt.model_dump(mode="json")
 
-    async def take(self, received: Received, asked: Asked, by: str) -> None:
-        """Serve one request of a worker; the change stands before the request is done."""
-        try:
-            answer = self._serve(received, asked, by)
-        except Refused as error:
-            answer = RefusedReply(reason=str(error), kind=type(error).__name__)
-        await self._runtime.reply(received, answer)
-        self._runtime.done(received)
-
-    def _serve(self, received: Received, asked: Asked, by: str) -> Body:
-        match asked:
-            case ReadContext(key=key):
-                return ContextShown(text=self.read(key))
-            case ListContext():
-                return ContextShown(text=self.rows())
-            case ChangeContext(way=way, key=key, value=value):
-                cause = received.header.id.hex()
-                receipt = self.change(cause, way, key, json.loads(value), by)
-                return ContextChanged(receipt=receipt)
+    def close(self) -> None:
+        """Close the journal."""
+        self._store.close()

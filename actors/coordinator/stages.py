@@ -102,5 +102,12 @@ def closed_stage(board: Board, cause: str) -> JsonObject:
         "stage": stage.name,
         "nodes": [node_row(board, board.nodes[node]) for node in stage.nodes],
         "went_on_without": [board.nodes[node].name for node in stage.stragglers],
-        "next": board.planned.name if board.planned else None,
+        "next": _next_stage(board),
     }
+
+
+def _next_stage(board: Board) -> str | None:
+    """Return the name of the stage that is open again, or planned, if there is one."""
+    if board.open_stage is not None:
+        return board.stages[board.open_stage].name
+    return board.planned.name if board.planned else None

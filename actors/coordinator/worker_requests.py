@@ -1,6 +1,8 @@
 """WorkerRequestHandler: handles workers' requests and their reports about nodes."""
 
 import asyncio
+import json
+from collections.abc import Awaitable
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
@@ -13,8 +15,8 @@ from agiraph.board.node_rules import WaitCycle
 from agiraph.board.view import board_view, waited_row
 from agiraph.board.worker_rules import require_lead
 from agiraph.core.errors import IllegalTransition, Refused
-from agiraph.core.ids import COORDINATOR_NAME, Address, NodeId, WorkerId
-from agiraph.core.models import Event, NodeResult, WorkNode
+from agiraph.core.ids import Address, NodeId, WorkerId
+from agiraph.core.models import NodeResult, WorkNode
 from agiraph.core.turns import JsonObject
 from agiraph.messages.board import (
     AskRoster,
@@ -33,7 +35,13 @@ from agiraph.messages.board import (
 )
 from agiraph.messages.body import Body
 from agiraph.messages.child import ChildFailed
-from agiraph.messages.context import ChangeContext, ListContext, ReadContext
+from agiraph.messages.context import (
+    ChangeContext,
+    ContextChanged,
+    ContextShown,
+    ListContext,
+    ReadContext,
+)
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.node import (
     FailNodeMessage,
@@ -44,6 +52,17 @@ from agiraph.messages.node import (
 )
 from transport.endpoint import Received
 from transport.envelope import Flag
+
+Request = (
+    ViewBoard
+    | CreateNodeMessage
+    | HireWorker
+    | LaunchTeam
+    | ReadContext
+    | ListContext
+    | ChangeContext
+    | PublishNode
+)
 
 
 class WorkerRequestHandler:
@@ -67,94 +86,100 @@ class WorkerRequestHandler:
     async def handle(self, received: Received) -> None:
         """Handle one message."""
         match received.body:
-            case ViewBoard() as view:
-                await self._view(received, view)
             case AskRoster():
                 await self._send_roster(received)
-            case CreateNodeMessage() as create:
-                await self._create(received, create)
-            case HireWorker() | LaunchTeam():
-                await self._lead(received, received.body)
-            case ReadContext() | ListContext() | ChangeContext():
-                await self._board_service.shelf.take(
-                    received, received.body, self._sender_name(received)
-                )
             case AwaitNodes() as wait:
                 if received.header.id not in self._waiting:
                     task = self.waits.start(self._wait(received, wait))
                     self._waiting[received.header.id] = (received, task)
             case CancelWait() as leave:
                 self._cancel_wait(received, leave)
+            case PublishNode() as publish if publish.commit:  # git takes its time
+                self.waits.start(self._publish_beside(received, publish))
             case NodeStartedMessage() as started:
                 await self._report(received, self._start(received, started))
-            case PublishNode(commit=commit) as publish:
-                publishing = self._publish(received, publish)
-                if commit:  # git takes its time, in which others shall be heard
-                    self.waits.start(publishing)
-                else:
-                    await publishing
-            case OfferInsight() | NodeCheckpoint() | SuggestNode() as told:
-                await self._on_node_report(received, told)
+            case OfferInsight() | NodeCheckpoint() | SuggestNode() as report:
+                await self._on_node_report(received, report)
             case FailNodeMessage() as failed:
-                command = c.FailNode(failed.node_id, failed.attempt, failed.reason, failed.left)
+                command = c.FailNode(
+                    failed.node_id, failed.attempt, failed.reason, failed.left, failed.details
+                )
                 await self._report(received, command, holder_of=failed.node_id)
             case ChildFailed() as lost:
                 await self._report(received, self._loss_of(lost))
+            case request if isinstance(request, Request):
+                await self._answer(received, self._result_of(received, request))
             case _:
                 self._runtime.done(received)
 
     # --- requests --------------------------------------------------------------------------------
 
-    async def _create(self, received: Received, create: CreateNodeMessage) -> None:
-        cause = f"{received.header.sender}#{create.cause}"
-        command = c.CreateNode(cause, create, parent_node=create.parent_node)
+    async def _answer(self, received: Received, result: Awaitable[Body]) -> None:
+        """Answer a request with its result, or with why it is refused."""
         try:
-            if create.parent_node is not None:
-                self._require_holder(received, create.parent_node)
-            self._board_service.execute(command)
+            answer = await result
         except Refused as error:
-            await self._refuse(received, error)
-            return
-        node = self._board_service.board.node_by_cause(command.cause)
-        assert node is not None
-        await self._answer(
-            received, NodeCreatedReply(node_id=node.id, name=node.name, status=node.status)
-        )
+            answer = _refusal(error)
+        await self._reply(received, answer)
 
-    async def _lead(self, received: Received, asked: HireWorker | LaunchTeam) -> None:
+    async def _reply(self, received: Received, body: Body) -> None:
+        await self._runtime.reply(received, body)
+        self._runtime.done(received)
+
+    async def _result_of(self, received: Received, request: Request) -> Body:
+        """Carry out a request and return its answer. Raises Refused."""
+        board, shared = self._board_service.board, self._board_service.shared_context
+        match request:
+            case ViewBoard(waiter=waiter, nodes=nodes):
+                if waiter is None:
+                    return BoardState(state=board_view(board))
+                return BoardState(state={"nodes": self._rows(self._awaited(waiter, nodes))})
+            case CreateNodeMessage():
+                return self._create(received, request)
+            case HireWorker() | LaunchTeam():
+                return TeamChanged(result=self._lead(received, request))
+            case ReadContext(key=key):
+                return ContextShown(text=shared.read(key))
+            case ListContext():
+                return ContextShown(text=shared.rows())
+            case ChangeContext(way=way, key=key, value=value):
+                cause, by = received.header.id.hex(), self._sender_name(received)
+                receipt = shared.change(cause, way, key, json.loads(value), by)
+                return ContextChanged(receipt=receipt)
+            case PublishNode():
+                return await self._publish(received, request)
+
+    def _create(self, received: Received, create: CreateNodeMessage) -> NodeCreatedReply:
+        cause = f"{received.header.sender}#{create.cause}"
+        if create.parent_node is not None:
+            self._require_holder(received, create.parent_node)
+        self._board_service.execute(c.CreateNode(cause, create, parent_node=create.parent_node))
+        node = self._board_service.board.node_by_cause(cause)
+        assert node is not None
+        return NodeCreatedReply(node_id=node.id, name=node.name, status=node.status)
+
+    def _lead(self, received: Received, asked: HireWorker | LaunchTeam) -> JsonObject:
         """Change the team for a worker that may lead, within the bounds of the run."""
         cause, worker = f"{received.header.sender}#{asked.cause}", self._sender(received)
-        try:
-            node = self._require_holder(received, asked.holder)
-            require_lead(self._board_service.board, worker)
-            match asked:
-                case HireWorker():
-                    self._board_service.execute(c.SpawnWorker(cause, asked))
-                    result = hired_worker(self._board_service.board, cause)
-                case LaunchTeam():
-                    launch = c.LaunchRoles(cause, asked.stage, node.trigger, node.id)
-                    self._board_service.execute(launch)
-                    result = launched_stage(self._board_service.board, cause)
-        except Refused as error:
-            await self._refuse(received, error)
-            return
-        await self._answer(received, TeamChanged(result=result))
+        node = self._require_holder(received, asked.holder)
+        require_lead(self._board_service.board, worker)
+        if isinstance(asked, HireWorker):
+            self._board_service.execute(c.SpawnWorker(cause, asked))
+            return hired_worker(self._board_service.board, cause)
+        self._board_service.execute(c.LaunchRoles(cause, asked.stage, node.trigger, node.id))
+        return launched_stage(self._board_service.board, cause)
 
-    async def _publish(self, received: Received, publish: PublishNode) -> None:
+    async def _publish_beside(self, received: Received, publish: PublishNode) -> None:
         async with self._runtime.handling(received):
-            await self._complete(received, publish)
+            await self._answer(received, self._publish(received, publish))
 
-    async def _complete(self, received: Received, publish: PublishNode) -> None:
-        try:
-            node = self._require_holder(received, publish.node_id)
-            if publish.commit and not node.has_ended and node.attempt == publish.attempt:
-                await self._board_service.worktrees.merge(node, publish.commit)
-            result = NodeResult(**dict(publish))
-            self._board_service.execute(c.CompleteNode(publish.node_id, publish.attempt, result))
-        except Refused as error:
-            await self._refuse(received, error)
-            return
-        await self._answer(received, Ok())
+    async def _publish(self, received: Received, publish: PublishNode) -> Ok:
+        node = self._require_holder(received, publish.node_id)
+        if publish.commit and not node.has_ended and node.attempt == publish.attempt:
+            await self._board_service.worktrees.merge(node, publish.commit)
+        result = NodeResult(**dict(publish))
+        self._board_service.execute(c.CompleteNode(publish.node_id, publish.attempt, result))
+        return Ok()
 
     async def _wait(self, received: Received, wait: AwaitNodes) -> None:
         """Answer when the nodes have ended; until then the request stays undone."""
@@ -166,7 +191,7 @@ class WorkerRequestHandler:
                 self._waiting.pop(received.header.id, None)
                 if isinstance(error, WaitCycle):
                     board_service.execute(c.NoteDeadlock(error.ring, str(error), is_refused=True))
-                await self._refuse(received, error)
+                await self._reply(received, _refusal(error))
                 return
         await board_service.changes.until(
             lambda: all(board_service.board.nodes[n].has_ended for n in ids)
@@ -175,7 +200,7 @@ class WorkerRequestHandler:
             if board_service.board.nodes[wait.waiter].status == "blocked":
                 board_service.execute(c.UnblockNode(wait.waiter))
             self._waiting.pop(received.header.id, None)
-            await self._answer(received, NodesEnded(nodes=tuple(self._rows(ids))))
+            await self._reply(received, NodesEnded(nodes=tuple(self._rows(ids))))
 
     def _block(self, received: Received, wait: AwaitNodes) -> tuple[NodeId, ...]:
         """Let the waiter's node stand still if need be; return the nodes that it waits for."""
@@ -198,21 +223,9 @@ class WorkerRequestHandler:
             self._board_service.execute(c.UnblockNode(node.id))
         self._runtime.done(received)
 
-    async def _view(self, received: Received, view: ViewBoard) -> None:
-        board = self._board_service.board
-        if view.waiter is None:
-            await self._answer(received, BoardState(state=board_view(board)))
-            return
-        try:
-            rows = self._rows(self._awaited(view.waiter, view.nodes))
-        except Refused as error:
-            await self._refuse(received, error)
-            return
-        await self._answer(received, BoardState(state={"nodes": rows}))
-
     async def _send_roster(self, received: Received) -> None:
         if received.header.flags & Flag.ASK:
-            await self._answer(received, RosterChanged(roster=self._context.roster.current))
+            await self._reply(received, RosterChanged(roster=self._context.roster.current))
         else:
             self._board_service.send_roster_to(Address(received.header.sender))
 
@@ -244,25 +257,30 @@ class WorkerRequestHandler:
         return c.LoseWorker(worker.id, f"{lost.cause} (see {notes})", details)
 
     async def _on_node_report(
-        self, received: Received, told: OfferInsight | NodeCheckpoint | SuggestNode
+        self, received: Received, report: OfferInsight | NodeCheckpoint | SuggestNode
     ) -> None:
-        """Take in what a worker says of the node that it holds, or held last."""
+        """Take what a worker reports of the node that it holds, or held last."""
+        worker = self._sender_name(received)
         try:
-            node = self._require_holder(received, told.node_id)
+            node = self._require_holder(received, report.node_id)
         except Refused as error:
             self._runtime.log.info("report refused", sender=received.header.sender, why=str(error))
             self._runtime.done(received)
             return
-        match told:
+        match report:
             case OfferInsight():
-                who = self._sender_name(received)
-                await self._insights.handle(received, told, who, node.name)
-            case NodeCheckpoint(summary=summary):
-                self._report_event(received, "node.checkpoint", node, {"summary": summary[:1000]})
-                self._enqueue(received, f"Checkpoint on node {node.name}: {summary}")
+                await self._insights.handle(received, report, worker, node.name)
+                return
+            case NodeCheckpoint(summary=text):
+                event, about = "node.checkpoint", "summary"
+                content = f"Checkpoint on node {node.name}"
             case SuggestNode(suggestion=text):
-                self._report_event(received, "node.suggested", node, {"suggestion": text[:1000]})
-                self._enqueue(received, f"Suggestion from node {node.name}: {text}")
+                event, about = "node.suggested", "suggestion"
+                content = f"Suggestion from node {node.name}"
+        data = {"name": node.name, "worker": worker, about: text[:1000]}
+        key = received.header.id.hex()  # it is one event however often it arrives
+        self._context.report(event, data, key, node_id=node.id)
+        self._context.enqueue(received, worker, f"{content}: {text}")
 
     async def _report(
         self, received: Received, command: c.Command, *, holder_of: str | None = None
@@ -276,28 +294,7 @@ class WorkerRequestHandler:
             self._runtime.log.info("report refused", sender=received.header.sender, why=str(error))
         self._runtime.done(received)
 
-    def _report_event(
-        self, received: Received, kind: str, node: WorkNode, data: JsonObject
-    ) -> None:
-        """Report what a worker has told of its node: once, however often it arrives."""
-        about = {"name": node.name, "worker": self._sender_name(received)}
-        self._runtime.report(
-            Event(
-                type=kind,
-                agent_id=self._context.agent,
-                ts=self._context.now(),
-                entity=COORDINATOR_NAME,
-                run_id=self._context.run,
-                node_id=node.id,
-                data=about | data,
-                key=f"{kind}:{received.header.id.hex()}",
-            )
-        )
-
-    def _enqueue(self, received: Received, content: str) -> None:
-        self._context.enqueue(received, self._sender_name(received), content)
-
-    # --- who speaks ------------------------------------------------------------------------------
+    # --- the sender ------------------------------------------------------------------------------
 
     def _sender(self, received: Received) -> WorkerId:
         return WorkerId(received.header.sender.rpartition("/")[2])
@@ -312,9 +309,6 @@ class WorkerRequestHandler:
             raise IllegalTransition(f"node '{found.name}' is not held by {received.header.sender}")
         return found
 
-    async def _answer(self, received: Received, body: Body) -> None:
-        await self._runtime.reply(received, body)
-        self._runtime.done(received)
 
-    async def _refuse(self, received: Received, error: Refused) -> None:
-        await self._answer(received, RefusedReply(reason=str(error), kind=type(error).__name__))
+def _refusal(error: Refused) -> RefusedReply:
+    return RefusedReply(reason=str(error), kind=type(error).__name__)

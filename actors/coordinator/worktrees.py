@@ -8,40 +8,39 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from actors.runtime.runtime import Runtime
+from actors.entity.context import EntityContext
 from agiraph.board.board import Board
 from agiraph.core.errors import Refused
-from agiraph.core.ids import COORDINATOR_NAME, RunId
-from agiraph.core.models import Agent, Event, Worker, WorkNode, WorktreeOrder
+from agiraph.core.models import Worker, WorkNode, WorktreeOrder
 from agiraph.core.turns import JsonObject
 from agiraph.storage.home import AgentHome
-from agiraph.tools.worktrees.git import GitFailed, node_branch
-from agiraph.tools.worktrees.merging import MergeConflict
+from agiraph.tools.worktrees.git import GitFailed, MergeConflict, node_branch
 from agiraph.tools.worktrees.repository import RunRepository
 from agiraph.tools.worktrees.source import RepositoryNotUsable, SourceRepository, looks_like_one
 from agiraph.tools.worktrees.worktree import Worktree, merge_message, unfinished_message
 
 
 class RunWorktrees:
-    """The git side of one run: what nodes begin from, and where what they make ends."""
+    """The git side of one run: what nodes begin from, and where what they make ends.
 
-    def __init__(
-        self, runtime: Runtime, agent: Agent, run: RunId, environ: Mapping[str, str]
-    ) -> None:
-        """Know the run; nothing is looked at before somebody needs a worktree."""
-        self._runtime = runtime
-        self._agent = agent
-        self._run = run
+    Nothing is looked at before a node needs a worktree.
+    """
+
+    def __init__(self, context: EntityContext, environ: Mapping[str, str]) -> None:
+        self._context = context
+        self._runtime = context.runtime
+        self._run = context.run
         self._environ = environ
-        self._settings = runtime.config.worktrees
-        self._home: AgentHome = runtime.home.agent(agent.id)
+        self._settings = context.runtime.config.worktrees
+        self._home: AgentHome = context.runtime.home.agent(context.agent)
         self._merging = asyncio.Lock()
-        self._is_off = self._settings.workers == "none" or agent.input_dir is None
-        self._repository = self._opened() if agent.input_dir else None
+        self._is_off = self._settings.workers == "none" or context.input_dir is None
+        self._input = Path(context.input_dir or "/")
+        self._repository = self._opened() if context.input_dir else None
 
     def _opened(self) -> RunRepository:
         seconds = self._settings.git_seconds
-        source = SourceRepository(Path(self._agent.input_dir or "/"), seconds, self._environ)
+        source = SourceRepository(self._input, seconds, self._environ)
         path = self._home.repository(self._run)
         return RunRepository(path, self._run, source, seconds, self._environ)
 
@@ -65,7 +64,7 @@ class RunWorktrees:
             return False
         if self._repository.exists:
             return True
-        if not looks_like_one(Path(self._agent.input_dir or "/")):
+        if not looks_like_one(self._input):
             self._is_off = True
             return False
         try:
@@ -76,7 +75,8 @@ class RunWorktrees:
 
     def _turn_off(self, reason: str) -> None:
         self._is_off = True
-        self._report("worktree.off", {"input": self._agent.input_dir, "reason": reason}, self._run)
+        about = {"input": self._context.input_dir, "reason": reason}
+        self._context.report("worktree.off", about, self._run)
 
     def _order(self, node: WorkNode, base: str) -> WorktreeOrder:
         assert self._repository is not None
@@ -103,13 +103,13 @@ class RunWorktrees:
                 merged = await self._repository.merge(commit, branch, merge_message(node))
             except MergeConflict as conflict:
                 told = {"name": node.name, "branch": branch, "files": list(conflict.files)}
-                self._report("worktree.conflict", told, f"{node.id}.{commit}", node)
+                self._report("worktree.conflict", told, node, commit)
                 raise
             except (GitFailed, OSError) as error:
                 raise Refused(f"branch '{branch}' cannot be merged: {error}") from None
             if merged != before:
                 told = {"name": node.name, "branch": branch, "commit": merged}
-                self._report("worktree.merged", told, f"{node.id}.{commit}", node)
+                self._report("worktree.merged", told, node, commit)
             await self._hand_over()
 
     async def _hand_over(self, branch: str | None = None) -> str:
@@ -213,18 +213,5 @@ class RunWorktrees:
                     self._runtime.log.warning("a worktree stays", path=str(tree.path), why=why)
             self._repository.forget_worktrees()
 
-    def _report(
-        self, kind: str, data: JsonObject, about: str, node: WorkNode | None = None
-    ) -> None:
-        self._runtime.report(
-            Event(
-                type=kind,
-                agent_id=self._agent.id,
-                ts=self._runtime.clock.now(),
-                entity=COORDINATOR_NAME,
-                run_id=self._run,
-                node_id=node.id if node else None,
-                data=data,
-                key=f"{kind}:{about}",
-            )
-        )
+    def _report(self, kind: str, data: JsonObject, node: WorkNode, commit: str) -> None:
+        self._context.report(kind, data, f"{node.id}.{commit}", node_id=node.id)

@@ -1,4 +1,5 @@
-"""ApprovalGate: an action for which a rule demands the human's approval waits for it.
+"""Approvals: an action for which a rule demands the human's approval waits for it, and so does
+what exceeds a budget.
 
 Nothing is asked after an action has been recorded as started; the human's answer and that record
 are one append. So a crash before it finds the question open or answered, and after it the action
@@ -6,7 +7,7 @@ is recovered as any other: it happens once or not at all.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 
 from actors.entity.context import EntityContext
 from actors.entity.messenger import Messenger
@@ -15,7 +16,8 @@ from actors.runtime.ask_again import ask_for
 from agiraph.agent.loop import INTERRUPTED_CALL, PendingApproval, Permission
 from agiraph.agent.transcript import OpenCall
 from agiraph.core.ids import BROKER, QuestionId, derived_id
-from agiraph.core.models import ProposedAction
+from agiraph.core.models import BUDGET, ProposedAction
+from agiraph.core.money import SET_ANEW, Shortage, options_of, parse_raise, question_of
 from agiraph.messages.model import AskUsage, UsageTable
 from agiraph.messages.question import AskQuestion
 from agiraph.tools.approvals.policy import (
@@ -48,12 +50,12 @@ class ApprovalGate:
         who: Callable[[], ActingEntity],
         further: FurtherActions = lambda _opened: (),
     ) -> None:
-        self.context = context
-        self.messenger = messenger
+        self._context = context
+        self._messenger = messenger
         self.who = who
-        self.spent = set[tuple[str, int]]()
+        self._spent = set[tuple[str, int]]()
         """How many times the limit of each rule was allowed to be spent."""
-        self.refused_stages = dict[str, str]()
+        self._refused_stages = dict[str, str]()
         """Refusals of stages: other calls of the same answer are not asked for again."""
         self._further = further
         self._policies = ApprovalPolicyFile(context.runtime.home.path, tool_names())
@@ -67,8 +69,8 @@ class ApprovalGate:
         needs_spent = policy.needs_spent(actions)
         if not needs_spent and policy.judge_all(actions, self.who()).action == "allow":
             return None
-        gated = GatedAction(self, policy, actions, opened)
-        return PendingApproval(gated.answer, gated.withdraw)
+        answer = partial(self._answer, policy, actions, opened)
+        return PendingApproval(answer, partial(self._withdraw, opened))
 
     def _actions_of(self, opened: OpenCall) -> list[ProposedAction]:
         call = opened.call
@@ -77,107 +79,127 @@ class ApprovalGate:
         runs = [ProposedAction(tool="bash", subject=command) for command in commands]
         return [action, *runs, *self._further(opened)]
 
-
-@dataclass(frozen=True, slots=True)
-class GatedAction:
-    """One action that may have to wait for the human's answer."""
-
-    gate: ApprovalGate
-    policy: ApprovalPolicy
-    actions: Sequence[ProposedAction]
-    opened: OpenCall | None
-
-    async def answer(self) -> Permission:
-        """Return whether it may be done, however long that takes to be known."""
-        spent = await self._spent() if self.policy.needs_spent(self.actions) else 0.0
-        decision = self.policy.judge_all(self.actions, self.gate.who(), spent)
+    async def _answer(
+        self, policy: ApprovalPolicy, actions: Sequence[ProposedAction], opened: OpenCall | None
+    ) -> Permission:
+        """Return whether an action may be done, however long that takes to be known."""
+        spent = await self._usd_spent() if policy.needs_spent(actions) else 0.0
+        decision = policy.judge_all(actions, self.who(), spent)
         if decision.action == "allow":
             return Permission()
         if decision.action == "deny":
-            return self._refused(decision, denied_by_rule(decision), "rule")
-        if self.opened is None:
+            return self._refused(decision, opened, denied_by_rule(decision), "rule")
+        if opened is None:
             return await self._ask_to_spend(decision, spent)
-        return await self._ask(decision, self.opened)
+        return await self._ask(decision, opened)
 
-    async def withdraw(self) -> Permission:
-        """Take the question back: a message came first, and the action is not done."""
-        if self.opened is not None:
-            runtime = self.gate.context.runtime
-            identity = approval_id(runtime.address, self.opened.key)
+    async def _withdraw(self, opened: OpenCall | None) -> Permission:
+        """Withdraw the question: a message came first, and the action is not done."""
+        if opened is not None:
+            runtime = self._context.runtime
+            identity = approval_id(runtime.address, opened.key)
             await withdraw(runtime, identity, "the one who asked was interrupted")
         return Permission(refusal=INTERRUPTED_CALL)
 
     async def _ask(self, decision: PolicyDecision, opened: OpenCall) -> Permission:
-        runtime = self.gate.context.runtime
+        runtime = self._context.runtime
         stage = f"{opened.key.partition('.')[0]}:{decision.act.subject}"
-        if decision.act.tool == STAGE and (said := self.gate.refused_stages.get(stage)):
-            return Permission(refusal=said)
-        identity = approval_id(runtime.address, opened.key)
-        digest = digest_of(opened.call)
+        if decision.act.tool == STAGE and (refusal := self._refused_stages.get(stage)):
+            return Permission(refusal=refusal)
+        identity, digest = approval_id(runtime.address, opened.key), digest_of(opened.call)
         about = decision.about.model_copy(update={"digest": digest})
-        await ask(runtime, self._question(identity, decision, about), f"may.{opened.key}")
-        answered = await self.gate.messenger.answer_to(identity, _shown(decision), digest)
-        refusal = refusal_of(answered, decision.act)
-        if refusal:
-            self.gate.refused_stages[stage] = refusal
-            return self._refused(decision, refusal, answered.by)
-        return Permission(message=self.gate.messenger.received_answer)
+        body = self._question(identity, decision, about)
+        await ask(runtime, body, f"may.{opened.key}")
+        answered = await self._messenger.answer_to(identity, _shown(decision), digest)
+        if refusal := refusal_of(answered, decision.act):
+            self._refused_stages[stage] = refusal
+            return self._refused(decision, opened, refusal, answered.by)
+        return Permission(message=self._messenger.received_answer)
 
     async def _ask_to_spend(self, decision: PolicyDecision, spent: float) -> Permission:
         """Ask once for each whole limit that is spent, whoever of the agent asks first."""
-        rule, known = decision.rule, self.gate.spent
+        rule, context = decision.rule, self._context
         assert rule is not None
         limit = rule.over_usd or 0.0
         times = int(spent // limit) if limit else 0
-        if (rule.name, times) in known:
+        if (rule.name, times) in self._spent:
             return Permission()
-        context = self.gate.context
-        key = f"{context.run}:{rule.name}:{times}"
-        digest = derived_id(context.agent, key, f"{limit:g}")
-        identity = QuestionId(f"a-{digest}")
-        shown = decision.act.model_copy(
-            update={"subject": f"{spent:.2f} US dollars are spent, the limit is {limit:g}"}
-        )
+        digest = derived_id(context.agent, f"{context.run}:{rule.name}:{times}", f"{limit:g}")
+        subject = f"{spent:.2f} US dollars are spent, the limit is {limit:g}"
+        shown = decision.act.model_copy(update={"subject": subject})
         about = decision.about.model_copy(
             update={"subject": rule.name, "remember": rule.name, "digest": digest}
         )
-        body = self._question(identity, PolicyDecision("ask", shown, rule), about)
-        shared = body.model_copy(update={"shared": True})
-        answered = await self.gate.messenger.ask_with_others(shared, _shown(decision))
-        refusal = refusal_of(answered, decision.act)
-        if refusal:
-            return self._refused(decision, refusal, answered.by)
-        known.add((rule.name, times))
-        return Permission(message=self.gate.messenger.received_answer)
+        asked = PolicyDecision("ask", shown, rule)
+        body = self._question(QuestionId(f"a-{digest}"), asked, about, shared=True)
+        answered = await self._messenger.ask_with_others(body, _shown(decision))
+        if refusal := refusal_of(answered, decision.act):
+            return self._refused(decision, None, refusal, answered.by)
+        self._spent.add((rule.name, times))
+        return Permission(message=self._messenger.received_answer)
 
     def _question(
-        self, identity: QuestionId, decision: PolicyDecision, about: ProposedAction
+        self,
+        id: QuestionId,
+        decision: PolicyDecision,
+        about: ProposedAction,
+        *,
+        shared: bool = False,
     ) -> AskQuestion:
-        context = self.gate.context
-        return AskQuestion(
-            question_id=identity,
-            agent=context.agent,
-            from_name=context.name,
-            question=question_in_words(decision),
-            options=OPTIONS,
-            kind="approval",
-            about=about,
+        text = question_in_words(decision)
+        return self._context.question(
+            id, text, OPTIONS, kind="approval", about=about, shared=shared
         )
 
-    def _refused(self, decision: PolicyDecision, refusal: str, by: str) -> Permission:
+    def _refused(
+        self, decision: PolicyDecision, opened: OpenCall | None, refusal: str, by: str
+    ) -> Permission:
         rule = decision.rule.name if decision.rule else ""
         act = decision.act
-        told = {"tool": act.tool, "subject": act.subject[:300], "rule": rule, "by": by}
-        key = self.opened.key if self.opened else self.gate.context.transcript.place
-        self.gate.context.report("tool.refused", told | {"reason": refusal}, key)
-        return Permission(refusal=refusal, message=self.gate.messenger.received_answer)
+        data = {"tool": act.tool, "subject": act.subject[:300], "rule": rule, "by": by}
+        key = opened.key if opened else self._context.transcript.place
+        self._context.report("tool.refused", data | {"reason": refusal}, key)
+        return Permission(refusal=refusal, message=self._messenger.received_answer)
 
-    async def _spent(self) -> float:
-        context = self.gate.context
-        body = AskUsage(run_id=context.run, agent=context.agent)
-        table = await ask_for(context.runtime, BROKER, body, UsageTable)
+    async def _usd_spent(self) -> float:
+        body = AskUsage(run_id=self._context.run, agent=self._context.agent)
+        table = await ask_for(self._context.runtime, BROKER, body, UsageTable)
         return table.total.cost_usd or 0.0
 
 
 def _shown(decision: PolicyDecision) -> str:
     return f"may I {decision.act.tool}: {decision.act.subject[:60]}"
+
+
+class BudgetApproval:
+    """Asks the human for more money when a budget is spent; the entity continues where it was.
+
+    The question's id follows from what is short and how often that was raised, so all entities
+    that lack the same thing ask one question, and an entity that comes back after a crash asks it
+    again and finds its answer. The human gateway has the broker raise the budget before it
+    answers: no entity can. Nothing is asked if the run's terms or the settings say so.
+    """
+
+    def __init__(self, context: EntityContext, messenger: Messenger) -> None:
+        self._context = context
+        self._messenger = messenger
+        self._when_spent = context.terms.when_spent or context.runtime.config.budgets.when_spent
+
+    async def has_raised(self, shortage: Shortage) -> bool:
+        """Return whether the human lets more be spent, however long that takes to be known."""
+        if self._when_spent == "stop":
+            return False
+        digest = derived_id(self._context.agent, shortage.identity, "budget")
+        about = ProposedAction(
+            tool=BUDGET, subject=shortage.unit, shortage=shortage.identity, digest=digest
+        )
+        identity, options = QuestionId(f"b-{digest}"), options_of(shortage)
+        body = self._context.question(
+            identity, question_of(shortage), options, kind=BUDGET, about=about, shared=True
+        )
+        answered = await self._messenger.ask_with_others(body, f"out of budget: {shortage.told()}")
+        if answered.outcome != "answered":
+            return False
+        if answered.answer == SET_ANEW:
+            return True  # what holds now is seen when the call is made again
+        return not parse_raise(answered.answer, shortage.unit).is_stop

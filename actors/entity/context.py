@@ -18,11 +18,12 @@ from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.agent.loop import PauseSwitch
 from agiraph.agent.records import CallFinished, InputReceived
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
-from agiraph.core.ids import AgentId, RunId, derived_message_id
+from agiraph.core.ids import AgentId, QuestionId, RunId, derived_message_id
 from agiraph.core.models import DeliveryMode, Event
 from agiraph.core.money import RunTerms
 from agiraph.core.turns import JsonObject
 from agiraph.memory.skills import find_skills
+from agiraph.messages.question import AskQuestion
 from agiraph.storage.home import RunHome
 from agiraph.tools.command import forget_commands
 from transport.endpoint import Received
@@ -90,32 +91,42 @@ class EntityContext:
         """Return the id of the message that step `key` sends: the same after a crash."""
         return derived_message_id(self.runtime.address, key, number)
 
+    def question(
+        self, id: QuestionId, text: str, options: tuple[str, ...], **more: Any
+    ) -> AskQuestion:
+        """Return a question of this entity to the human; `more` are its further fields."""
+        return AskQuestion(
+            question_id=id,
+            agent=self.agent,
+            from_name=self.name,
+            question=text,
+            options=options,
+            **more,
+        )
+
     # --- reports ---------------------------------------------------------------------------------
 
-    def report(self, event: str, data: JsonObject, key: str = "") -> None:
+    def report(self, event: str, data: JsonObject, key: str = "", **other: Any) -> None:
         """Report an event to the recorder; reported again with the same key it is one event."""
-        self.runtime.report(self.event(event, data, key))
+        self.runtime.report(self.event(event, data, key, **other))
 
-    def event(self, event: str, data: JsonObject, key: str) -> Event:
-        """Return an event of this entity, at the node that it holds."""
+    def event(self, event: str, data: JsonObject, key: str, **other: Any) -> Event:
+        """Return an event of this entity, at the node that it holds; `other` are other fields."""
         assignment = self.transcript.assignment
-        return Event(
-            type=event,
-            agent_id=self.agent,
-            ts=self.now(),
-            entity=self.name,
-            run_id=self.run,
-            node_id=assignment.node.id if assignment else None,
-            data=data,
-            key=f"{self.runtime.address}:{event}:{key}" if key else "",
-        )
+        fields = {
+            "ts": self.now(),
+            "entity": self.name,
+            "run_id": self.run,
+            "node_id": assignment.node.id if assignment else None,
+            "key": f"{self.runtime.address}:{event}:{key}" if key else "",
+        }
+        return Event(type=event, agent_id=self.agent, data=data, **(fields | other))
 
     def replay_events(self) -> None:
         """Report the last records of the work in hand again: reports may have died with the
         last process. What is known is not recorded twice."""
         for replayed in told_again(self.conversation.lately(TOLD_AGAIN)):
-            event = self.event(*replayed.told)
-            self.runtime.report(event.model_copy(update={"ts": replayed.ts}))
+            self.runtime.report(self.event(*replayed.told, ts=replayed.ts))
 
     def show(self, state: str, step: str) -> None:
         """Show people what is being done right now."""

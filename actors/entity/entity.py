@@ -6,9 +6,8 @@ the way to the model, approvals, the compactor, and its prompt.
 
 from collections.abc import Callable
 
-from actors.entity.approval_gate import ApprovalGate, FurtherActions
+from actors.entity.approval_gate import ApprovalGate, BudgetApproval, FurtherActions
 from actors.entity.args import billing
-from actors.entity.budget_approval import BudgetApproval
 from actors.entity.compactor import Compactor
 from actors.entity.context import EntityContext
 from actors.entity.message_dispatcher import Handler, MessageDispatcher

@@ -32,15 +32,12 @@ class EntityTools(Team):
         self.messenger = messenger
 
     async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
-        """Send text to a worker, `coordinator`, `human` or `*`."""
         await self.messenger.send_message(call_id, to, content, mode)
 
     async def check_messages(self, call_id: str) -> list[str]:
-        """Return the messages that have arrived."""
         return self.messenger.check_messages()
 
     async def ask_human(self, call_id: str, question: NewQuestion) -> str:
-        """Ask the human; wait for the answer unless the question need not wait."""
         return await self.messenger.ask_human(call_id, question)
 
     async def schedule(
@@ -58,13 +55,11 @@ class EntityTools(Team):
         return _summary(await self._ask_scheduler(call_id, body))
 
     async def list_triggers(self) -> list[JsonObject]:
-        """Return the triggers that go on."""
         body = ListTriggers(agent=self.context.agent)
         table = await ask_for(self.context.runtime, CLOCK, body, TriggerTable)
         return [_row(row) for row in table.triggers if row["status"] in GOING_ON]
 
     async def cancel_trigger(self, call_id: str, named: str) -> JsonObject:
-        """Cancel a trigger. Raises Refused."""
         body = ChangeTrigger(agent=self.context.agent, trigger_id=named, act="cancel")
         state = await self._ask_scheduler(call_id, body)
         return {"trigger_id": state["id"], "status": state["status"]}

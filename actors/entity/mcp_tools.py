@@ -7,10 +7,10 @@ the same, whatever has changed at the server; the next node sees what there is t
 """
 
 import asyncio
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import Field, ValidationError
 
 from actors.entity.model_client import require_model
 from actors.runtime.ask_again import ask_until_answered
@@ -18,6 +18,7 @@ from actors.runtime.runtime import Runtime
 from agiraph.core.errors import Refused
 from agiraph.core.ids import tools_address
 from agiraph.core.mcp_settings import fingerprint
+from agiraph.core.record import Record
 from agiraph.core.specs import RoleSpec, WorkerSpec
 from agiraph.mcp.catalog import ServedTool, ToolCatalog, read_catalog
 from agiraph.mcp.grants import check_lent, granted, wanted_servers
@@ -31,13 +32,16 @@ LENT_SHOWN = 100
 WORDS_SHOWN = 100
 
 
-@dataclass(frozen=True, slots=True)
-class McpToolGrants:
-    """Tools of servers: what an entity has, what it may give, and which servers are away."""
+class McpToolGrants(Record):
+    """Tools of servers: what an entity has, what it may give, and which servers are away.
 
+    `about` names the node or run that they are for.
+    """
+
+    about: str
     tools: tuple[ServedTool, ...] = ()
     lendable: tuple[ServedTool, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: tuple[str, ...] = Field(default=(), exclude=True)
 
     @property
     def notice(self) -> str:
@@ -48,44 +52,41 @@ class McpToolGrants:
 
 
 async def grants_for(
-    runtime: Runtime, path: Path, about: str, allowed: Sequence[str] | None, *called: str
+    runtime: Runtime,
+    path: Path,
+    about: str,
+    allowed: Sequence[str] | None,
+    *called: str,
+    is_coordinator: bool = False,
 ) -> McpToolGrants:
-    """Return what who is `called` so (name, role) has for `about`; the same if asked again.
+    """Return what the entity `called` so (name, role) has for `about`; the same if asked again.
 
-    `allowed` is the list of tools it was created with. `path` is the file that stores it.
+    `allowed` is the list of tools it was created with. `path` is the file that stores the grants.
+    A coordinator is also told what it may give to workers.
     """
     servers = runtime.config.mcp.servers
-    wanted = wanted_servers(servers, allowed, *called)
+    wanted = sorted(servers) if is_coordinator else wanted_servers(servers, allowed, *called)
     if not wanted:
-        return McpToolGrants()
-    if (known := _load(path, about)) is not None:
-        return known
+        return McpToolGrants(about=about)
+    if (stored := _load(path)) is not None and stored.about == about:
+        return stored
     catalogs = await catalogs_of(runtime, wanted)
-    found = McpToolGrants(
-        granted(servers, catalogs, allowed, *called), problems=_problems(catalogs)
+    lent = [name for name in wanted if is_coordinator and servers[name].lend and name in catalogs]
+    grants = McpToolGrants(
+        about=about,
+        tools=granted(servers, catalogs, allowed, *called),
+        lendable=tuple(tool for server in lent for tool in catalogs[server].tools),
+        problems=tuple(catalog.problem for catalog in catalogs.values() if catalog.problem),
     )
-    _store(path, about, found)
-    return found
+    replace_file(path, grants.model_dump_json() + "\n")
+    return grants
 
 
-async def grants_of_coordinator(
-    runtime: Runtime, path: Path, about: str, allowed: Sequence[str] | None, name: str
-) -> McpToolGrants:
-    """Return what a coordinator has for `about`, and what it may give to workers."""
-    servers = runtime.config.mcp.servers
-    if not servers:
-        return McpToolGrants()
-    if (known := _load(path, about)) is not None:
-        return known
-    catalogs = await catalogs_of(runtime, sorted(servers))
-    lent = sorted(name for name in servers if servers[name].lend and name in catalogs)
-    found = McpToolGrants(
-        granted(servers, catalogs, allowed, name),
-        tuple(tool for server in lent for tool in catalogs[server].tools),
-        _problems(catalogs),
-    )
-    _store(path, about, found)
-    return found
+def _load(path: Path) -> McpToolGrants | None:
+    try:
+        return McpToolGrants.model_validate_json(read_bytes(path))
+    except (OSError, ValidationError):
+        return None
 
 
 async def require_worker(runtime: Runtime, spec: WorkerSpec | RoleSpec) -> None:
@@ -135,16 +136,15 @@ async def _catalog(runtime: Runtime, server: str) -> ToolCatalog:
     return ToolCatalog(server=server, problem=f"server '{server}' answered with something else")
 
 
-def lent_in_words(mcp_tool_grants: McpToolGrants) -> str:
-    """Return what a coordinator's prompt tells of the tools that it may give."""
-    if not mcp_tool_grants.lendable:
+def lent_in_words(grants: McpToolGrants) -> str:
+    """Return what a coordinator's prompt says of the tools that it may give."""
+    lendable = grants.lendable
+    if not lendable:
         return ""
-    rows = [
-        f"- `{tool.name}`: {_first_words(tool)}" for tool in mcp_tool_grants.lendable[:LENT_SHOWN]
-    ]
-    more = len(mcp_tool_grants.lendable) - len(rows)
+    rows = [f"- `{tool.name}`: {_first_words(tool)}" for tool in lendable[:LENT_SHOWN]]
+    more = len(lendable) - len(rows)
     rows += [f"- ... and {more} more"] if more > 0 else []
-    servers = dict.fromkeys(tool.server for tool in mcp_tool_grants.lendable)
+    servers = dict.fromkeys(tool.server for tool in lendable)
     patterns = ", ".join(f"`{server}__*`" for server in servers)
     return (
         "### Tools of other programs, for your workers\n\n"
@@ -157,30 +157,3 @@ def lent_in_words(mcp_tool_grants: McpToolGrants) -> str:
 def _first_words(tool: ServedTool) -> str:
     words = " ".join(tool.description.split())
     return words if len(words) <= WORDS_SHOWN else f"{words[: WORDS_SHOWN - 1]}…"
-
-
-def _problems(catalogs: dict[str, ToolCatalog]) -> tuple[str, ...]:
-    return tuple(catalog.problem for catalog in catalogs.values() if catalog.problem)
-
-
-def _load(path: Path, about: str) -> McpToolGrants | None:
-    try:
-        said = json.loads(read_bytes(path))
-        if said["about"] != about:
-            return None
-        return McpToolGrants(_tools(said["tools"]), _tools(said["lendable"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _tools(said: list[object]) -> tuple[ServedTool, ...]:
-    return tuple(ServedTool.model_validate(tool) for tool in said)
-
-
-def _store(path: Path, about: str, mcp_tool_grants: McpToolGrants) -> None:
-    said = {
-        "about": about,
-        "tools": [tool.model_dump() for tool in mcp_tool_grants.tools],
-        "lendable": [tool.model_dump() for tool in mcp_tool_grants.lendable],
-    }
-    replace_file(path, json.dumps(said, ensure_ascii=False) + "\n")

@@ -55,7 +55,7 @@ class Messenger:
         if not content.strip():
             raise InvalidInput("content is empty: there is nothing to send")
         for number, (name, address) in enumerate(await self._recipients(to)):
-            link = self._context.transcript.unanswered.get(key_of(name), NOTHING)
+            link = self._context.transcript.mail.unanswered.get(key_of(name), NOTHING)
             message = self._context.message_id(call_id, number)
             await self._send_text(message, name, address, content, link, mode)
 
@@ -121,13 +121,11 @@ class Messenger:
             raise InvalidInput("question is empty")
         check_channel(question.channel, self._runtime.config.channels)
         identity = question_id(self._runtime.address, call_id)
-        body = AskQuestion(
-            question_id=identity,
-            agent=self._context.agent,
-            from_name=self._context.name,
-            question=question.question,
+        body = self._context.question(
+            identity,
+            question.question,
+            question.options,
             channel=question.channel,
-            options=question.options,
             deadline_seconds=question.deadline_seconds,
             default=question.default,
             urgency=question.urgency,
@@ -189,7 +187,7 @@ class Messenger:
     async def until_message(self) -> None:
         """Wait for a message; the deadline stands still if it is the human that is waited for."""
         context = self._context
-        is_for_human = bool(context.transcript.pending)
+        is_for_human = bool(context.transcript.mail.pending)
         with context.waiting_for_human("for an answer") if is_for_human else nullcontext():
             await context.first_of(context.inbox.arrived.wait())
 
@@ -197,7 +195,7 @@ class Messenger:
         """Withdraw every question of this entity that is still open: nobody needs its answer."""
         address, transcript = self._runtime.address, self._context.transcript
         asking = [o.key for o in transcript.open_calls if o.call.name == ASK_HUMAN]
-        open_ids = [QuestionId(id) for id in transcript.pending]
+        open_ids = [QuestionId(id) for id in transcript.mail.pending]
         open_ids += [question_id(address, key) for key in asking]
         for id in dict.fromkeys(open_ids):
             await withdraw(self._runtime, id, reason)

@@ -24,18 +24,8 @@ async def deliver(runtime: Runtime, agent: AgentId, firing: Firing, now: float) 
 
     Raises TransportError if the router does not accept it now.
     """
-    body = TriggerFired(
-        agent=agent,
-        trigger_id=firing.trigger_id,
-        firing=firing.id,
-        name=firing.name,
-        action=firing.action.type,
-        payload=firing.action.payload,
-        due=firing.due,
-        missed=firing.missed,
-        lineage=firing.lineage,
-        about=firing.about,
-    )
+    action = {"action": firing.action.type, "payload": firing.action.payload}
+    body = TriggerFired(agent=agent, firing=firing.id, **{**dict(firing), **action})
     try:
         await runtime.send(coordinator_address(agent), body, id=bytes.fromhex(firing.id))
     except Nacked as error:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -99,9 +100,9 @@ class WorkerContext(EntityContext):
             self._scope = node.id, scope
         return self._scope[1]
 
-    def report(self, event: str, data: JsonObject, key: str = "") -> None:
+    def report(self, event: str, data: JsonObject, key: str = "", **other: Any) -> None:
         """Report an event to the recorder, and to the node's own log."""
-        record, assignment = self.event(event, data, key), self.transcript.assignment
+        record, assignment = self.event(event, data, key, **other), self.transcript.assignment
         self.runtime.report(record)
         if assignment:
             self.files.log(self.node_home(assignment.node), record)
@@ -138,10 +139,10 @@ class NodeDeadline:
         A long absence is noted in the conversation first, because it must not count again later.
         """
         transcript = conversation.transcript
-        seen_at = transcript.work.seen_at
+        seen_at = transcript.time.seen_at
         if seen_at and not transcript.is_waiting and now - seen_at > AWAY_SECONDS:
             conversation.append(StateNoted(what="away", ts=now))
-        work = transcript.work.at(now, is_waiting=transcript.is_waiting)
+        work = transcript.time.at(now, is_waiting=transcript.is_waiting)
         return cls(seconds - work.seconds)
 
     def __init__(self, seconds: float) -> None:

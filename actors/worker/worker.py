@@ -6,6 +6,7 @@ crash between the two reports it again, under the same message id.
 """
 
 import asyncio
+import traceback
 
 from actors.entity.args import WorkerArgs
 from actors.entity.entity import Entity
@@ -29,6 +30,7 @@ from agiraph.agent.transcript import RUNTIME_NAME
 from agiraph.core.errors import ModelFailure
 from agiraph.core.ids import BOARD_NAME
 from agiraph.core.models import Assignment, WorkNode
+from agiraph.core.redaction import redact
 from agiraph.memory import skills
 from agiraph.messages.board import AskRoster, RosterChanged
 from agiraph.messages.llm_proxy import ProxyBudgetLow, ProxyCallFailed
@@ -49,6 +51,7 @@ from transport.endpoint import Received
 
 SILENCES_ALLOWED = 1
 LEFT_NAMED = 100
+TRACEBACK_LINES = 20
 
 
 class WorkerActor:
@@ -217,24 +220,20 @@ class WorkerActor:
         context, seconds = self.context, assignment.contract.node_timeout_seconds
         make_folder(context.node_home(assignment.node).scratch)
         await self._report_started(assignment)
-        status, reason = "completed", ""
+        status, reason, details = "completed", "", ""
         try:
             context.deadline = NodeDeadline.of_node(context.conversation, seconds, context.now())
             async with context.deadline.timer:
                 self._refuse_stuck_step()
                 await self.checkout.make(assignment)
                 await first_to_end(self._run_loop(), self._cancelled.wait())
-        except TimeoutError:
-            status, reason = "failed", f"the node's time of {seconds:g} s is over"
-        except ModelFailure as failure:
-            status, reason = "failed", f"the model cannot be asked ({failure.kind}): {failure}"
-        except NodeLimitReached as limit:
-            status, reason = "failed", str(limit)
+        except (TimeoutError, ModelFailure, NodeLimitReached) as error:
+            status, reason, details = "failed", _why_failed(error, seconds), last_lines(error)
         finally:
             context.deadline = None
         if self._cancelled.is_set() and not context.transcript.is_published:
             status, reason = "cancelled", self._cancel_reason
-        await self._close_node(assignment, status, reason)
+        await self._close_node(assignment, status, reason, details)
 
     def _refuse_stuck_step(self) -> None:
         stuck, self._stuck = self._stuck, ""
@@ -263,13 +262,15 @@ class WorkerActor:
         if grants.notice:
             context.add_notice(grants.notice)
 
-    async def _close_node(self, assignment: Assignment, status: str, reason: str) -> None:
+    async def _close_node(
+        self, assignment: Assignment, status: str, reason: str, details: str
+    ) -> None:
         context = self.context
         await self.entity.messenger.withdraw_all(f"its node has {status}")
         context.answer_open_calls(f"The node has {status} meanwhile.")
         context.forget_closed_calls()
         if status == "failed":
-            await self._report_failed(assignment, reason)
+            await self._report_failed(assignment, reason, details)
         if status == "completed":
             await self._remember(assignment.node)
         await self.checkout.close(assignment, status)
@@ -281,24 +282,26 @@ class WorkerActor:
         context, memory = self.context, self.runtime.config.memory
         if context.files.has_completed(node):
             return
-        learned = context.transcript.learned.strip()
+        learned = context.transcript.progress.learned.strip()
         can_reflect = not (self._single or context.is_external)
         if not learned and can_reflect and memory.reflection == "turn":
             context.show("busy", "reflecting")
             learned = await reflect(self.entity.model_client, self.entity.request())
-        context.files.note_completion(node, context.transcript.summary or "", learned)
+        context.files.note_completion(node, context.transcript.progress.summary or "", learned)
 
     async def _report_started(self, assignment: Assignment) -> None:
         node, attempt = assignment.node.id, assignment.attempt
         body = NodeStartedMessage(node_id=node, attempt=attempt)
         await self.context.send_to_coordinator(f"start.{node}.{attempt}", body)
 
-    async def _report_failed(self, assignment: Assignment, reason: str) -> None:
+    async def _report_failed(self, assignment: Assignment, reason: str, details: str = "") -> None:
         """Report that a node will not be done, why, and which files stand in its folder."""
         node, attempt = assignment.node.id, assignment.attempt
         no_results = (*self.checkout.left_out(assignment), *self.context.unpublished)
         left = files_left(self.context.node_home(assignment.node), no_results)[:LEFT_NAMED]
-        body = FailNodeMessage(node_id=node, attempt=attempt, reason=reason, left=left)
+        body = FailNodeMessage(
+            node_id=node, attempt=attempt, reason=reason, left=left, details=details
+        )
         await self.context.send_to_coordinator(f"fail.{node}.{attempt}", body)
 
     # --- its role in the loop --------------------------------------------------------------------
@@ -310,7 +313,7 @@ class WorkerActor:
 
     def is_between_works(self) -> bool:
         """Whether the last node is done and the next one not begun."""
-        return self.context.transcript.model_turns == 0
+        return self.context.transcript.progress.model_turns == 0
 
     def tool_context(self, key: str) -> ToolContext:
         """Return what a tool is handed."""
@@ -328,9 +331,9 @@ class WorkerActor:
         """Remind a silent model once; give the node up if it stays silent."""
         if self._single:
             await self._single.publish()
-        elif self.context.transcript.pending:
+        elif self.context.transcript.mail.pending:
             await self.entity.messenger.until_message()
-        elif self.context.transcript.silences > SILENCES_ALLOWED:
+        elif self.context.transcript.progress.silences > SILENCES_ALLOWED:
             raise NodeLimitReached("the model answered without a tool call, also after a reminder")
         else:
             self.context.add_notice(WORKER_REMINDER)
@@ -380,3 +383,19 @@ class WorkerActor:
         folders += [str(context.node_home(assignment.node).path)] if assignment else []
         role = context.args.worker.role
         return ActingEntity(context.name, role, tuple(folders), is_sandboxed)
+
+
+def _why_failed(error: TimeoutError | ModelFailure | NodeLimitReached, seconds: float) -> str:
+    match error:
+        case TimeoutError():
+            return f"the node's time of {seconds:g} s is over"
+        case ModelFailure():
+            return f"the model cannot be asked ({error.kind}): {error}"
+        case _:
+            return str(error)
+
+
+def last_lines(error: BaseException) -> str:
+    """Return the last lines of an error's traceback, secrets redacted."""
+    lines = "".join(traceback.format_exception(error)).splitlines()
+    return str(redact("\n".join(lines[-TRACEBACK_LINES:])))

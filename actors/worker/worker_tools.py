@@ -13,7 +13,7 @@ from actors.worker.checkout import Checkout
 from actors.worker.context import WorkerContext
 from actors.worker.evidence import pass_checks, seal
 from agiraph.agent.activity import waiting_for
-from agiraph.board.shared_context.context import as_text
+from agiraph.board.shared_context import as_text
 from agiraph.core.errors import Refused
 from agiraph.core.ids import NodeId, derived_id
 from agiraph.core.models import Assignment
@@ -62,7 +62,6 @@ class WorkerTools(EntityTools):
     async def create_node(
         self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
     ) -> JsonObject:
-        """Put a sub-node on the board; its checks are commands, which not everyone may give."""
         self._require_shell(node.checks, "checks")
         self._require_shell(node.agent_command, "agent_command")
         await require_model(self._runtime, node.model)
@@ -77,7 +76,6 @@ class WorkerTools(EntityTools):
             raise Refused(f"{field}: these are shell commands, and you have no shell: leave it out")
 
     async def spawn_worker(self, call_id: str, worker: WorkerSpec) -> JsonObject:
-        """Hire a worker, if this one may lead."""
         self._require_shell(worker.agent_command, "agent_command")
         await require_worker(self._runtime, worker)
         holder = self._assignment.node.id
@@ -85,7 +83,6 @@ class WorkerTools(EntityTools):
         return await self._change_team(call_id, HireWorker.model_validate(asked))
 
     async def launch_roles(self, call_id: str, stage: StageSpec) -> JsonObject:
-        """Open a stage below the node that this worker holds, if it may lead."""
         for role in stage.roles:
             self._require_shell(role.checks, "checks")
             self._require_shell(role.agent_command, "agent_command")
@@ -132,16 +129,13 @@ class WorkerTools(EntityTools):
         return WaitOutcome(tuple(board.state["nodes"]), interrupted_by_message=True)
 
     async def view_board(self) -> JsonObject:
-        """Return the board as the coordinator shows it."""
         to = self._worker.coordinator
         return (await ask_for(self._runtime, to, ViewBoard(), BoardState)).state
 
     async def read_context(self, key: str) -> str:
-        """Return what stands under a key of the shared context."""
         return await self._shown(ReadContext(key=key))
 
     async def list_context(self) -> str:
-        """Return the rows of all keys of the shared context."""
         return await self._shown(ListContext())
 
     async def _shown(self, body: BaseModel) -> str:
@@ -150,7 +144,6 @@ class WorkerTools(EntityTools):
     async def change_context(
         self, call_id: str, way: Literal["write", "append"], key: str, value: Any
     ) -> JsonObject:
-        """Write or append under a key of the shared context."""
         body = ChangeContext(way=way, key=key, value=as_text(value))
         return (await self._ask(call_id, body, ContextChanged)).receipt
 
@@ -184,7 +177,7 @@ class WorkerTools(EntityTools):
             summary=summary,
             files=files,
             missing=missing,
-            bound=self._worker.transcript.bound_why,
+            bound=self._worker.transcript.progress.bound_why,
             commit=commit,
             evidence=evidence,
         )
@@ -201,12 +194,10 @@ class WorkerTools(EntityTools):
         await self._worker.send_to_coordinator(f"insight.{about}", body)
 
     async def checkpoint(self, call_id: str, summary: str) -> None:
-        """Report a milestone."""
         body = NodeCheckpoint(node_id=self._assignment.node.id, summary=summary)
         await self._worker.send_to_coordinator(call_id, body)
 
     async def suggest_next(self, call_id: str, suggestion: str) -> None:
-        """Suggest a follow-up."""
         body = SuggestNode(
             node_id=self._assignment.node.id,
             worker_name=self._worker.name,

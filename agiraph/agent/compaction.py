@@ -93,7 +93,7 @@ def shorten(
     dropped = groups[: len(groups) - len(kept)]
     before = _left_out(transcript)
     lines = [
-        *transcript.digest,
+        *transcript.window.digest,
         *digest_of(turn for group in (*before, *dropped) for turn in group),
     ]
     digest = tuple(lines[-DIGEST_LINES:])
@@ -125,8 +125,8 @@ def _worth_keeping(transcript: Transcript, task: str) -> list[Group]:
     Left out are an earlier head, the task (which the new head holds), answers that only saved
     things, and a result without its answer (our conversations have none).
     """
-    start = 1 if transcript.compactions else 0
-    flush = transcript.flush_from
+    start = 1 if transcript.window.compactions else 0
+    flush = transcript.window.flush_from
     until = len(transcript.turns) if flush is None else flush
     groups = groups_of(transcript.turns[start:until])
     if flush is not None:
@@ -136,9 +136,11 @@ def _worth_keeping(transcript: Transcript, task: str) -> list[Group]:
 
 def _left_out(transcript: Transcript) -> list[Group]:
     """Return the groups in which the entity only saved things: the digest lists them."""
-    if transcript.flush_from is None:
+    if transcript.window.flush_from is None:
         return []
-    return [g for g in groups_of(transcript.turns[transcript.flush_from + 1 :]) if _only_saves(g)]
+    return [
+        g for g in groups_of(transcript.turns[transcript.window.flush_from + 1 :]) if _only_saves(g)
+    ]
 
 
 def _only_saves(group: Group) -> bool:
@@ -259,11 +261,13 @@ def _head(
 ) -> str:
     """Return the text of the first turn, of at most `room` tokens; each part has its share."""
     shown = "\n".join(turn.content for turn in last if not isinstance(turn, AssistantTurn))
-    human = [text for text in transcript.human if text not in shown and text != belongings.task]
+    human = [
+        text for text in transcript.mail.human if text not in shown and text != belongings.task
+    ]
     head = _Head(intro, room)
     head.add("What was asked of you", belongings.task, 0.6)
     head.add_newest("What the human has written to you, word for word", human, 0.85)
-    head.add("Your summary of what was before", summary or transcript.last_summary, 0.6)
+    head.add("Your summary of what was before", summary or transcript.window.last_summary, 0.6)
     said = [line.removeprefix(SAID) for line in digest if line.startswith(SAID)]
     head.add_newest("What you have said, asked and promised", said, 0.4, mark="- ")
     for section in belongings.files:

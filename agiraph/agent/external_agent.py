@@ -35,8 +35,8 @@ class ExternalAgentState:
     - `took_up`: the session that the last start was to resume, '' if it began a new one.
     - `lost_at`: the number of the last start that found its conversation lost, 0 if none did.
     - `sent`: the keys of the messages it sent; `asking`: those of its open permission requests.
-    - `heard`: every message to it as it is shown; those from `told` on may not have reached it.
-    - `warnings`: the indexes in `heard` of messages that only warn of a bound; `warned`: of which.
+    - `messages`: all to it, as they are shown; those from `delivered` on may not have reached it.
+    - `warnings`: the indexes in `messages` of those that only warn of a bound; `warned`: of which.
     - `usage`: what its conversation has used.
     - `is_running`: it was started and is not known to have ended.
     - `result`: what it has done; `problem`: why it failed the last time.
@@ -52,8 +52,8 @@ class ExternalAgentState:
     lost_at: int = 0
     sent: set[str] = field(default_factory=set)
     asking: set[str] = field(default_factory=set)
-    heard: list[str] = field(default_factory=list)
-    told: int = 0
+    messages: list[str] = field(default_factory=list)
+    delivered: int = 0
     warnings: set[int] = field(default_factory=set)
     warned: set[str] = field(default_factory=set)
     usage: Usage = field(default_factory=Usage)
@@ -64,22 +64,22 @@ class ExternalAgentState:
     problem: str = ""
 
     @property
-    def untold(self) -> list[str]:
+    def undelivered(self) -> list[str]:
         """The messages that may not have reached it."""
-        return self.heard[self.told :]
+        return self.messages[self.delivered :]
 
-    def owes(self, told: int) -> bool:
-        """Whether messages other than warnings follow the first `told` ones."""
-        return any(place not in self.warnings for place in range(told, len(self.heard)))
+    def needs_delivery(self, delivered: int) -> bool:
+        """Whether messages other than warnings follow the first `delivered` ones."""
+        return any(place not in self.warnings for place in range(delivered, len(self.messages)))
 
-    def hear(self, shown: str, *, warns_of: str = "") -> None:
-        """Add a message to it."""
+    def add_message(self, shown: str, *, warns_of: str = "") -> None:
+        """Add a message to it, if there is an external agent."""
         if not self.is_here:
             return
         if warns_of:
-            self.warnings.add(len(self.heard))
+            self.warnings.add(len(self.messages))
             self.warned.add(warns_of)
-        self.heard.append(shown)
+        self.messages.append(shown)
 
     def apply(self, record: OutsideRecord) -> None:
         """Apply one record to the state."""
@@ -90,7 +90,7 @@ class ExternalAgentState:
                     self.usage = Usage()
                 self.session = self.took_up = record.session
                 self.is_running, self.has_spoken, self.goes_on = True, False, False
-                self.told = len(self.heard)
+                self.delivered = len(self.messages)
                 self.asking.clear()
             case ExternalSessionKnown():
                 self.session = record.session
@@ -110,7 +110,7 @@ class ExternalAgentState:
     def _end(self, record: ExternalAgentEnded) -> None:
         self.is_running = False
         self.usage = self.usage + record.usage
-        self.told = max(self.told, record.told)
+        self.delivered = max(self.delivered, record.told)
         self.problem, self.result, self.goes_on = record.problem, record.result, record.goes_on
         if record.problem:
             self.failures += not record.is_excused

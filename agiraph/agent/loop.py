@@ -1,6 +1,6 @@
 """The loop that coordinator and workers share: yield point, think, act, yield point.
 
-What comes next follows from the transcript alone (`next_step`), so a restarted process continues
+What comes next follows from the transcript alone, so a restarted process continues
 where the last one stood: an unanswered call is run or answered, an unanswered message is thought
 about. The loop never looks at a clock or a socket; its ports do.
 
@@ -16,15 +16,21 @@ from typing import Protocol, TypeVar
 from agiraph.agent.activity import step_of
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.event_replay import ReplayedEvent, answered, called, returned
-from agiraph.agent.fallback_notice import stand_in_notice
 from agiraph.agent.inbox import EntityInbox
 from agiraph.agent.records import CallFinished, CallStarted, InputReceived, ModelAnswered
-from agiraph.agent.transcript import OpenCall, Transcript, unique_calls
+from agiraph.agent.transcript import RUNTIME_NAME, OpenCall, Transcript, unique_calls
 from agiraph.core.errors import ModelFailure
 from agiraph.core.ids import NodeId
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall, ToolTurn
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
+
+WHY_SHOWN = 300
+FROM_HERE = (
+    "[Runtime]: From here on the model {model} answers, in place of {asked}, which cannot be asked "
+    "now: {why}"
+)
+AGAIN = "[Runtime]: From here on the model {model} answers again."
 
 T = TypeVar("T")
 
@@ -36,23 +42,6 @@ UNKNOWN_OUTCOME = (
     "[interrupted] The process died while this call ran; its outcome is unknown. "
     "Look at what it has done before you try it again."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class AskModel:
-    """Ask the model."""
-
-
-@dataclass(frozen=True, slots=True)
-class HandleCall:
-    """Run, or answer, this call."""
-
-    opened: OpenCall
-
-
-@dataclass(frozen=True, slots=True)
-class EndTurn:
-    """The model has said all it wants to say for now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +79,6 @@ class PendingApproval:
 
     answer: Callable[[], Awaitable[Permission]]
     withdraw: Callable[[], Awaitable[Permission]]
-
-
-def next_step(transcript: Transcript) -> AskModel | HandleCall | EndTurn:
-    """Return what follows from the conversation as it stands."""
-    if transcript.open_calls:
-        return HandleCall(transcript.open_calls[0])
-    if transcript.has_news:
-        return AskModel()
-    return EndTurn()
-
-
-def may_run(opened: OpenCall, toolbox: Toolbox) -> bool:
-    """Whether a call may be run: it has never been started, or doing it again does no harm."""
-    return not opened.was_started or toolbox.is_idempotent(opened.call.name)
 
 
 class PartialAnswer:
@@ -156,27 +131,21 @@ class Role(Protocol):
 
     def is_over(self) -> bool:
         """Whether the loop should return."""
-        ...
 
     def is_between_works(self) -> bool:
         """Whether messages that wait for the current work to be done may enter now."""
-        ...
 
     def tool_context(self, key: str) -> ToolContext:
         """Return what a tool is handed when it runs as step `key`."""
-        ...
 
     def notices(self) -> list[InputReceived]:
         """Return what the runtime has to tell that is not in the conversation yet."""
-        ...
 
     def take_effects(self) -> CallEffects:
         """Return what the tool that just ran has told the model besides its result."""
-        ...
 
     async def on_rest(self) -> None:
         """Do what is to be done when the model is silent: remind, give up, or wait for news."""
-        ...
 
     async def make_room(self, *, was_refused: bool) -> bool:
         """Shorten the conversation if it is time to; return whether it was changed.
@@ -184,11 +153,9 @@ class Role(Protocol):
         `was_refused`: the model said that it is too long. Raises ModelFailure if it cannot be
         made short enough.
         """
-        ...
 
     async def on_step_limit(self) -> bool:
         """Check the bounds before a model call; return False if the loop must not think."""
-        ...
 
 
 class LoopEntity(Protocol):
@@ -201,30 +168,24 @@ class LoopEntity(Protocol):
 
     def now(self) -> float:
         """Return the time in seconds since the epoch."""
-        ...
 
     def request(self) -> ModelRequest:
         """Return what to ask the model now."""
-        ...
 
     async def think(self, request: ModelRequest, partial: PartialAnswer) -> ModelResponse:
         """Answer a request, whatever it takes, filling `partial` as text streams in.
 
         Raises ModelFailure when that is hopeless.
         """
-        ...
 
     def approval_for(self, opened: OpenCall | None) -> PendingApproval | None:
         """Return what to ask before a call, or (None) before a model call; None: nothing."""
-        ...
 
     def report(self, event: str, data: JsonObject, key: str = "") -> None:
         """Report an event; reported again with the same key it is one event."""
-        ...
 
     def show(self, state: str, step: str) -> None:
         """Show people what is being done right now."""
-        ...
 
 
 class AgentLoop:
@@ -247,13 +208,12 @@ class AgentLoop:
                 return
             if await self._made_room():
                 continue
-            match next_step(self._transcript):
-                case HandleCall(opened):
-                    await self._act(opened)
-                case AskModel():
-                    await self._think()
-                case EndTurn():
-                    await self._role.on_rest()
+            if self._transcript.open_calls:
+                await self._act(self._transcript.open_calls[0])
+            elif self._transcript.has_news:
+                await self._think()
+            else:
+                await self._role.on_rest()
 
     async def _yield_point(self) -> None:
         """Be reachable: stand still if paused, then let in what has arrived, in one append."""
@@ -374,7 +334,8 @@ class AgentLoop:
             return
         call, context = opened.call, self._role.tool_context(opened.key)
         begun, self._begun = self._begun, ""
-        if opened.key == begun or may_run(opened, self._entity.toolbox):
+        may_run = not opened.was_started or self._entity.toolbox.is_idempotent(call.name)
+        if may_run or opened.key == begun:
             if not opened.was_started:
                 self._conversation.append(self._start_of(call, cleared.message))
             self._tell(called(call, opened.key, self._entity.now()))
@@ -441,3 +402,19 @@ def _turn(opened: OpenCall, content: str, *, is_error: bool) -> ToolTurn:
     return ToolTurn(
         call_id=opened.call.id, name=opened.call.name, content=content, is_error=is_error
     )
+
+
+def stand_in_notice(
+    transcript: Transcript, response: ModelResponse, said: ModelAnswered
+) -> tuple[InputReceived, ...]:
+    """Return what is told right before an answer of another model than that of the one before.
+
+    It is in one append with the answer, so it is told once.
+    """
+    stands_in = said.model if said.instead_of else ""
+    if stands_in == transcript.stand_in:
+        return ()
+    text = FROM_HERE if stands_in else AGAIN
+    why = response.why if len(response.why) <= WHY_SHOWN else response.why[:WHY_SHOWN] + "..."
+    told = text.format(model=said.model, asked=said.instead_of, why=why)
+    return (InputReceived(content=told, from_name=RUNTIME_NAME, ts=said.ts),)

@@ -43,7 +43,7 @@ class RepeatedCalls:
     pending: tuple[str, ...] = ()
     is_new: bool = False
 
-    def heard(self) -> "RepeatedCalls":
+    def reset(self) -> "RepeatedCalls":
         """Return the streak after something new was received: it is over."""
         return RepeatedCalls(pending=self.pending, is_new=bool(self.pending))
 

@@ -3,7 +3,7 @@
 Pure: what a worker has used on its node is in its transcript, what it may use in the contract.
 `judge` is called before every model call:
 
-- `MayContinue`: call the model.
+- None: call the model.
 - `LastTurn`: tell the model that this is its last turn, then call it: it may publish what it has
   and hand off the rest. The message is journaled (`LimitReached`), so it is sent once.
 - `MustStop`: it has had its last turn and not published; the node ends.
@@ -22,7 +22,7 @@ from agiraph.agent.records import LimitReached
 from agiraph.agent.transcript import Transcript
 from agiraph.core.config import RunConfig
 from agiraph.core.models import StageContract
-from agiraph.core.money import NodeBudget, Shortage, shown
+from agiraph.core.money import Shortage, SpendingLimits, shown
 
 Bound = Literal["turns", "tokens", "money", "context", "time", "calls"]
 
@@ -36,11 +36,6 @@ TIME_NEAR = (
     "in time, and say in `missing` what is not done and how to continue. What is not published "
     "by then does not reach the others."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class MayContinue:
-    """Another turn is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +58,6 @@ class MustStop:
     reason: str
 
 
-def is_time_near(transcript: Transcript, remaining_seconds: float, near_seconds: float) -> bool:
-    """Whether to warn a worker that its deadline is near: not before it has had a turn."""
-    return (
-        transcript.model_turns > 0
-        and transcript.bound is None
-        and remaining_seconds <= near_seconds
-    )
-
-
 def contract_of(settings: RunConfig) -> StageContract:
     """Return the contract of a stage that sets nothing itself."""
     return StageContract(
@@ -86,9 +72,9 @@ def contract_of(settings: RunConfig) -> StageContract:
     )
 
 
-def at_door(contract: StageContract) -> NodeBudget:
+def at_door(contract: StageContract) -> SpendingLimits:
     """Return the limits of an external agent's model calls."""
-    return NodeBudget(
+    return SpendingLimits(
         usd=contract.max_cost_usd_per_node,
         tokens=contract.max_tokens_per_node,
         calls=contract.max_calls_per_node,
@@ -112,34 +98,30 @@ def used_at_door(shortage: Shortage) -> str:
 
 def judge(
     transcript: Transcript, contract: StageContract, *, is_context_used_up: bool = False
-) -> MayContinue | LastTurn | MustStop:
+) -> LastTurn | MustStop | None:
     """Return whether the worker may have another turn on its node, and whether it is the last.
 
     `is_context_used_up`: the conversation is full and may not be compacted again.
     """
-    if transcript.bound is not None and transcript.is_last_turn_over:
-        return MustStop(f"{transcript.bound_why}; its last turn published nothing")
-    if transcript.bound is not None:
-        return MayContinue()  # it was warned already, and has not answered yet
+    if transcript.progress.bound is not None and transcript.progress.is_last_turn_over:
+        return MustStop(f"{transcript.progress.bound_why}; its last turn published nothing")
+    if transcript.progress.bound is not None:
+        return None  # it was warned already, and has not answered yet
     if (unpriced := _without_price(transcript, contract)) is not None:
         return unpriced
-    for reached in (
-        _turns(transcript, contract),
-        _tokens(transcript, contract),
-        _money(transcript, contract),
-    ):
-        if reached is not None:
-            return reached
+    reached = _turns(transcript, contract) or _tokens(transcript, contract)
+    if (reached := reached or _money(transcript, contract)) is not None:
+        return reached
     if is_context_used_up:
         return LastTurn("context", "its context is full, and may not be compacted again")
-    return MayContinue()
+    return None
 
 
 def _turns(transcript: Transcript, contract: StageContract) -> LastTurn | MustStop | None:
     limit = contract.max_iterations_per_node
-    if transcript.model_turns >= limit:  # a limit of one: no turn before it to warn in
+    if transcript.progress.model_turns >= limit:  # a limit of one: no turn before it to warn in
         return MustStop(f"the node's {limit} model turns are used up")
-    if transcript.model_turns == limit - 1 and limit > 1:
+    if transcript.progress.model_turns == limit - 1 and limit > 1:
         return LastTurn("turns", f"the node's {limit} model turns are used up")
     return None
 
@@ -148,7 +130,7 @@ def _tokens(transcript: Transcript, contract: StageContract) -> LastTurn | None:
     limit = contract.max_tokens_per_node
     if limit is None:
         return None
-    used, last = transcript.node_usage.tokens, transcript.last_usage.tokens
+    used, last = transcript.progress.usage.tokens, transcript.progress.last_usage.tokens
     if used + 2 * last <= limit:
         return None
     return LastTurn("tokens", f"{used} of the node's {limit} tokens are used")
@@ -158,7 +140,10 @@ def _money(transcript: Transcript, contract: StageContract) -> LastTurn | None:
     limit = contract.max_cost_usd_per_node
     if limit is None:
         return None
-    used, last = transcript.node_usage.cost_usd or 0.0, transcript.last_usage.cost_usd or 0.0
+    used, last = (
+        transcript.progress.usage.cost_usd or 0.0,
+        transcript.progress.last_usage.cost_usd or 0.0,
+    )
     if used + 2 * last <= limit:
         return None
     return LastTurn("money", f"${used:.4f} of the node's ${limit:.4f} are spent")
@@ -166,9 +151,9 @@ def _money(transcript: Transcript, contract: StageContract) -> LastTurn | None:
 
 def _without_price(transcript: Transcript, contract: StageContract) -> MustStop | None:
     """Return the refusal of a limit in dollars for a model whose price is not known."""
-    if contract.max_cost_usd_per_node is None or not transcript.node_usage.tokens:
+    if contract.max_cost_usd_per_node is None or not transcript.progress.usage.tokens:
         return None
-    if transcript.node_usage.cost_usd is not None:
+    if transcript.progress.usage.cost_usd is not None:
         return None
     return MustStop(
         "the price of the worker's model is not known, so the node's limit in dollars cannot be "

@@ -27,6 +27,11 @@ PLAN_GIVEN = (
     "[Runtime]: The human gave a plan; its nodes stand on the board already. "
     "`wait` for them, judge what they publish, and `finish`."
 )
+PLAN_IN_STAGES = (
+    "[Runtime]: The human gave a plan of several stages; the nodes of the first stand on the board "
+    "already. `wait` for them, judge what they publish, and `reconvene` with your assessment: the "
+    "plan's next stage opens then. After the last one `finish`."
+)
 NEW_RUN = (
     "[Runtime]: This is a new run. Its board and its folder are empty, and the workers of earlier "
     "runs are gone; your conversation and your memory go on."
@@ -130,22 +135,22 @@ def single_system(worker: Worker, *, agent_name: str, identity: str, today: str)
     )
 
 
-def goal_turn(goal: str, input_dir: str | None, *, has_plan: bool = False) -> str:
-    """Return the coordinator's first user turn."""
+def goal_turn(goal: str, input_dir: str | None, plan: str = "") -> str:
+    """Return the coordinator's first user turn; `plan` is what it says of a plan."""
     lines = [f"# Goal\n\n{goal}"]
     if input_dir:
         lines.append(
             "The input folder is mounted at input/ (read-only; in bash: $AGIRAPH_INPUT). "
             f"It is called {Path(input_dir).name}."
         )
-    if has_plan:
-        lines.append(PLAN_GIVEN)
+    if plan:
+        lines.append(plan)
     return "\n\n".join(lines)
 
 
-def new_run_turn(goal: str, input_dir: str | None, *, cause: str, has_plan: bool) -> str:
+def new_run_turn(goal: str, input_dir: str | None, *, cause: str, plan: str = "") -> str:
     """Return the user turn that gives a coordinator a further goal; `cause` says what began it."""
-    lines = [goal_turn(goal, input_dir, has_plan=has_plan), NEW_RUN]
+    lines = [goal_turn(goal, input_dir, plan), NEW_RUN]
     if cause:
         lines.append(f"[Runtime]: It was begun by {cause}.")
     return "\n\n".join(lines)
@@ -153,18 +158,22 @@ def new_run_turn(goal: str, input_dir: str | None, *, cause: str, has_plan: bool
 
 def assignment_turn(assignment: Assignment) -> str:
     """Return the user turn that gives a worker its node."""
-    return render(
-        "assignment",
-        node=assignment.node,
-        spec=assignment.spec.strip(),
-        refs=sorted(assignment.node.refs.items()),
-        goal=assignment.goal,
-        stage=assignment.stage,
-        stage_goal=assignment.stage_goal.strip(),
-        context_keys=assignment.context_keys,
-        turns=assignment.contract.max_iterations_per_node,
-        team=", ".join(assignment.team) or "you alone",
-        attempt=assignment.attempt,
-        worktree=assignment.worktree,
-        today=assignment.today,
-    )
+    refs = sorted(assignment.node.refs.items())
+    turns = assignment.contract.max_iterations_per_node
+    return render("assignment", refs=refs, turns=turns, **assignment_facts(assignment))
+
+
+def assignment_facts(assignment: Assignment) -> dict[str, object]:
+    """Return the values that the assignment of every kind of worker is rendered with."""
+    return {
+        "node": assignment.node,
+        "spec": assignment.spec.strip(),
+        "goal": assignment.goal,
+        "stage": assignment.stage,
+        "stage_goal": assignment.stage_goal.strip(),
+        "context_keys": assignment.context_keys,
+        "team": ", ".join(assignment.team) or "you alone",
+        "attempt": assignment.attempt,
+        "worktree": assignment.worktree,
+        "today": assignment.today,
+    }

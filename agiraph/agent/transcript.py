@@ -3,7 +3,7 @@
 It answers two questions: what is the model shown, and what is still open. Two rules hold at all
 times, because providers refuse conversations that break them:
 
-- the results of an answer's calls follow it directly, so what is heard while calls are open is
+- the results of an answer's calls follow it directly, so what is received while calls are open is
   held back until the last of them is answered;
 - what the model has been shown never changes, it only grows, so that provider caches serve it.
 """
@@ -26,9 +26,7 @@ from agiraph.agent.records import (
     ExternalAgentEnded,
     ExternalAgentStarted,
     ExternalMessageSent,
-    ExternalPermissionAsked,
     ExternalPermissionDecided,
-    ExternalSessionKnown,
     InputReceived,
     LimitReached,
     LoopDetected,
@@ -49,7 +47,7 @@ PUBLISH = "publish"
 RUNTIME_NAME = "runtime"
 ASK_HUMAN = "ask_human"
 SEND_MESSAGE = "send_message"
-FOLD = 5
+FOLD = 6
 """Raised when the same records come to mean another state: older snapshots then do not count."""
 
 
@@ -67,53 +65,113 @@ class OpenCall:
 
 
 @dataclass(slots=True)
+class Progress:
+    """What was done and used in the current work: a worker's node, or a coordinator's run.
+
+    `bound` is the limit of the node that was reached, `silences` how many answers in a row had no
+    call. `summary` and `learned` are those of the published result.
+    """
+
+    usage: Usage = field(default_factory=Usage)
+    last_usage: Usage = field(default_factory=Usage)
+    model_turns: int = 0
+    silences: int = 0
+    compactions: int = 0
+    bound: str | None = None
+    bound_why: str = ""
+    is_last_turn_over: bool = False
+    is_cut_off: bool = False
+    streak: RepeatedCalls = field(default_factory=RepeatedCalls)
+    summary: str | None = None
+    learned: str = ""
+
+
+@dataclass(slots=True)
+class WindowState:
+    """What is known of the model's context window, and how the conversation was shortened.
+
+    `size` is as reported, `learned` from a refusal; `tokens` is the provider's count of the first
+    `turns` turns, 0 if there is none; `scale` the factor of estimates. `flush_from` is the turn at
+    which the model was told to save what it must not forget.
+    """
+
+    size: int | None = None
+    learned: int | None = None
+    tokens: int = 0
+    turns: int = 0
+    scale: float = 1.0
+    flush_from: int | None = None
+    flush_turns: int = 0
+    compactions: int = 0
+    last_summary: str = ""
+    digest: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Correspondence:
+    """Messages by their bus ids, and who waits for an answer.
+
+    `human` is what the human wrote, as it was shown; `pending` the open questions to the human;
+    `unanswered` each sender's last message without a reply; `spoke_to` the message that the last
+    answer replied to.
+    """
+
+    seen: set[str] = field(default_factory=set)
+    human: list[str] = field(default_factory=list)
+    pending: dict[str, str] = field(default_factory=dict)
+    unanswered: dict[str, ReplyReference] = field(default_factory=dict)
+    spoke_to: ReplyReference = field(default_factory=ReplyReference)
+
+    def see(self, message: str | None) -> None:
+        """Note that the effect of a message is in the conversation."""
+        if message is not None:
+            self.seen.add(message)
+
+    def note_sender(self, name: str, message: str, shown: str) -> None:
+        """Note the last message of a sender: what is written to them answers it."""
+        if key_of(name) not in NOBODY:
+            self.unanswered[key_of(name)] = ReplyReference(message, quote(body_of(shown)))
+
+    def add_result(self, call: ToolCall, record: CallFinished) -> None:
+        """Take what a call's result has shown, asked or sent."""
+        self.seen.update(record.messages)
+        self.human.extend(record.human)
+        question = str(call.arguments.get("question", ""))
+        if record.asked is not None:
+            self.pending[record.asked] = question
+        if record.is_error:
+            return
+        if record.name == SEND_MESSAGE:
+            self.unanswered.pop(key_of(str(call.arguments.get("to", ""))), None)
+        if record.name == ASK_HUMAN and record.asked is None:
+            answer = f"[The human's answer]: {record.content}"
+            self.human.append(f"[Your question]: {question}\n{answer}")
+
+
+@dataclass(slots=True)
 class Transcript:
     """The state of one conversation."""
 
     turns: list[Turn] = field(default_factory=list)
     open_calls: list[OpenCall] = field(default_factory=list)
-    seen: set[str] = field(default_factory=set)
-    covered: set[NodeId] = field(default_factory=set)
+    progress: Progress = field(default_factory=Progress)
+    window: WindowState = field(default_factory=WindowState)
+    mail: Correspondence = field(default_factory=Correspondence)
+    time: WorkTime = field(default_factory=WorkTime)
+    outside: ExternalAgentState = field(default_factory=ExternalAgentState)
     assignment: Assignment | None = None
     began: RunBegan | None = None
     run: RunId | None = None
     usage: Usage = field(default_factory=Usage)
-    node_usage: Usage = field(default_factory=Usage)
-    last_usage: Usage = field(default_factory=Usage)
-    bound: str | None = None
-    bound_why: str = ""
-    is_last_turn_over: bool = False
-    human: list[str] = field(default_factory=list)
+    covered: set[NodeId] = field(default_factory=set)
     stand_in: str = ""
-    window: int | None = None
-    learned_window: int | None = None
-    counted_tokens: int = 0
-    counted_turns: int = 0
-    scale: float = 1.0
-    flush_from: int | None = None
-    flush_turns: int = 0
-    compactions: int = 0
-    node_compactions: int = 0
-    last_summary: str = ""
-    digest: list[str] = field(default_factory=list)
     board_seq: int = 0
-    model_turns: int = 0
-    silences: int = 0
-    streak: RepeatedCalls = field(default_factory=RepeatedCalls)
     is_set_aside: bool = False
     woken_by: str = ""
     is_paused: bool = False
-    summary: str | None = None
-    learned: str = ""
-    is_cut_off: bool = False
     position: int = 0
     epoch: str = ""
     is_restored: bool = False
-    pending: dict[str, str] = field(default_factory=dict)
-    unanswered: dict[str, ReplyReference] = field(default_factory=dict)
-    spoke_to: ReplyReference = field(default_factory=ReplyReference)
-    work: WorkTime = field(default_factory=WorkTime)
-    outside: ExternalAgentState = field(default_factory=ExternalAgentState)
     _held_back: list[UserTurn] = field(default_factory=list)
 
     @classmethod
@@ -126,12 +184,12 @@ class Transcript:
 
     @property
     def has_news(self) -> bool:
-        """Whether something stands in the conversation that the model has not answered."""
+        """Whether the last turn is one that the model has not answered."""
         return bool(self.turns) and not isinstance(self.turns[-1], AssistantTurn)
 
     @property
     def has_unread(self) -> bool:
-        """Whether something was heard that is shown only after the open calls' results."""
+        """Whether a message is shown only after the open calls' results."""
         return bool(self._held_back)
 
     @property
@@ -142,20 +200,24 @@ class Transcript:
     @property
     def is_flushing(self) -> bool:
         """Whether the model was told to save what it must not forget, and nothing else yet."""
-        return self.flush_from is not None
+        return self.window.flush_from is not None
 
     @property
     def is_published(self) -> bool:
         """Whether the current assignment's result is published."""
-        return self.summary is not None
+        return self.progress.summary is not None
 
     @property
     def place(self) -> str:
         """What names the last step forever: ids that follow from it are used for nothing else."""
         return step_place(self.epoch, self.position)
 
+    def has_seen(self, message: str) -> bool:
+        """Whether this message's effect is in the conversation."""
+        return message in self.mail.seen
+
     def apply(self, record: ConversationRecord) -> None:
-        """Take one record into the state."""
+        """Apply one record to the state."""
         if isinstance(record, ConversationEpochBegan):
             self.epoch, self.is_restored = record.epoch, False
             return
@@ -163,131 +225,123 @@ class Transcript:
             self.is_restored = True
             return
         is_away = isinstance(record, StateNoted) and record.what == "away"
-        self.work = self.work.at(record.ts, is_waiting=self.is_waiting, was_away=is_away)
-        if is_away:
-            return
-        self.position += 1
+        self.time = self.time.at(record.ts, is_waiting=self.is_waiting, was_away=is_away)
+        if not is_away:
+            self.position += 1
+            self._apply_step(record)
+
+    def _apply_step(self, record: ConversationRecord) -> None:
         match record:
             case InputReceived():
-                is_at_rest = not self.open_calls and not self.has_news
-                self._hear(record.content)
-                self._see(record.message)
-                self.outside.hear(record.content, warns_of=record.warns_of)
-                if record.from_name == HUMAN_NAME:
-                    self.human.append(record.content)
-                if record.message is not None:
-                    self.woken_by = record.trigger or ""
-                    self._note_writer(record.from_name, record.message, record.content)
-                elif record.trigger and is_at_rest:  # what ended, a firing has led to
-                    self.woken_by = record.trigger
-                if record.answers is not None:
-                    self.pending.pop(record.answers, None)
-                self.board_seq = record.board_seq or self.board_seq
-                self.is_set_aside = self.is_set_aside and record.message is None
-                if record.from_name != RUNTIME_NAME:
-                    self.streak = self.streak.heard()
+                self._receive(record)
             case ModelAnswered():
                 self._say(record)
             case CallStarted():
                 self._open(record.call_id).was_started = True
-                self._see(record.message)
+                self.mail.see(record.message)
             case CallFinished():
-                self._answer(record)
+                self._finish(record)
             case AssignmentTaken():
-                self.assignment = record.assignment
-                self.run = record.run
-                self.work = self.work.begun(record.ts)
-                self._begin_work()
-                self.outside = ExternalAgentState(is_here=record.outside)
-                if record.assignment.node.mode == "single_inference":
-                    self._show_nothing_before()
-                self._hear(record.content)
-                self._see(record.message)
+                self._take_node(record)
             case LimitReached():
-                self.bound, self.bound_why = record.bound, record.why
-                self._hear(record.content)
+                self.progress.bound, self.progress.bound_why = record.bound, record.why
+                self._show(record.content)
             case LoopDetected():
-                self.streak = self.streak.warned(record.count)
-                self._hear(record.content)
+                self.progress.streak = self.progress.streak.warned(record.count)
+                self._show(record.content)
             case MemoryFlushStarted():
-                self.flush_from, self.flush_turns = len(self.turns), 0
-                self._hear(record.content)
+                self.window.flush_from, self.window.flush_turns = len(self.turns), 0
+                self._show(record.content)
             case ConversationCompacted():
-                self._begin_anew(record)
+                self._compact(record)
             case RunBegan():
-                self.began = record
-                self.run = record.run
-                self.woken_by = record.trigger
-                self.board_seq = 0
-                self.is_set_aside = False
-                self._begin_work()
-                self._hear(record.content)
-                self._see(record.message)
+                self._begin_run(record)
             case AnswerPublished():
-                self.summary = record.summary
-            case (
-                ExternalAgentStarted()
-                | ExternalSessionKnown()
-                | ExternalMessageSent()
-                | ExternalPermissionAsked()
-                | ExternalPermissionDecided()
-                | ExternalAgentEnded()
-            ):
-                self._see_outside(record)
+                self.progress.summary = record.summary
             case NodeClosed():
                 self.assignment = None
-                self.pending.clear()
-                self._see(record.message)
+                self.mail.pending.clear()
+                self.mail.see(record.message)
             case StepQuarantined():
                 self.is_set_aside = True
             case StateNoted():
-                self._note(record)
+                self.mail.see(record.message)
+                if record.what in ("paused", "resumed"):
+                    self.is_paused = record.what == "paused"
+            case ConversationEpochBegan():
+                pass  # it is no step
+            case _:
+                self._apply_outside(record)
 
-    def _see_outside(self, record: OutsideRecord) -> None:
+    def _receive(self, record: InputReceived) -> None:
+        is_at_rest = not self.open_calls and not self.has_news
+        self._show(record.content)
+        self.mail.see(record.message)
+        self.outside.add_message(record.content, warns_of=record.warns_of)
+        if record.from_name == HUMAN_NAME:
+            self.mail.human.append(record.content)
+        if record.message is not None:
+            self.woken_by = record.trigger or ""
+            self.mail.note_sender(record.from_name, record.message, record.content)
+        elif record.trigger and is_at_rest:  # a firing has led to what ended
+            self.woken_by = record.trigger
+        if record.answers is not None:
+            self.mail.pending.pop(record.answers, None)
+        self.board_seq = record.board_seq or self.board_seq
+        self.is_set_aside = self.is_set_aside and record.message is None
+        if record.from_name != RUNTIME_NAME:
+            self.progress.streak = self.progress.streak.reset()
+
+    def _take_node(self, record: AssignmentTaken) -> None:
+        self.assignment, self.run = record.assignment, record.run
+        self.time = self.time.begun(record.ts)
+        self._begin_work(ExternalAgentState(is_here=record.outside))
+        if record.assignment.node.mode == "single_inference":
+            # one answer needs, and pays for, none of the nodes before
+            self.turns = []
+            self.window.tokens = self.window.turns = 0
+        self._show(record.content)
+        self.mail.see(record.message)
+
+    def _begin_run(self, record: RunBegan) -> None:
+        self.began, self.run = record, record.run
+        self.woken_by = record.trigger
+        self.board_seq = 0
+        self.is_set_aside = False
+        self._begin_work(ExternalAgentState())
+        self._show(record.content)
+        self.mail.see(record.message)
+
+    def _begin_work(self, outside: ExternalAgentState) -> None:
+        """Begin to count anew: a node, or a run, has its own bounds."""
+        self.progress = Progress()
+        self.window.flush_from = None
+        self.outside = outside
+
+    def _apply_outside(self, record: OutsideRecord) -> None:
         self.outside.apply(record)
         match record:
             case ExternalAgentStarted():
                 self.outside.began_at = self.place if self.epoch else str(record.number)
             case ExternalMessageSent() if record.asked is not None:
-                self.pending[record.asked] = record.question
+                self.mail.pending[record.asked] = record.question
             case ExternalPermissionDecided():
-                self._see(record.message)
+                self.mail.see(record.message)
             case ExternalAgentEnded():
-                self.usage = self.usage + record.usage
-                self.node_usage = self.node_usage + record.usage
+                self._add_usage(record.usage)
             case _:
                 pass
 
-    def has_seen(self, message: str) -> bool:
-        """Whether this message's effect is in the conversation."""
-        return message in self.seen
+    def _add_usage(self, usage: Usage) -> None:
+        self.usage = self.usage + usage
+        self.progress.usage = self.progress.usage + usage
 
-    def _begin_work(self) -> None:
-        """Begin to count anew: a node, or a run, has its own bounds."""
-        self.model_turns = self.silences = 0
-        self.node_usage = self.last_usage = Usage()
-        self.summary = self.bound = self.flush_from = None
-        self.bound_why = self.learned = ""
-        self.is_last_turn_over = False
-        self.streak = RepeatedCalls()
-        self.node_compactions = 0
-        self.outside = ExternalAgentState()
-
-    def _see(self, message: str | None) -> None:
-        if message is not None:
-            self.seen.add(message)
-
-    def _hear(self, content: str) -> None:
+    def _show(self, content: str) -> None:
         turn = UserTurn(content=content)
         (self._held_back if self.open_calls else self.turns).append(turn)
 
-    def _show_nothing_before(self) -> None:
-        """Begin again: who has one answer a node needs, and pays for, none of the nodes before."""
-        self.turns = []
-        self.counted_tokens = self.counted_turns = 0
-
     def _say(self, record: ModelAnswered) -> None:
-        calls = unique_calls(record.tool_calls)
+        calls, progress, window = unique_calls(record.tool_calls), self.progress, self.window
         self.turns.append(
             AssistantTurn(
                 text=record.text,
@@ -299,49 +353,49 @@ class Transcript:
         self.open_calls = [
             OpenCall(call, f"{self.place}.{index}") for index, call in enumerate(calls)
         ]
-        self.usage = self.usage + record.usage
-        self.node_usage = self.node_usage + record.usage
-        self.window = record.window or self.window
+        self._add_usage(record.usage)
+        window.size = record.window or window.size
         if not record.interrupted:
             self.stand_in = record.model if record.instead_of else ""
         if record.usage.input_tokens:
-            self.counted_tokens, self.counted_turns = record.usage.tokens, len(self.turns)
+            window.tokens, window.turns = record.usage.tokens, len(self.turns)
         if record.text and not calls and not record.interrupted:
-            self.spoke_to = self.unanswered.pop(HUMAN_NAME, ReplyReference())
+            self.mail.spoke_to = self.mail.unanswered.pop(HUMAN_NAME, ReplyReference())
         self.outside.has_spoken = True
         if self.is_flushing:  # a turn that only saves things is none of the node's
-            self.flush_turns += 1
+            window.flush_turns += 1
             return
-        self.model_turns += 1
-        self.is_cut_off = record.stop_reason == "max_tokens"
+        progress.model_turns += 1
+        progress.is_cut_off = record.stop_reason == "max_tokens"
         if not record.interrupted:
-            self.last_usage = record.usage
-            self.is_last_turn_over = self.bound is not None
-            self.silences = 0 if calls else self.silences + 1
+            progress.last_usage = record.usage
+            progress.is_last_turn_over = progress.bound is not None
+            progress.silences = 0 if calls else progress.silences + 1
 
-    def _begin_anew(self, record: ConversationCompacted) -> None:
+    def _compact(self, record: ConversationCompacted) -> None:
         """Let a shorter conversation replace this one; what is known of it stays."""
         self.turns = list(record.turns)
-        self.counted_tokens = self.counted_turns = 0
-        self.scale = record.scale
-        self.learned_window = record.window or self.learned_window
-        self.flush_from = None
-        self.compactions += 1
-        self.node_compactions += 1
-        self.last_summary = record.summary or self.last_summary
-        self.digest = list(record.digest)
-        self.usage = self.usage + record.usage
-        self.node_usage = self.node_usage + record.usage
+        known = self.window
+        self.window = WindowState(
+            size=known.size,
+            learned=record.window or known.learned,
+            scale=record.scale,
+            compactions=known.compactions + 1,
+            last_summary=record.summary or known.last_summary,
+            digest=list(record.digest),
+        )
+        self.progress.compactions += 1
+        self._add_usage(record.usage)
 
     def _open(self, call_id: str) -> OpenCall:
         return next(opened for opened in self.open_calls if opened.call.id == call_id)
 
-    def _answer(self, record: CallFinished) -> None:
-        opened = self._open(record.call_id)
+    def _finish(self, record: CallFinished) -> None:
+        opened, progress = self._open(record.call_id), self.progress
         self.open_calls.remove(opened)
         if record.name == PUBLISH and not record.is_error:
-            self.summary = str(opened.call.arguments.get("summary", ""))
-            self.learned = str(opened.call.arguments.get("learned") or "")
+            progress.summary = str(opened.call.arguments.get("summary", ""))
+            progress.learned = str(opened.call.arguments.get("learned") or "")
         self.turns.append(
             ToolTurn(
                 call_id=record.call_id,
@@ -350,34 +404,12 @@ class Transcript:
                 is_error=record.is_error,
             )
         )
-        self.streak = self.streak.called(opened.call, record, is_last=not self.open_calls)
+        progress.streak = progress.streak.called(opened.call, record, is_last=not self.open_calls)
         self.covered.update(record.covers)
-        self.seen.update(record.messages)
-        self.human.extend(record.human)
-        if record.asked is not None:
-            self.pending[record.asked] = str(opened.call.arguments.get("question", ""))
-        if record.name == SEND_MESSAGE and not record.is_error:
-            self.unanswered.pop(key_of(str(opened.call.arguments.get("to", ""))), None)
-        if record.name == ASK_HUMAN and record.asked is None and not record.is_error:
-            question = opened.call.arguments.get("question", "")
-            self.human.append(
-                f"[Your question]: {question}\n[The human's answer]: {record.content}"
-            )
+        self.mail.add_result(opened.call, record)
         if not self.open_calls:
             self.turns.extend(self._held_back)
             self._held_back.clear()
-
-    def _note_writer(self, name: str, message: str, shown: str) -> None:
-        """Remember the last thing that somebody wrote: what is written to them answers it."""
-        if key_of(name) not in NOBODY:
-            self.unanswered[key_of(name)] = ReplyReference(message, quote(body_of(shown)))
-
-    def _note(self, record: StateNoted) -> None:
-        self._see(record.message)
-        if record.what == "paused":
-            self.is_paused = True
-        elif record.what == "resumed":
-            self.is_paused = False
 
 
 TRANSCRIPT: TypeAdapter[Transcript] = TypeAdapter(Transcript)

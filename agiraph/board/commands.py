@@ -96,13 +96,15 @@ class CompleteNode:
 class FailNode:
     """It cannot be done. `attempt` is None when it is not its worker that says so.
 
-    `left` are the files that its worker leaves in `scratch/`.
+    `left` are the files that its worker leaves in `scratch/`, `details` the last lines of the
+    error's traceback.
     """
 
     node: str
     attempt: int | None
     reason: str
     left: tuple[str, ...] = ()
+    details: str = ""
 
 
 @dataclass(frozen=True, slots=True)

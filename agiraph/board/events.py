@@ -21,6 +21,9 @@ from agiraph.core.models import (
 )
 from agiraph.core.record import Record
 
+MOST_DETAILS = 4000
+"""How many characters of a failed worker's last lines are stored."""
+
 
 class RunSpec(Record):
     """What a run is begun with. `epoch` is random: nobody can foresee the board's ids.

@@ -219,7 +219,13 @@ def fail(board: Board, command: c.FailNode, now: float) -> tuple[BoardEvent, ...
     if node.status == "failed":
         return ()
     _require(node, "failed", "pending", *HELD)
-    failed = e.NodeFailed(ts=now, node_id=node.id, reason=command.reason, left=command.left)
+    failed = e.NodeFailed(
+        ts=now,
+        node_id=node.id,
+        reason=command.reason,
+        left=command.left,
+        details=command.details[-e.MOST_DETAILS :],
+    )
     return (failed, *cancelled_with(board, node, f"failed: {command.reason}", now))
 
 

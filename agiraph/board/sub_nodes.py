@@ -6,7 +6,7 @@ the coordinator. A parent that fails or is cancelled takes its open sub-nodes al
 use them. A parent that is completed leaves them to the next one above.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts, apply
@@ -65,16 +65,27 @@ def node_to_notify(board: Board, node: WorkNode) -> WorkNode | None:
     return above
 
 
-def notifications_due(history: Iterable[BoardEvent]) -> Iterator[tuple[WorkNode, WorkNode]]:
-    """Yield each sub-node whose end was reported, and the node whose worker was notified."""
-    board = Board()
-    for event in history:
-        board = apply(board, event)
+def notifications_due(
+    board: Board, history: Callable[[], Iterable[BoardEvent]]
+) -> list[tuple[WorkNode, WorkNode]]:
+    """Return each sub-node that ended without a result, and the node whose worker is notified.
+
+    These are all notifications so far that are still of use. Which they are follows from the
+    board's history, which is read only if a sub-node has ended so.
+    """
+    lost = [node for node in board.nodes.values() if node.status in ("failed", "cancelled")]
+    if not board.is_running or not any(node.parent_node for node in lost):
+        return []
+    due: list[tuple[WorkNode, WorkNode]] = []
+    past = Board()
+    for event in history():
+        past = apply(past, event)
         if isinstance(event, e.NodeFailed | e.NodeCancelled):
-            node = board.nodes[event.node_id]
-            above = node_to_notify(board, node)
-            if above is not None:
-                yield node, above
+            node = past.nodes[event.node_id]
+            above = node_to_notify(past, node)
+            if above is not None and not board.nodes[above.id].has_ended:
+                due.append((node, board.nodes[above.id]))
+    return due
 
 
 def open_below(board: Board, node: WorkNode) -> Iterator[WorkNode]:

@@ -11,8 +11,6 @@ from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import WorkerId, slug
 from agiraph.core.models import Worker
 
-MOST_DETAILS = 4000
-
 
 def spawn(board: Board, command: c.SpawnWorker, now: float) -> tuple[BoardEvent, ...]:
     """Add a worker; the same cause adds it once."""
@@ -79,7 +77,7 @@ def lose(board: Board, command: c.LoseWorker, now: float) -> tuple[BoardEvent, .
     if worker.node is None:
         return (stopped,)
     reason = f"its worker '{worker.name}' was lost: {command.reason}"
-    details = command.details[-MOST_DETAILS:]
+    details = command.details[-e.MOST_DETAILS :]
     failed = e.NodeFailed(ts=now, node_id=worker.node, reason=reason, details=details)
     below = cancelled_with(board, board.nodes[worker.node], f"failed: {reason}", now)
     return (failed, *below, stopped)

@@ -38,27 +38,24 @@ UNITS: Final = {"": None, "tokens": "tokens", "token": "tokens", "usd": "usd", "
                 "dollar": "usd", "us dollars": "usd"}  # fmt: skip
 
 
-class Budget(Record):
-    """What calls may cost together; `key` names the run, agent, node or trigger.
+class SpendingLimits(Record):
+    """What model calls may take together, and how many there may be; None: no bound."""
+
+    usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    tokens: int | None = Field(default=None, ge=0)
+    calls: int | None = Field(default=None, ge=0)
+
+
+class Budget(SpendingLimits):
+    """The limits of a run, agent, node or trigger, which `key` names.
 
     The key of a node is RUN/NODE, or RUN/NODE/ATTEMPT for one attempt at it; that of a trigger is
-    AGENT/TRIGGER. `calls` is how many there may be. None: no bound.
+    AGENT/TRIGGER.
     """
 
     scope: BudgetScope
     key: str
-    usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    tokens: int | None = Field(default=None, ge=0)
-    calls: int | None = Field(default=None, ge=0)
     period: Period = "total"
-
-
-class NodeBudget(Record):
-    """What the model calls of one attempt at a node may take together; None: no bound."""
-
-    usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    tokens: int | None = Field(default=None, ge=1)
-    calls: int | None = Field(default=None, ge=1)
 
 
 class RunTerms(Record):
@@ -74,7 +71,7 @@ class RunTerms(Record):
     trigger: str = ""
 
 
-class BudgetState(Record):
+class BudgetState(Budget):
     """A budget as it is: its limits with all raises, what is spent, how often it was raised.
 
     `day` is the day of UTC that a daily budget is of, `name` what people call its key. `is_own`:
@@ -82,14 +79,8 @@ class BudgetState(Record):
     `epoch` is that of the ledger in which raises are counted: in another one they start again.
     """
 
-    scope: BudgetScope
-    key: str
     name: str = ""
-    period: Period = "total"
     day: str = ""
-    usd: float | None = None
-    tokens: int | None = None
-    calls: int | None = None
     spent_usd: float = 0.0
     spent_tokens: int = 0
     spent_calls: int = 0
@@ -100,12 +91,12 @@ class BudgetState(Record):
 
     def limit_in(self, unit: Unit) -> float | None:
         """Return what may be spent in this unit, None if that is not bounded."""
-        return {"usd": self.usd, "tokens": self.tokens, "calls": self.calls}[unit]
+        limit: float | None = getattr(self, unit)
+        return limit
 
     def spent_in(self, unit: Unit) -> float:
         """Return what is spent in this unit."""
-        spent = {"usd": self.spent_usd, "tokens": self.spent_tokens, "calls": self.spent_calls}
-        return float(spent[unit])
+        return float(getattr(self, f"spent_{unit}"))
 
     @property
     def is_bound(self) -> bool:

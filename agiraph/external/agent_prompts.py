@@ -4,7 +4,7 @@ pure."""
 from collections.abc import Sequence
 from pathlib import Path
 
-from agiraph.agent.prompts import render
+from agiraph.agent.prompts import assignment_facts, render
 from agiraph.core.models import Assignment, Worker
 from agiraph.core.turns import JsonObject
 
@@ -37,17 +37,13 @@ def task_text(
     refs = [{"name": name, "path": path} for name, path in _refs(assignment, run).items()]
     return render(
         "outside",
-        node=assignment.node,
         worker=worker,
-        spec=assignment.spec.strip(),
         refs=refs,
-        goal=assignment.goal,
-        team=", ".join(assignment.team) or "you alone",
-        attempt=assignment.attempt,
         known=known.strip(),
         input_dir=input_dir,
-        worktree=assignment.worktree,
         checks=assignment.node.checks,
+        calls=assignment.contract.max_calls_per_node,
+        **assignment_facts(assignment),
     )
 
 

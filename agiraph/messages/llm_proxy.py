@@ -1,6 +1,6 @@
 """LLM proxy: how a worker lets its external agent call models through the broker."""
 
-from agiraph.core.money import NodeBudget, Shortage
+from agiraph.core.money import Shortage, SpendingLimits
 from agiraph.core.turns import Usage
 from agiraph.messages.body import Body
 
@@ -22,7 +22,7 @@ class OpenProxy(Body):
     models: tuple[str, ...] = ()
     trigger: str = ""
     attempt: int = 0
-    bounds: NodeBudget = NodeBudget()
+    bounds: SpendingLimits = SpendingLimits()
 
 
 class ProxyOpened(Body):

@@ -56,7 +56,10 @@ class OfferInsight(Body):
 
 
 class FailNodeMessage(Body):
-    """The node cannot be done. Worker to coordinator; `left` are the files in its `scratch/`."""
+    """The node cannot be done. Worker to coordinator; `left` are the files in its `scratch/`.
+
+    `details` are the last lines of the error's traceback.
+    """
 
     TYPE = "node.fail"
     DURABLE = True
@@ -64,6 +67,7 @@ class FailNodeMessage(Body):
     attempt: int
     reason: str
     left: tuple[str, ...] = ()
+    details: str = ""
 
 
 class CancelNodeMessage(Body):

@@ -7,7 +7,7 @@ from pydantic import Field
 from agiraph.core.ids import AgentId
 from agiraph.core.turns import JsonObject
 from agiraph.messages.body import Body
-from agiraph.triggers.records import TriggerAct
+from agiraph.triggers.records import FiringDetails, TriggerAct
 
 
 class CreateTrigger(Body):
@@ -63,26 +63,18 @@ class TriggerTable(Body):
     triggers: tuple[JsonObject, ...]
 
 
-class TriggerFired(Body):
+class TriggerFired(FiringDetails, Body):
     """A trigger fired: carry out its action. Scheduler to the agent's coordinator.
 
-    Its message id is derived from the trigger and the occasion. `lineage` are the triggers that
-    led to it, `about` what set it off, `missed` the number of due times that it stands for
-    besides its own.
+    Its message id is derived from the trigger and the occasion.
     """
 
     TYPE = "trigger.fired"
     DURABLE = True
     agent: AgentId
-    trigger_id: str
     firing: str
-    name: str
     action: str
     payload: JsonObject = Field(default_factory=dict)
-    due: float
-    missed: int = 0
-    lineage: tuple[str, ...] = ()
-    about: str = ""
 
 
 class TriggerFailed(Body):

@@ -13,18 +13,11 @@ from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.event_types import types_meant
 from agiraph.core.turns import JsonObject
 from agiraph.triggers.records import (
+    SCHEDULES,
     ActionType,
-    CronSchedule,
-    DelaySchedule,
-    EventSchedule,
-    HeartbeatSchedule,
-    IdleSchedule,
     MissedPolicy,
-    Schedule,
-    TimeSchedule,
     TriggerAction,
     TriggerSpec,
-    TriggerType,
 )
 from agiraph.triggers.timetable import check_cron, moment_of, zone_named
 
@@ -51,15 +44,18 @@ def parse_trigger(
 
     `time_zone` is the one that counts where none is named, `callbacks` the configured names.
     """
-    if type_ not in PARSERS:
-        raise unknown("trigger type", type_, list(PARSERS))
+    if type_ not in SCHEDULES:
+        raise unknown("trigger type", type_, list(SCHEDULES))
     if not isinstance(config, dict):
         raise InvalidInput(f"config of a '{type_}' trigger is an object, not {config!r}")
-    parse, known = PARSERS[type_]
+    known = [key for key in SCHEDULES[type_].model_fields if key in READERS]
     for key in config:
         if key not in (*known, *COMMON):
             raise unknown(f"key in the config of a '{type_}' trigger", key, [*known, *COMMON])
-    schedule = parse(config, time_zone)
+    values = {key: READERS[key](config, key, time_zone) for key in known}
+    if type_ == "at_time":
+        values["moment"] = moment_of(values["at"], values["time_zone"])
+    schedule = SCHEDULES[type_].model_validate(values)
     wanted = parse_action(action, callbacks)
     shown = (str(name or config.get("name") or "")).strip() or _name_for(wanted, type_)
     return TriggerSpec(
@@ -119,51 +115,55 @@ def _seconds_in(text: str) -> float | None:
     return sum(float(number) * UNITS[unit] for number, unit in DURATION.findall(text))
 
 
-# --- the six types -------------------------------------------------------------------------------
+# --- what stands under each key of a config -------------------------------------------------------
 
 
-def _scheduled(config: JsonObject, time_zone: str) -> CronSchedule:
-    cron, zone = _text(config, "cron", "config"), _zone(config, time_zone)
+def _text_of(config: JsonObject, key: str, time_zone: str) -> str:
+    return _text(config, key, "config")
+
+
+def _cron(config: JsonObject, key: str, time_zone: str) -> str:
+    cron = _text(config, key, "config")
     check_cron(cron)
-    return CronSchedule(cron=cron, time_zone=zone)
+    return cron
 
 
-def _delayed(config: JsonObject, time_zone: str) -> DelaySchedule:
-    return DelaySchedule(delay_seconds=_seconds(config, "delay_seconds"))
+def _zone(config: JsonObject, key: str, time_zone: str) -> str:
+    named = str(config.get(key) or time_zone)
+    zone_named(named)
+    return named
 
 
-def _at_time(config: JsonObject, time_zone: str) -> TimeSchedule:
-    at, zone = _text(config, "at", "config"), _zone(config, time_zone)
-    return TimeSchedule(at=at, time_zone=zone, moment=moment_of(at, zone))
+def _seconds(config: JsonObject, key: str, time_zone: str) -> float:
+    if key not in config:
+        raise InvalidInput(f"config needs '{key}' (seconds, or as 30s, 5m, 1h30m, 2d)")
+    return seconds_of(config[key], key)
 
 
-def _heartbeat(config: JsonObject, time_zone: str) -> HeartbeatSchedule:
-    return HeartbeatSchedule(interval_seconds=_seconds(config, "interval_seconds"))
-
-
-def _on_event(config: JsonObject, time_zone: str) -> EventSchedule:
-    pattern = _text(config, "event_pattern", "config")
+def _pattern(config: JsonObject, key: str, time_zone: str) -> str:
+    pattern = _text(config, key, "config")
     if pattern.startswith(OWN_EVENTS):
-        raise InvalidInput(f"event_pattern '{pattern}': a trigger cannot wait for triggers")
+        raise InvalidInput(f"{key} '{pattern}': a trigger cannot wait for triggers")
     types_meant([pattern])
-    wanted = config.get("filter") or {}
+    return pattern
+
+
+def _filter(config: JsonObject, key: str, time_zone: str) -> JsonObject:
+    wanted = config.get(key) or {}
     if not isinstance(wanted, dict):
-        raise InvalidInput(f"filter is an object of key and value, not {wanted!r}")
-    return EventSchedule(event_pattern=pattern, filter=wanted)
+        raise InvalidInput(f"{key} is an object of key and value, not {wanted!r}")
+    return wanted
 
 
-def _on_idle(config: JsonObject, time_zone: str) -> IdleSchedule:
-    return IdleSchedule(idle_seconds=_seconds(config, "idle_seconds"))
-
-
-Parser = Callable[[JsonObject, str], Schedule]
-PARSERS: dict[str, tuple[Parser, tuple[str, ...]]] = {
-    "scheduled": (_scheduled, ("cron", "time_zone")),
-    "delayed": (_delayed, ("delay_seconds",)),
-    "at_time": (_at_time, ("at", "time_zone")),
-    "heartbeat": (_heartbeat, ("interval_seconds",)),
-    "on_event": (_on_event, ("event_pattern", "filter")),
-    "on_idle": (_on_idle, ("idle_seconds",)),
+READERS: dict[str, Callable[[JsonObject, str, str], Any]] = {
+    "cron": _cron,
+    "at": _text_of,
+    "time_zone": _zone,
+    "delay_seconds": _seconds,
+    "interval_seconds": _seconds,
+    "idle_seconds": _seconds,
+    "event_pattern": _pattern,
+    "filter": _filter,
 }
 PAYLOADS: dict[str, tuple[str, ...]] = {
     "wake_agent": ("task",),
@@ -171,7 +171,6 @@ PAYLOADS: dict[str, tuple[str, ...]] = {
     "send_message": ("to", "content"),
     "run_callback": ("callback",),
 }
-assert tuple(PARSERS) == get_args(TriggerType)
 
 
 def _text(values: JsonObject, key: str, where: str) -> str:
@@ -179,18 +178,6 @@ def _text(values: JsonObject, key: str, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise InvalidInput(f"{where} needs '{key}', a text")
     return value.strip()
-
-
-def _seconds(config: JsonObject, key: str) -> float:
-    if key not in config:
-        raise InvalidInput(f"config needs '{key}' (seconds, or as 30s, 5m, 1h30m, 2d)")
-    return seconds_of(config[key], key)
-
-
-def _zone(config: JsonObject, default: str) -> str:
-    named = config.get("time_zone") or default
-    zone_named(str(named))
-    return str(named)
 
 
 def _missed(value: Any) -> MissedPolicy:

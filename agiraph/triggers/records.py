@@ -3,7 +3,8 @@
 Times are seconds since the epoch. Nothing is validated here: `parsing` does that.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -82,6 +83,11 @@ Schedule = Annotated[
 ]
 
 
+SCHEDULES: Mapping[str, type[Schedule]] = {
+    one.model_fields["type"].default: one for one in get_args(get_args(Schedule)[0])
+}
+
+
 class TriggerAction(Record):
     """What is done: `wake_agent` {task}, `send_message` {to, content}, `run_node` {node_id},
     `run_callback` {callback}.
@@ -140,22 +146,29 @@ class Trigger(TriggerSpec):
         return self.status in ENDED
 
 
-class Firing(Record):
-    """One firing: what is to be done because of a trigger, once.
+class FiringDetails(Record):
+    """What set a trigger off.
 
-    `id` follows from the trigger and the occasion, so the same occasion fires once whatever dies.
     `missed` counts further due times that it stands for. `lineage` are the triggers that led to it,
     its own included. `about` says in words what set it off.
     """
 
-    id: str
     trigger_id: str
     name: str
-    action: TriggerAction
     due: float
     missed: int = 0
     lineage: tuple[str, ...] = ()
     about: str = ""
+
+
+class Firing(FiringDetails):
+    """One firing: what is to be done because of a trigger, once.
+
+    `id` follows from the trigger and the occasion, so the same occasion fires once whatever dies.
+    """
+
+    id: str
+    action: TriggerAction
 
 
 def trigger_view(trigger: Trigger) -> JsonObject:

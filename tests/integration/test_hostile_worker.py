@@ -22,7 +22,8 @@ from tests.fakes.model_server import Reply, SeenRequest, call
 from tests.integration.hostile import FORGED, MALLORY, THROWN
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject
-from tests.scenarios.place import Place, one_worker, whole_lines
+from tests.scenarios.place import Place, whole_lines
+from tests.scenarios.steps import one_worker
 
 RUN = ("--model", "openai/fake", "--json", "--name")
 SPEAKERS = ("runtime", "board", "human")

@@ -13,7 +13,7 @@ import openai
 import pytest
 
 from agiraph.core.ids import BROKER, SUPERVISOR, message_id
-from agiraph.core.money import NodeBudget
+from agiraph.core.money import SpendingLimits
 from agiraph.core.turns import JsonObject, ToolSchema, ToolTurn
 from agiraph.llm.connect import connect
 from agiraph.llm.registry import load_presets
@@ -481,9 +481,9 @@ async def test_bounds_of_a_node_hold_for_all_doors_of_one_attempt_at_it(
     house: House, server: FakeModelServer
 ) -> None:
     server.brain = lambda seen: say("fine")
-    asked: dict[str, Any] = {"node_id": "n1", "bounds": NodeBudget(calls=6)}
+    asked: dict[str, Any] = {"node_id": "n1", "bounds": SpendingLimits(calls=6)}
 
-    async with worker(house, attempt=1, bounds=NodeBudget(calls=6)) as ada:
+    async with worker(house, attempt=1, bounds=SpendingLimits(calls=6)) as ada:
         assert [await ask_once(ada) for _ in range(3)] == [200] * 3
         low = await heard(ada, ProxyBudgetLow)
         assert low.shortage.told() == "2 calls of the 6 calls of the node n1 are spent"
@@ -515,15 +515,15 @@ async def test_a_call_that_would_pass_a_nodes_tokens_or_money_is_refused(
 ) -> None:
     server.brain = lambda seen: say("fine")
 
-    async def passed(bounds: NodeBudget) -> UsageTable:
+    async def passed(bounds: SpendingLimits) -> UsageTable:
         async with worker(house, bounds=bounds) as ada:
             for _ in range(20):
                 if await ask_once(ada, max_tokens=50) == 402:
                     return await ada.spent()
         raise AssertionError("nothing was refused")
 
-    in_tokens = (await passed(NodeBudget(tokens=300))).total.tokens
-    in_dollars = (await passed(NodeBudget(usd=0.002))).total.cost_usd
+    in_tokens = (await passed(SpendingLimits(tokens=300))).total.tokens
+    in_dollars = (await passed(SpendingLimits(usd=0.002))).total.cost_usd
     assert 0 < in_tokens <= 300
     assert in_dollars is not None
     assert 0 < in_dollars <= 0.002
@@ -533,10 +533,10 @@ async def test_a_bound_in_dollars_opens_no_door_to_a_model_without_a_price(house
     ada = await house.join("shop-1/unpriced")
     begin_run(house.home, "r")
     asked = {"run_id": "r", "node_id": "n", "model": "openai/unpriced"}
-    refused = await ask_door(ada, **asked, bounds=NodeBudget(usd=1))
+    refused = await ask_door(ada, **asked, bounds=SpendingLimits(usd=1))
     assert isinstance(refused, RefusedReply)
     assert "the price of openai/unpriced is not known" in refused.reason
-    assert isinstance(await ask_door(ada, **asked, bounds=NodeBudget(calls=9)), ProxyOpened)
+    assert isinstance(await ask_door(ada, **asked, bounds=SpendingLimits(calls=9)), ProxyOpened)
     await ada.send(BROKER, CloseProxy())
     ada.abort()
 
@@ -660,7 +660,7 @@ async def test_a_killed_broker_comes_back_with_the_same_door(
     """The last test of this file: it leaves another broker than it found."""
     server.brain = lambda seen: say("fine")
 
-    async with worker(house, attempt=1, bounds=NodeBudget(calls=2)) as ada:
+    async with worker(house, attempt=1, bounds=SpendingLimits(calls=2)) as ada:
         assert await ask_once(ada) == 200
         supervisor = await house.join(SUPERVISOR)
         assert house.broker is not None

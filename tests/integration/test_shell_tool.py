@@ -50,9 +50,19 @@ async def until_there_are(count: int, mark: str) -> None:
             await asyncio.sleep(0.01)
 
 
-def test_output_errors_and_exit_code_come_in_order(tmp_path: Path) -> None:
-    content = bash(desk_at(tmp_path), "echo one; echo two >&2; echo three; exit 3")
-    assert content == "one\ntwo\nthree\n[exit code 3]"
+@pytest.mark.parametrize(
+    ("command", "content"),
+    [
+        ("echo one; echo two >&2; echo three; exit 3", "one\ntwo\nthree\n[exit code 3]"),
+        ("cat; read x; echo done", "done\n[exit code 0]"),  # nobody is at the keyboard
+        ("printf 'a\\377b'", "a\ufffdb\n[exit code 0]"),
+    ],
+    ids=["output-errors-and-exit-code-in-order", "nothing-on-stdin", "output-that-is-no-text"],
+)
+def test_what_a_command_prints_is_shown_with_its_exit_code(
+    tmp_path: Path, command: str, content: str
+) -> None:
+    assert bash(desk_at(tmp_path), command) == content
 
 
 def test_it_starts_in_scratch_and_sees_the_input_and_the_run(tmp_path: Path) -> None:
@@ -68,10 +78,6 @@ def test_no_key_is_in_sight(tmp_path: Path) -> None:
     content = bash(desk, "env; cat /proc/self/environ 2>/dev/null | tr '\\0' '\\n'")
     assert "secret" not in content
     assert "TZ=UTC" in content
-
-
-def test_nobody_is_at_the_keyboard(tmp_path: Path) -> None:
-    assert bash(desk_at(tmp_path), "cat; read x; echo done") == "done\n[exit code 0]"
 
 
 def test_a_signal_is_told(tmp_path: Path) -> None:
@@ -95,17 +101,13 @@ def test_a_background_job_ends_with_its_command(tmp_path: Path, mark: str) -> No
     assert sleepers(mark) == []
 
 
-def test_a_cancelled_command_leaves_nothing(tmp_path: Path, mark: str) -> None:
-    async def cancel() -> None:
-        desk = desk_at(tmp_path)
-        command = f"sleep {mark} & (set -m; sleep {mark} & sleep {mark})"
-        task = asyncio.ensure_future(desk.call("bash", command=command))
-        await until_there_are(3, mark)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(cancel())
+async def test_a_cancelled_command_leaves_nothing(tmp_path: Path, mark: str) -> None:
+    command = f"sleep {mark} & (set -m; sleep {mark} & sleep {mark})"
+    task = asyncio.ensure_future(desk_at(tmp_path).call("bash", command=command))
+    await until_there_are(3, mark)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
     psutil.wait_procs(sleepers(mark), timeout=5)
     assert sleepers(mark) == []
 
@@ -118,21 +120,12 @@ def test_endless_output_is_cut_to_its_beginning_and_its_end(tmp_path: Path) -> N
     assert len(content) < 1200
 
 
-def test_output_that_is_no_text_is_shown_as_well_as_can_be(tmp_path: Path) -> None:
-    content = bash(desk_at(tmp_path), "printf 'a\\377b'")
-    assert content == "a\ufffdb\n[exit code 0]"
-
-
-def test_other_calls_go_on_while_a_command_prints_for_ever(tmp_path: Path) -> None:
-    async def both() -> str:
-        desk = desk_at(tmp_path)
-        endless = asyncio.ensure_future(desk.call("bash", command="yes", timeout=60))
-        answer = await desk.call("bash", command="echo here")
-        endless.cancel()
-        await asyncio.wait([endless])
-        return answer.content
-
-    assert asyncio.run(both()) == "here\n[exit code 0]"
+async def test_other_calls_go_on_while_a_command_prints_for_ever(tmp_path: Path) -> None:
+    desk = desk_at(tmp_path)
+    endless = asyncio.ensure_future(desk.call("bash", command="yes", timeout=60))
+    assert (await desk.call("bash", command="echo here")).content == "here\n[exit code 0]"
+    endless.cancel()
+    await asyncio.wait([endless])
 
 
 @LINUX_ONLY
@@ -167,23 +160,18 @@ def test_zero_means_no_limit(tmp_path: Path) -> None:
         ({"command": ""}, "at least 1 character"),
     ],
 )
-def test_what_cannot_be_run_is_an_answer(
+async def test_what_cannot_be_run_is_an_answer(
     tmp_path: Path, arguments: dict[str, object], reason: str
 ) -> None:
-    result = asyncio.run(desk_at(tmp_path).call("bash", **arguments))
+    result = await desk_at(tmp_path).call("bash", **arguments)
     assert result.is_error
     assert reason in result.content
 
 
-def test_no_file_is_left_open(tmp_path: Path) -> None:
+async def test_no_file_is_left_open(tmp_path: Path) -> None:
     desk = desk_at(tmp_path)
-
-    async def several() -> tuple[int, int]:
-        await desk.call("bash", command="true")
-        before = psutil.Process().num_fds()
-        for _ in range(5):
-            await desk.call("bash", command="echo x")
-        return before, psutil.Process().num_fds()
-
-    before, after = asyncio.run(several())
-    assert before == after
+    await desk.call("bash", command="true")
+    before = psutil.Process().num_fds()
+    for _ in range(5):
+        await desk.call("bash", command="echo x")
+    assert psutil.Process().num_fds() == before

@@ -269,14 +269,14 @@ def test_it_stands_for_an_unprivileged_user_too() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_where_it_is_required_and_missing_bash_is_refused(
+async def test_where_it_is_required_and_missing_bash_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agiraph.tools.sandbox.probe.find_program", lambda: None)
     desk = Desk(tmp_path)
     desk.environment = {"PATH": os.defpath}
     desk.limited("sandbox", required=True)
-    result = asyncio.run(desk.call("bash", command="touch done"))
+    result = await desk.call("bash", command="touch done")
     assert result.is_error
     assert "bubblewrap is not installed (apt install bubblewrap" in result.content
     assert not (desk.node.scratch / "done").exists()

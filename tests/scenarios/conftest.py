@@ -1,14 +1,15 @@
 """Where scenarios happen: a house of one's own, or a place that many of them share."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.fakes.forked import Forked
 from tests.fakes.model_server import Brain
-from tests.scenarios.house import SERVICES, House
-from tests.scenarios.place import Place, placed
+from tests.scenarios.house import SERVICES, House, JsonObject
+from tests.scenarios.place import MakePlace, Place, placed
 
 
 @pytest.fixture
@@ -25,48 +26,64 @@ def house(tmp_path: Path) -> Iterator[Callable[[Brain], House]]:
         made.close()
 
 
-class CommonPlace(Place):
-    """A place whose service `refused` has a wrong key, and where a few tokens are a few dollars."""
+@pytest.fixture(scope="module")
+def make_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakePlace]:
+    """Return a maker of places with settings of their own, which stand for the module."""
+    with contextlib.ExitStack() as stack:
 
-    def start_supervisor(self) -> Forked:
-        self.environ["REFUSED_API_KEY"] = "sk-wrong-0123456789"
-        return super().start_supervisor()
+        def make(settings: JsonObject | None = None, **options: Any) -> Place:
+            home = tmp_path_factory.mktemp("home")
+            return stack.enter_context(placed(home, settings=settings, **options))
+
+        yield make
+
+
+@pytest.fixture(autouse=True)
+def _stops_what_it_began() -> Iterator[None]:
+    before = {id(place): len(place.begun) for place in Place.standing}
+    yield
+    for place in Place.standing:
+        for agent in place.begun[before.get(id(place), 0) :]:
+            place.stop(agent)
 
 
 @pytest.fixture(scope="session")
 def _common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     home = tmp_path_factory.mktemp("common")
-    (home / "agiraph.yaml").write_text("run:\n  park_after_seconds: 0\n")
     (home / "prices.yaml").write_text("openai/dear: {input: 0, output: 100}\n")
     refused = "{api: openai, base_url_env: OPENAI_BASE_URL, key_env: REFUSED_API_KEY}"
     small = "{models: {small: {context: 26000}}}"
     (home / "providers.yaml").write_text(
         f"refused: {refused}\nopenai: {small}\nanthropic: {small}\n"
     )
-    with placed(home, CommonPlace, services=SERVICES) as place:
+    settings = {"run": {"park_after_seconds": 0}}
+    key = {"REFUSED_API_KEY": "sk-wrong-0123456789"}
+    with placed(home, settings=settings, services=SERVICES, environ=key) as place:
         yield place
 
 
 @pytest.fixture(scope="session")
 def _drowsy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    settings = {
+        "run": {"park_after_seconds": 0.2, "max_concurrent": 64},
+        "models": {"fallbacks": {"anthropic/weak": ["openai/other"]}},
+        "broker": {"first_delay_seconds": 0.02},
+        "web": {"search": "tavily"},
+    }
     home = tmp_path_factory.mktemp("drowsy")
-    falls_back = "models:\n  fallbacks: {anthropic/weak: [openai/other]}\n"
-    run = "run:\n  park_after_seconds: 0.2\n  max_concurrent: 64\n"
-    broker = "broker:\n  first_delay_seconds: 0.02\n"
-    web = "web:\n  search: tavily\n"
-    (home / "agiraph.yaml").write_text(f"{run}{falls_back}{broker}{web}")
-    with placed(home, services=SERVICES) as place:
+    with placed(home, settings=settings, services=SERVICES) as place:
         yield place
 
 
 @pytest.fixture(scope="session")
 def _rough(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    settings = {
+        "run": {"park_after_seconds": 0, "node_calls": 6},
+        "supervisor": {"intensity": 100},
+        "worktrees": {"workers": "all"},
+    }
     home = tmp_path_factory.mktemp("rough")
-    run = "run:\n  park_after_seconds: 0\n  node_calls: 6\n"
-    settings = f"{run}supervisor:\n  intensity: 100\n"
-    worktrees = "worktrees:\n  workers: all\n"
-    (home / "agiraph.yaml").write_text(f"{settings}{worktrees}")
-    with placed(home, services=SERVICES) as place:
+    with placed(home, settings=settings, services=SERVICES) as place:
         yield place
 
 
@@ -74,9 +91,9 @@ def _rough(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 def place(_common: Place) -> Iterator[Place]:
     """Return a place whose entities never park, where other files have been before.
 
-    Stop each agent at a test's end, and give no two agents of this folder the same name. The
-    models openai/small and anthropic/small can be told little at once (26,000 tokens), a token of
-    openai/dear costs a hundredth of a cent, and no model of the service `refused` answers.
+    Give no two agents of this folder the same name. The models openai/small and anthropic/small
+    have a context of 26,000 tokens, a token of openai/dear costs a hundredth of a cent, and no
+    model of the service `refused` answers.
     """
     yield _common
     assert "Traceback" not in _common.traces()

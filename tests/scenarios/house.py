@@ -19,6 +19,7 @@ from tests.fakes.model_server import Brain, FakeModelServer
 ROOT = Path(__file__).parents[2]
 RUN_SECONDS = 120
 KILL_SECONDS = 10
+MODEL = ("--model", "openai/fake")
 SERVICES = ("openai", "anthropic", "google")
 JsonObject = dict[str, Any]
 
@@ -37,6 +38,10 @@ class Outcome:
         """The agent's events, of one type if named."""
         events = _lines(self.agent / "events.jsonl")
         return [event for event in events if type_ in (None, event["type"])]
+
+    def data(self, type_: str) -> list[JsonObject]:
+        """What the events of a type tell, in order."""
+        return [event["data"] for event in self.events(type_)]
 
     def types(self) -> list[str]:
         """The types of all events, in order."""
@@ -85,7 +90,7 @@ class House:
         """Start `agiraph ARGS...` as a process."""
         return Forked(args, cwd=self.home, env={**self.environ, "PYTHONPATH": str(ROOT)})
 
-    def run(self, goal: str, *args: str, meanwhile: Callable[[], None] | None = None) -> Outcome:
+    def run(self, goal: str, *args: str, meanwhile: Callable[[], object] | None = None) -> Outcome:
         """Run a goal to its end; `meanwhile` is called while it runs."""
         process = self.start("run", goal, "--json", *args)
         try:

@@ -3,15 +3,16 @@
 import contextlib
 import json
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.fakes.forked import FRONT_DOOR, Forked
 from tests.fakes.front_door import run_here
-from tests.fakes.model_server import Brain, Reply, Script, call
+from tests.fakes.model_server import Brain, Script, SeenRequest
 from tests.integration.house import until
 from tests.scenarios.house import (
+    MODEL,
     ROOT,
     RUN_SECONDS,
     House,
@@ -20,21 +21,34 @@ from tests.scenarios.house import (
     processes_of,
     title_of,
 )
+from tests.scenarios.steps import Steps
 
 COMMAND_SECONDS = 60
 OF_THEIR_OWN = ("console", "_supervisor")
-Steps = Sequence[Reply | Brain] | Brain
+ENDED = ("completed", "failed", "stopped")
 
 
 class Place(House):
-    """A house whose supervisor stands for a whole module; one agent after the other works in it."""
+    """A house whose supervisor stands for a whole module; one agent after the other works in it.
+
+    `begun` are the agents that were started and not stopped; at its end a test stops its own.
+    """
 
     program: tuple[str, ...] = (FRONT_DOOR, "_supervisor")
+    standing: ClassVar[list["Place"]] = []
 
-    def __init__(self, home: Path, services: Sequence[str] = ("openai",)) -> None:
+    def __init__(
+        self,
+        home: Path,
+        services: Sequence[str] = ("openai",),
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(home, Script({}), services)
+        self.environ |= environ or {}
+        self.begun: list[str] = []
         self._errors = open(home / "supervisor.log", "a", encoding="utf-8")  # noqa: SIM115
         self.supervisor = self.start_supervisor()
+        self.standing.append(self)
 
     def start_supervisor(self) -> Forked:
         """Start `agiraph-supervisor` on this home; return when it is ready."""
@@ -59,6 +73,7 @@ class Place(House):
 
     def close(self) -> None:
         """Stop the supervisor; whatever of this home still runs then is a failure."""
+        self.standing.remove(self)
         assert self.supervisor.stdin is not None
         self.supervisor.stdin.close()
         code = self.supervisor.wait(COMMAND_SECONDS)
@@ -68,26 +83,69 @@ class Place(House):
         super().close()
         assert code == 0, f"the supervisor ended with {code}"
 
-    def plays(self, **parts: Steps) -> None:
-        """Let the model play these parts from now on, and forget what was asked before."""
-        self.server.brain = Script(parts)
+    def plays(self, brain: Brain | None = None, /, **parts: Steps) -> None:
+        """Let the model be this brain, or play these parts, and forget what was asked before."""
+        self.server.brain = brain or Script(parts)
         self.server.requests.clear()
         self.server.problems.clear()
 
-    def lead(self, goal: str, *args: str, meanwhile: Callable[[], None] | None = None) -> Outcome:
-        """Run a goal to its end on the standing supervisor, then stop its agent."""
-        model = () if "--model" in args else ("--model", "openai/fake")
-        outcome = self.run(goal, *model, *args, meanwhile=meanwhile)
-        self.command("stop", outcome.result["agent"])
+    def complete(
+        self, goal: str, *args: str, meanwhile: Callable[[], object] | None = None
+    ) -> Outcome:
+        """Run a goal to its good end on the standing supervisor, then stop its agent."""
+        outcome = self.lead(goal, *args, meanwhile=meanwhile)
+        assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
         return outcome
 
-    def run(self, goal: str, *args: str, meanwhile: Callable[[], None] | None = None) -> Outcome:
+    def lead(self, goal: str, *args: str, meanwhile: Callable[[], object] | None = None) -> Outcome:
+        """Run a goal to its end on the standing supervisor, then stop its agent."""
+        outcome = self.run(goal, *args, meanwhile=meanwhile)
+        self.stop(outcome.result["agent"])
+        return outcome
+
+    def run(self, goal: str, *args: str, meanwhile: Callable[[], object] | None = None) -> Outcome:
         """Run a goal to its end; as a process if there is something to do while it runs."""
+        args = args if {"--model", "--agent"} & {*args} else (*MODEL, *args)
         if meanwhile is not None:
-            return super().run(goal, *args, meanwhile=meanwhile)
-        limit = () if "--timeout" in args else ("--timeout", str(RUN_SECONDS))
-        done = self.command("run", goal, "--json", *limit, *args)
-        return self.outcome(done.returncode, done.stdout, done.stderr)
+            outcome = super().run(goal, *args, meanwhile=meanwhile)
+        else:
+            limit = () if "--timeout" in args else ("--timeout", str(RUN_SECONDS))
+            done = self.command("run", goal, "--json", *limit, *args)
+            outcome = self.outcome(done.returncode, done.stdout, done.stderr)
+        self.begun.append(outcome.result["agent"])
+        return outcome
+
+    def begin(self, name: str, *args: str, goal: str = "x") -> Path:
+        """Start an agent of this name and leave it to itself; return its folder."""
+        args = args if "--model" in args else (*MODEL, *args)
+        started = self.json("run", goal, "--name", name, "--detach", *args)
+        self.begun.append(str(started["agent"]))
+        return self.home / "agents" / self.begun[-1]
+
+    def stop(self, agent: str) -> None:
+        """Stop an agent, if it still runs."""
+        self.command("stop", agent)
+        self.begun = [one for one in self.begun if one != agent]
+
+    def await_end(self, agent: Path, status: str = "completed") -> JsonObject:
+        """Wait until a run has ended, with this status; return the agent's record."""
+
+        def ended() -> JsonObject | None:
+            record: JsonObject = json.loads((agent / "agent.json").read_text())
+            return record if record["status"] in ENDED else None
+
+        record = until(ended, f"the end of {agent.name}")
+        assert record["status"] == status, record
+        return record
+
+    def await_step(self, actor: str, step: int) -> SeenRequest:
+        """Wait until the model is asked for this step of an actor; return the request."""
+        return self.server.wait_for(lambda seen: seen.is_for(actor) and seen.step == step)
+
+    def await_question(self, agent: str) -> JsonObject:
+        """Wait for the one open question of an agent."""
+        [question] = until(lambda: self.json("questions", agent), f"a question of {agent}")
+        return dict(question)
 
     def command(
         self, *args: str, stdin: str = "", **environ: str
@@ -112,6 +170,15 @@ class Place(House):
         process.stdin.write(stdin)
         out, err = process.communicate(COMMAND_SECONDS)
         return subprocess.CompletedProcess(args, process.wait(), out, err)
+
+    def retried(self, *args: str) -> str:
+        """Run a command, again while the gateway is being restarted; return what it printed."""
+
+        def done() -> str | None:
+            ended = self.command(*args)
+            return ended.stdout if ended.returncode == 0 else None
+
+        return until(done, f"agiraph {args}")
 
     def json(self, *args: str) -> Any:
         """Run a command with --json and return what it prints."""
@@ -140,42 +207,49 @@ class Place(House):
 
         until(is_open, f"an open call of {tool} in {folder}")
 
+    def kill_in_command(self, agent: Path, node: str, worker: str) -> None:
+        """Kill a worker where its command for a node waits to be told of that (UNTIL_KILLED)."""
+        marks = f"runs/*/nodes/{node}-*/scratch/dying"
+        dying = until(lambda: next(agent.glob(marks), None), f"the command of {node} waits")
+        self.kill(f"worker {worker}")
+        (dying.parent / "killed").touch()
+
     def worker(self, agent: Path, name: str) -> Path:
         """Return the folder of a worker of the agent's run, once it is there."""
-        return until(
-            lambda: next(agent.glob(f"runs/*/workers/{name}-*"), None), f"the worker {name}"
-        )
+        pattern = f"runs/*/workers/{name}-*"
+        return until(lambda: next(agent.glob(pattern), None), f"the worker {name}")
 
     def traces(self) -> str:
         """Return everything that the processes of this home wrote into their logs."""
         files = [self.home / "supervisor.log", *(self.home / "system/logs").glob("*.log")]
         return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
+    def states(self, agent: str) -> dict[str, str]:
+        """Return the state of each entity of an agent (by its id), by its address."""
+        rows = self.json("ps")
+        return {r["address"]: r["state"] for r in rows if r["address"].startswith(f"{agent}/")}
+
     def titles(self) -> list[str]:
         """Return the titles of all processes of this home."""
         return [title_of(process) for process in processes_of(self.home)]
 
 
+MakePlace = Callable[..., Place]
+
+
 @contextlib.contextmanager
 def placed(
-    home: Path, kind: type[Place] = Place, services: Sequence[str] = ("openai",)
+    home: Path, kind: type[Place] = Place, settings: JsonObject | None = None, **options: Any
 ) -> Iterator[Place]:
-    """Keep a place for as long as the block runs."""
-    place = kind(home, services)
+    """Keep a place with these settings for as long as the block runs."""
+    if settings is not None:
+        (home / "agiraph.yaml").write_text(json.dumps(settings))
+    place = kind(home, **options)
     try:
         yield place
+        assert "Traceback" not in place.traces()
     finally:
         place.close()
-
-
-def one_worker(name: str, task: str = "Write facts.md") -> list[Reply | Brain]:
-    """Return the steps of a coordinator that has one worker do one node."""
-    return [
-        call("spawn_worker", name=name),
-        call("create_work_node", name=f"{name}-facts", task=task, worker=name),
-        call("wait"),
-        lambda seen: call("finish", summary=f"Done: {seen.result('wait')}"),
-    ]
 
 
 def whole_lines(path: Path) -> list[JsonObject]:

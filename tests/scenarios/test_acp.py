@@ -9,10 +9,9 @@ import pytest
 
 from agiraph.external.acp import LOST
 from tests.fakes import acp_agent
-from tests.fakes.model_server import call
-from tests.scenarios.external import led, once_told
 from tests.scenarios.house import JsonObject, Outcome
 from tests.scenarios.place import Place, whole_lines
+from tests.scenarios.steps import led, once_told, tell
 
 Steps = list[JsonObject]
 
@@ -63,10 +62,9 @@ def test_it_writes_asks_is_interrupted_and_goes_on_in_one_session(
         ],
         [{"local": "_result.md", "content": "Made made.txt.\n"}, {"say": "All done."}],
     )
-    stop = call("send_message", to="ann", content="that is enough", mode="interrupt")
+    stop = tell("ann", "that is enough", mode="interrupt")
     place.plays(coordinator=led("ann", command, once_told("I hold", stop)))
-    outcome = place.lead("Have it made")
-    assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
+    outcome = place.complete("Have it made")
     assert outcome.published("ann-tool") == {
         "made.txt": "made through the worker\n",
         "_result.md": "Made made.txt.\n",
@@ -80,8 +78,8 @@ def test_it_writes_asks_is_interrupted_and_goes_on_in_one_session(
     [called] = [e["data"] for e in outcome.events("tool.called") if e["entity"] == "ann"][:1]
     assert (called["tool"], called["arguments"]) == ("bash", {"command": "ls"})
     assert len(outcome.events("outside.started")) == 1
-    [ended] = outcome.events("outside.ended")
-    assert (ended["data"]["cost_usd"], ended["data"]["input_tokens"]) == (0.25, 20)
+    [ended] = outcome.data("outside.ended")
+    assert (ended["cost_usd"], ended["input_tokens"]) == (0.25, 20)
 
 
 def test_a_killed_agent_is_resumed_and_nothing_is_reported_twice(
@@ -95,10 +93,9 @@ def test_a_killed_agent_is_resumed_and_nothing_is_reported_twice(
         ]
     )
     place.plays(coordinator=led("bea", command))
-    outcome = place.lead("Have it made")
-    assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
+    outcome = place.complete("Have it made")
     assert outcome.published("bea-tool")["_result.md"] == "Done after all.\n"
-    sessions = [e["data"]["session"] for e in outcome.events("outside.started")]
+    sessions = [e["session"] for e in outcome.data("outside.started")]
     assert sessions == ["", "s1"]
     assert "REPLAYED" not in "".join(texts_of(outcome))
 
@@ -143,13 +140,13 @@ def test_one_that_begins_in_a_mode_of_its_own_obeys_the_rules_and_fails_when_it_
     )
     place.plays(coordinator=led("cal", command))
     outcome = place.lead("Have it made")
-    [failed] = outcome.events("node.failed")
+    [failed] = outcome.data("node.failed")
     reason = "moded was ended: it is in its mode 'auto', and is to work in 'default' only"
-    assert failed["data"]["reason"] == reason
-    assert [e["data"]["session"] for e in outcome.events("outside.started")] == ["", "s1"]
-    assert outcome.events("outside.ended")[-1]["data"]["problem"] in reason
-    [refused] = outcome.events("tool.refused")
-    assert (refused["data"]["rule"], refused["data"]["subject"]) == ("no-date", "date")
+    assert failed["reason"] == reason
+    assert [e["session"] for e in outcome.data("outside.started")] == ["", "s1"]
+    assert outcome.data("outside.ended")[-1]["problem"] in reason
+    [refused] = outcome.data("tool.refused")
+    assert (refused["rule"], refused["subject"]) == ("no-date", "date")
     [folder] = (outcome.run / "nodes").glob("cal-tool-*/scratch")
     assert (folder / "greeted.txt").exists()
     assert not (folder / "dated.txt").exists()
@@ -164,9 +161,9 @@ def test_one_that_asks_for_the_same_for_ever_is_ended(
     command = scripted([make] * 60)
     place.plays(coordinator=led("eve", command))
     outcome = place.lead("Have it made")
-    [failed] = outcome.events("node.failed")
+    [failed] = outcome.data("node.failed")
     reason = "scripted was ended: it asked more than 40 times for the same action, bash: make"
-    assert failed["data"]["reason"] == reason
+    assert failed["reason"] == reason
     assert len(outcome.events("outside.started")) == 1, "another start would ask on"
 
 
@@ -183,12 +180,11 @@ def test_one_that_loses_its_conversation_says_so_and_begins_anew_with_its_task(
         options="resumes forgets",
     )
     place.plays(coordinator=led("dot", command))
-    outcome = place.lead("Have it made")
-    assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
-    [completed] = outcome.events("node.completed")
+    outcome = place.complete("Have it made")
+    [completed] = outcome.data("node.completed")
     summary = "Done after all.\n\n(Its conversation was lost at start 2, and begun again.)"
-    assert completed["data"]["summary"] == summary
-    heard = [e["data"]["content"] for e in outcome.events("message.sent")]
+    assert completed["summary"] == summary
+    heard = [e["content"] for e in outcome.data("message.sent")]
     [lost] = [text for text in heard if "was lost when it was started again" in text]
     assert any(lost[:60] in str(r) for r in outcome.conversation()), "the coordinator is told"
     [home] = (outcome.run / "workers").glob("dot-*/outside")
@@ -197,7 +193,7 @@ def test_one_that_loses_its_conversation_says_so_and_begins_anew_with_its_task(
     assert "# Task: dot-tool" in again
     [told] = spawned(outcome)["warnings"]
     assert "scripted does not ask before it acts: the rule 'no-date'" in told
-    [warned] = outcome.events("outside.warning")
-    assert (warned["data"]["text"], warned["data"]["rules"]) == (told, "sandbox")
+    [warned] = outcome.data("outside.warning")
+    assert (warned["text"], warned["rules"]) == (told, "sandbox")
     before = outcome.types()
     assert before.index("outside.warning") < before.index("outside.started")

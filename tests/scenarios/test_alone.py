@@ -9,6 +9,7 @@ import pytest
 
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.scenarios.place import Place
+from tests.scenarios.steps import bash, write
 
 FINDINGS = "# Languages\n\n1. Python\n2. TypeScript\n3. Rust\n"
 
@@ -16,7 +17,7 @@ FINDINGS = "# Languages\n\n1. Python\n2. TypeScript\n3. Rust\n"
 def test_a_single_agent_answers_and_leaves_a_full_trace(place: Place) -> None:
     place.plays(
         coordinator=[
-            calls(call("write_file", path="research.md", content=FINDINGS), text="I know."),
+            calls(write("research.md", FINDINGS), text="I know."),
             call("finish", summary="Python, TypeScript and Rust lead in 2026."),
         ]
     )
@@ -35,13 +36,11 @@ def test_a_single_agent_answers_and_leaves_a_full_trace(place: Place) -> None:
     assert kinds.count("said") == 2
     assert kinds.count("tool.finished") == 2
     assert json.loads((outcome.agent / "agent.json").read_text())["status"] == "completed"
-    place.command("stop", outcome.result["agent"])
 
 
 def test_a_model_that_forgets_to_call_a_tool_is_reminded_once(place: Place) -> None:
     place.plays(coordinator=[say("The answer is 4."), call("finish", summary="4")])
-    outcome = place.lead("What is 2 + 2?", "--model", "openai/fake")
-    assert outcome.code == 0
+    outcome = place.complete("What is 2 + 2?", "--model", "openai/fake")
     assert outcome.result["result"].strip() == "4"
 
 
@@ -91,14 +90,13 @@ def test_a_script_is_written_run_mended_and_run_again(place: Place, price_url: s
 
     place.plays(
         coordinator=[
-            call("write_file", path="btc_price.py", content=script_text("btc")),
-            call("bash", command="python3 btc_price.py"),
-            call("write_file", path="btc_price.py", content=script_text("bitcoin")),
-            call("bash", command="python3 btc_price.py"),
+            write("btc_price.py", script_text("btc")),
+            bash("python3 btc_price.py"),
+            write("btc_price.py", script_text("bitcoin")),
+            bash("python3 btc_price.py"),
             finish,
         ]
     )
-    outcome = place.lead("Fetch the Bitcoin price")
-    assert outcome.code == 0
+    outcome = place.complete("Fetch the Bitcoin price")
     assert "64321.5" in outcome.result["result"]
     assert (outcome.run / "btc_price.py").exists()

@@ -3,16 +3,23 @@
 import json
 from dataclasses import replace
 
+import pytest
+
 from agiraph.core.turns import Usage
-from tests.fakes.model_server import Reply, call, say
+from tests.fakes.model_server import Reply, say
 from tests.integration.house import until
-from tests.scenarios.external import program
 from tests.scenarios.house import processes_of
-from tests.scenarios.place import Place, Steps
-from tests.scenarios.test_parking import await_end, states
+from tests.scenarios.place import Place
+from tests.scenarios.steps import DONE, FACT, WAIT, Steps, finish, node, program, spawn
 
 LIMIT = 60_000
-FACT = call("write_file", path="fact.md", content="a fact")
+TOKENS = ("--tokens", str(LIMIT))
+
+
+@pytest.fixture
+def place(drowsy_place: Place) -> Place:
+    """Return a place whose entities park as soon as they have nothing to do."""
+    return drowsy_place
 
 
 def dear(reply: Reply, tokens: int) -> Reply:
@@ -22,65 +29,49 @@ def dear(reply: Reply, tokens: int) -> Reply:
 
 def team(first: int, fact: int = 100) -> dict[str, Steps]:
     """Return a coordinator with one worker; the first answer of each takes so many tokens."""
-    return {
-        "coordinator": [
-            dear(call("spawn_worker", name="ada"), first),
-            call("create_work_node", name="facts", task="Write fact.md", worker="ada"),
-            call("wait"),
-            call("finish", summary="Done."),
-        ],
-        "ada": [dear(FACT, fact), call("publish", summary="done")],
-    }
+    leads = [dear(spawn("ada"), first), node("facts", "ada"), WAIT, finish()]
+    return {"coordinator": leads, "ada": [dear(FACT, fact), DONE]}
 
 
-def begin(place: Place, goal: str, *args: str) -> str:
-    """Start a run and return its agent's id."""
-    started = place.json("run", goal, "--model", "openai/fake", "--detach", *args)
-    return str(started["agent"])
-
-
-def test_more_is_asked_for_and_given_though_everything_was_killed(drowsy_place: Place) -> None:
-    place = drowsy_place
+def test_more_is_asked_for_and_given_though_everything_was_killed(place: Place) -> None:
     place.plays(**team(first=LIMIT - 500))
-    agent = begin(place, "Spend", "--tokens", str(LIMIT))
-    [question] = until(lambda: place.json("questions", agent), "more is asked for")
+    agent = place.begin("spend", *TOKENS)
+    question = place.await_question("spend")
     assert question["kind"] == "budget"
     assert question["options"] == ["raise by 60,000 tokens", "raise by 300,000 tokens", "stop here"]
     assert "59,500 tokens of the 60,000 tokens of this run are spent" in question["question"]
-    assert place.json("show", agent)["status"] == "waiting_for_human"
-    until(lambda: {*states(place, agent)} == {"parked"}, "who waits for money has no process")
+    assert place.json("show", "spend")["status"] == "waiting_for_human"
+    until(
+        lambda: {*place.states(agent.name).values()} == {"parked"},
+        "who waits for money has no process",
+    )
     for process in processes_of(place.home):
         process.kill()
     place.restart_supervisor()
-    assert [row["id"] for row in place.json("questions", agent)] == [question["id"]]
+    assert [row["id"] for row in place.json("questions", "spend")] == [question["id"]]
     wrong = place.command("respond", question["id"], "as you like")
     assert (wrong.returncode, "raise by $5" in wrong.stderr) == (2, True)
-    assert place.command("respond", question["id"], "2").returncode == 0
-    await_end(place, agent)
+    place.json("respond", question["id"], "2")
+    place.await_end(agent)
     assert len(place.server.requests) == 6, "every step was asked for once"
-    told = place.json("usage", agent, "--budgets")
+    told = place.json("usage", "spend", "--budgets")
     [budget] = told["budgets"]
     assert (budget["scope"], budget["tokens"], budget["raises"]) == ("run", 6 * LIMIT, 1)
     assert budget["spent_tokens"] == told["total"]["input_tokens"] + told["total"]["output_tokens"]
-    assert len(place.json("questions", agent, "--all")) == 1
+    assert len(place.json("questions", "spend", "--all")) == 1
 
 
-def test_all_who_lack_the_same_ask_once_and_stop_here_ends_it(drowsy_place: Place) -> None:
-    place = drowsy_place
+def test_all_who_lack_the_same_ask_once_and_stop_here_ends_it(place: Place) -> None:
     place.plays(**team(first=100, fact=LIMIT))
-    agent = begin(place, "Spend it all", "--tokens", str(LIMIT))
-    [question] = until(lambda: place.json("questions", agent), "more is asked for")
-    assert place.command("respond", question["id"], "3").returncode == 0
-    until(lambda: place.json("show", agent)["status"] == "failed", "the run has failed")
-    assert "out_of_budget" in place.json("show", agent)["reason"]
-    assert len(place.json("questions", agent, "--all")) == 1
-    place.command("stop", agent)
+    agent = place.begin("spend-it-all", *TOKENS)
+    place.json("respond", place.await_question("spend-it-all")["id"], "3")
+    assert "out_of_budget" in place.await_end(agent, "failed")["reason"]
+    assert len(place.json("questions", "spend-it-all", "--all")) == 1
 
 
-def test_with_nobody_there_to_ask_it_is_exit_code_3(drowsy_place: Place) -> None:
-    place = drowsy_place
+def test_with_nobody_there_to_ask_it_is_exit_code_3(place: Place) -> None:
     place.plays(**team(first=LIMIT - 500))
-    outcome = place.lead("Spend alone", "--tokens", str(LIMIT))
+    outcome = place.lead("Spend alone", *TOKENS)
     assert (outcome.code, outcome.result["status"]) == (3, "failed")
     assert not place.json("questions", outcome.result["agent"], "--all")
 
@@ -101,10 +92,7 @@ open("_result.md", "w").write(said)
 """
 
 
-def test_an_outside_agent_without_money_is_started_again_when_there_is_more(
-    drowsy_place: Place,
-) -> None:
-    place = drowsy_place
+def test_an_outside_agent_without_money_is_started_again_when_there_is_more(place: Place) -> None:
     agents = place.home / "agents.yaml"
     caller = {
         "command": [program(place.home, CALLER, "caller")],
@@ -114,63 +102,50 @@ def test_an_outside_agent_without_money_is_started_again_when_there_is_more(
         "environment": {"TOKEN": "{token}"},
     }
     agents.write_text(json.dumps({"caller": caller}))
+    hire = spawn("cal", type="autonomous", agent_command="caller")
+    writes = dear(say("It is written."), LIMIT)
     place.plays(
-        coordinator=[
-            call("spawn_worker", name="cal", type="autonomous", agent_command="caller"),
-            call("create_work_node", name="facts", task="Write", worker="cal"),
-            call("wait"),
-            call("finish", summary="Done."),
-        ],
-        **{"*": lambda seen: dear(say("It is written."), LIMIT)},
+        coordinator=[hire, node("facts", "cal"), WAIT, finish()], **{"*": lambda seen: writes}
     )
-    agent = begin(place, "Spend outside", "--tokens", str(LIMIT))
-    [question] = until(lambda: place.json("questions", agent), "more is asked for")
+    agent = place.begin("spend-outside", *TOKENS)
+    question = place.await_question("spend-outside")
     assert question["kind"] == "budget"
-    assert place.command("respond", question["id"], "2").returncode == 0
-    await_end(place, agent)
-    [node] = place.json("board", agent)
-    assert (node["status"], node["summary"]) == ("completed", "It is written.")
+    place.json("respond", question["id"], "2")
+    place.await_end(agent)
+    [done] = place.json("board", "spend-outside")
+    assert (done["status"], done["summary"]) == ("completed", "It is written.")
     agents.unlink()
 
 
-def test_an_agents_own_budget_is_set_and_whoever_waits_for_more_goes_on(
-    drowsy_place: Place,
-) -> None:
-    place = drowsy_place
-    first = dear(call("finish", summary="Done."), LIMIT - 500)
-    place.plays(coordinator=[first, call("finish", summary="Done again.")])
-    agent = begin(place, "Spend by and by")
-    await_end(place, agent)
-    unpriced = place.command("budget", agent, "--usd", "5")
-    assert (unpriced.returncode, "the price of openai/fake is not" in unpriced.stderr) == (
-        2,
-        True,
-    )
-    place.command("triggers", agent, "add", "Look", "--every", "1h", "--name", "hourly")
-    place.json("budget", agent, "--trigger", "hourly", "--tokens", "40k", "--per-day")
-    assert place.json("budget", agent, "--tokens", "60k")["left_tokens"] == 500
+def test_an_agents_own_budget_is_set_and_whoever_waits_for_more_goes_on(place: Place) -> None:
+    place.plays(coordinator=[dear(finish(), LIMIT - 500), finish("Done again.")])
+    name = "spend-by-and-by"
+    agent = place.begin(name)
+    place.await_end(agent)
+    unpriced = place.command("budget", name, "--usd", "5")
+    said = "the price of openai/fake is not" in unpriced.stderr
+    assert (unpriced.returncode, said) == (2, True)
+    place.command("triggers", name, "add", "Look", "--every", "1h", "--name", "hourly")
+    place.json("budget", name, "--trigger", "hourly", "--tokens", "40k", "--per-day")
+    assert place.json("budget", name, "--tokens", "60k")["left_tokens"] == 500
     place.command("kill", "broker")
-    told = place.json("budget", agent)
+    told = place.json("budget", name)
     assert [(one["scope"], one["name"], one["tokens"], one["is_own"]) for one in told] == [
-        ("agent", "spend-by-and-by", LIMIT, True),
+        ("agent", name, LIMIT, True),
         ("trigger", "hourly", 40_000, True),
     ]
-    unknown = place.command("budget", agent, "--trigger", "daily", "--tokens", "1k")
+    unknown = place.command("budget", name, "--trigger", "daily", "--tokens", "1k")
     assert "unknown trigger 'daily' (known: t-" in unknown.stderr
-    begin(place, "Spend more", "--agent", agent)
-    [question] = until(lambda: place.json("questions", agent), "more is asked for")
+    place.json("run", "Spend more", "--agent", name, "--detach")
+    question = place.await_question(name)
     assert "60,000 tokens of the agent" in question["question"]
-    line = place.command("budget", agent, "--tokens", "200k").stdout
+    line = place.command("budget", name, "--tokens", "200k").stdout
     assert line.startswith("spend-by-and-by: 200,000 tokens in all (59,500 tokens spent, 140,500")
-    await_end(place, agent)
-    [asked] = place.json("questions", agent, "--all")
+    until(lambda: place.json("show", name)["status"] == "completed", "the second run is over")
+    [asked] = place.json("questions", name, "--all")
     assert (asked["status"], asked["answered_via"]) == ("answered", "budget")
-    assert place.json("budget", agent, "--remove")["tokens"] is None
-    assert [one["scope"] for one in place.json("budget", agent)] == ["trigger"]
-    events = [row["data"] for row in place.json("events", agent, "--type", "human.budget")]
-    assert [(one["scope"], one["tokens"]) for one in events] == [
-        ("trigger", 40_000),
-        ("agent", LIMIT),
-        ("agent", 200_000),
-        ("agent", None),
-    ]
+    assert place.json("budget", name, "--remove")["tokens"] is None
+    assert [one["scope"] for one in place.json("budget", name)] == ["trigger"]
+    events = [row["data"] for row in place.json("events", name, "--type", "human.budget")]
+    agents = [("agent", tokens) for tokens in (LIMIT, 200_000, None)]
+    assert [(one["scope"], one["tokens"]) for one in events] == [("trigger", 40_000), *agents]

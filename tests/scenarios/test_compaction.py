@@ -13,7 +13,8 @@ from agiraph.core.turns import ToolTurn, UserTurn
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say, too_long
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject, Outcome
-from tests.scenarios.place import Place, one_worker, whole_lines
+from tests.scenarios.place import Place, whole_lines
+from tests.scenarios.steps import bash, finish, held, one_worker, write
 
 WINDOW = 26_000
 COMPANIES = 10
@@ -61,7 +62,7 @@ class Analyst:
         kind = "after" if is_new else kind
         if kind in self.gates and not self.gates[kind].is_set():
             self.held[kind].set()
-            return Reply(text=reply.text, calls=reply.calls, gate=self.gates[kind])
+            return held(reply, self.gates[kind])
         return reply
 
     def _answer(self, seen: SeenRequest, kind: str) -> Reply:
@@ -73,10 +74,10 @@ class Analyst:
             return self._save(seen, done)
         if isinstance(newest, ToolTurn) and newest.name == "bash":
             number = int(newest.content.split("C", 1)[1].split()[0])
-            return call("write_file", path=f"company-{number}.md", content=f"# C{number}\nfine")
+            return write(f"company-{number}.md", f"# C{number}\nfine")
         left = [n for n in range(1, COMPANIES + 1) if n not in done]
         if left:
-            return call("bash", command=RESEARCH.format(n=left[0]))
+            return bash(RESEARCH.format(n=left[0]))
         return call(self.last, summary=" ".join(f"C{n}" for n in done))
 
     def _save(self, seen: SeenRequest, done: list[int]) -> Reply:
@@ -86,7 +87,7 @@ class Analyst:
         notes = " ".join(f"company-{n}.md" for n in done)
         if "memory_write" in seen.tools:
             return call("memory_write", path="knowledge/companies.md", content=notes)
-        return call("write_file", path="notes.md", content=notes)
+        return write("notes.md", notes)
 
 
 def assert_complete(outcome: Outcome, journal: list[JsonObject], researched: str) -> None:
@@ -174,11 +175,10 @@ def test_a_summary_that_cannot_be_had_is_done_without(place: Place) -> None:
         return too_long() if kind_of(seen) == "summary" else analyst(seen)
 
     place.plays(coordinator=brain)
-    outcome = place.lead(GOAL, *SMALL)
-    assert outcome.code == 0, outcome.progress
+    outcome = place.complete(GOAL, *SMALL)
     researched = (outcome.run / "researched.txt").read_text()
     assert researched.split() == [str(n) for n in range(1, COMPANIES + 1)]
-    assert not any(event["data"]["summary"] for event in outcome.events("memory.compacted"))
+    assert not any(event["summary"] for event in outcome.data("memory.compacted"))
 
 
 def test_a_refusal_of_the_model_makes_the_conversation_shorter(place: Place) -> None:
@@ -190,16 +190,15 @@ def test_a_refusal_of_the_model_makes_the_conversation_shorter(place: Place) -> 
         return too_long() if is_too_long else analyst(seen)
 
     place.plays(coordinator=brain)
-    outcome = place.lead(GOAL, *SMALL)
-    assert outcome.code == 0, outcome.progress
+    outcome = place.complete(GOAL, *SMALL)
     researched = (outcome.run / "researched.txt").read_text()
     assert researched.split() == [str(n) for n in range(1, COMPANIES + 1)]
-    causes = {event["data"]["cause"] for event in outcome.events("memory.compacted")}
+    causes = {event["cause"] for event in outcome.data("memory.compacted")}
     assert "refused" in causes
 
 
 def test_a_coordinator_at_rest_makes_room_only_when_it_is_spoken_to(place: Place) -> None:
-    pages = [call("bash", command=RESEARCH.format(n=n)) for n in range(1, 9)]
+    pages = [bash(RESEARCH.format(n=n)) for n in range(1, 9)]
 
     def brain(seen: SeenRequest) -> Reply:
         if kind_of(seen) == "summary":
@@ -209,7 +208,7 @@ def test_a_coordinator_at_rest_makes_room_only_when_it_is_spoken_to(place: Place
         if "And now?" in seen.said:
             return say("Nothing more.")
         if seen.step == 0:
-            return calls(*pages, call("finish", summary="Read."))
+            return calls(*pages, finish("Read."))
         return say("That was all.")
 
     place.plays(coordinator=brain)
@@ -223,4 +222,3 @@ def test_a_coordinator_at_rest_makes_room_only_when_it_is_spoken_to(place: Place
     kinds = [kind_of(seen) for seen in place.server.requests]
     assert kinds[:asked] == ["work"], "its context is full, and at rest nothing is asked"
     assert kinds[asked:] == ["summary", "work"], "there is no room left to save things in"
-    place.command("stop", "rests")

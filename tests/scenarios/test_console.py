@@ -3,17 +3,16 @@
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
-from tests.fakes.model_server import Reply, SeenRequest, call
-from tests.scenarios.place import Place, one_worker
+from tests.fakes.model_server import Reply, SeenRequest
+from tests.scenarios.place import Place
+from tests.scenarios.steps import ask, bash, held, one_worker, publish, write
 from tests.scenarios.terminal import Terminal, Terminals, needs_tmux
-from tests.scenarios.test_steering import await_end, begin, of
 
-DONE = call("publish", summary="done")
-FACT = call("write_file", path="fact.md", content="a fact")
+DONE = publish("done")
+FACT = write("fact.md", "a fact")
 
 pytestmark = needs_tmux
 
@@ -42,19 +41,18 @@ def terminal(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def test_a_question_is_answered_with_one_key_on_a_small_screen(
     place: Place, terminal: Terminals
 ) -> None:
-    asks = call("ask_human", question="Which database?", options=["PostgreSQL", "SQLite"])
+    asks = ask("Which database?", options=["PostgreSQL", "SQLite"])
     place.plays(coordinator=one_worker("ada"), ada=[asks, FACT, DONE])
-    agent = begin(place, "asker")
+    agent = place.begin("asker")
     screen = terminal("console", "asker")
     shown = screen.await_screen("ada asks: Which database?", "1  PostgreSQL", "● live")
     assert all(len(line) <= 80 for line in shown.splitlines())
     screen.keys("2")
-    assert "SQLite" in place.server.wait_for(of("ada", 1)).result("ask_human")
+    assert "SQLite" in place.await_step("ada", 1).result("ask_human")
     screen.await_screen("completed", without="1  PostgreSQL")
-    await_end(agent)
+    place.await_end(agent)
     screen.keys("C-q")
     screen.await_screen("[left with 0]")
-    place.command("stop", "asker")
 
 
 def test_a_worker_is_spoken_to_and_its_words_stream_in(place: Place, terminal: Terminals) -> None:
@@ -65,10 +63,10 @@ def test_a_worker_is_spoken_to_and_its_words_stream_in(place: Place, terminal: T
         if "only tables" in seen.said:
             heard.set()
             return long if not gate.is_set() else DONE
-        return call("bash", command=f"echo {seen.step} > fact.md; sleep 1")
+        return bash(f"echo {seen.step} > fact.md; sleep 1")
 
     place.plays(coordinator=one_worker("bea"), bea=[bea] * 60)
-    agent = begin(place, "listener")
+    agent = place.begin("listener")
     wide = terminal("console", "listener", size=(120, 40))
     wide.await_screen("● live", "● bea")
     wide.keys("C-n")
@@ -82,19 +80,18 @@ def test_a_worker_is_spoken_to_and_its_words_stream_in(place: Place, terminal: T
     wide.keys("Escape")
     gate.set()
     wide.await_screen("completed")
-    await_end(agent)
+    place.await_end(agent)
     wide.type("/quit")
     wide.await_screen("[left with 0]")
-    place.command("stop", "listener")
 
 
 def test_the_console_goes_on_through_the_death_of_the_gateway_and_of_the_router(
     place: Place, terminal: Terminals
 ) -> None:
     gate = threading.Event()
-    place.plays(coordinator=one_worker("cleo"), cleo=[replace(FACT, gate=gate), FACT, DONE])
-    agent = begin(place, "lasting")
-    place.server.wait_for(of("cleo", 0))
+    place.plays(coordinator=one_worker("cleo"), cleo=[held(FACT, gate), FACT, DONE])
+    agent = place.begin("lasting")
+    place.await_step("cleo", 0)
     one, two = terminal("console", "lasting"), terminal("console", "lasting", NO_COLOR="1")
     for screen in (one, two):
         screen.await_screen("● live", "coordinator>")
@@ -105,26 +102,25 @@ def test_the_console_goes_on_through_the_death_of_the_gateway_and_of_the_router(
     for screen in (one, two):
         screen.await_screen("● live", "first word", "second word")
     gate.set()
-    seen = place.server.wait_for(of("cleo", 1))
+    seen = place.await_step("cleo", 1)
     assert seen.said.count("first word") == 1
     assert seen.said.count("second word") == 1
     for screen in (one, two):
         shown = screen.await_screen("completed", "second word")
         assert shown.count("second word") == 1
     assert not set(re.findall(r"\x1b\[[34]8;", two.raw()))
-    await_end(agent)
+    place.await_end(agent)
     one.keys("C-q")
     one.await_screen("[left with 0]")
-    place.command("stop", "lasting")
 
 
 def test_the_console_finds_its_place_again_after_the_supervisor_was_killed(
     place: Place, terminal: Terminals
 ) -> None:
     gate = threading.Event()
-    place.plays(coordinator=one_worker("dora"), dora=[replace(FACT, gate=gate), DONE, DONE])
-    agent = begin(place, "phoenix")
-    place.server.wait_for(of("dora", 0))
+    place.plays(coordinator=one_worker("dora"), dora=[held(FACT, gate), DONE, DONE])
+    agent = place.begin("phoenix")
+    place.await_step("dora", 0)
     screen = terminal("console", "phoenix")
     screen.await_screen("● live")
     place.restart_supervisor()
@@ -133,19 +129,18 @@ def test_the_console_finds_its_place_again_after_the_supervisor_was_killed(
     screen.await_screen("● live", "still there?")
     gate.set()
     screen.await_screen("completed")
-    await_end(agent)
+    place.await_end(agent)
     seen = [request for request in place.server.seen_by("dora") if "still there?" in request.said]
     assert all(request.said.count("still there?") == 1 for request in seen)
     screen.keys("C-c", "C-c")
     screen.await_screen("[left with 0]")
-    place.command("stop", "phoenix")
 
 
 def test_top_watches_pauses_kills_and_opens(place: Place, terminal: Terminals) -> None:
     gate = threading.Event()
-    place.plays(coordinator=one_worker("eve"), eve=[replace(FACT, gate=gate), DONE, DONE])
-    agent = begin(place, "topped")
-    place.server.wait_for(of("eve", 0))
+    place.plays(coordinator=one_worker("eve"), eve=[held(FACT, gate), DONE, DONE])
+    agent = place.begin("topped")
+    place.await_step("eve", 0)
     screen = terminal("top", "topped", "--sort", "entity", "--every", "0.2")
     shown = screen.await_screen("topped/eve", "waits for", "TOKENS")
     assert all(len(line) <= 80 for line in shown.splitlines())
@@ -158,7 +153,6 @@ def test_top_watches_pauses_kills_and_opens(place: Place, terminal: Terminals) -
     screen.keys("C-q")
     screen.await_screen("topped/eve", "agiraph top")
     gate.set()
-    await_end(agent)
+    place.await_end(agent)
     screen.keys("q")
     screen.await_screen("[left with 0]")
-    place.command("stop", "topped")

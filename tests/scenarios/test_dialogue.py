@@ -6,8 +6,6 @@ Every line is said in its order, reaches whom it is for, and is said once.
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,6 +15,7 @@ from agiraph.http.client import Client
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
 from tests.integration.house import until
 from tests.scenarios.place import Place
+from tests.scenarios.steps import WAIT, finish, held, node, publish, spawn, tell, write
 
 GOAL = "Research AI chip companies and write a report"
 ON_IT = "On it. Setting up 3 researchers for NVIDIA, AMD, Intel."
@@ -60,44 +59,33 @@ def did(seen: SeenRequest, words: str) -> bool:
 
 def hire(*names: str) -> list[Reply]:
     """Return the calls that hire workers, each with its node."""
-    made = [call("spawn_worker", name=name) for name in names]
-    nodes = [
-        call("create_work_node", name=TEAM[name], task=f"Research {TEAM[name]}", worker=name)
-        for name in names
-    ]
-    return made + nodes
+    return [*(spawn(name) for name in names), *(node(TEAM[name], name) for name in names)]
 
 
 def coordinator(seen: SeenRequest) -> Reply:
     """Do what the next line asks for; wait when there is nothing to do."""
     said = seen.said
     if not did(seen, ON_IT):
-        return calls(call("send_message", to="human", content=ON_IT), *hire("Alice", "Bob", "Cara"))
+        return calls(tell("human", ON_IT), *hire("Alice", "Bob", "Cara"))
     if QUALCOMM in said and not did(seen, GOT_IT):
-        return calls(call("send_message", to="human", content=GOT_IT), *hire("Dan"))
+        return calls(tell("human", GOT_IT), *hire("Dan"))
     if HARD in said and not did(seen, SCARCE):
-        return call("send_message", to="human", content=SCARCE)
+        return tell("human", SCARCE)
     if MLPERF in said and not did(seen, FORWARDED):
-        return call("send_message", to="Bob", content=FORWARDED)
+        return tell("Bob", FORWARDED)
     if not did(seen, STAGE_DONE):
         is_over = all(f"{node} found" in said for node in TEAM.values())
-        return _synthesis() if is_over else call("wait")
+        return _synthesis() if is_over else WAIT
     is_written = all(f"{node} written" in said for node in TEAM.values())
     if is_written and PRICING in said:
-        return call("finish", summary="The report, with prices.")
-    return call("wait")
+        return finish("The report, with prices.")
+    return WAIT
 
 
 def _synthesis() -> Reply:
-    nodes = [
-        call("create_work_node", name=f"{node}-section", task=f"Write on {node}", worker=worker)
-        for worker, node in TEAM.items()
-    ]
-    return calls(
-        call("send_message", to="human", content=STAGE_DONE),
-        call("reconvene", assessment="All four are researched."),
-        *nodes,
-    )
+    closing = call("reconvene", assessment="All four are researched.")
+    nodes = [node(f"{topic}-section", worker) for worker, topic in TEAM.items()]
+    return calls(tell("human", STAGE_DONE), closing, *nodes)
 
 
 def research(node: str, *before: Brain) -> Brain:
@@ -109,12 +97,12 @@ def research(node: str, *before: Brain) -> Brain:
                 reply = step(seen)
                 if reply.calls:
                     return reply
-            found = call("write_file", path="notes.md", content=f"notes on {node}")
-            return calls(found, call("publish", summary=f"{node} found"))
+            found = write("notes.md", f"notes on {node}")
+            return calls(found, publish(f"{node} found"))
         if PRICING not in seen.said:
-            return call("wait")
-        section = call("write_file", path="section.md", content=f"{node}, with prices")
-        return calls(section, call("publish", summary=f"{node} written"))
+            return WAIT
+        section = write("section.md", f"{node}, with prices")
+        return calls(section, publish(f"{node} written"))
 
     return work
 
@@ -124,8 +112,8 @@ def says_once(to: str, content: str, answer: str, turn: threading.Event) -> Brai
 
     def step(seen: SeenRequest) -> Reply:
         if not did(seen, content):
-            return replace(call("send_message", to=to, content=content), gate=turn)
-        return call("wait") if answer not in seen.said else Reply()
+            return held(tell(to, content), turn)
+        return WAIT if answer not in seen.said else Reply()
 
     return step
 
@@ -139,31 +127,26 @@ class Person:
 
     def thread(self) -> list[ConversationMessageView]:
         """Return what was said to and by the person."""
-        found: list[ConversationMessageView] = self._with(
-            lambda c: c.conversation(self.agent)
-        ).messages
+        found: list[ConversationMessageView]
+        found = self.ask(lambda api: api.conversation(self.agent)).messages
         return [message for message in found if message.kind == "text"]
 
     def hears(self, sender: str, content: str) -> ConversationMessageView:
         """Wait for a line."""
-        return until(
-            lambda: next(
-                (m for m in self.thread() if (m.sender, m.content) == (sender, content)), None
-            ),
-            f"{sender}: {content}",
-        )
+        line = (sender, content)
+
+        def found() -> ConversationMessageView | None:
+            return next((m for m in self.thread() if (m.sender, m.content) == line), None)
+
+        return until(found, f"{sender}: {content}")
 
     def says(self, content: str, to: str | None = None) -> tuple[str, ...]:
         """Say a line; return whom it went to."""
         key = f"{self.agent} {content}"
-        sent: SentView = self._with(lambda c: c.send(self.agent, content, to=to, key=key))
+        sent: SentView = self.ask(lambda c: c.send(self.agent, content, to=to, key=key))
         return sent.to
 
-    def status(self) -> str:
-        """Return the agent's status."""
-        return str(self._with(lambda c: c.agent(self.agent)).status)
-
-    def _with(self, act: Callable[[Client], object]):  # type: ignore[no-untyped-def]
+    def ask(self, act: Callable[[Client], object]):  # type: ignore[no-untyped-def]
         """Do it, again while the gateway is being restarted: the key makes it one message."""
 
         def tried() -> object:
@@ -202,9 +185,8 @@ def test_the_dialogue_of_section_8_8(place: Place, storm: bool) -> None:
         if storm:
             place.kill(title)
 
-    started = place.json("run", GOAL, "--name", name, "--model", "openai/fake", "--detach")
-    person = Person(place, str(started["agent"]))
-    home = place.home / "agents" / person.agent
+    home = place.begin(name, goal=GOAL)
+    person = Person(place, home.name)
 
     person.hears("coordinator", ON_IT)
     place.await_call(home, "wait")
@@ -234,12 +216,12 @@ def test_the_dialogue_of_section_8_8(place: Place, storm: bool) -> None:
     assert set(person.says(PRICING, to="*")) == {"coordinator", *TEAM}
     for entity in ("coordinator", *TEAM):
         assert f"[Message from human]: {PRICING}" in heard(place, entity, PRICING).said
-    until(lambda: person.status() == "completed", "the report is written")
+    place.await_end(home)
     assert [(m.sender, m.to, m.content) for m in person.thread()] == THREAD
     assert len(_nodes(person)) == 8
     assert not place.server.problems
-    assert _stages(home) == 2
-    place.command("stop", name)
+    [journal] = home.glob("runs/*/journal.jsonl")
+    assert journal.read_text().count('"stage.reconvened"') == 1
 
 
 def _last(person: Person) -> ConversationMessageView:
@@ -247,10 +229,4 @@ def _last(person: Person) -> ConversationMessageView:
 
 
 def _nodes(person: Person) -> list[str]:
-    board = person._with(lambda c: c.board(person.agent))
-    return [node.name for node in board.nodes]
-
-
-def _stages(home: Path) -> int:
-    [journal] = home.glob("runs/*/journal.jsonl")
-    return journal.read_text().count('"stage.reconvened"') + 1
+    return [node.name for node in person.ask(lambda api: api.board(person.agent)).nodes]

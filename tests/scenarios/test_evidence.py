@@ -2,44 +2,38 @@
 
 import hashlib
 import json
-from pathlib import Path
 
 from tests.fakes.model_server import call, calls, say
-from tests.integration.house import until
 from tests.scenarios.place import Place
+from tests.scenarios.steps import UNTIL_KILLED, WAIT, finish, publish, spawn, write
 
 CHECKS = ["grep -q forty-two report.md", "test $(wc -l < report.md) -eq 1"]
-UNTIL_KILLED = "touch dying; until test -e killed; do sleep 0.02; done; rm dying killed"
 
 
 def test_a_result_that_fails_its_check_is_refused_until_it_passes(place: Place) -> None:
     place.plays(
         coordinator=[
             call("create_work_node", name="report", role="ada", task="Report", checks=CHECKS),
-            call("wait"),
-            call("finish", summary="done"),
+            WAIT,
+            finish("done"),
         ],
         **{
             "ada-1": [
-                call("write_file", path="report.md", content="forty-one\n"),
-                call("publish", summary="the answer"),
-                call("write_file", path="report.md", content="forty-two\n"),
-                call("publish", summary="the answer, mended"),
+                write("report.md", "forty-one\n"),
+                publish("the answer"),
+                write("report.md", "forty-two\n"),
+                publish("the answer, mended"),
             ]
         },
     )
-    outcome = place.lead("Find the answer", "--name", "checked")
-    assert outcome.code == 0, outcome.progress
+    outcome = place.complete("Find the answer", "--name", "checked")
     second, third = place.server.seen_by("ada-1")[1:3]
     assert "grep -q forty-two report.md" in second.said, "its spec names the checks"
     refused = third.result("publish")
     assert "1 of 2 checks of this node failed, 1 passed" in refused
     assert "$ grep -q forty-two report.md\n\n[exit code 1]" in refused
     assert outcome.published("report") == {"report.md": "forty-two\n"}
-    assert [event["data"]["has_passed"] for event in outcome.events("node.checked")] == [
-        False,
-        True,
-    ]
+    assert [event["has_passed"] for event in outcome.data("node.checked")] == [False, True]
     shown = place.json("board", "checked", "report")
     evidence = shown["evidence"]
     assert shown["checks"] == [check["command"] for check in evidence["checks"]] == CHECKS
@@ -64,39 +58,24 @@ def test_a_kill_in_the_middle_of_the_checks_runs_none_of_them_twice(place: Place
     )
     place.plays(
         coordinator=[
-            calls(
-                call("spawn_worker", name="eve"),
-                call("spawn_worker", name="solo", mode="single_inference"),
-            ),
+            calls(spawn("eve"), spawn("solo", mode="single_inference")),
             calls(proof, verdict),
-            call("wait"),
-            call("finish", summary="done"),
+            WAIT,
+            finish("done"),
         ],
-        eve=[
-            calls(call("write_file", path="a.md", content="a"), call("publish", summary="proved")),
-            call("publish", summary="never asked for"),
-        ],
+        eve=[calls(write("a.md", "a"), publish("proved")), publish("never asked for")],
         solo=[say("It is proved."), say("never asked for")],
     )
 
     def meanwhile() -> None:
         folder = place.agent("proven")
         for node, worker in (("proof", "eve"), ("verdict", "solo")):
-            scratch = until_dying(folder, node)
-            place.kill(f"worker {worker}")
-            (scratch / "killed").touch()
+            place.kill_in_command(folder, node, worker)
 
-    outcome = place.lead("Prove it", "--name", "proven", meanwhile=meanwhile)
-    assert outcome.code == 0, outcome.progress
+    outcome = place.complete("Prove it", "--name", "proven", meanwhile=meanwhile)
     ran = {"ran.txt": "one\ntwo\n"}
     assert outcome.published("proof") == {"a.md": "a", **ran}
     assert outcome.published("verdict") == {"answer.md": "It is proved.\n", **ran}
     assert len(outcome.completions()) == 2
     assert [len(place.server.seen_by(name)) for name in ("eve", "solo")] == [1, 1]
     assert len(outcome.events("node.checked")) == 2
-
-
-def until_dying(agent: Path, node: str) -> Path:
-    """Wait until a node's check is where its worker is killed; return where it runs."""
-    marks = f"runs/*/nodes/{node}-*/scratch/dying"
-    return until(lambda: next(agent.glob(marks), None), f"{node} is being checked").parent

@@ -10,13 +10,12 @@ import pytest
 
 from actors.runtime.processes import is_alive
 from agiraph.external import process_guard
-from tests.fakes.model_server import call, say
+from tests.fakes.model_server import say
 from tests.integration.house import until
-from tests.scenarios.external import led, once_told, program
-from tests.scenarios.house import JsonObject, Outcome, words_of
+from tests.scenarios.house import MODEL, JsonObject, Outcome, words_of
 from tests.scenarios.place import Place
+from tests.scenarios.steps import WAIT, finish, led, once_told, program, tell
 
-MODEL = "openai/fake"
 AGENT = """\
 #!/usr/bin/env python3
 import json, os, sys, time
@@ -36,24 +35,21 @@ open("_result.md", "w").write("Wrote tool.py, which prints 42.\\n")
 
 def test_a_command_does_a_node_and_speaks_with_its_team(place: Place, tmp_path: Path) -> None:
     command = program(tmp_path, AGENT)
-    go_on = call("send_message", to="ann", content="go on")
+    go_on = tell("ann", "go on")
     place.plays(coordinator=led("ann", command, once_told("half of it is done", go_on)))
-    outcome = place.lead("Have a tool written")
-    assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
+    outcome = place.complete("Have a tool written")
     published = outcome.published("ann-tool")
     assert published["tool.py"] == "print(6 * 7)\n"
     assert published["_result.md"] == "Wrote tool.py, which prints 42.\n"
     assert not {"_task.md", "_inbox.md", "_outbox.md", "_context.json"} & set(published)
     texts = [(outcome.run / "_messages" / name).read_text() for name in outcome.messages()]
     assert sum("half of it is done" in text for text in texts) == 1
-    assert [e["data"]["summary"] for e in outcome.events("node.checkpoint")] == [
-        "tool.py is written"
-    ]
+    assert [e["summary"] for e in outcome.data("node.checkpoint")] == ["tool.py is written"]
     assert len(outcome.events("outside.started")) == 1
-    [ended] = outcome.events("outside.ended")
-    assert ended["data"]["problem"] == ""
-    [done] = outcome.events("node.completed")
-    assert done["data"]["summary"] == "Wrote tool.py, which prints 42."
+    [ended] = outcome.data("outside.ended")
+    assert ended["problem"] == ""
+    [done] = outcome.data("node.completed")
+    assert done["summary"] == "Wrote tool.py, which prints 42."
 
 
 STUBBORN = """\
@@ -121,8 +117,7 @@ def test_a_killed_worker_leaves_no_agent_and_its_next_incarnation_goes_on(
         rough_place.kill("worker bea-")
         gone(before)
 
-    outcome = rough_place.lead("Have a tool written", "--name", "killed", meanwhile=meanwhile)
-    assert outcome.result["status"] == "completed", outcome.progress
+    outcome = rough_place.complete("Have a tool written", "--name", "killed", meanwhile=meanwhile)
     published = outcome.published("bea-tool")
     assert published["_result.md"].startswith("done at start 2: half")
     assert published["starts"] == "xx"
@@ -143,10 +138,10 @@ def test_a_killed_agent_is_started_again_and_one_that_fails_for_good_fails_its_n
         gone(before)
 
     outcome = rough_place.lead("Have a tool written", "--name", "failing", meanwhile=meanwhile)
-    [failed] = outcome.events("node.failed")
-    reason = failed["data"]["reason"]
+    [failed] = outcome.data("node.failed")
+    reason = failed["reason"]
     assert reason == "command failed 3 times; at last: exit code 1: out of paper"
-    problems = [event["data"]["problem"] for event in outcome.events("outside.ended")]
+    problems = [event["problem"] for event in outcome.data("outside.ended")]
     assert problems[0].startswith("killed by SIGKILL")
     assert problems[1:] == ["exit code 1: out of paper"] * 2
 
@@ -156,18 +151,16 @@ def test_an_agent_is_paused_and_stopped_with_all_it_has_started(
 ) -> None:
     command = program(tmp_path, STUBBORN)
     rough_place.plays(coordinator=led("dan", f"{command} 2"))
-    started = rough_place.json(
-        "run", "Have a tool", "--name", "halted", "--detach", "--model", MODEL
-    )
+    agent = rough_place.begin("halted")
     folder = working_in(rough_place, "halted", "dan-tool")
     everyone = [one for one in of_folder(folder) if process_guard.START not in words_of(one)]
     assert len(everyone) >= 2
-    worker = f"{started['agent']}/{rough_place.worker(rough_place.agent('halted'), 'dan').name}"
+    worker = f"{agent.name}/{rough_place.worker(agent, 'dan').name}"
     rough_place.command("pause", worker)
     until(lambda: {one.status() for one in everyone} == {psutil.STATUS_STOPPED}, "all are paused")
     rough_place.command("resume", worker)
     until(lambda: psutil.STATUS_STOPPED not in {o.status() for o in everyone}, "all are resumed")
-    rough_place.command("stop", started["agent"])
+    rough_place.stop(agent.name)
     gone(everyone)
 
 
@@ -186,16 +179,13 @@ print("It is blue.")
 
 def test_a_question_to_the_human_is_answered_into_the_inbox(place: Place, tmp_path: Path) -> None:
     place.plays(coordinator=led("eli", program(tmp_path, CURIOUS)))
-    started = place.json("run", "Paint", "--name", "curious", "--detach", "--model", MODEL)
-    [question] = until(lambda: place.json("questions", "curious"), "the human is asked")
+    agent = place.begin("curious")
+    question = place.await_question("curious")
     assert (question["question"], question["from"]) == ("Which colour?", "eli")
     place.json("respond", question["id"], "blue")
-    folder = folder_of(place, "curious", "eli-tool")
-    result = folder / "published/_result.md"
-    until(result.exists, "the result is published")
+    place.await_end(agent)
+    result = folder_of(place, "curious", "eli-tool") / "published/_result.md"
     assert result.read_text() == "It is blue.\n", "its last message takes the place of a result"
-    until(lambda: place.json("show", "curious")["status"] == "completed", "the run is over")
-    place.command("stop", started["agent"])
 
 
 HASTY = """\
@@ -224,15 +214,14 @@ else:
 def test_no_node_is_completed_without_a_result_and_its_checks(place: Place, tmp_path: Path) -> None:
     checks = ["python3 tool.py | grep -x 42"]
     place.plays(coordinator=led("fay", program(tmp_path, HASTY), checks=checks))
-    outcome = place.lead("Have a tool written", "--name", "hasty")
-    assert outcome.result["status"] == "completed", outcome.progress
+    outcome = place.complete("Have a tool written", "--name", "hasty")
     published = outcome.published("fay-tool")
     assert published["tool.py"] == "print(42)"
     assert published["_result.md"] == "Now it prints 42.\n"
-    problems = [event["data"]["problem"] for event in outcome.events("outside.ended")]
+    problems = [event["problem"] for event in outcome.data("outside.ended")]
     lacking = "it ended without a result: it wrote no _result.md, and no last message"
     assert problems == [lacking, "", ""]
-    passed = [event["data"]["has_passed"] for event in outcome.events("node.checked")]
+    passed = [event["has_passed"] for event in outcome.data("node.checked")]
     assert passed == [False, True]
 
 
@@ -262,8 +251,8 @@ def test_a_log_is_a_result_only_beside_files_and_what_an_agent_keeps_is_none(
     place.plays(coordinator=led("hal", "idles"))
     outcome = place.lead("Have a tool written", "--name", "idle")
     (place.home / "agents.yaml").unlink()
-    [failed] = outcome.events("node.failed")
-    reason = failed["data"]["reason"]
+    [failed] = outcome.data("node.failed")
+    reason = failed["reason"]
     assert reason.startswith("idles failed 2 times; at last: it ended without a result: it wrote")
     assert "left no file; it printed: robot 1.0 has started" in reason
     [left] = outcome.run.glob("nodes/hal-tool-*/scratch/.robot/log")
@@ -283,7 +272,7 @@ def plan_with(folder: Path, agent: str) -> str:
 
 def test_a_plan_with_an_agent_that_is_not_here_is_refused(place: Place, tmp_path: Path) -> None:
     plan = plan_with(tmp_path, "cluade-code")
-    done = place.command("run", "A tool", "--plan", plan, "--model", MODEL)
+    done = place.command("run", "A tool", "--plan", plan, *MODEL)
     assert done.returncode == 2
     message = "unknown external agent 'cluade-code', did you mean 'claude-code'?"
     assert message in " ".join(done.stderr.split())
@@ -292,11 +281,10 @@ def test_a_plan_with_an_agent_that_is_not_here_is_refused(place: Place, tmp_path
 
 def test_a_plan_with_a_command_is_done(place: Place, tmp_path: Path) -> None:
     command = program(tmp_path, "#!/bin/sh\ncat _task.md > copy.md; echo Copied.\n")
-    place.plays(coordinator=[call("wait"), call("finish", summary="Copied")])
-    outcome = place.lead("A copy", "--plan", plan_with(tmp_path, command), "--name", "planned")
-    assert outcome.result["status"] == "completed", outcome.progress
-    [done] = outcome.events("node.completed")
-    assert done["data"]["summary"] == "Copied."
+    place.plays(coordinator=[WAIT, finish("Copied")])
+    outcome = place.complete("A copy", "--plan", plan_with(tmp_path, command), "--name", "planned")
+    [done] = outcome.data("node.completed")
+    assert done["summary"] == "Copied."
 
 
 READER = """\
@@ -335,12 +323,11 @@ def test_an_agent_has_a_further_turn_for_what_it_has_not_read_itself(
     agent |= {"account": "own"}
     agents = rough_place.home / "agents.yaml"
     agents.write_text(json.dumps({"reader": agent}))
-    blue = once_told("which colour?", call("send_message", to="fay", content="blue"))
+    blue = once_told("which colour?", tell("fay", "blue"))
     rough_place.plays(coordinator=led("fay", "reader", blue))
-    outcome = rough_place.lead("Have a tool written")
+    outcome = rough_place.complete("Have a tool written")
     agents.unlink()
-    assert outcome.result["status"] == "completed", outcome.progress
-    ended = [event["data"] for event in outcome.events("outside.ended")]
+    ended = list(outcome.data("outside.ended"))
     assert [one["goes_on"] for one in ended] == [True, False][-len(used) :]
     assert [one["input_tokens"] for one in ended] == used, "of this start, not of its thread"
     assert {(one["account"], one["calls"]) for one in ended} == {("own", None)}
@@ -417,12 +404,12 @@ def test_an_agent_is_ended_at_a_bound_of_its_node_also_after_its_worker_was_kill
         rough_place.kill("worker gus-")
 
     outcome = rough_place.lead("Have a tool written", "--name", "bound", meanwhile=meanwhile)
-    [failed] = outcome.events("node.failed")
+    [failed] = outcome.data("node.failed")
     reason = "6 calls of the node's 6 calls are used, and what is left does not cover another call"
-    assert failed["data"]["reason"] == reason
+    assert failed["reason"] == reason
     assert len(outcome.events("outside.started")) == 2, "and no third time"
-    [ended] = outcome.events("outside.ended")
-    assert (ended["data"]["account"], ended["data"]["calls"]) == ("door", 4)
+    [ended] = outcome.data("outside.ended")
+    assert (ended["account"], ended["calls"]) == ("door", 4)
     assert calls_of(rough_place, outcome, "gus-tool") == 6
     assert not outcome.events("human.question")
 
@@ -432,14 +419,13 @@ def test_what_an_agent_has_for_a_result_at_a_bound_is_published_in_part(
     rough_place: Place, caller: str, way: str
 ) -> None:
     rough_place.plays(coordinator=led("hal", f"{caller} {way}"), **{"*": [say("fine")] * 9})
-    outcome = rough_place.lead("Have a tool written")
-    assert outcome.result["status"] == "completed", outcome.progress
-    [done] = outcome.events("node.completed")
-    assert done["data"]["summary"] == "half of it"
-    assert done["data"]["bound"].startswith("6 calls of the node's 6 calls are used")
+    outcome = rough_place.complete("Have a tool written")
+    [done] = outcome.data("node.completed")
+    assert done["summary"] == "half of it"
+    assert done["bound"].startswith("6 calls of the node's 6 calls are used")
     assert outcome.published("hal-tool")["refused"] == "402 "
-    [ended] = outcome.events("outside.ended")
-    assert (ended["data"]["problem"], ended["data"]["calls"]) == ("", 6)
+    [ended] = outcome.data("outside.ended")
+    assert (ended["problem"], ended["calls"]) == ("", 6)
 
 
 @pytest.mark.usefixtures("caller")
@@ -447,10 +433,9 @@ def test_an_agent_that_hears_nothing_in_its_turn_is_interrupted_to_be_told_of_a_
     rough_place: Place,
 ) -> None:
     rough_place.plays(coordinator=led("ida", "lasting"), **{"*": [say("fine")] * 9})
-    outcome = rough_place.lead("Have a tool written")
-    assert outcome.result["status"] == "completed", outcome.progress
-    [done] = outcome.events("node.completed")
-    assert (done["data"]["summary"], done["data"].get("missing")) == ("half of it", None)
+    outcome = rough_place.complete("Have a tool written")
+    [done] = outcome.data("node.completed")
+    assert (done["summary"], done.get("missing")) == ("half of it", None)
     started, ended = outcome.events("outside.started"), outcome.events("outside.ended")
     assert [event["data"]["session"] for event in started] == ["", "t1"]
     assert [event["data"]["calls"] for event in ended] == [2, 0], "four were left for it"

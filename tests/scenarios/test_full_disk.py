@@ -14,21 +14,18 @@ import psutil
 import pytest
 
 from agiraph.storage.disk_space import WAITS
-from tests.fakes.model_server import Brain, Reply, SeenRequest, call
+from tests.fakes.model_server import Brain, Reply, SeenRequest
 from tests.fakes.small_disk import SmallDisk, small_disk
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject, processes_of
-from tests.scenarios.place import Place, one_worker, placed
+from tests.scenarios.place import Place, placed
+from tests.scenarios.steps import bash, one_worker, publish
 
 LINES = 8
-SETTINGS = """\
-run:
-  park_after_seconds: 0
-supervisor:
-  beat_seconds: 0.2
-  suspect_seconds: 2
-  hung_seconds: 4
-"""
+SETTINGS = {
+    "run": {"park_after_seconds": 0},
+    "supervisor": {"beat_seconds": 0.2, "suspect_seconds": 2, "hung_seconds": 4},
+}
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +38,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallDisk]:
 def full_place(disk: SmallDisk) -> Iterator[Place]:
     home = disk.path / "home"
     home.mkdir()
-    (home / "agiraph.yaml").write_text(SETTINGS)
-    with placed(home) as made:
+    with placed(home, settings=SETTINGS) as made:
         yield made
 
 
@@ -55,11 +51,11 @@ def scribe(disk: SmallDisk) -> list[Reply | Brain]:
 
     def append(number: int) -> Reply:
         # What a command of the model's own cannot write is for the model to see to.
-        return call("bash", command=f"until echo {number} >> lines.txt; do sleep 0.1; done")
+        return bash(f"until echo {number} >> lines.txt; do sleep 0.1; done")
 
     steps: list[Reply | Brain] = [append(number) for number in range(1, LINES + 1)]
     steps[2] = third
-    return [*steps, call("publish", summary="all lines stand")]
+    return [*steps, publish("all lines stand")]
 
 
 def who_waits(place: Place) -> list[str]:
@@ -91,8 +87,7 @@ def test_a_disk_that_fills_up_stops_nobody_for_good(full_place: Place, disk: Sma
         sent = place.command("send", "slow", "there is room")
         assert sent.returncode == 0, sent.stderr
 
-    outcome = place.lead("Write lines", "--name", "slow", meanwhile=meanwhile)
-    assert outcome.result["status"] == "completed"
+    outcome = place.complete("Write lines", "--name", "slow", meanwhile=meanwhile)
     lines = outcome.published("ada-facts")["lines.txt"].split()
     assert lines == [str(number) for number in range(1, LINES + 1)]
     assert len(outcome.completions()) == 1
@@ -112,9 +107,9 @@ def test_a_run_with_its_own_supervisor_says_that_it_waits_and_goes_on(
     full_place: Place, disk: SmallDisk
 ) -> None:
     place, home = full_place, disk.path / "own"
-    fill = call("bash", command="head -c 30000000 /dev/zero > big")
-    done = call("publish", summary="done")
-    place.plays(coordinator=one_worker("hal"), hal=[fill, call("bash", command="true"), done])
+    fill = bash("head -c 30000000 /dev/zero > big")
+    done = publish("done")
+    place.plays(coordinator=one_worker("hal"), hal=[fill, bash("true"), done])
     process = place.start("run", "x", "--model", "openai/fake", "--home", str(home))
     assert process.stderr is not None
     said: list[str] = []

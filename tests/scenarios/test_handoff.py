@@ -4,58 +4,47 @@ And a worker whose process dies again and again: given up, its cause told, the t
 """
 
 import signal
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.fakes.model_server import call, calls
-from tests.scenarios.place import Place, one_worker, placed
+from tests.scenarios.place import MakePlace, Place
+from tests.scenarios.steps import WAIT, bash, finish, node, one_worker, publish, spawn, write
 
-CONFIG = (
-    "run: {max_iterations: 3, deadline_warning_seconds: 100000, node_compactions: 0}\n"
-    "models: {context_tokens: 26000}\n"
-    "supervisor: {intensity: 1}\n"
-)
+CONFIG = {
+    "run": {"max_iterations": 3, "deadline_warning_seconds": 100_000, "node_compactions": 0},
+    "models": {"context_tokens": 26_000},
+    "supervisor": {"intensity": 1},
+}
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    home: Path = tmp_path_factory.mktemp("home")
-    (home / "agiraph.yaml").write_text(CONFIG)
-    with placed(home) as place:
-        yield place
+def place(make_place: MakePlace) -> Place:
+    return make_place(CONFIG)
 
 
 def test_the_rest_is_handed_on_to_a_node_that_goes_on(place: Place) -> None:
     missing = "companies 7 to 10, from input/list.md"
     place.plays(
         coordinator=[
-            call("create_work_node", name="report", role="ada", task="Report on ten companies"),
-            call("wait"),
-            call(
-                "create_work_node",
-                name="report-rest",
-                role="ada",
-                task=missing,
-                refs={"report": "report"},
-            ),
+            node("report", role="ada", task="Report on ten companies"),
+            WAIT,
+            node("report-rest", role="ada", task=missing, refs={"report": "report"}),
             call("wait", nodes=["report-rest"]),
-            lambda seen: call("finish", summary=seen.results("wait")[0]),
+            lambda seen: finish(seen.results("wait")[0]),
         ],
         **{
             "ada-1": [
-                call("write_file", path="six.md", content="six companies"),
+                write("six.md", "six companies"),
                 call("check_board"),
-                call("publish", summary="six of ten", missing=missing),
+                publish("six of ten", missing=missing),
                 call("read_ref", ref_name="report"),
-                call("write_file", path="four.md", content="four companies"),
-                call("publish", summary="the other four"),
+                write("four.md", "four companies"),
+                publish("the other four"),
             ]
         },
     )
-    outcome = place.lead("Report on ten companies", "--name", "cut")
-    assert outcome.result["status"] == "completed"
+    outcome = place.complete("Report on ten companies", "--name", "cut")
     row = outcome.result["result"]
     assert "[in part; missing: companies 7 to 10" in row
     assert "published in part because the node's 3 model turns are used up" in row
@@ -64,25 +53,22 @@ def test_the_rest_is_handed_on_to_a_node_that_goes_on(place: Place) -> None:
     assert "seconds of this node's 1800 are left" in third.said
     assert "This is your last turn on this node" in third.said
     assert fourth.said.count("This is your last turn") == 1
-    assert [event["data"].get("missing") for event in outcome.events("node.completed")] == [
-        missing,
-        None,
-    ]
+    assert [event.get("missing") for event in outcome.data("node.completed")] == [missing, None]
     assert outcome.published("report-rest-") == {"four.md": "four companies"}
 
 
 def test_what_a_worker_leaves_at_its_end_is_named(place: Place) -> None:
     place.plays(
         coordinator=[
-            call("create_work_node", name="report", role="bob", task="Report"),
-            call("wait"),
-            lambda seen: call("finish", summary=seen.result("wait")),
+            node("report", role="bob", task="Report"),
+            WAIT,
+            lambda seen: finish(seen.result("wait")),
         ],
         **{
             "bob-1": [
-                call("write_file", path="draft.md", content="a draft"),
-                call("write_file", path="draft.md", content="a longer draft"),
-                call("write_file", path="more.md", content="more"),
+                write("draft.md", "a draft"),
+                write("draft.md", "a longer draft"),
+                write("more.md", "more"),
             ]
         },
     )
@@ -94,11 +80,8 @@ def test_what_a_worker_leaves_at_its_end_is_named(place: Place) -> None:
 
 def test_a_worker_that_never_comes_to_an_end_is_given_up(place: Place) -> None:
     place.plays(
-        coordinator=[
-            *one_worker("fay")[:3],
-            lambda seen: call("finish", summary=seen.result("wait")),
-        ],
-        fay=lambda seen: call("bash", command=f"echo {seen.step}"),
+        coordinator=[*one_worker("fay")[:3], lambda seen: finish(seen.result("wait"))],
+        fay=lambda seen: bash(f"echo {seen.step}"),
     )
     outcome = place.lead("Go on for ever", "--name", "endless")
     assert "the node's 3 model turns are used up" in outcome.result["result"]
@@ -106,15 +89,12 @@ def test_a_worker_that_never_comes_to_an_end_is_given_up(place: Place) -> None:
 
 
 def test_a_worker_whose_context_is_full_publishes_in_part_and_hands_on(place: Place) -> None:
-    pages = (call("bash", command=f"seq {n}0000 {n}9999") for n in range(1, 8))
+    pages = (bash(f"seq {n}0000 {n}9999") for n in range(1, 8))
     place.plays(
-        coordinator=[
-            *one_worker("gus")[:3],
-            lambda seen: call("finish", summary=seen.result("wait")),
-        ],
+        coordinator=[*one_worker("gus")[:3], lambda seen: finish(seen.result("wait"))],
         gus=[
-            calls(call("write_file", path="half.md", content="half"), *pages),
-            call("publish", summary="half of it", missing="the other half"),
+            calls(write("half.md", "half"), *pages),
+            publish("half of it", missing="the other half"),
         ],
     )
     outcome = place.lead("Read it all", "--name", "full-context")
@@ -132,31 +112,27 @@ def test_a_worker_that_is_given_up_leaves_notes_and_its_coordinator_plans_again(
     place: Place,
 ) -> None:
     again = [
-        call("spawn_worker", name="bob"),
-        call("create_work_node", name="bob-facts", task="Write facts.md", worker="bob"),
+        spawn("bob"),
+        node("bob-facts", task="Write facts.md", worker="bob"),
         call("wait", nodes=["bob-facts"]),
-        call("finish", summary="Done by bob"),
+        finish("Done by bob"),
     ]
-    sleeper = call("bash", command="sleep 300.018")
+    sleeper = bash("sleep 300.018")
     place.plays(
         coordinator=[*one_worker("ada")[:3], *again],
         ada=[sleeper, sleeper],
-        bob=[
-            call("write_file", path="facts.md", content="one fact"),
-            call("publish", summary="one fact"),
-        ],
+        bob=[write("facts.md", "one fact"), publish("one fact")],
     )
 
     def meanwhile() -> None:
         place.await_call(place.worker(place.agent("again"), "ada"), "bash")
         place.kill("worker ada", signal.SIGSEGV)
-        place.server.wait_for(lambda seen: seen.is_for("ada") and seen.step == 1)
+        place.await_step("ada", 1)
         place.kill("worker ada", signal.SIGSEGV)
 
-    outcome = place.lead("Find a fact", "--name", "again", meanwhile=meanwhile)
-    assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
+    outcome = place.complete("Find a fact", "--name", "again", meanwhile=meanwhile)
     assert outcome.published("bob-facts") == {"facts.md": "one fact"}
-    failed = outcome.events("node.failed")[0]["data"]["reason"]
+    failed = outcome.data("node.failed")[0]["reason"]
     assert "2 times within 60 s (last: killed by SIGSEGV" in failed
     notes = next((outcome.run / "nodes").glob("ada-facts-*/failure_notes.md"))
     assert notes.relative_to(outcome.run).as_posix() in failed

@@ -1,7 +1,7 @@
 """The human in the loop: asked, answered, told; over the API and by command.
 
 Each way also with kill -9 of the gateway while the question is open. Besides: questions that are
-not waited for, several at once, and what an asker hears that nobody answered.
+not waited for, several at once, and what an asker is told when nobody answered.
 """
 
 import json
@@ -10,20 +10,13 @@ import pytest
 
 from agiraph.http.client import Client
 from agiraph.http.errors import ApiError, NotReachable
-from tests.fakes.model_server import Reply, SeenRequest, call, calls
+from tests.fakes.model_server import Reply, SeenRequest, calls
 from tests.integration.house import until
-from tests.scenarios.house import JsonObject
-from tests.scenarios.place import Place, one_worker
-from tests.scenarios.test_approvals import patiently
-from tests.scenarios.test_steering import await_end, begin, of
+from tests.scenarios.place import Place, whole_lines
+from tests.scenarios.steps import DONE, WAIT, ask, finish, one_worker, tell, write
 
-ASK = call(
-    "ask_human",
-    question="PostgreSQL or SQLite?",
-    options=["PostgreSQL", "SQLite"],
-    urgent=True,
-)
-DONE = call("publish", summary="done")
+CHOICE = ["PostgreSQL", "SQLite"]
+ASK = ask("PostgreSQL or SQLite?", options=CHOICE, urgent=True)
 
 
 @pytest.fixture
@@ -34,27 +27,28 @@ def place(rough_place: Place) -> Place:
 
 def chosen(seen: SeenRequest) -> Reply:
     """Write the answer down and publish."""
-    return calls(call("write_file", path="db.md", content=seen.result("ask_human")), DONE)
+    return calls(write("db.md", seen.result("ask_human")), DONE)
 
 
-def open_question(place: Place, agent: str) -> JsonObject:
-    """Wait for the one open question of an agent."""
-    [question] = until(lambda: place.json("questions", agent), "a question")
-    return dict(question)
+def both_questions(place: Place, agent: str) -> dict[str, str]:
+    """Wait until two questions of an agent are open; return their ids by their texts."""
+    until(lambda: len(place.json("questions", agent)) == 2, "both")
+    return {question["question"]: question["id"] for question in place.json("questions", agent)}
+
+
+def refused(place: Place, *args: str) -> str:
+    """Return why a command fails."""
+    done = place.command(*args)
+    assert done.returncode == 1
+    return done.stderr
 
 
 def test_a_question_is_answered_over_the_api_though_the_gateway_is_killed(place: Place) -> None:
     place.plays(coordinator=one_worker("ada"), ada=[ASK, chosen])
-    agent = begin(place, "api")
-    question = open_question(place, "api")
-    shown = {key: question[key] for key in ("from", "options", "urgency", "kind", "status")}
-    assert shown == {
-        "from": "ada",
-        "options": ["PostgreSQL", "SQLite"],
-        "urgency": "urgent",
-        "kind": "question",
-        "status": "open",
-    }
+    agent = place.begin("api")
+    question = place.await_question("api")
+    facts = {"from": "ada", "options": CHOICE, "urgency": "urgent", "kind": "question"}
+    assert question | facts | {"status": "open"} == question
     place.kill("human")
 
     def answer() -> bool:
@@ -72,132 +66,100 @@ def test_a_question_is_answered_over_the_api_though_the_gateway_is_killed(place:
     assert second.value.status == 409
     assert "answered by Eve at " in str(second.value)
     assert "over web: PostgreSQL" in str(second.value)
-    await_end(agent)
-    assert place.server.wait_for(of("ada", 1)).result("ask_human").startswith("PostgreSQL")
+    place.await_end(agent)
+    assert place.await_step("ada", 1).result("ask_human").startswith("PostgreSQL")
     [note] = agent.glob("runs/*/nodes/*/published/db.md")
     assert "PostgreSQL" in note.read_text()
-    place.command("stop", "api")
 
 
 def test_a_question_is_answered_by_command_though_the_gateway_is_killed(place: Place) -> None:
-    name = "cli"
     place.plays(coordinator=one_worker("bob"), bob=[ASK, chosen])
-    agent = begin(place, name)
-    question = open_question(place, name)
-    listed = place.command("questions", name)
-    assert "PostgreSQL or SQLite?" in listed.stdout
+    agent = place.begin("cli")
+    question = place.await_question("cli")
+    assert "PostgreSQL or SQLite?" in place.command("questions", "cli").stdout
     place.kill("human")
-    patiently(place, "respond", question["id"], "2")
-    late = place.command("respond", question["id"], "PostgreSQL")
-    assert late.returncode == 1
-    assert "was answered by human" in late.stderr
-    assert "over cli: SQLite" in late.stderr
-    await_end(agent)
-    assert place.server.wait_for(of("bob", 1)).result("ask_human") == "SQLite"
-    [answered] = place.json("questions", name, "--all")
+    place.retried("respond", question["id"], "2")
+    late = refused(place, "respond", question["id"], "PostgreSQL")
+    assert "was answered by human" in late
+    assert "over cli: SQLite" in late
+    place.await_end(agent)
+    assert place.await_step("bob", 1).result("ask_human") == "SQLite"
+    [answered] = place.json("questions", "cli", "--all")
     assert (answered["answered_via"], answered["status"]) == ("cli", "answered")
-    events = [json.loads(line) for line in (agent / "events.jsonl").read_text().splitlines()]
-    told = [e["type"] for e in events if e["type"].startswith("human.")]
-    assert told == ["human.question", "human.response"]
-    place.command("stop", name)
+    types = [event["type"] for event in whole_lines(agent / "events.jsonl")]
+    asked = ["human.question", "human.response"]
+    assert [kind for kind in types if kind.startswith("human.")] == asked
 
 
 def test_several_questions_are_open_at_once_and_not_waited_for(place: Place) -> None:
-    first = call("ask_human", question="Which colour?", wait=False)
-    second = call("ask_human", question="Which size?", wait=False)
-
     def both(seen: SeenRequest) -> Reply:
         is_known = "Which colour?) blue" in seen.said and "Which size?) small" in seen.said
-        return DONE if is_known else call("wait")
+        return DONE if is_known else WAIT
 
-    place.plays(coordinator=one_worker("cleo"), cleo=[calls(first, second), *[both] * 5])
-    agent = begin(place, "several")
-    asked = until(
-        lambda: found if len(found := place.json("questions", "several")) == 2 else None, "both"
-    )
-    ids = {question["question"]: question["id"] for question in asked}
+    two = calls(ask("Which colour?", wait=False), ask("Which size?", wait=False))
+    place.plays(coordinator=one_worker("cleo"), cleo=[two, *[both] * 5])
+    agent = place.begin("several")
+    ids = both_questions(place, "several")
     place.json("respond", ids["Which size?"], "small")
     place.kill(f"worker {place.worker(agent, 'cleo').name}")
     place.json("respond", ids["Which colour?"], "blue")
-    await_end(agent)
-    said = place.server.seen_by("cleo")[-1].said
-    assert said.count("Which size?) small") == 1
-    place.command("stop", "several")
+    place.await_end(agent)
+    assert place.server.seen_by("cleo")[-1].said.count("Which size?) small") == 1
 
 
 def test_who_waits_for_an_answer_hears_what_else_the_human_says_and_outlives_a_kill(
     place: Place,
 ) -> None:
-    name = "otherwise"
-
     def told(seen: SeenRequest) -> Reply:
         assert "has not answered this yet" in seen.result("ask_human")
         assert seen.said.count("[Message from human]: What is it for?") == 1
-        return call("send_message", to="human", content="For the shop.")
+        return tell("human", "For the shop.")
 
     def settled(seen: SeenRequest) -> Reply:
-        return DONE if "Which database?) SQLite" in seen.said else call("wait")
+        return DONE if "Which database?) SQLite" in seen.said else WAIT
 
-    ask = call("ask_human", question="Which database?")
-    place.plays(coordinator=one_worker("fay"), fay=[ask, told, *[settled] * 4])
-    agent = begin(place, name)
-    question = open_question(place, name)
-    place.command("send", name, "What is it for?", "--to", "fay")
-    place.server.wait_for(of("fay", 1))
+    place.plays(coordinator=one_worker("fay"), fay=[ask("Which database?"), told, *[settled] * 4])
+    agent = place.begin("otherwise")
+    question = place.await_question("otherwise")
+    place.command("send", "otherwise", "What is it for?", "--to", "fay")
+    place.await_step("fay", 1)
     place.kill(f"worker {place.worker(agent, 'fay').name}")
     place.json("respond", question["id"], "SQLite")
-    await_end(agent)
+    place.await_end(agent)
     assert place.server.seen_by("fay")[-1].said.count("Which database?) SQLite") == 1
-    place.command("stop", name)
 
 
 def test_nobody_having_answered_is_not_a_refusal_and_the_default_holds(place: Place) -> None:
-    ask = call("ask_human", question="Which?", deadline="1s", default="SQLite")
-    place.plays(coordinator=one_worker("dan"), dan=[ask, chosen])
-    agent = begin(place, "unanswered")
+    question = ask("Which?", deadline="1s", default="SQLite")
+    place.plays(coordinator=one_worker("dan"), dan=[question, chosen])
+    agent = place.begin("unanswered")
     until(lambda: place.json("questions", "unanswered", "--all"), "it was asked")
     place.kill("human")
-    seen = place.server.wait_for(of("dan", 1))
-    result = seen.result("ask_human")
+    result = place.await_step("dan", 1).result("ask_human")
     assert result.startswith("[unanswered] Nobody answered by ")
     assert result.endswith("that is no refusal. Your default holds: SQLite")
-    await_end(agent)
-    [expired] = json.loads(patiently(place, "questions", "unanswered", "--all", "--json"))
+    place.await_end(agent)
+    [expired] = json.loads(place.retried("questions", "unanswered", "--all", "--json"))
     assert (expired["status"], expired["answer"]) == ("expired", None)
-    late = place.command("respond", expired["id"], "PostgreSQL")
-    assert late.returncode == 1
-    assert "unanswered: the default holds, SQLite" in late.stderr
-    place.command("stop", "unanswered")
+    late = refused(place, "respond", expired["id"], "PostgreSQL")
+    assert "unanswered: the default holds, SQLite" in late
 
 
 def test_a_coordinator_with_an_open_question_may_rest_until_it_is_answered(place: Place) -> None:
-    ask = call("ask_human", question="Which year?", wait=False)
-    leads = [ask, Reply(text="I wait for your answer."), call("finish", summary="2026 it is")]
-    place.plays(coordinator=leads)
-    agent = begin(place, "resting")
-    question = open_question(place, "resting")
-    place.json("respond", question["id"], "2026")
-    record = await_end(agent)
-    assert record["result"] == "2026 it is"
+    rests = Reply(text="I wait for your answer.")
+    place.plays(coordinator=[ask("Which year?", wait=False), rests, finish("2026 it is")])
+    agent = place.begin("resting")
+    place.json("respond", place.await_question("resting")["id"], "2026")
+    assert place.await_end(agent)["result"] == "2026 it is"
     assert len(place.server.seen_by("coordinator")) == 3
-    place.command("stop", "resting")
 
 
 def test_a_question_of_a_worker_that_left_the_team_is_withdrawn(place: Place) -> None:
-    leads = [
-        *one_worker("eve")[:2],
-        call("ask_human", question="Enough?"),
-        call("finish", summary="x"),
-    ]
-    place.plays(coordinator=leads, eve=[call("ask_human", question="Which?")])
-    agent = begin(place, "orphan")
-    asked = until(
-        lambda: found if len(found := place.json("questions", "orphan")) == 2 else None, "both"
-    )
-    ids = {question["question"]: question["id"] for question in asked}
-    place.json("respond", ids["Enough?"], "yes")
-    await_end(agent)
+    leads = [*one_worker("eve")[:2], ask("Enough?"), finish("x")]
+    place.plays(coordinator=leads, eve=[ask("Which?")])
+    agent = place.begin("orphan")
+    place.json("respond", both_questions(place, "orphan")["Enough?"], "yes")
+    place.await_end(agent)
     until(lambda: place.json("questions", "orphan") == [], "no question is left")
     found = {q["question"]: q["status"] for q in place.json("questions", "orphan", "--all")}
     assert found == {"Which?": "withdrawn", "Enough?": "answered"}
-    place.command("stop", "orphan")

@@ -9,6 +9,7 @@ from tests.fakes.model_server import Brain, Reply, SeenRequest, call
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject
 from tests.scenarios.place import Place, whole_lines
+from tests.scenarios.steps import bash, held
 
 GOAL = "Monitor the front page. Every cycle, add new posts on AI to the summary."
 POSTS = ("AI writes a compiler", "Cheese is old", "AI plays chess", "AI reads maps")
@@ -19,10 +20,7 @@ def show_posts(place: Place, count: int) -> None:
     (place.home / "page" / "front.txt").write_text("\n".join(POSTS[:count]) + "\n")
 
 
-def looks(gate: threading.Event | None = None) -> Reply:
-    """Look at the page."""
-    looking = call("bash", command='cat "$AGIRAPH_INPUT/front.txt"')
-    return Reply(text=looking.text, calls=looking.calls, gate=gate)
+LOOK = bash('cat "$AGIRAPH_INPUT/front.txt"')
 
 
 def last_told(seen: SeenRequest) -> str:
@@ -37,7 +35,7 @@ def writes(number: int) -> Brain:
         page = seen.result("bash")
         fresh = [p for p in POSTS if "AI" in p and p in page and p not in last_told(seen)]
         lines = "".join(f"cycle {number}: {post}\\n" for post in fresh)
-        return call("bash", command=f"printf '{lines}' >> hn_summary.md")
+        return bash(f"printf '{lines}' >> hn_summary.md")
 
     return brain
 
@@ -49,16 +47,6 @@ def ends(number: int) -> Brain:
         return call("end_cycle", notes=notes, **({"next_in": "2s"} if number == 2 else {}))
 
     return brain
-
-
-def start(place: Place, *args: str) -> Path:
-    """Start the agent; return its folder."""
-    done = place.command(
-        *("run", GOAL, "--mode", "infinite", "--input", str(place.home / "page")),
-        *("--model", "openai/fake", "--detach", "--name", "monitor", *args),
-    )
-    assert done.returncode == 0, done.stderr
-    return place.agent("monitor")
 
 
 def cycle(agent: Path) -> int:
@@ -74,32 +62,29 @@ def begin_cycle(place: Place, number: int, agent: str = "monitor") -> None:
     until(lambda: place.command(*fire).returncode == 0, f"cycle {number} fired")
 
 
-def row_of(place: Place, agent: Path) -> JsonObject:
-    [row] = [r for r in place.json("ps") if r["address"] == f"{agent.name}/coordinator"]
-    return dict(row)
-
-
 def test_cycles_of_a_monitor_with_kills(drowsy_place: Place) -> None:
     place = drowsy_place
     (place.home / "page").mkdir()
     gate, end = threading.Event(), threading.Event()
-    steps: list[Reply | Brain] = []
-    for number in (1, 2, 3):
-        steps += [looks(gate if number == 2 else None), writes(number), ends(number)]
-    steps += [looks(end)]
-    place.plays(coordinator=steps)
+    steps: list[Reply | Brain] = [LOOK, writes(1), ends(1), held(LOOK, gate), writes(2), ends(2)]
+    place.plays(coordinator=[*steps, LOOK, writes(3), ends(3), held(LOOK, end)])
     show_posts(place, 2)
-    agent = start(place, "--cycle", "10m")
+    folder = ("--input", str(place.home / "page"))
+    agent = place.begin("monitor", "--mode", "infinite", *folder, "--cycle", "10m", goal=GOAL)
+
+    def row() -> JsonObject:
+        rows = {row["address"]: row for row in place.json("ps")}
+        return dict(rows[f"{agent.name}/coordinator"])
 
     until(lambda: cycle(agent) == 1, "the first cycle")
     show_posts(place, 3)
-    until(lambda: row_of(place, agent)["state"] == "parked", "the coordinator parked")
-    assert row_of(place, agent)["step"].startswith("cycle 2 at ")
+    until(lambda: row()["state"] == "parked", "the coordinator parked")
+    assert row()["step"].startswith("cycle 2 at ")
     assert place.json("show", "monitor")["status"] == "idle"
     place.kill("agiraph: clock")
     assert not [title for title in place.titles() if "coordinator monitor" in title]
     begin_cycle(place, 2)
-    place.server.wait_for(lambda seen: seen.is_for("coordinator") and seen.step == 3)
+    place.await_step("coordinator", 3)
     place.kill("coordinator monitor")
     gate.set()
     until(lambda: cycle(agent) == 2, "the second cycle")
@@ -109,7 +94,7 @@ def test_cycles_of_a_monitor_with_kills(drowsy_place: Place) -> None:
     begin_cycle(place, 4)
     place.server.wait_for(lambda seen: seen.step == 9)
 
-    assert place.command("stop", "monitor").returncode == 0
+    place.stop(agent.name)
     end.set()
     summary = next(agent.glob("runs/*/hn_summary.md")).read_text().splitlines()
     assert summary == [f"cycle 1: {POSTS[0]}", f"cycle 2: {POSTS[2]}", f"cycle 3: {POSTS[3]}"]
@@ -140,12 +125,8 @@ def test_the_embedded_script_surveys_again_in_each_cycle(drowsy_place: Place) ->
     folder = place.home / "watched"
     folder.mkdir()
     (folder / "a.txt").write_text("three little words")
-    done = place.command(
-        *("run", "Watch this folder", "--mode", "infinite", "--input", str(folder)),
-        *("--model", "script/survey", "--detach", "--name", "surveys"),
-    )
-    assert done.returncode == 0, done.stderr
-    agent = place.agent("surveys")
+    about = ("--mode", "infinite", "--input", str(folder), "--model", "script/survey")
+    agent = place.begin("surveys", *about, goal="Watch this folder")
     until(lambda: cycle(agent) == 1, "the first survey")
     (folder / "b.txt").write_text("and two more")
     begin_cycle(place, 2, "surveys")
@@ -154,4 +135,3 @@ def test_the_embedded_script_surveys_again_in_each_cycle(drowsy_place: Place) ->
     notes = [r["notes"] for r in whole_lines(journal) if r["type"] == "cycle.ended"]
     assert ["b.txt" in note for note in notes] == [False, True]
     until(lambda: place.json("show", "surveys")["status"] == "idle", "its rest")
-    place.command("stop", "surveys")

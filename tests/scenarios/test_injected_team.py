@@ -16,9 +16,9 @@ import pytest
 
 from agiraph.tools.sandbox.probe import probe
 from tests.fakes.model_server import Brain, Reply, call, calls
-from tests.scenarios.goals import by_goal
 from tests.scenarios.house import Outcome
-from tests.scenarios.place import Place, one_worker
+from tests.scenarios.place import Place
+from tests.scenarios.steps import bash, by_goal, finish, one_worker, publish, write
 
 FOUND = probe()
 pytestmark = [
@@ -153,9 +153,9 @@ def looks(place: Place) -> list[Reply | Brain]:
             call("list_files", path="."),
             call("list_files", path="leak"),
             call("memory_search", query="persons own"),
-            call("write_file", path="notes.md", content="mine"),
-            call("write_file", path="leak.txt", content="mine"),
-            call("write_file", path="leak/will.md", content="mine"),
+            write("notes.md", "mine"),
+            write("leak.txt", "mine"),
+            write("leak/will.md", "mine"),
             call("memory_write", path=f"{TODAY}.md", content="a day"),
             call("memory_write", path="index.md", content="an index"),
         ),
@@ -189,31 +189,23 @@ def test_nothing_that_a_team_plants_leads_a_process_of_the_house_outside(
     place.plays(
         coordinator=by_goal(
             {
-                FIRST: [
-                    call("bash", command=attacks(place, person)),
-                    *looks(place),
-                    *one_worker("eve", "Plant"),
-                ],
-                SECOND: [
-                    call("bash", command=attacks(place, person)),
-                    *looks(place),
-                    call("finish", summary="done"),
-                ],
+                FIRST: [bash(attacks(place, person)), *looks(place), *one_worker("eve", "Plant")],
+                SECOND: [bash(attacks(place, person)), *looks(place), finish("done")],
             }
         ),
         eve=[
-            call("bash", command=worker_attack(person / "diary.txt", person / "papers")),
+            bash(worker_attack(person / "diary.txt", person / "papers")),
             calls(
-                call("write_file", path="notes.md", content="mine"),
-                call("write_file", path="sub/will.md", content="mine"),
-                call("write_file", path="leak.txt", content="mine"),
+                write("notes.md", "mine"),
+                write("sub/will.md", "mine"),
+                write("leak.txt", "mine"),
                 call("read_file", path="leak.txt"),
                 call("read_file", path="zero"),
                 call("read_file", path="pipe"),
                 call("list_files", path="."),
                 call("memory_read", path="memory.md"),
             ),
-            call("publish", summary="planted"),
+            publish("planted"),
         ],
     )
     first = place.lead(FIRST, "--name", "injected")
@@ -223,7 +215,7 @@ def test_nothing_that_a_team_plants_leads_a_process_of_the_house_outside(
     second = place.lead(SECOND, "--agent", "injected")
     assert_nothing_got_out(place, second, token)
     place.plays(coordinator=one_worker("amy"), amy=[
-        call("write_file", path="facts.md", content="one"), call("publish", summary="done")
+        write("facts.md", "one"), publish("done")
     ])  # fmt: skip
     other = place.lead("Work beside them", "--name", "undisturbed")
     assert other.published("amy-facts") == {"facts.md": "one"}

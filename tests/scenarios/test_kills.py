@@ -3,32 +3,24 @@
 import json
 import threading
 from collections import Counter
+from collections.abc import Callable
 
-import psutil
 import pytest
 
-from agiraph.agent.loop import UNKNOWN_OUTCOME
-from tests.fakes.model_server import Reply, call, calls
+from tests.fakes.model_server import calls
 from tests.integration.house import until
 from tests.scenarios.house import Outcome
-from tests.scenarios.place import Place, Steps, one_worker
+from tests.scenarios.place import Place
+from tests.scenarios.steps import DONE, FACT, WORK, Steps, finish, held, one_worker, tell
 
-FACTS = call("write_file", path="facts.md", content="one fact")
-PUBLISH = call("publish", summary="one fact found")
-TELL = call("send_message", to="human", content="I have begun.")
-
-
-def held(reply: Reply, gate: threading.Event) -> Reply:
-    """Return the reply, held back until the gate is open."""
-    return Reply(text=reply.text, calls=reply.calls, gate=gate)
+TELL = tell("human", "I have begun.")
 
 
 def assert_once(outcome: Outcome, *nodes: str) -> None:
     """The run is complete; every node was completed and told once, every message stands once."""
     assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
     assert len(outcome.completions()) == len(set(outcome.completions())) == len(nodes)
-    told = [event["data"]["name"] for event in outcome.events("node.completed")]
-    assert sorted(told) == sorted(nodes)
+    assert sorted(told["name"] for told in outcome.data("node.completed")) == sorted(nodes)
     assert Counter(outcome.types())["agent.completed"] == 1
     numbers = [event["seq"] for event in outcome.events()]
     assert numbers == list(range(1, len(numbers) + 1))
@@ -38,60 +30,48 @@ def assert_once(outcome: Outcome, *nodes: str) -> None:
         assert outcome.published(node) == {"facts.md": "one fact"}
 
 
-def test_a_worker_dies_while_its_model_thinks(place: Place) -> None:
+def plays(place: Place, worker: str) -> threading.Event:
+    """Let a worker find a fact; return what lets its model answer its second request."""
     gate = threading.Event()
-    place.plays(coordinator=one_worker("ada"), ada=[calls(TELL, FACTS), held(PUBLISH, gate)])
+    place.plays(coordinator=one_worker(worker), **{worker: [calls(TELL, FACT), held(DONE, gate)]})
+    return gate
+
+
+def lead(place: Place, worker: str, kill: Callable[[], object], *args: str) -> Outcome:
+    """Run it, and kill something while the worker's model thinks; nothing is lost or doubled."""
+    gate = plays(place, worker)
 
     def meanwhile() -> None:
-        place.server.wait_for(lambda seen: seen.is_for("ada") and seen.step == 1)
-        place.kill("worker ada")
+        place.await_step(worker, 1)
+        kill()
         gate.set()
 
-    assert_once(place.lead("Find a fact", meanwhile=meanwhile), "ada-facts")
+    outcome = place.lead("Find a fact", *args, meanwhile=meanwhile)
+    assert_once(outcome, f"{worker}-facts")
+    return outcome
+
+
+def test_a_worker_dies_while_its_model_thinks(place: Place) -> None:
+    lead(place, "ada", lambda: place.kill("worker ada"))
     assert len(place.server.seen_by("ada")) == 2, "the answer was kept for the next incarnation"
 
 
-def test_a_worker_dies_while_its_command_runs(place: Place) -> None:
-    sleeper = call("bash", command="echo begun > begun.txt; sleep 300.017")
-    done = call("bash", command="rm begun.txt")
-    place.plays(coordinator=one_worker("bob"), bob=[calls(TELL, FACTS), sleeper, done, PUBLISH])
-
-    def meanwhile() -> None:
-        place.server.wait_for(lambda seen: seen.is_for("bob") and seen.step == 1)
-        run = place.worker(place.agent("sleepy"), "bob").parents[1]
-        until(lambda: [*run.glob("nodes/*/scratch/begun.txt")], "the command has begun")
-        place.kill("worker bob")
-
-    outcome = place.lead("Find a fact", "--name", "sleepy", meanwhile=meanwhile)
-    assert_once(outcome, "bob-facts")
-    told = place.server.wait_for(lambda seen: seen.is_for("bob") and seen.step == 2)
-    assert told.result("bash") == UNKNOWN_OUTCOME
-    assert not [
-        p for p in psutil.process_iter(["cmdline"]) if "300.017" in (p.info["cmdline"] or ())
-    ]
-
-
 def test_a_coordinator_dies_while_it_waits(place: Place) -> None:
-    gate = threading.Event()
-    place.plays(coordinator=one_worker("cleo"), cleo=[calls(TELL, FACTS), held(PUBLISH, gate)])
-
-    def meanwhile() -> None:
-        place.server.wait_for(lambda seen: seen.is_for("cleo") and seen.step == 1)
+    def kill() -> None:
         place.await_call(place.agent("waiting"), "wait")
         place.kill("coordinator waiting")
-        gate.set()
 
-    assert_once(place.lead("Find a fact", "--name", "waiting", meanwhile=meanwhile), "cleo-facts")
+    lead(place, "cleo", kill, "--name", "waiting")
 
 
 def test_a_coordinator_dies_while_it_thinks(place: Place) -> None:
     gate = threading.Event()
-    steps = one_worker("dan")
-    steps[1] = held(steps[1], gate)  # type: ignore[arg-type]
-    place.plays(coordinator=steps, dan=[calls(TELL, FACTS), PUBLISH])
+    hire, assign, *rest = one_worker("dan")
+    assert not callable(assign)
+    place.plays(coordinator=[hire, held(assign, gate), *rest], dan=[calls(TELL, FACT), DONE])
 
     def meanwhile() -> None:
-        place.server.wait_for(lambda seen: seen.is_for("coordinator") and seen.step == 1)
+        place.await_step("coordinator", 1)
         place.kill("coordinator thinking")
         gate.set()
 
@@ -102,89 +82,53 @@ def test_a_coordinator_dies_while_it_thinks(place: Place) -> None:
 
 
 def test_the_broker_dies_while_calls_are_in_flight(place: Place) -> None:
-    gate = threading.Event()
-    place.plays(coordinator=one_worker("eve"), eve=[calls(TELL, FACTS), held(PUBLISH, gate)])
-
-    def meanwhile() -> None:
-        place.server.wait_for(lambda seen: seen.is_for("eve") and seen.step == 1)
+    def kill() -> None:
         place.kill("agiraph: broker")
         until(lambda: len(place.server.seen_by("eve")) > 2, "eve's call is asked again")
-        gate.set()
 
-    assert_once(place.lead("Find a fact", meanwhile=meanwhile), "eve-facts")
+    lead(place, "eve", kill)
 
 
 @pytest.mark.parametrize("service", ["recorder", "router", "spawner"])
 def test_a_service_dies_under_a_run(place: Place, service: str) -> None:
     gate = threading.Event()
-    name = f"fay-{service}"
-    steps = one_worker(name)
-    late = one_worker(f"late-{service}")
-    steps[3:] = [*late[:2], late[2], call("finish", summary="Both done")]
-    parts: dict[str, Steps] = {
-        name: [calls(TELL, FACTS), held(PUBLISH, gate)],
-        f"late-{service}": [FACTS, PUBLISH],
-    }
-    place.plays(coordinator=steps, **parts)
+    name, second = f"fay-{service}", f"late-{service}"
+    parts: dict[str, Steps] = {name: [calls(TELL, FACT), held(DONE, gate)], second: WORK}
+    leads = [*one_worker(name)[:3], *one_worker(second)[:3], finish("Both done")]
+    place.plays(coordinator=leads, **parts)
 
     def meanwhile() -> None:
-        place.server.wait_for(lambda seen: seen.is_for(name) and seen.step == 1)
+        place.await_step(name, 1)
         place.kill(f"agiraph: {service}")
         gate.set()
 
     outcome = place.lead("Find two facts", meanwhile=meanwhile)
-    assert_once(outcome, f"{name}-facts", f"late-{service}-facts")
+    assert_once(outcome, f"{name}-facts", f"{second}-facts")
 
 
 def test_the_gateway_dies_under_a_run_that_is_watched(place: Place) -> None:
-    gate = threading.Event()
-    place.plays(coordinator=one_worker("gus"), gus=[calls(TELL, FACTS), held(PUBLISH, gate)])
-
-    def meanwhile() -> None:
-        place.server.wait_for(lambda seen: seen.is_for("gus") and seen.step == 1)
-        place.kill("agiraph: human")
-        gate.set()
-
-    assert_once(place.lead("Find a fact", meanwhile=meanwhile), "gus-facts")
+    lead(place, "gus", lambda: place.kill("agiraph: human"))
 
 
 def test_the_gateway_dies_under_a_detached_run_and_comes_back(place: Place) -> None:
-    gate = threading.Event()
-    place.plays(coordinator=one_worker("hal"), hal=[calls(TELL, FACTS), held(PUBLISH, gate)])
-    started = place.json("run", "Find a fact", "--model", "openai/fake", "--detach")
-    place.server.wait_for(lambda seen: seen.is_for("hal") and seen.step == 1)
+    gate = plays(place, "hal")
+    agent = place.begin("detached")
+    place.await_step("hal", 1)
     place.kill("agiraph: human")
     gate.set()
-    agent = place.home / "agents" / started["agent"]
-    until(
-        lambda: json.loads((agent / "agent.json").read_text())["status"] == "completed", "the end"
-    )
+    place.await_end(agent)
     until(lambda: place.command("agents").returncode == 0, "the API is back")
-    shown = place.json("show", started["agent"])
-    run = agent / "runs" / started["run"]
+    shown = place.json("show", agent.name)
+    run = agent / "runs" / json.loads((agent / "agent.json").read_text())["run"]
     assert_once(Outcome(0, shown, "", agent, run), "hal-facts")
-    place.command("stop", started["agent"])
 
 
 def test_the_gateway_dies_before_a_run_has_reached_it(place: Place) -> None:
-    gate = threading.Event()
-    place.plays(coordinator=one_worker("jo"), jo=[calls(TELL, FACTS), held(PUBLISH, gate)])
-
-    def meanwhile() -> None:
-        place.kill("agiraph: human")
-        place.server.wait_for(lambda seen: seen.is_for("jo") and seen.step == 1)
-        gate.set()
-
-    assert_once(place.lead("Find a fact", meanwhile=meanwhile), "jo-facts")
+    gate = plays(place, "jo")
+    gate.set()
+    outcome = place.lead("Find a fact", meanwhile=lambda: place.kill("agiraph: human"))
+    assert_once(outcome, "jo-facts")
 
 
 def test_the_supervisor_dies_and_the_next_one_goes_on(place: Place) -> None:
-    gate = threading.Event()
-    place.plays(coordinator=one_worker("ian"), ian=[calls(TELL, FACTS), held(PUBLISH, gate)])
-
-    def meanwhile() -> None:
-        place.server.wait_for(lambda seen: seen.is_for("ian") and seen.step == 1)
-        place.restart_supervisor()
-        gate.set()
-
-    assert_once(place.lead("Find a fact", meanwhile=meanwhile), "ian-facts")
+    lead(place, "ian", place.restart_supervisor)

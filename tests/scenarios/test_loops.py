@@ -1,19 +1,24 @@
-"""Going round in a circle: the model is told, and if it continues its work ends with
-that reason."""
+"""Going round in a circle: the model is warned; if it goes on, its work ends with that reason."""
 
 import threading
 
-from tests.fakes.model_server import Reply, call, say
-from tests.scenarios.place import Place, one_worker
+from tests.fakes.model_server import call, say
+from tests.scenarios.place import Place, whole_lines
+from tests.scenarios.steps import DONE, FACT, bash, held, one_worker
+
+AGAIN = bash("cat nowhere.md")
 
 
 def test_a_worker_that_goes_on_after_the_warning_fails_its_node(place: Place) -> None:
-    again = call("bash", command="cat nowhere.md")
-    place.plays(coordinator=one_worker("ada"), ada=[again] * 9)
+    place.plays(coordinator=one_worker("ada"), ada=[AGAIN] * 9)
     outcome = place.lead("Find a fact", "--name", "circle")
-    reason = outcome.events("node.failed")[0]["data"]["reason"]
+    reason = outcome.data("node.failed")[0]["reason"]
     assert "a loop: the same call with the same result 4 times in a row" in reason
     assert "cat nowhere.md" in reason
+    records = whole_lines(outcome.run / "journal.jsonl")
+    [failed] = [record for record in records if record["type"] == "node.failed"]
+    assert "in check" in failed["details"], "the last lines of the traceback"
+    assert reason in failed["details"]
     told = [seen.said for seen in place.server.seen_by("ada")]
     assert len(told) == 4
     assert "your node fails" in told[3]
@@ -21,19 +26,15 @@ def test_a_worker_that_goes_on_after_the_warning_fails_its_node(place: Place) ->
 
 
 def test_a_worker_that_takes_the_warning_goes_on_also_when_it_was_killed(place: Place) -> None:
-    again, gate = call("bash", command="cat nowhere.md"), threading.Event()
-    held = Reply(calls=again.calls, gate=gate)
-    mend = call("write_file", path="facts.md", content="there is none")
-    publish = call("publish", summary="there is none")
-    place.plays(coordinator=one_worker("ada"), ada=[again, again, held, mend, publish])
+    gate = threading.Event()
+    place.plays(coordinator=one_worker("ada"), ada=[AGAIN, AGAIN, held(AGAIN, gate), FACT, DONE])
 
     def meanwhile() -> None:
-        place.server.wait_for(lambda seen: seen.is_for("ada") and seen.step == 2)
+        place.await_step("ada", 2)
         place.kill("worker ada")
         gate.set()
 
-    outcome = place.lead("Find a fact", "--name", "taken", meanwhile=meanwhile)
-    assert outcome.result["status"] == "completed"
+    outcome = place.complete("Find a fact", "--name", "taken", meanwhile=meanwhile)
     assert len(outcome.events("tool.loop")) == 1
     assert outcome.completions()
 
@@ -41,12 +42,10 @@ def test_a_worker_that_takes_the_warning_goes_on_also_when_it_was_killed(place: 
 def test_a_coordinator_is_told_and_then_its_run_fails_and_it_still_talks(place: Place) -> None:
     again = call("read_file", path="nowhere.md")
     place.plays(coordinator=[*[again] * 6, say("I was going round in a circle.")])
-    outcome = place.run("Find a fact", "--name", "lost", "--model", "openai/fake")
+    outcome = place.run("Find a fact", "--name", "lost")
     assert outcome.result["status"] == "failed"
-    reason = outcome.events("agent.failed")[0]["data"]["reason"]
+    reason = outcome.data("agent.failed")[0]["reason"]
     assert "a loop: the same call with the same result 6 times in a row" in reason
-    agent = outcome.result["agent"]
-    assert place.command("send", agent, "What happened?").returncode == 0
+    assert place.command("send", "lost", "What happened?").returncode == 0
     place.server.wait_for(lambda seen: "What happened?" in seen.said)
-    place.command("stop", agent)
     assert len(outcome.events("tool.loop")) == 1

@@ -4,9 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from agiraph.http.api import CreateAgentRequest
 from agiraph.http.client import Client
-from tests.fakes.model_server import Reply, SeenRequest, call, say
+from tests.fakes.model_server import Reply, SeenRequest, say
 from tests.integration.house import until
 from tests.scenarios.place import Place, whole_lines
+from tests.scenarios.steps import finish
 
 AGENTS = 24
 AT_ONCE = 4
@@ -14,15 +15,14 @@ AT_ONCE = 4
 
 def brain(seen: SeenRequest) -> Reply:
     """Play coordinators that are done at once."""
-    return call("finish", summary="Nothing to do.") if seen.step == 0 else say("Heard.")
+    return finish("Nothing to do.") if seen.step == 0 else say("Heard.")
 
 
 def test_parked_agents_have_no_process_and_each_wakes_when_it_is_written_to(
     drowsy_place: Place,
 ) -> None:
     place = drowsy_place
-    place.plays()
-    place.server.brain = brain
+    place.plays(brain)
     request = CreateAgentRequest(goal="Nothing", model="openai/fake")
     with Client.for_home(place.home) as client, ThreadPoolExecutor(AT_ONCE) as pool:
         agents = [*pool.map(lambda _: client.create_agent(request).id, range(AGENTS))]

@@ -3,38 +3,40 @@
 The server is a real one, written with the official SDK; only what it does is made up.
 """
 
-import json
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import psutil
 import pytest
 
 from agiraph.agent.loop import INTERRUPTED_CALL
-from tests.fakes.forked import Forked
+from agiraph.http.api import CreateAgentRequest
+from agiraph.http.client import Client
+from agiraph.http.errors import ApiError
 from tests.fakes.model_server import SeenRequest, call, calls
 from tests.integration.house import until
 from tests.scenarios.house import ROOT
-from tests.scenarios.place import Place, one_worker
+from tests.scenarios.place import Place, placed
+from tests.scenarios.steps import WAIT, finish, node, one_worker, publish, spawn, workers, write
 
 TOKEN = "a-token-of-this-test"
 BYTECODE = {
     name: os.environ.get(name, "") for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
 }
-END = (call("write_file", path="facts.md", content="done"), call("publish", summary="done"))
+END = (write("facts.md", "done"), publish("done"))
 DONE = calls(*END)
 
 
 class McpPlace(Place):
-    """A place with servers of tools, and with a token in its environment."""
+    """A place with servers of tools."""
 
-    def start_supervisor(self) -> Forked:
-        self.environ["FAKE_TOKEN"] = TOKEN
-        return super().start_supervisor()
+    def traces(self) -> str:
+        """Leave out what the servers themselves have written."""
+        lines = super().traces().splitlines()
+        return "\n".join(line for line in lines if "its server says" not in line)
 
 
 def fake(folder: Path, **more: Any) -> dict[str, Any]:
@@ -55,35 +57,17 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def place(state: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    home = tmp_path_factory.mktemp("home")
     servers = {
         "fake": fake(state / "fake", grant=["*"], repeatable=["die"]),
         "lent": fake(state / "lent", timeout_seconds=0.5),
         "keyless": fake(state / "keyless", env={"KEY": "${NO_SUCH_VARIABLE}"}, grant=["nadia"]),
     }
     settings = {"mcp": {"servers": servers}, "supervisor": {"intensity": 100}}
-    (home / "agiraph.yaml").write_text(json.dumps(settings))
-    made = McpPlace(home)
-    try:
+    home = tmp_path_factory.mktemp("home")
+    with placed(home, McpPlace, settings, environ={"FAKE_TOKEN": TOKEN}) as made:
         yield made
-        ours = [line for line in made.traces().splitlines() if "its server says" not in line]
-        assert "Traceback" not in "\n".join(ours)
-    finally:
-        made.close()
     pids = [int(pid) for file in state.rglob("pids") for pid in file.read_text().split()]
     assert not [pid for pid in pids if psutil.pid_exists(pid)], "a server was left behind"
-
-
-def begin(place: Place, name: str) -> Path:
-    started = place.json("run", "x", "--name", name, "--model", "openai/fake", "--detach")
-    return place.home / "agents" / str(started["agent"])
-
-
-def await_completed(agent: Path) -> None:
-    until(
-        lambda: json.loads((agent / "agent.json").read_text())["status"] == "completed",
-        f"the end of {agent.name}",
-    )
 
 
 def lines(file: Path) -> list[str]:
@@ -101,23 +85,17 @@ def test_a_worker_uses_the_tools_that_are_granted_to_it(place: Place, state: Pat
         assert "Greet Ada kindly." in seen.result("fake__get_prompt")
         return calls(call("lent__add", a=1, b=1), *END)
 
-    place.plays(
-        coordinator=one_worker("ada"),
-        ada=[
-            calls(
-                call("fake__add", a=2, b=3),
-                call("fake__secret"),
-                call("fake__fail"),
-                call("fake__read_resource"),
-                call("fake__read_resource", uri="note://first"),
-                call("fake__get_prompt", name="greet", arguments={"name": "Ada"}),
-            ),
-            look,
-        ],
+    uses = calls(
+        call("fake__add", a=2, b=3),
+        call("fake__secret"),
+        call("fake__fail"),
+        call("fake__read_resource"),
+        call("fake__read_resource", uri="note://first"),
+        call("fake__get_prompt", name="greet", arguments={"name": "Ada"}),
     )
-    outcome = place.lead("Add two numbers")
-    assert outcome.result["status"] == "completed", outcome.result
-    told = {event["data"]["tool"]: event["data"] for event in outcome.events("tool.result")}
+    place.plays(coordinator=one_worker("ada"), ada=[uses, look])
+    outcome = place.complete("Add two numbers")
+    told = {event["tool"]: event for event in outcome.data("tool.result")}
     assert not told["fake__add"]["is_error"]
     assert told["fake__fail"]["is_error"]
     assert told["lent__add"]["is_error"], "nobody has granted it"
@@ -127,25 +105,14 @@ def test_a_worker_uses_the_tools_that_are_granted_to_it(place: Place, state: Pat
 
 
 def test_a_coordinator_gives_tools_to_the_workers_it_creates(place: Place, state: Path) -> None:
-    place.plays(
-        coordinator=[
-            call("spawn_worker", name="bad", tools=["lent__no_such"]),
-            call("spawn_worker", name="bob", tools=["lent__add", "lent__act_slowly"]),
-            call("create_work_node", name="bobs", task="Add", worker="bob"),
-            call("wait"),
-            call("finish", summary="done"),
-        ],
-        bob=[
-            calls(
-                call("lent__add", a=1, b=1),
-                call("lent__act_slowly", until="never"),
-                call("lent__add_note", text="not granted"),
-            ),
-            DONE,
-        ],
+    hire, *rest = workers("bob", tools=["lent__add", "lent__act_slowly"])
+    uses = calls(
+        call("lent__add", a=1, b=1),
+        call("lent__act_slowly", until="never"),
+        call("lent__add_note", text="not granted"),
     )
-    outcome = place.lead("Lend tools")
-    assert outcome.result["status"] == "completed", outcome.result
+    place.plays(coordinator=[spawn("bad", tools=["lent__no_such"]), hire, *rest], bob=[uses, DONE])
+    outcome = place.complete("Lend tools")
     texts = [record.get("content", "") for record in outcome.conversation()]
     assert any("unknown tool 'lent__no_such'" in text for text in texts)
     [conversation] = outcome.run.glob("workers/bob-*/conversation.jsonl")
@@ -157,16 +124,9 @@ def test_a_coordinator_gives_tools_to_the_workers_it_creates(place: Place, state
 
 def test_a_tool_that_nobody_can_give_is_refused_with_what_there_is(place: Place) -> None:
     role = {"name": "cleo", "prompt": "Add", "tools": ["keyless__x"]}
-    place.plays(
-        coordinator=[
-            calls(
-                call("spawn_worker", name="one", tools=["missing__x"]),
-                call("spawn_worker", name="two", tools=["keyless__x"]),
-                call("launch_roles", stage={"roles": [role]}),
-            ),
-            call("finish", summary="done"),
-        ],
-    )
+    launch = call("launch_roles", stage={"roles": [role]})
+    lend = [spawn("one", tools=["missing__x"]), spawn("two", tools=["keyless__x"]), launch]
+    place.plays(coordinator=[calls(*lend), finish("done")])
     outcome = place.lead("Lend what is not there")
     results = [r["content"] for r in outcome.conversation() if r["kind"] == "tool.finished"]
     assert "unknown server of tools 'missing' (known: fake, keyless, lent)" in results[0]
@@ -188,24 +148,18 @@ def test_a_tool_that_nobody_can_give_is_refused_with_what_there_is(place: Place)
 def test_an_agent_that_is_to_have_a_tool_that_there_is_not_is_not_created(
     place: Place, tool: str, reason: str
 ) -> None:
-    url = json.loads((place.home / "human/address.json").read_text())["url"]
-    token = (place.home / "system/token").read_text().strip()
     before = sorted((place.home / "agents").iterdir())
-    asked = {"goal": "x", "model": "openai/fake", "tools": [tool]}
-    headers = {"Authorization": f"Bearer {token}"}
-    answer = httpx.post(f"{url}/agents", json=asked, headers=headers, timeout=60)
-    assert answer.status_code == 422, answer.text
-    assert reason in answer.json()["detail"]
+    asked = CreateAgentRequest(goal="x", model="openai/fake", tools=[tool])
+    with Client.for_home(place.home) as client, pytest.raises(ApiError) as refused:
+        client.create_agent(asked)
+    assert (refused.value.status, reason in str(refused.value)) == (422, True)
     assert sorted((place.home / "agents").iterdir()) == before
 
 
 def test_a_list_of_servers_asks_each_of_them(place: Place) -> None:
     rows = {row["name"]: row for row in place.json("mcp", "list")}
-    assert {name: row["state"] for name, row in rows.items()} == {
-        "fake": "ready",
-        "lent": "ready",
-        "keyless": "unusable",
-    }
+    states = {"fake": "ready", "lent": "ready", "keyless": "unusable"}
+    assert {name: row["state"] for name, row in rows.items()} == states
     assert "NO_SUCH_VARIABLE is not set" in rows["keyless"]["problem"]
     assert "lent__add" in [tool["name"] for tool in rows["lent"]["tools"]]
     kept = {row["name"]: row["state"] for row in place.json("mcp", "list", "--kept")}
@@ -214,8 +168,7 @@ def test_a_list_of_servers_asks_each_of_them(place: Place) -> None:
 
 def test_a_server_that_cannot_be_started_is_told_of_and_the_work_goes_on(place: Place) -> None:
     place.plays(coordinator=one_worker("nadia"), nadia=[DONE])
-    outcome = place.lead("Work without a server")
-    assert outcome.result["status"] == "completed", outcome.result
+    outcome = place.complete("Work without a server")
     [conversation] = outcome.run.glob("workers/nadia-*/conversation.jsonl")
     assert "server 'keyless': the variable NO_SUCH_VARIABLE is not set" in conversation.read_text()
 
@@ -232,7 +185,7 @@ def test_what_may_be_repeated_is_asked_again_and_nothing_else_is(place: Place, s
             calls(call("fake__die", times=1), *END),
         ],
     )
-    agent = begin(place, "killed-host")
+    agent = place.begin("killed-host")
     until(lambda: len(lines(folder / "count")) > before, "the call has begun")
     step = until(
         lambda: [row["step"] for row in place.json("ps") if "counting" in str(row.get("step"))],
@@ -247,7 +200,7 @@ def test_what_may_be_repeated_is_asked_again_and_nothing_else_is(place: Place, s
     place.kill("agiraph: tools/fake")
     until(lambda: "begun second" in lines(folder / "acts"), "the model went on")
     os.kill(int(lines(folder / "pids")[-1]), 9)
-    await_completed(agent)
+    place.await_end(agent)
     said = next(agent.glob("runs/*/workers/cleo-*/conversation.jsonl")).read_text()
     assert said.count("its outcome is unknown") == 2
     assert "tools/fake died while this call ran" in said
@@ -255,42 +208,33 @@ def test_what_may_be_repeated_is_asked_again_and_nothing_else_is(place: Place, s
     assert "alive" in said
     acts = [line for line in lines(folder / "acts") if line.startswith("begun")]
     assert acts == ["begun first", "begun second"]
-    place.command("stop", "killed-host")
 
 
 def test_what_a_call_returned_is_found_by_the_next_incarnation_of_its_asker(
     place: Place, state: Path
 ) -> None:
     folder = state / "fake"
-    place.plays(
-        coordinator=one_worker("dora"),
-        dora=[call("fake__act_slowly", until="released", text="kept"), DONE],
-    )
-    agent = begin(place, "killed-asker")
+    act = call("fake__act_slowly", until="released", text="kept")
+    place.plays(coordinator=one_worker("dora"), dora=[act, DONE])
+    agent = place.begin("killed-asker")
     until(lambda: "begun kept" in lines(folder / "acts"), "the act has begun")
     place.kill("agiraph: worker dora")
     (folder / "released").touch()
-    seen = place.server.wait_for(lambda seen: seen.is_for("dora") and seen.step == 1)
-    assert "kept in full" in seen.result("fake__act_slowly")
-    await_completed(agent)
+    assert "kept in full" in place.await_step("dora", 1).result("fake__act_slowly")
+    place.await_end(agent)
     assert lines(folder / "acts").count("begun kept") == 1
-    place.command("stop", "killed-asker")
 
 
 def test_an_interruption_cancels_the_call(place: Place, state: Path) -> None:
     folder = state / "fake"
-    place.plays(
-        coordinator=one_worker("emil"),
-        emil=[call("fake__act_slowly", until="never", text="dropped"), DONE],
-    )
-    agent = begin(place, "interrupted-act")
+    act = call("fake__act_slowly", until="never", text="dropped")
+    place.plays(coordinator=one_worker("emil"), emil=[act, DONE])
+    agent = place.begin("interrupted-act")
     until(lambda: "begun dropped" in lines(folder / "acts"), "the act has begun")
     place.command("send", "interrupted-act", "Stop it.", "--to", "emil", "--mode", "interrupt")
-    seen = place.server.wait_for(lambda seen: seen.is_for("emil") and seen.step == 1)
-    assert seen.result("fake__act_slowly") == INTERRUPTED_CALL
+    assert place.await_step("emil", 1).result("fake__act_slowly") == INTERRUPTED_CALL
     until(lambda: "cancelled dropped" in lines(folder / "acts"), "its server was told")
-    await_completed(agent)
-    place.command("stop", "interrupted-act")
+    place.await_end(agent)
 
 
 def test_a_new_tool_is_there_for_the_next_node_and_changes_nothing_in_this_one(
@@ -302,20 +246,11 @@ def test_a_new_tool_is_there_for_the_next_node_and_changes_nothing_in_this_one(
         until(lambda: "fake__grown" in catalog.read_text(), "the host has noticed")
         return calls(call("fake__grown"), *END)
 
+    nodes = calls(node("one", "gwen"), node("two", "gwen"))
     place.plays(
-        coordinator=[
-            call("spawn_worker", name="gwen"),
-            calls(
-                call("create_work_node", name="one", task="Grow", worker="gwen"),
-                call("create_work_node", name="two", task="Use", worker="gwen"),
-            ),
-            call("wait"),
-            call("finish", summary="done"),
-        ],
-        gwen=[call("fake__grow"), use, DONE],
+        coordinator=[spawn("gwen"), nodes, WAIT, finish()], gwen=[call("fake__grow"), use, DONE]
     )
-    outcome = place.lead("Grow")
-    assert outcome.result["status"] == "completed", outcome.result
+    place.complete("Grow")
     asked = [seen for seen in place.server.requests if seen.is_for("gwen")]
     names = [tuple(seen.tools) for seen in asked]
     assert names[0] == names[1], "the prompt's beginning stays as it was"

@@ -1,6 +1,5 @@
 """Two reference servers that others wrote, from the npm registry, in the sandbox and over HTTP."""
 
-import json
 import shutil
 import socket
 import subprocess
@@ -14,12 +13,13 @@ from agiraph.tools.sandbox.probe import probe
 from tests.fakes.model_server import SeenRequest, call, calls
 from tests.fakes.real_agents import Release, program_of
 from tests.integration.house import until
-from tests.scenarios.place import Place, one_worker, placed
+from tests.scenarios.place import MakePlace, Place
+from tests.scenarios.steps import one_worker, publish, write
 
 SERVER = "@modelcontextprotocol/server"
 FILES = Release("npm", f"{SERVER}-filesystem", "2026.8.31", "mcp-server-filesystem", 20)
 EVERYTHING = Release("npm", f"{SERVER}-everything", "2026.8.31", "mcp-server-everything", 20)
-END = (call("write_file", path="facts.md", content="done"), call("publish", summary="done"))
+END = (write("facts.md", "done"), publish("done"))
 
 
 def is_listening(port: int) -> bool:
@@ -75,10 +75,7 @@ def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def place(
-    docs: Path, everything: Everything, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Place]:
-    home = tmp_path_factory.mktemp("home")
+def place(docs: Path, everything: Everything, make_place: MakePlace) -> Place:
     program = str(program_of(FILES))
     modules = str(Path(program).parents[2])
     files: dict[str, Any] = {"command": program, "args": [str(docs)], "grant": ["*"]}
@@ -86,10 +83,7 @@ def place(
         wall = {"wrap": "bwrap", "writable": [str(docs)], "readable": [modules], "network": False}
         files |= wall
     over_http = {"url": everything.url, "grant": ["*"], "headers": {"X-Team": "blue"}}
-    settings = {"mcp": {"servers": {"files": files, "all": over_http}}}
-    (home / "agiraph.yaml").write_text(json.dumps(settings))
-    with placed(home) as made:
-        yield made
+    return make_place({"mcp": {"servers": {"files": files, "all": over_http}}})
 
 
 def test_a_worker_uses_servers_that_others_wrote(place: Place, docs: Path) -> None:
@@ -117,8 +111,7 @@ def test_a_worker_uses_servers_that_others_wrote(place: Place, docs: Path) -> No
             look,
         ],
     )
-    outcome = place.lead("Use what others wrote")
-    assert outcome.result["status"] == "completed", outcome.result
+    place.complete("Use what others wrote")
     assert (docs / "new.txt").read_text() == "by a team"
     rows = {row["name"]: row for row in place.json("mcp", "list", "--kept")}
     assert rows["files"]["state"] == "ready"
@@ -134,10 +127,8 @@ def test_a_server_that_began_anew_is_connected_with_again(
 ) -> None:
     everything.restart()
     place.plays(
-        coordinator=one_worker("pia"),
-        pia=[call("all__echo", message="still there"), calls(*END)],
+        coordinator=one_worker("pia"), pia=[call("all__echo", message="still there"), calls(*END)]
     )
-    outcome = place.lead("Speak again")
-    assert outcome.result["status"] == "completed", outcome.result
+    outcome = place.complete("Speak again")
     [conversation] = outcome.run.glob("workers/pia-*/conversation.jsonl")
     assert "Echo: still there" in conversation.read_text()

@@ -17,6 +17,7 @@ from tests.fakes.model_server import call, say
 from tests.integration.house import all_gone, until
 from tests.scenarios.house import ROOT, processes_of, title_of
 from tests.scenarios.place import Place
+from tests.scenarios.steps import WAIT, ask, finish, publish, write
 
 TALK = Callable[["Client"], Awaitable[None]]
 
@@ -91,17 +92,12 @@ def test_a_client_runs_a_team_to_its_end_and_reads_what_it_made(place: Place) ->
     place.plays(
         coordinator=[
             call("create_work_node", name="facts", task="Write facts.md"),
-            call("ask_human", question="Which tea?", options=["green", "black"]),
-            call("wait"),
-            lambda seen: call("finish", summary=f"Tea: {seen.result('ask_human')}"),
+            ask("Which tea?", options=["green", "black"]),
+            WAIT,
+            lambda seen: finish(f"Tea: {seen.result('ask_human')}"),
             say("It was an easy one."),
         ],
-        **{
-            "worker-1": [
-                call("write_file", path="facts.md", content="hot"),
-                call("publish", summary="ok"),
-            ]
-        },
+        **{"worker-1": [write("facts.md", "hot"), publish("ok")]},
     )
     heard: list[float] = []
 

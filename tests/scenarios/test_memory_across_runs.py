@@ -4,9 +4,9 @@ import json
 import threading
 
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls, say
-from tests.scenarios.goals import by_goal
 from tests.scenarios.house import Outcome
 from tests.scenarios.place import Place
+from tests.scenarios.steps import bash, by_goal, finish, held, write
 
 WITHIN_SECONDS = 90
 RESEARCH = "Research Python async patterns. Write what you learn to memory."
@@ -26,7 +26,7 @@ def mind(gates: list[threading.Event]) -> Brain:
         found = seen.result("memory_search")
         assert "Semaphore around each request" in found, found
         code = "# bounded as my notes say\nlimit = asyncio.Semaphore(8)\n"
-        return Reply(calls=call("write_file", path="scraper.py", content=code).calls, gate=gates[1])
+        return held(write("scraper.py", code), gates[1])
 
     remember = calls(
         call("memory_write", path="knowledge/python-asyncio.md", content=NOTES),
@@ -36,15 +36,15 @@ def mind(gates: list[threading.Event]) -> Brain:
     return by_goal(
         {
             RESEARCH: [
-                call("bash", command="echo asyncio runs one event loop"),
-                Reply(calls=remember.calls, gate=gates[0]),
-                call("finish", summary="The notes stand in memory."),
+                bash("echo asyncio runs one event loop"),
+                held(remember, gates[0]),
+                finish("The notes stand in memory."),
                 say("Done."),
             ],
             SCRAPER: [
                 call("memory_search", query="python async"),
                 use,
-                call("finish", summary="scraper.py bounds its requests with a Semaphore."),
+                finish("scraper.py bounds its requests with a Semaphore."),
                 say("Done."),
             ],
         }
@@ -55,8 +55,7 @@ def test_a_second_goal_finds_what_the_first_one_learned_though_both_runs_were_ki
     place: Place,
 ) -> None:
     gates = [threading.Event(), threading.Event()]
-    place.plays()
-    place.server.brain = mind(gates)
+    place.plays(mind(gates))
     name = "learner"
 
     def run(number: int, goal: str, tool: str, *who: str) -> Outcome:
@@ -96,4 +95,3 @@ def test_a_second_goal_finds_what_the_first_one_learned_though_both_runs_were_ki
     day = next(p for p in sorted((first.agent / "memory").glob("2*.md")))
     assert day.read_text().count("## Run ") == 2
     assert json.loads((first.agent / "agent.json").read_text())["status"] == "completed"
-    place.command("stop", name)

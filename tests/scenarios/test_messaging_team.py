@@ -8,6 +8,7 @@ from agiraph.core.turns import AssistantTurn
 from tests.fakes.model_server import Reply, SeenRequest, call, calls
 from tests.fakes.replies import Step
 from tests.scenarios.place import Place
+from tests.scenarios.steps import WAIT, bash, finish, node, publish, spawn, tell, write
 
 BROKEN = "def reverse_words(text):\n    return text[::-1]\n"
 MENDED = "def reverse_words(text):\n    return ' '.join(reversed(text.split()))\n"
@@ -30,18 +31,12 @@ def has_written(seen: SeenRequest, content: str) -> bool:
 def coder(seen: SeenRequest) -> Reply:
     """Write the module, tell the tester, mend what the tester finds."""
     if "Found a bug" in seen.said and not has_written(seen, MENDED):
-        return calls(
-            call("write_file", path="strutils.py", content=MENDED),
-            call("send_message", to="tess", content=f"Mended. The module:\n{MENDED}"),
-        )
+        return calls(write("strutils.py", MENDED), tell("tess", f"Mended. The module:\n{MENDED}"))
     if "All green" in seen.said:
-        return call("publish", summary="strutils.py with reverse_words")
+        return publish("strutils.py with reverse_words")
     if seen.step == 0:
-        return calls(
-            call("write_file", path="strutils.py", content=BROKEN),
-            call("send_message", to="tess", content=f"The module:\n{BROKEN}"),
-        )
-    return call("wait")
+        return calls(write("strutils.py", BROKEN), tell("tess", f"The module:\n{BROKEN}"))
+    return WAIT
 
 
 def examiner(seen: SeenRequest) -> Reply:
@@ -49,64 +44,49 @@ def examiner(seen: SeenRequest) -> Reply:
     modules = seen.said.count("[Message from cody]")
     runs = seen.results("bash")
     if runs and "passed" in runs[-1] and has_written(seen, "All green."):
-        return call("publish", summary="tests that pass")
+        return publish("tests that pass")
     if runs and "passed" in runs[-1]:
-        return call("send_message", to="cody", content="All green.")
+        return tell("cody", "All green.")
     if len(runs) < modules:
         module = MENDED if modules > 1 else BROKEN
         return calls(
-            call("write_file", path="strutils.py", content=module),
-            call("write_file", path="test_strutils.py", content=TESTS),
-            call("bash", command="python3 -B test_strutils.py"),
+            write("strutils.py", module),
+            write("test_strutils.py", TESTS),
+            bash("python3 -B test_strutils.py"),
         )
     if len(runs) == 1 and not has_written(seen, BUG):
         assert "AssertionError" in runs[0]
-        return call("send_message", to="cody", content=BUG)
-    return call("wait")
+        return tell("cody", BUG)
+    return WAIT
 
 
 WRITER: list[Step] = [
     calls(call("read_ref", ref_name="code"), call("read_ref", ref_name="tests")),
-    lambda seen: call(
-        "write_file",
-        path="README.md",
-        content="# strutils\n\n" + "\n".join(seen.results("read_ref")),
-    ),
-    call("publish", summary="the README"),
+    lambda seen: write("README.md", "# strutils\n\n" + "\n".join(seen.results("read_ref"))),
+    publish("the README"),
 ]
 
 COORDINATOR: list[Step] = [
+    calls(spawn("cody", role="coder"), spawn("tess", role="tester"), spawn("dot", role="writer")),
     calls(
-        call("spawn_worker", name="cody", role="coder"),
-        call("spawn_worker", name="tess", role="tester"),
-        call("spawn_worker", name="dot", role="writer"),
+        node("module", task="Write strutils; talk to tess", worker="cody"),
+        node("tests", task="Test strutils; talk to cody", worker="tess"),
     ),
-    calls(
-        call("create_work_node", name="module", task="Write strutils; talk to tess", worker="cody"),
-        call("create_work_node", name="tests", task="Test strutils; talk to cody", worker="tess"),
-    ),
-    call(
-        "create_work_node",
-        name="docs",
-        task="Write the README",
-        worker="dot",
-        refs={"code": "module", "tests": "tests"},
-    ),
-    call("wait"),
-    call("finish", summary="Code, tests and docs are published."),
+    node("docs", task="Write the README", worker="dot", refs={"code": "module", "tests": "tests"}),
+    WAIT,
+    finish("Code, tests and docs are published."),
 ]
 
 
 def test_coder_and_tester_find_and_mend_a_bug_by_message(place: Place, tmp_path: Path) -> None:
     place.plays(coordinator=COORDINATOR, cody=coder, tess=examiner, dot=WRITER)
-    outcome = place.lead(
+    outcome = place.complete(
         "Make a package with code, tests and docs",
         "--model",
         "openai/fake",
         "--worker-model",
         "openai/fake",
     )
-    assert outcome.code == 0
     log = outcome.messages()
     assert [name.split("_", 1)[1] for name in log] == [
         "cody_to_tess.md",

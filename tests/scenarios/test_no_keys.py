@@ -10,7 +10,6 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -21,7 +20,8 @@ from tests.fakes.forked import Forked
 from tests.fakes.model_server import call
 from tests.integration.house import until
 from tests.scenarios.house import title_of
-from tests.scenarios.place import Place, placed
+from tests.scenarios.place import MakePlace, Place
+from tests.scenarios.steps import WAIT, bash, finish, node, publish, spawn, write
 
 FOUND = probe()
 LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -43,9 +43,8 @@ class KeyedPlace(Place):
 
 
 @pytest.fixture(scope="module")
-def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with placed(tmp_path_factory.mktemp("keyed"), KeyedPlace) as place:
-        yield place
+def keyed(make_place: MakePlace) -> Place:
+    return make_place(kind=KeyedPlace)
 
 
 def holds(pid: int, wanted: bytes) -> bool:
@@ -91,17 +90,17 @@ def test_nobody_but_broker_and_supervisor_holds_a_key(keyed: Place, tmp_path: Pa
     agent = tmp_path / "agent"
     agent.write_text(AGENT)
     agent.chmod(0o755)
-    command = call("spawn_worker", name="ann", type="autonomous", agent_command=str(agent))
+    command = spawn("ann", type="autonomous", agent_command=str(agent))
     keyed.plays(
         coordinator=[
-            call("spawn_worker", name="ada"),
+            spawn("ada"),
             command,
-            call("create_work_node", name="shell", task="Wait", worker="ada"),
-            call("create_work_node", name="agent", task="Wait", worker="ann"),
-            call("wait"),
-            call("finish", summary="done"),
+            node("shell", task="Wait", worker="ada"),
+            node("agent", task="Wait", worker="ann"),
+            WAIT,
+            finish("done"),
         ],
-        ada=[call("bash", command=AT_WORK), call("publish", summary="done")],
+        ada=[bash(AT_WORK), publish("done")],
     )
     keyed.kill("agiraph: broker")
     looked: list[tuple[dict[str, bool], list[str]]] = []
@@ -115,8 +114,7 @@ def test_nobody_but_broker_and_supervisor_holds_a_key(keyed: Place, tmp_path: Pa
         for file in begun():
             (file.parent / "go").touch()
 
-    outcome = keyed.lead("Hold no key", "--name", "keyless", meanwhile=meanwhile)
-    assert outcome.code == 0, outcome.progress
+    keyed.complete("Hold no key", "--name", "keyless", meanwhile=meanwhile)
     seen, hidden = looked[0]
     titles = "\n".join(seen)
     for kind in ("coordinator keyless", "worker ada", "worker ann", "spawner", "recorder", "bash"):
@@ -137,26 +135,21 @@ def test_a_shell_in_a_run_sees_nothing_of_others(keyed: Place) -> None:
     mark = "only-mine-4711"
     keyed.plays(
         coordinator=[
-            call("spawn_worker", name="amy"),
-            call("spawn_worker", name="ben"),
-            call("create_work_node", name="first", task="Write", worker="amy"),
-            call("wait"),
-            call("create_work_node", name="second", task="Look", worker="ben"),
+            spawn("amy"),
+            spawn("ben"),
+            node("first", task="Write", worker="amy"),
+            WAIT,
+            node("second", task="Look", worker="ben"),
             call("wait", nodes=["second"]),
-            call("finish", summary="done"),
+            finish("done"),
         ],
         amy=[
-            call("bash", command=f"echo {mark} >> ../../../workers/amy-*/notebook.md; echo a > a"),
-            call("publish", summary="done"),
+            bash(f"echo {mark} >> ../../../workers/amy-*/notebook.md; echo a > a"),
+            publish("done"),
         ],
-        ben=[
-            call("bash", command=f"{look}; grep -rl {mark} {keyed.home}"),
-            call("write_file", path="b.md", content="b"),
-            call("publish", summary="done"),
-        ],
+        ben=[bash(f"{look}; grep -rl {mark} {keyed.home}"), write("b.md", "b"), publish("done")],
     )
-    outcome = keyed.lead("Look about", "--name", "curious")
-    assert outcome.code == 0, outcome.progress
+    outcome = keyed.complete("Look about", "--name", "curious")
     assert outcome.published("first") == {"a": "a\n"}
     notebook = next(outcome.run.glob("workers/amy-*/notebook.md"))
     assert mark in notebook.read_text(), "amy's own shell reaches her notebook"

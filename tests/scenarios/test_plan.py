@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
-from tests.fakes.model_server import Reply, Script, SeenRequest, call
+from tests.fakes.model_server import Reply, Script, SeenRequest, call, say
 from tests.scenarios.place import Place
+from tests.scenarios.steps import WAIT, finish, publish, write
 
 GRAPH = """
 nodes:
@@ -14,29 +15,54 @@ nodes:
 """
 
 COORDINATOR = [
-    call("wait"),
+    WAIT,
     call("reconvene", assessment="All three are done."),
-    call("finish", summary="The plan is carried out."),
+    finish("The plan is carried out."),
 ]
 
 
 def worker(seen: SeenRequest) -> Reply:
     """Write a file, publish it; for each node anew."""
     if seen.step % 2 == 0:
-        return call("write_file", path="out.md", content="findings")
-    return call("publish", summary="found it")
+        return write("out.md", "findings")
+    return publish("found it")
 
 
 def test_a_graph_in_a_file_is_carried_out_in_its_order(place: Place, tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text(GRAPH)
-    place.plays()
-    place.server.brain = Script({"coordinator": COORDINATOR, "*": worker})
-    outcome = place.lead("Do it", "--plan", str(plan))
-    assert outcome.code == 0
-    done = [event["data"]["name"] for event in outcome.events("node.completed")]
+    place.plays(Script({"coordinator": COORDINATOR, "*": worker}))
+    outcome = place.complete("Do it", "--plan", str(plan))
+    done = [event["name"] for event in outcome.data("node.completed")]
     assert sorted(done[:2]) == ["a", "b"]
     assert done[2:] == ["both"]
+
+
+def test_a_plan_that_is_reconvened_gives_the_coordinator_a_turn_before_each_stage(
+    place: Place, tmp_path: Path
+) -> None:
+    stages = [
+        {"name": name, "roles": [{"id": role, "name": "ada", "prompt": f"Do the {role}"}]}
+        for name, role in (("Research", "search"), ("Draft", "draft"), ("Report", "report"))
+    ]
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"stages": stages, "contract": {"coordinator_reconvenes": True}}))
+    turns = [WAIT, call("reconvene", assessment="Enough is known."), WAIT]
+    turns += [say("The draft is good."), WAIT, finish("All is done.")]
+    place.plays(Script({"coordinator": turns, "*": worker}))
+    outcome = place.complete("Do it", "--plan", str(plan))
+    order = ("stage.started", "node.completed", "stage.reconvened")
+    happened = [event["data"] for event in outcome.events() if event["type"] in order]
+    shown = [data.get("stage") or data["name"] for data in happened]
+    assert shown == [
+        *("Research", "search", "Research"),
+        *("Draft", "draft", "Draft"),
+        *("Report", "report"),
+    ]
+    assert [data["assessment"] for data in happened if "assessment" in data] == [
+        "Enough is known.",
+        "The draft is good.",
+    ]
 
 
 def test_a_plan_that_cannot_be_followed_is_refused_before_anything_starts(

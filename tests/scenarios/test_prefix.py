@@ -2,24 +2,21 @@
 
 import pytest
 
-from tests.fakes.model_server import SeenRequest, call, calls
+from tests.fakes.model_server import SeenRequest, calls
 from tests.fakes.prefix import cached_share, prefix_share
-from tests.scenarios.place import Place, one_worker
+from tests.scenarios.place import Place
+from tests.scenarios.steps import bash, one_worker, publish, write
 
 STEPS = 30
 
 
 def loop_of(place: Place, api: str, name: str) -> list[SeenRequest]:
     """Have a worker take STEPS turns and return what its model was asked."""
-    steps = [
-        calls(call("bash", command=f"seq {n} {n + 80}"), text=f"Step {n} of many.")
-        for n in range(STEPS - 2)
-    ]
-    steps.append(call("write_file", path="facts.md", content="counted"))
-    parts = {name: [*steps, call("publish", summary="thirty turns")]}
+    steps = [calls(bash(f"seq {n} {n + 80}"), text=f"Step {n} of many.") for n in range(STEPS - 2)]
+    steps.append(write("facts.md", "counted"))
+    parts = {name: [*steps, publish("thirty turns")]}
     place.plays(coordinator=one_worker(name), **parts)
-    outcome = place.lead("Take thirty turns", "--model", f"{api}/fake")
-    assert outcome.code == 0, outcome.progress
+    place.complete("Take thirty turns", "--model", f"{api}/fake")
     asked = place.server.seen_by(name)
     assert len(asked) == STEPS
     return asked

@@ -11,9 +11,21 @@ from actors.runtime.processes import is_alive
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.fakes.real_agents import CLAUDE, CODEX, program_of
 from tests.integration.house import until
-from tests.scenarios.external import led, once_told, working_folder
 from tests.scenarios.house import JsonObject, Outcome, words_of
 from tests.scenarios.place import Place
+from tests.scenarios.steps import (
+    WAIT,
+    bash,
+    finish,
+    led,
+    node,
+    once_told,
+    publish,
+    spawn,
+    tell,
+    working_folder,
+    write,
+)
 
 FAKE = "anthropic/fake"
 RULES = """
@@ -61,28 +73,26 @@ def test_claude_code_writes_a_tool_that_works(place: Place) -> None:
     """Scenario 8."""
     place.plays(
         coordinator=[
-            call("spawn_worker", name="forge", type="autonomous", agent_command="claude-code"),
-            call("create_work_node", name="csv2json", task="CSV to JSON", worker="forge"),
-            call("wait"),
-            call(
-                "bash",
-                command="printf 'x,y\\n3,4\\n' > in.csv && "
-                "python3 nodes/csv2json-*/published/csv2json.py in.csv",
+            spawn("forge", type="autonomous", agent_command="claude-code"),
+            node("csv2json", task="CSV to JSON", worker="forge"),
+            WAIT,
+            bash(
+                "printf 'x,y\\n3,4\\n' > in.csv && "
+                "python3 nodes/csv2json-*/published/csv2json.py in.csv"
             ),
-            lambda seen: call("finish", summary=f"It prints {seen.result('bash')}"),
+            lambda seen: finish(f"It prints {seen.result('bash')}"),
         ],
         **{"*": claude_writes},
     )
-    outcome = place.lead("Write a Python CLI tool that converts CSV to JSON")
-    assert outcome.result["status"] == "completed", outcome.progress
+    outcome = place.complete("Write a Python CLI tool that converts CSV to JSON")
     published = outcome.published("csv2json")
     assert published["csv2json.py"] == TOOL
     assert published["_result.md"] == "csv2json.py works."
     assert '[{"x": "3", "y": "4"}]' in outcome.result["result"]
     tools = [e["data"]["tool"] for e in outcome.events("tool.called") if e["entity"] == "forge"]
     assert tools == ["Write", "Bash", "Write"]
-    [ended] = outcome.events("outside.ended")
-    assert (ended["data"]["problem"], ended["data"]["output_tokens"] > 0) == ("", True)
+    [ended] = outcome.data("outside.ended")
+    assert (ended["problem"], ended["output_tokens"] > 0) == ("", True)
     spent = {
         row["key"]: row["output_tokens"] for row in place.json("usage", outcome.result["agent"])
     }
@@ -109,7 +119,7 @@ def test_a_team_of_four_kinds_survives_a_kill_of_claude_code(place: Place) -> No
         )
 
     def member(name: str) -> list[Reply]:
-        return [call("write_file", path=f"{name}.md", content=name), call("publish", summary=name)]
+        return [write(f"{name}.md", name), publish(name)]
 
     def in_text(seen: SeenRequest) -> Reply:
         step = member("tex")[seen.step].calls[0]
@@ -120,18 +130,15 @@ def test_a_team_of_four_kinds_survives_a_kill_of_claude_code(place: Place) -> No
     place.plays(
         coordinator=[
             calls(
-                *(call("spawn_worker", name=name, model=model) for name, model in members.items()),
-                call("spawn_worker", name="forge", type="autonomous", agent_command="claude-code"),
+                *(spawn(name, model=model) for name, model in members.items()),
+                spawn("forge", type="autonomous", agent_command="claude-code"),
             ),
             calls(
-                *(
-                    call("create_work_node", name=f"{name}-file", task="Write a file", worker=name)
-                    for name in members
-                ),
-                call("create_work_node", name="two", task="Write two.md", worker="forge"),
+                *(node(f"{name}-file", task="Write a file", worker=name) for name in members),
+                node("two", task="Write two.md", worker="forge"),
             ),
-            call("wait"),
-            lambda seen: call("finish", summary=f"Done: {seen.result('wait')}"),
+            WAIT,
+            lambda seen: finish(f"Done: {seen.result('wait')}"),
         ],
         ada=member("ada"),
         bob=member("bob"),
@@ -146,14 +153,13 @@ def test_a_team_of_four_kinds_survives_a_kill_of_claude_code(place: Place) -> No
         until(lambda: not is_alive(agent), "it has ended")
         gate.set()
 
-    outcome = place.lead("Make four files", meanwhile=meanwhile)
-    assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
+    outcome = place.complete("Make four files", meanwhile=meanwhile)
     assert len(outcome.completions()) == len(set(outcome.completions())) == 4
     assert outcome.published("two") == {"two.md": "two\n", "_result.md": "two.md is there."}
-    problems = [event["data"]["problem"] for event in outcome.events("outside.ended")]
+    problems = [event["problem"] for event in outcome.data("outside.ended")]
     assert len(problems) == 2
     assert problems[0].startswith("killed by SIGKILL")
-    sessions = [event["data"]["session"] for event in outcome.events("outside.started")]
+    sessions = [event["session"] for event in outcome.data("outside.started")]
     assert sessions[0] == ""
     assert sessions[1] != "", "its session is resumed"
 
@@ -189,7 +195,6 @@ def test_claude_code_requests_permission_is_interrupted_and_reads_its_human(plac
     assert published["_result.md"] == "Fertig."
     assert "marked.txt" in published
     assert len(outcome.events("outside.started")) == 1, "one process read it all"
-    place.command("stop", started["agent"])
 
 
 def over(place: Place, agent: str) -> JsonObject | None:
@@ -212,7 +217,7 @@ def test_a_worker_has_its_parts_built_by_claude_code(place: Place) -> None:
         return steps[min(seen.step, 2)]
 
     def create(name: str, **more: str) -> Reply:
-        return call("create_work_node", name=name, task=f"Build the {name}", **more)
+        return node(name, task=f"Build the {name}", **more)
 
     gather = "cp -r ../../backend-*/published/backend ../../frontend-*/published/frontend . && "
     gather += "cp ../../docker-*/published/answer.md Dockerfile && ls > list.txt"
@@ -222,32 +227,27 @@ def test_a_worker_has_its_parts_built_by_claude_code(place: Place) -> None:
             create("frontend", worker="web"),
             create("docker", mode="single_inference"),
         ),
-        call("wait"),
-        call("bash", command=gather),
-        call("publish", summary="The app: backend, frontend, Dockerfile."),
+        WAIT,
+        bash(gather),
+        publish("The app: backend, frontend, Dockerfile."),
     ]
     claude_code = {"type": "autonomous", "agent_command": "claude-code"}
     place.plays(
         coordinator=[
-            calls(
-                call("spawn_worker", name="lead"),
-                call("spawn_worker", name="api", **claude_code),
-                call("spawn_worker", name="web", **claude_code),
-            ),
-            call("create_work_node", name="app", task="A todo app", worker="lead"),
-            call("wait"),
-            lambda seen: call("finish", summary=f"Done: {seen.result('wait')}"),
+            calls(spawn("lead"), spawn("api", **claude_code), spawn("web", **claude_code)),
+            node("app", task="A todo app", worker="lead"),
+            WAIT,
+            lambda seen: finish(f"Done: {seen.result('wait')}"),
         ],
         lead=builder,
         **{"*": lambda seen: claude(seen) if seen.tools else say("FROM python:3.13")},
     )
-    outcome = place.lead("Create a full-stack todo app: API, frontend, Docker")
-    assert outcome.result["status"] == "completed", outcome.progress
+    outcome = place.complete("Create a full-stack todo app: API, frontend, Docker")
     published = outcome.published("app")
     assert published["main.py"] == "backend\n"
     assert published["App.jsx"] == "frontend\n"
     assert published["Dockerfile"].strip() == "FROM python:3.13"
-    created = {e["data"]["name"]: e["data"] for e in outcome.events("node.created")}
+    created = {e["name"]: e for e in outcome.data("node.created")}
     assert created["backend"]["parent_node"], "the tree is two levels deep"
     started = {event["entity"] for event in outcome.events("outside.started")}
     assert started == {"api", "web"}
@@ -272,13 +272,14 @@ def test_codex_does_a_node_and_gets_what_came_too_late(place: Place) -> None:
             return run("echo blue > colour.md; echo All in blue. > _result.md")
         return say("It is done.")
 
-    blue = once_told("which colour?", call("send_message", to="cody", content="blue"))
+    blue = once_told("which colour?", tell("cody", "blue"))
     place.plays(coordinator=led("cody", "codex", blue), **{"*": codex})
-    outcome = place.lead("Have codes written", "--name", "codes", "--worker-model", "openai/fake")
-    assert outcome.result["status"] == "completed", outcome.progress
+    outcome = place.complete(
+        "Have codes written", "--name", "codes", "--worker-model", "openai/fake"
+    )
     published = {"codes.md": "1\n", "colour.md": "blue\n", "_result.md": "All in blue.\n"}
     assert outcome.published("cody-tool") == published
-    ended = [event["data"] for event in outcome.events("outside.ended")]
+    ended = list(outcome.data("outside.ended"))
     assert [one["goes_on"] for one in ended] == [True, False]
     assert {one["problem"] for one in ended} == {""}
     assert all(one["input_tokens"] > 0 for one in ended)

@@ -13,9 +13,9 @@ from agiraph.core.turns import Usage
 from tests.fakes.model_server import Reply, SeenRequest, call, say
 from tests.fakes.real_agents import CLAUDE_ACP, Release, program_of
 from tests.integration.house import until
-from tests.scenarios.external import led, working_folder
 from tests.scenarios.house import Outcome, words_of
 from tests.scenarios.place import Place
+from tests.scenarios.steps import led, working_folder
 
 pytestmark = pytest.mark.slow
 GEMINI = Release("npm", "@google/gemini-cli", "0.61.0", "gemini", 20)
@@ -79,11 +79,10 @@ def test_it_writes_a_file_runs_a_command_and_is_resumed_after_a_kill(
 
     place.plays(coordinator=led("forge", preset), **{"*": brain})
     goal = f"Have a tool written by {preset}"
-    outcome = place.lead(goal, "--worker-model", model, meanwhile=meanwhile)
-    assert outcome.result["status"] == "completed", outcome.progress
+    outcome = place.complete(goal, "--worker-model", model, meanwhile=meanwhile)
     published = outcome.published("forge-tool")
     assert (published["tool.py"], published["out.txt"]) == ("print(6 * 7)\n", "42\n")
-    first, second = (e["data"]["session"] for e in outcome.events("outside.started"))
+    first, second = (e["session"] for e in outcome.data("outside.started"))
     assert (first, bool(second)) == ("", True)
     assert shell in tools_called(outcome) or "bash" in tools_called(outcome)
     spent = place.json("usage", outcome.result["agent"])
@@ -118,9 +117,8 @@ def test_a_rule_denies_what_gemini_cli_requests_permission_for(place: Place, pre
         return say("It is done.")
 
     place.plays(coordinator=led("lea", preset), **{"*": gemini})
-    outcome = place.lead("Be refused", "--worker-model", "google/fake")
+    outcome = place.complete("Be refused", "--worker-model", "google/fake")
     rules.unlink()
-    assert outcome.result["status"] == "completed", outcome.progress
     published = outcome.published("lea-tool")
     assert ("marked.txt" in published, published["other.txt"]) == (False, "fine\n")
     assert any("no clocks here" in seen.said for seen in place.server.requests)
@@ -137,9 +135,9 @@ def test_without_money_it_ends_at_once_and_is_not_started_again(place: Place, pr
     goal = f"Spend all by {preset}"
     outcome = place.lead(goal, "--worker-model", "google/fake", "--tokens", str(LIMIT))
     assert (outcome.code, outcome.result["status"]) == (3, "failed")
-    refused = [one["data"]["kind"] for one in outcome.events("model.failed")]
+    refused = [one["kind"] for one in outcome.data("model.failed")]
     assert 1 <= refused.count("out_of_budget") <= 2
     assert len(outcome.events("outside.started")) == 1
-    [ended] = outcome.events("outside.ended")
-    assert "budget" in ended["data"]["problem"]
-    assert "{" not in ended["data"]["problem"]
+    [ended] = outcome.data("outside.ended")
+    assert "budget" in ended["problem"]
+    assert "{" not in ended["problem"]

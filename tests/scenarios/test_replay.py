@@ -4,17 +4,18 @@ import json
 from pathlib import Path
 
 from agiraph.llm.recording.request_matching import masked
-from tests.fakes.model_server import Reply, SeenRequest, call, server_error
-from tests.scenarios.place import Place, one_worker
+from tests.fakes.model_server import Reply, SeenRequest, server_error
+from tests.scenarios.place import Place
+from tests.scenarios.steps import bash, one_worker, publish, write
 
-FACT = call("bash", command="ls $AGIRAPH_INPUT > fact.md; cat fact.md")
+FACT = bash("ls $AGIRAPH_INPUT > fact.md; cat fact.md")
 
 
 def test_a_run_is_played_again_and_says_where_it_differs(place: Place, tmp_path: Path) -> None:
     file, folder = tmp_path / "calls.jsonl", tmp_path / "in"
     folder.mkdir()
     (folder / "a.txt").write_text("a")
-    place.plays(coordinator=one_worker("ada"), ada=[FACT, call("publish", summary="listed")])
+    place.plays(coordinator=one_worker("ada"), ada=[FACT, publish("listed")])
     recorded = place.lead("List it", "--input", str(folder), "--record", str(file))
     assert recorded.code == 0
     assert file.stat().st_mode & 0o777 == 0o600
@@ -38,16 +39,15 @@ def test_a_run_is_played_again_and_says_where_it_differs(place: Place, tmp_path:
 
 def test_another_model_answers_in_the_place_of_one_that_fails(drowsy_place: Place) -> None:
     place = drowsy_place
-    steps = [call("write_file", path="fact.md", content="x"), call("publish", summary="done")]
+    steps = [write("fact.md", "x"), publish("done")]
 
     def work(seen: SeenRequest) -> Reply:
         return server_error() if seen.api == "anthropic" else steps[seen.step]
 
     place.plays(coordinator=one_worker("ada"), ada=work)
-    outcome = place.lead(
+    outcome = place.complete(
         "Write a fact", "--model", "openai/lead", "--worker-model", "anthropic/weak"
     )
-    assert outcome.code == 0
     told = outcome.events("model.fallback")
     assert (told[0]["data"]["model"], told[0]["data"]["to"]) == ("anthropic/weak", "openai/other")
     assert told[0]["entity"].startswith(f"{outcome.result['agent']}/ada")

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
 from tests.integration.house import until
-from tests.scenarios.place import Place, Steps
+from tests.scenarios.place import Place
+from tests.scenarios.steps import WAIT, Steps, finish, node, publish, spawn, write
 
 COMPANIES = {"ada": "NVIDIA", "bob": "AMD", "cleo": "Intel"}
 
@@ -14,16 +15,15 @@ def coordinator(seen: SeenRequest) -> Reply:
     """Lead three researchers on two providers, then a writer."""
     steps: list[Callable[[], Reply]] = [
         lambda: calls(
-            call("spawn_worker", name="ada", role="researcher", model="anthropic/fake"),
-            call("spawn_worker", name="bob", role="researcher", model="openai/fake"),
-            call("spawn_worker", name="cleo", role="researcher", model="anthropic/fake"),
-            call("spawn_worker", name="dora", role="writer"),
+            spawn("ada", role="researcher", model="anthropic/fake"),
+            spawn("bob", role="researcher", model="openai/fake"),
+            spawn("cleo", role="researcher", model="anthropic/fake"),
+            spawn("dora", role="writer"),
         ),
         lambda: calls(
             *(
-                call(
-                    "create_work_node",
-                    name=f"{company.lower()}-chips",
+                node(
+                    f"{company.lower()}-chips",
                     task=f"Research {company}'s AI chips",
                     role="researcher",
                     worker=worker,
@@ -32,11 +32,10 @@ def coordinator(seen: SeenRequest) -> Reply:
             ),
             call("send_message", to="*", content="Data center chips only, please."),
         ),
-        lambda: call("wait"),
+        lambda: WAIT,
         reconvene,
-        lambda: call(
-            "create_work_node",
-            name="report",
+        lambda: node(
+            "report",
             task="Compare the three in one report",
             role="writer",
             worker="dora",
@@ -44,7 +43,7 @@ def coordinator(seen: SeenRequest) -> Reply:
         ),
         lambda: call("wait", nodes=["report"]),
         lambda: call("read_file", path="nodes/report/published/report.md"),
-        lambda: call("finish", summary=seen.result("read_file")),
+        lambda: finish(seen.result("read_file")),
     ]
     return steps[seen.step]()
 
@@ -62,8 +61,8 @@ def researcher(meeting: threading.Barrier) -> Brain:
         company = COMPANIES[name]
         if seen.step == 0:
             meeting.wait(timeout=60)
-            return call("write_file", path="findings.md", content=f"{company}: many TFLOPS\n")
-        return call("publish", summary=f"{company}'s chips are described")
+            return write("findings.md", f"{company}: many TFLOPS\n")
+        return publish(f"{company}'s chips are described")
 
     return answer
 
@@ -76,23 +75,20 @@ def writer(seen: SeenRequest) -> Reply:
         )
     if seen.step == 1:
         findings = "\n".join(seen.results("read_ref"))
-        return call("write_file", path="report.md", content=f"# Comparison\n\n{findings}")
-    return call("publish", summary="the comparison")
+        return write("report.md", f"# Comparison\n\n{findings}")
+    return publish("the comparison")
 
 
-def test_three_researchers_work_in_parallel_and_a_writer_brings_it_together(
-    place: Place,
-) -> None:
+def test_three_researchers_work_in_parallel_and_a_writer_brings_it_together(place: Place) -> None:
     research: Steps = researcher(threading.Barrier(3))
     place.plays(coordinator=coordinator, dora=writer, **dict.fromkeys(COMPANIES, research))
-    outcome = place.lead(
+    outcome = place.complete(
         "Compare the AI chips of NVIDIA, AMD and Intel",
         "--model",
         "anthropic/fake",
         "--worker-model",
         "openai/fake",
     )
-    assert outcome.code == 0
     assert len(outcome.events("worker.spawned")) == 4
     assert {seen.api for seen in place.server.requests} == {"anthropic", "openai"}
     assert len(outcome.events("stage.reconvened")) == 1

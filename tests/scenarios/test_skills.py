@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.model_server import call, calls
-from tests.scenarios.place import Place, one_worker
+from tests.scenarios.place import Place
+from tests.scenarios.steps import one_worker, publish, write
 
 BREWING = "---\nname: brewing\ndescription: How tea is made here\n---\n\nThree minutes, no more.\n"
 
@@ -36,8 +37,8 @@ def test_a_worker_is_told_of_skills_and_reads_what_it_needs(place: Place, skille
                 call("read_skill", name="baking"),
                 call("read_skill", name="brewing", path="../../system/token"),
             ),
-            lambda seen: call("write_file", path="facts.md", content=seen.results("read_skill")[0]),
-            call("publish", summary="tea"),
+            lambda seen: write("facts.md", seen.results("read_skill")[0]),
+            publish("tea"),
         ],
     )
     outcome = place.lead("Make tea", "--input", str(skilled))

@@ -4,46 +4,33 @@ import threading
 
 from agiraph.agent.loop import UNKNOWN_OUTCOME
 from agiraph.storage.journal import read_journal
-from tests.fakes.model_server import Reply, call, calls
-from tests.integration.house import until
-from tests.scenarios.place import Place, one_worker
+from tests.fakes.model_server import Reply, calls
+from tests.scenarios.place import Place
+from tests.scenarios.steps import UNTIL_KILLED, bash, held, one_worker, publish
 
 STEPS = 30
-# Behind its wall a command reaches no process of ours: the test kills the worker, and says so.
-UNTIL_KILLED = "touch dying; until test -e killed; do sleep 0.02; done; rm dying killed"
 
 
 def step(number: int, then: str = ":") -> Reply:
     """Return the call that appends the line of one step."""
-    return call("bash", command=f"echo {number} >> lines.txt; {then}")
-
-
-def kill_while_its_command_runs(place: Place, agent: str, worker: str) -> None:
-    """Kill a worker in the middle of its command, and let that know."""
-    folder = place.agent(agent)
-    dying = until(
-        lambda: next(folder.glob(f"runs/*/nodes/{worker}-*/scratch/dying"), None), "dying"
-    )
-    place.kill(f"worker {worker}")
-    (dying.parent / "killed").touch()
+    return bash(f"echo {number} >> lines.txt; {then}")
 
 
 def test_thirty_steps_are_done_once_each_though_the_worker_is_killed_twice(place: Place) -> None:
     gate = threading.Event()
     steps = [step(number) for number in range(1, STEPS + 1)]
     steps[11] = step(12, then=UNTIL_KILLED)
-    steps[19] = Reply(calls=steps[19].calls, gate=gate)
-    steps[29] = calls(steps[29], call("publish", summary="thirty lines"))
+    steps[19] = held(steps[19], gate)
+    steps[29] = calls(steps[29], publish("thirty lines"))
     place.plays(coordinator=one_worker("ada"), ada=steps)
 
     def meanwhile() -> None:
-        kill_while_its_command_runs(place, "thirty", "ada")
-        place.server.wait_for(lambda seen: seen.is_for("ada") and seen.step == 19)
+        place.kill_in_command(place.agent("thirty"), "ada", "ada")
+        place.await_step("ada", 19)
         place.kill("worker ada")
         gate.set()
 
-    outcome = place.lead("Write thirty lines", "--name", "thirty", meanwhile=meanwhile)
-    assert outcome.code == 0, outcome.progress
+    outcome = place.complete("Write thirty lines", "--name", "thirty", meanwhile=meanwhile)
     lines = outcome.published("ada-facts")["lines.txt"].split()
     assert lines == [str(number) for number in range(1, STEPS + 1)]
     home = place.worker(place.agent("thirty"), "ada")
@@ -56,16 +43,13 @@ def test_thirty_steps_are_done_once_each_though_the_worker_is_killed_twice(place
 
 def test_a_step_that_was_truly_cut_off_is_not_run_again_but_told(place: Place) -> None:
     cut_off = step(1, then=f"{UNTIL_KILLED}; sleep 300.018; echo never >> lines.txt")
-    place.plays(
-        coordinator=one_worker("bob"), bob=[cut_off, step(2), call("publish", summary="cut")]
+    place.plays(coordinator=one_worker("bob"), bob=[cut_off, step(2), publish("cut")])
+
+    outcome = place.complete(
+        "Write two lines",
+        *("--name", "truncated"),
+        meanwhile=lambda: place.kill_in_command(place.agent("truncated"), "bob", "bob"),
     )
-
-    def meanwhile() -> None:
-        kill_while_its_command_runs(place, "truncated", "bob")
-
-    outcome = place.lead("Write two lines", "--name", "truncated", meanwhile=meanwhile)
-    assert outcome.code == 0, outcome.progress
     assert outcome.published("bob-facts")["lines.txt"].split() == ["1", "2"]
-    told = place.server.wait_for(lambda seen: seen.is_for("bob") and seen.step == 1)
-    assert told.result("bash") == UNKNOWN_OUTCOME
+    assert place.await_step("bob", 1).result("bash") == UNKNOWN_OUTCOME
     assert not [title for title in place.titles() if "300.018" in title]

@@ -4,22 +4,16 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tests.fakes import acp_agent
 from tests.fakes.collector import Collector, attributes
-from tests.fakes.model_server import call
 from tests.integration.house import until
-from tests.scenarios.external import led
-from tests.scenarios.place import Place, placed, whole_lines
-
-FACT = call("write_file", path="fact.md", content="a fact")
-DONE = call("publish", summary="done")
+from tests.scenarios.place import MakePlace, Place, whole_lines
+from tests.scenarios.steps import DONE, FACT, WAIT, finish, held, led, node, spawn, workers
 
 
 @pytest.fixture(scope="module")
@@ -29,15 +23,10 @@ def collector() -> Iterator[Collector]:
 
 
 @pytest.fixture(scope="module")
-def place(collector: Collector, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    home = tmp_path_factory.mktemp("traced")
+def place(collector: Collector, make_place: MakePlace) -> Place:
     endpoint = collector.url.removesuffix("/hook")
-    telemetry = {"otlp_endpoint": endpoint, "service_name": "test", "content": True}
-    settings = {"telemetry": telemetry}
-    (home / "agiraph.yaml").write_text(yaml.safe_dump(settings))
-    with placed(home) as place:
-        yield place
-        assert "Traceback" not in place.traces()
+    about = {"otlp_endpoint": endpoint, "service_name": "test", "content": True}
+    return make_place({"telemetry": about})
 
 
 def tree_of(collector: Collector, goal: str) -> tuple[str, Counter[str], dict[bytes, Span]]:
@@ -77,37 +66,25 @@ def test_a_run_with_two_workers_is_one_trace_through_kills(
     place: Place, collector: Collector
 ) -> None:
     gate = threading.Event()
+    hire, assign, *rest = workers("ada", "bob")
     place.plays(
-        coordinator=[
-            call("spawn_worker", name="ada"),
-            call("spawn_worker", name="bob"),
-            call("create_work_node", name="ada-facts", task="Write", worker="ada"),
-            call("create_work_node", name="bob-facts", task="Write", worker="bob"),
-            call("wait"),
-            call("wait"),
-            call("finish", summary="Done."),
-        ],
-        ada=[replace(FACT, gate=gate), DONE],
-        bob=[FACT, DONE],
+        coordinator=[hire, assign, WAIT, *rest], ada=[held(FACT, gate), DONE], bob=[FACT, DONE]
     )
 
     def kill() -> None:
-        place.server.wait_for(lambda seen: seen.is_for("ada") and seen.step == 0)
+        place.await_step("ada", 0)
         until(lambda: any("bob" in span.name for span in collector.spans()), "bob's spans")
         place.kill("agiraph: tracer")
         place.kill("ada")
         gate.set()
 
-    outcome = place.lead("Facts", meanwhile=kill)
-    assert outcome.code == 0
+    place.complete("Facts", meanwhile=kill)
     top, paths, found = tree_of(collector, "Facts")
+    tools = {f" > turn > execute_tool {tool}": 1 for tool in ("write_file", "publish")}
+    counts = {"": 1, " > turn": 2, " > turn > chat fake": 2, **tools}
     for worker in ("ada", "bob"):
-        node = f"{top} > invoke_agent {worker}"
-        assert paths[node] == 1
-        assert paths[f"{node} > turn"] == 2
-        assert paths[f"{node} > turn > chat fake"] == 2
-        assert paths[f"{node} > turn > execute_tool write_file"] == 1
-        assert paths[f"{node} > turn > execute_tool publish"] == 1
+        work = f"{top} > invoke_agent {worker}"
+        assert {path: paths[f"{work}{path}"] for path in counts} == counts
     assert paths[f"{top} > turn > execute_tool spawn_worker"] == 2
     chat = next(span for span in found.values() if span.name == "chat fake")
     assert attributes(chat)["gen_ai.provider.name"] == "openai"
@@ -150,18 +127,16 @@ def test_each_start_of_an_outside_agent_is_a_span_through_kills(
         agent = place.agent("starts")
 
         def holds() -> bool:
-            told = [one["type"] for one in whole_lines(agent / "events.jsonl")
-                    if one["entity"] == "eve"]  # fmt: skip
-            return told.count("tool.result") == 3 and any(
-                agent.glob("runs/*/nodes/*/scratch/held*")
-            )
+            events = whole_lines(agent / "events.jsonl")
+            told = [one["type"] for one in events if one["entity"] == "eve"]
+            held = any(agent.glob("runs/*/nodes/*/scratch/held*"))
+            return told.count("tool.result") == 3 and held
 
         until(holds, "it holds, and what it did is recorded")
         place.kill("agiraph: tracer")
         place.kill("eve")
 
-    outcome = place.lead("Starts", "--name", "starts", meanwhile=kill)
-    assert outcome.result["status"] == "completed", outcome.progress
+    place.complete("Starts", "--name", "starts", meanwhile=kill)
     top, paths, found = tree_of(collector, "Starts")
     start = f"{top} > invoke_agent eve > invoke_agent scripted"
     assert paths[start] == 3
@@ -176,18 +151,10 @@ def test_the_agent_of_a_workers_second_node_is_told_to_have_ended_too(
     place: Place, collector: Collector, tmp_path: Path
 ) -> None:
     put_agent(place, tmp_path, [[{"local": "_result.md", "content": "Done.\n"}]])
-    place.plays(
-        coordinator=[
-            call("spawn_worker", name="ivy", type="autonomous", agent_command="scripted"),
-            call("create_work_node", name="one", task="One", worker="ivy"),
-            call("create_work_node", name="two", task="Two", worker="ivy"),
-            call("wait"),
-            call("wait"),
-            call("finish", summary="Done."),
-        ]
-    )
-    outcome = place.lead("Twice")
-    assert outcome.result["status"] == "completed", outcome.progress
+    hire = spawn("ivy", type="autonomous", agent_command="scripted")
+    nodes = [node("one", "ivy"), node("two", "ivy")]
+    place.plays(coordinator=[hire, *nodes, WAIT, WAIT, finish()])
+    outcome = place.complete("Twice")
     assert len(outcome.events("outside.started")) == 2
     assert len(outcome.events("outside.ended")) == 2
     top, paths, found = tree_of(collector, "Twice")

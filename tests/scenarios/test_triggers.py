@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.model_server import Reply, Script, call, say
+from tests.fakes.model_server import Reply, Script, say
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject
-from tests.scenarios.place import Place, one_worker, whole_lines
+from tests.scenarios.place import Place, placed, whole_lines
+from tests.scenarios.steps import WORK, ask, finish, one_worker
 from tests.scenarios.turned_clock import turn
 
 DAY = 86400.0
-WORK = [call("write_file", path="facts.md", content="one fact"), call("publish", summary="found")]
 
 
 class TurnedPlace(Place):
@@ -37,10 +37,6 @@ class TurnedPlace(Place):
         rows = self.json("triggers", agent, "list", "--all")
         return next(row for row in rows if row["id"] == id)
 
-    def status(self, agent: str) -> str:
-        """Return an agent's status."""
-        return str(self.json("show", agent)["status"])
-
     def is_parked(self) -> bool:
         """Whether no entity of an agent has a process."""
         rows = [row for row in self.json("ps") if row["kind"] in ("coordinator", "worker")]
@@ -52,34 +48,23 @@ class TurnedPlace(Place):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TurnedPlace]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     home = tmp_path_factory.mktemp("home")
-    (home / "agiraph.yaml").write_text(
-        "run:\n  park_after_seconds: 0.3\n"
-        'callbacks:\n  note: "echo $AGIRAPH_TRIGGER_NAME >> noted.txt"\n'
-        '  slow: "echo begun >> slow.txt; sleep 300.061; echo done >> slow.txt"\n'
-    )
+    note = "echo $AGIRAPH_TRIGGER_NAME >> noted.txt"
+    slow = "echo begun >> slow.txt; sleep 300.061; echo done >> slow.txt"
+    settings = {"run": {"park_after_seconds": 0.3}, "callbacks": {"note": note, "slow": slow}}
     turn(home, 0)
-    made = TurnedPlace(home)
-    try:
+    with placed(home, TurnedPlace, settings) as made:
         yield made
-        assert "Traceback" not in made.traces()
-    finally:
-        made.close()
 
 
-def finished(place: TurnedPlace, name: str, **more: object) -> Path:
+def finished(place: TurnedPlace, name: str) -> Path:
     """Run an agent to the end of its first run, and wait until it sleeps; return its folder."""
-    place.server.brain = Script(
-        {"coordinator": [*one_worker("ada"), say("That was all.")], "ada": WORK}
-    )
-    done = place.command(
-        *("run", "Find a fact", "--model", "openai/fake", "--detach", "--name", name)
-    )
-    assert done.returncode == 0, done.stderr
-    until(lambda: place.status(name) == "completed", "the run has ended")
-    until(lambda: place.is_parked(), "everybody sleeps")
-    return place.agent(name)
+    place.plays(coordinator=[*one_worker("ada"), say("That was all.")], ada=WORK)
+    agent = place.begin(name)
+    place.await_end(agent)
+    until(place.is_parked, "everybody sleeps")
+    return agent
 
 
 def test_an_agent_with_triggers_and_nothing_to_do_costs_nothing_for_ten_days(
@@ -99,7 +84,6 @@ def test_an_agent_with_triggers_and_nothing_to_do_costs_nothing_for_ten_days(
     state = place.trigger("quiet", beat["id"])
     assert (state["fired"], state["status"]) == (0, "active")
     assert state["skipped"] >= 40
-    place.command("stop", "quiet")
 
 
 SAID = 5
@@ -113,7 +97,7 @@ def next_run(*replies: Reply) -> Script:
 
 def test_a_trigger_begins_the_next_run_once_though_the_clock_dies(place: TurnedPlace) -> None:
     agent = finished(place, "weekly")
-    place.server.brain = next_run(call("finish", summary="The report."), say("It is written."))
+    place.server.brain = next_run(finish("The report."), say("It is written."))
     trigger = place.add("weekly", "Write the weekly report", "--cron", "0 9 * * MON")
     asked = place.asked()
     turn(place.home, 8 * DAY)
@@ -129,7 +113,6 @@ def test_a_trigger_begins_the_next_run_once_though_the_clock_dies(place: TurnedP
     fired = [e for e in whole_lines(agent / "events.jsonl") if e["type"] == "trigger.fired"]
     assert [event["data"]["trigger_id"] for event in fired] == [trigger["id"]]
     assert not place.server.problems
-    place.command("stop", "weekly")
 
 
 def test_a_key_that_is_refused_pauses_the_trigger_and_tells_the_human(place: TurnedPlace) -> None:
@@ -138,11 +121,12 @@ def test_a_key_that_is_refused_pauses_the_trigger_and_tells_the_human(place: Tur
     place.server.brain = next_run(refused)
     trigger = place.add("poor", "Look at the news", "--every", "1h")
     assert place.command("send", "poor", "Any news?").returncode == 0
-    until(lambda: place.status("poor") == "completed" and place.is_parked(), "it has tried")
+    place.await_end(agent)
+    until(place.is_parked, "everybody sleeps")
     asked = place.asked()
     place.turn(3600)
     until(lambda: place.trigger("poor", trigger["id"])["status"] == "paused", "it is paused")
-    until(lambda: place.status("poor") == "failed", "the run has failed")
+    until(lambda: place.json("show", "poor")["status"] == "failed", "the run has failed")
     assert "invalid x-api-key" in place.trigger("poor", trigger["id"])["reason"]
     until(place.is_parked, "everybody sleeps")
     tried = place.asked()
@@ -151,16 +135,14 @@ def test_a_key_that_is_refused_pauses_the_trigger_and_tells_the_human(place: Tur
     assert place.asked() == tried
     said = [path.read_text() for path in agent.glob("runs/*/_messages/*.md")]
     assert any(f"agiraph triggers {agent.name} resume {trigger['id']}" in text for text in said)
-    place.command("stop", "poor")
 
 
 def test_messages_nodes_and_callbacks_need_no_thought_of_the_coordinator(
     place: TurnedPlace,
 ) -> None:
-    leads = [*one_worker("eve")[:3], call("ask_human", question="Enough?")]
-    place.server.brain = Script({"coordinator": leads, "eve": [*WORK, *WORK]})
-    args = ("run", "Find facts", "--model", "openai/fake", "--detach", "--name", "busy")
-    assert place.command(*args).returncode == 0
+    leads = [*one_worker("eve")[:3], ask("Enough?")]
+    place.plays(coordinator=leads, eve=[*WORK, *WORK])
+    agent = place.begin("busy")
     until(lambda: len(place.json("questions", "busy")) == 1, "it asks")
     until(place.is_parked, "everybody sleeps")
     asked = place.asked()
@@ -171,7 +153,6 @@ def test_messages_nodes_and_callbacks_need_no_thought_of_the_coordinator(
     assert refused.returncode == 2
     assert "unknown callback 'rm' (known: note, slow)" in refused.stderr
     place.turn(60)
-    agent = place.agent("busy")
     published = "runs/*/nodes/eve-facts*/published/facts.md"
     until(lambda: len(list(agent.glob(published))) == 2, "the node was run again")
     until(lambda: (place.home / "noted.txt").exists(), "the callback has run")
@@ -185,7 +166,6 @@ def test_messages_nodes_and_callbacks_need_no_thought_of_the_coordinator(
     assert place.asked() == asked + 2, "only the worker thought"
     spent = {row["key"]: row["calls"] for row in place.json("usage", "busy", "--by", "trigger")}
     assert spent == {"": spent[""], again["id"]: 2}, "what the worker spent is the trigger's"
-    place.command("stop", "busy")
 
 
 def test_a_clock_that_dies_in_a_callback_tells_so_and_runs_it_no_second_time(
@@ -208,4 +188,3 @@ def test_a_clock_that_dies_in_a_callback_tells_so_and_runs_it_no_second_time(
     assert not [title for title in place.titles() if "300.061" in title]
     book = json.loads((agent / "triggers.json").read_text())
     assert [trigger["fired"] for trigger in book["triggers"]] == [1]
-    place.command("stop", "cut-short")

@@ -1,16 +1,14 @@
 """A question goes out by webhook and comes back by its link, also when the gateway is killed."""
 
-import os
 from collections.abc import Iterator
 
 import httpx
 import pytest
-import yaml
 
 from tests.fakes.hook import Hook
-from tests.fakes.model_server import call
 from tests.integration.house import until
-from tests.scenarios.place import Place, placed
+from tests.scenarios.place import MakePlace, Place
+from tests.scenarios.steps import ask, finish, write
 
 QUESTION = "PostgreSQL or SQLite? What is it for?"
 ANSWER = "PostgreSQL, it's for a production web app"
@@ -18,38 +16,27 @@ ANSWER = "PostgreSQL, it's for a production web app"
 
 @pytest.fixture(scope="module")
 def hook() -> Iterator[Hook]:
-    with Hook(0) as hook:  # the first delivery is left hanging
+    with Hook() as hook:
         yield hook
 
 
 @pytest.fixture(scope="module")
-def place(hook: Hook, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    home = tmp_path_factory.mktemp("told")
+def place(hook: Hook, make_place: MakePlace) -> Place:
     phone = {"kind": "webhook", "url": hook.url, "secret": "${AGIRAPH_TEST_SECRET}"}
-    settings = {
-        "channels": {"phone": phone},
-        "gateway": {"delivery_first_delay_seconds": 0.1},
-    }
-    (home / "agiraph.yaml").write_text(yaml.safe_dump(settings))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tests.scenarios.house._clean_environ", _with_secret)
-        with placed(home) as place:
-            yield place
-            assert "Traceback" not in place.traces()
-
-
-def _with_secret() -> dict[str, str]:
-    return {**os.environ, "AGIRAPH_TEST_SECRET": "hush"}
+    gateway = {"delivery_first_delay_seconds": 0.1}
+    settings = {"channels": {"phone": phone}, "gateway": gateway}
+    return make_place(settings, environ={"AGIRAPH_TEST_SECRET": "hush"})
 
 
 def test_a_database_is_set_up_as_the_person_says_by_a_link_though_the_gateway_is_killed(
     place: Place, hook: Hook
 ) -> None:
+    hook.statuses.append(0)  # the first delivery is left hanging
     place.plays(
         coordinator=[
-            call("ask_human", question=QUESTION, options=["PostgreSQL", "SQLite"]),
-            lambda seen: call("write_file", path="db.md", content=str(seen.result("ask_human"))),
-            call("finish", summary="The database is set up."),
+            ask(QUESTION, options=["PostgreSQL", "SQLite"]),
+            lambda seen: write("db.md", str(seen.result("ask_human"))),
+            finish("The database is set up."),
         ]
     )
 
@@ -66,8 +53,7 @@ def test_a_database_is_set_up_as_the_person_says_by_a_link_though_the_gateway_is
         assert httpx.post(link, data={"answer": ANSWER}).status_code == 200
         assert httpx.post(link, data={"answer": "SQLite"}).status_code == 409
 
-    outcome = place.lead("Set up a database for our project.", meanwhile=answer)
-    assert outcome.code == 0
+    outcome = place.complete("Set up a database for our project.", meanwhile=answer)
     assert ANSWER in (outcome.run / "db.md").read_text()
     questions = outcome.events("human.question")
     responses = outcome.events("human.response")

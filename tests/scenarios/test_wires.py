@@ -5,18 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.fakes.model_server import (
-    Brain,
-    Call,
-    Reply,
-    SeenRequest,
-    call,
-    calls,
-    cut,
-    rate_limited,
-)
+from tests.fakes.model_server import Brain, Call, Reply, SeenRequest, calls, cut, rate_limited
 from tests.fakes.words import in_words
 from tests.scenarios.place import Place
+from tests.scenarios.steps import WAIT, bash, finish, node, publish, spawn
 
 # Each one's model, the format that it is asked in, and what shows that its thoughts came back to
 # it; a model without tool calling is shown what was wrong with its call instead.
@@ -55,29 +47,25 @@ def worker(name: str) -> list[Reply | Brain]:
     return [
         Reply(thinking="Hm.", calls=(write,)),
         Reply(text="And now", calls=(Call("bash", raw=f'{{"command": "cat {name}.md'),)),
-        call("bash", command=f"cat {name}.md"),
-        lambda seen: call("publish", summary=f"found: {seen.result('bash')}"),
+        bash(f"cat {name}.md"),
+        lambda seen: publish(f"found: {seen.result('bash')}"),
     ]
 
 
 def test_a_team_in_which_each_speaks_another_format(place: Place) -> None:
-    spawned = [call("spawn_worker", name=name, model=MODELS[name][0]) for name in WORKERS]
-    nodes = [
-        call("create_work_node", name=f"{name}-part", task=f"Write {name}.md", worker=name)
-        for name in WORKERS
-    ]
+    spawned = [spawn(name, model=MODELS[name][0]) for name in WORKERS]
+    nodes = [node(f"{name}-part", task=f"Write {name}.md", worker=name) for name in WORKERS]
     place.plays(
         coordinator=[
             replace(calls(*spawned), thinking="Hm."),
             calls(*nodes),
-            call("wait"),
-            lambda seen: call("finish", summary=seen.result("wait")),
+            WAIT,
+            lambda seen: finish(seen.result("wait")),
         ],
         **{name: worker(name) for name in WORKERS},
     )
     place.server.brain = troubled(in_words(place.server.brain))
-    outcome = place.lead("Write four parts", "--name", "mixed", "--model", "anthropic/fake")
-    assert outcome.result["status"] == "completed"
+    outcome = place.complete("Write four parts", "--name", "mixed", "--model", "anthropic/fake")
     for name in WORKERS:
         assert outcome.published(f"{name}-part") == {f"{name}.md": f"by {name}\n"}
         assert f"found: by {name}" in outcome.result["result"]
@@ -85,5 +73,5 @@ def test_a_team_in_which_each_speaks_another_format(place: Place) -> None:
         seen = place.server.seen_by(name)
         assert {one.api for one in seen} == {api}
         assert proof in repr(seen[-1].body)
-    retried = [event["data"]["kind"] for event in outcome.events("model.retry")]
+    retried = [event["kind"] for event in outcome.data("model.retry")]
     assert sorted(retried) == ["rate_limited", "rate_limited", "unreachable"]

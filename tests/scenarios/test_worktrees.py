@@ -2,15 +2,27 @@
 
 import subprocess
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.model_server import Reply, call, calls
 from tests.integration.house import until
-from tests.scenarios.by_node import Plays, by_node
-from tests.scenarios.external import program
+from tests.scenarios.house import Outcome
 from tests.scenarios.place import Place
+from tests.scenarios.steps import (
+    WAIT,
+    Plays,
+    bash,
+    by_node,
+    finish,
+    held,
+    node,
+    program,
+    publish,
+    spawn,
+)
 from tests.unit.tools.worktrees.checkout import Checkout, needs_git
 
 pytestmark = needs_git
@@ -28,17 +40,18 @@ def project(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path, {"a.txt": "one\ntwo\nthree\n", "b.txt": "b\n"})
 
 
-def bash(command: str) -> Reply:
-    return call("bash", command=command)
-
-
-def publish(summary: str) -> Reply:
-    return call("publish", summary=summary)
-
-
 def lead(*nodes: str) -> Plays:
-    create = [call("create_work_node", name=name, task=f"Change it, {name}") for name in nodes]
-    return [calls(*create), call("wait"), call("finish", summary="All is changed.")]
+    return [calls(*map(node, nodes)), WAIT, finish("All is changed.")]
+
+
+def change(
+    place: Place, project: Checkout, name: str, meanwhile: Callable[[Path], None]
+) -> Outcome:
+    """Have the team change the project; `meanwhile` is given the folder of its agent."""
+    return place.complete(
+        *("Change it", "--name", name, "--input", str(project.path)),
+        meanwhile=lambda: meanwhile(place.agent(name)),
+    )
 
 
 def found(folder: Path, pattern: str) -> str:
@@ -70,40 +83,30 @@ def test_two_workers_change_one_file_and_the_second_to_publish_solves_the_confli
         return publish("uno")
 
     solve = "cd repo && grep -q '<<<<<<<' a.txt && sed -i '/^[<=>]\\{7\\}/d' a.txt"
-    place.plays()
-    place.server.brain = by_node(
-        lead("ada", "bob"),
-        {
-            "ada": [
-                bash("cd repo && git log -1 && git status && sed -i s/one/ONE/ a.txt"),
-                publish("ONE"),
-            ],
-            "bob": [
-                bash("cd repo && sed -i s/one/uno/ a.txt && echo new > c.txt"),
-                ada_published,
-                bash(solve),
-                publish("both"),
-            ],
-        },
-    )
+    see = "cd repo && git log -1 && git status && sed -i s/one/ONE/ a.txt"
+    nodes: dict[str, Plays] = {
+        "ada": [bash(see), publish("ONE")],
+        "bob": [
+            bash("cd repo && sed -i s/one/uno/ a.txt && echo new > c.txt"),
+            ada_published,
+            bash(solve),
+            publish("both"),
+        ],
+    }
+    place.plays(by_node(lead("ada", "bob"), nodes))
 
-    def meanwhile() -> None:
-        agent = place.agent("both")
+    def meanwhile(agent: Path) -> None:
         until(lambda: "COMPLETED" in found(agent, "runs/*/nodes/ada-*/_status.md"), "ada's end")
         ada_is_done.set()
 
-    outcome = place.lead("Change it", "--name", "both", "--input", str(project.path),
-                         meanwhile=meanwhile)  # fmt: skip
-    run = outcome.result["run"]
-    result = f"agiraph/{run}/result"
-    assert outcome.result["status"] == "completed", outcome.progress
+    outcome = change(place, project, "both", meanwhile)
+    result = f"agiraph/{outcome.result['run']}/result"
     assert branches(project) == [result, "main"]
     assert project.show(result, "a.txt") == "uno\nONE\ntwo\nthree"
     assert project.show(result, "c.txt") == "new"
     assert f"git -C {project.path} merge {result}" in outcome.result["result"]
-    [conflict] = outcome.events("worktree.conflict")
-    assert conflict["data"]["files"] == ["a.txt"]
-    assert [e["data"]["name"] for e in outcome.events("worktree.merged")] == ["ada", "bob"]
+    assert [one["files"] for one in outcome.data("worktree.conflict")] == [["a.txt"]]
+    assert [one["name"] for one in outcome.data("worktree.merged")] == ["ada", "bob"]
     assert outcome.published("ada").keys() == {"changes.patch"}
     assert "+ONE" in outcome.published("ada")["changes.patch"]
     assert not list(outcome.run.glob("nodes/*/scratch/repo"))
@@ -130,31 +133,21 @@ def test_two_outside_agents_change_one_line_and_the_later_one_is_started_again_t
 ) -> None:
     go = project.path / ".git" / "go"
     script = AGENT.replace("GO", str(go))
+    commands = {
+        name: program(tmp_path, script.replace("NAME", name), name) for name in ("ann", "ben")
+    }
     hired = [
-        call(
-            "spawn_worker",
-            name=name,
-            type="autonomous",
-            agent_command=program(tmp_path, script.replace("NAME", name), name),
-        )
-        for name in ("ann", "ben")
+        spawn(name, type="autonomous", agent_command=command) for name, command in commands.items()
     ]
-    nodes = [
-        call("create_work_node", name=f"{name}-node", task="Change a.txt", worker=name)
-        for name in ("ann", "ben")
-    ]
-    finish = call("finish", summary="Both have changed it.")
-    place.plays(coordinator=[calls(*hired), calls(*nodes), call("wait"), finish])
+    nodes = [node(f"{name}-node", name) for name in commands]
+    place.plays(coordinator=[calls(*hired), calls(*nodes), WAIT, finish()])
 
-    def meanwhile() -> None:
+    def meanwhile(agent: Path) -> None:
         made = "repositories/*.git/worktrees/*/agiraph-ready"
-        agent = place.agent("outside")
         until(lambda: len(list(agent.glob(made))) == 2, "both worktrees")
         go.touch()
 
-    outcome = place.lead("Change it", "--name", "outside", "--input", str(project.path),
-                         meanwhile=meanwhile)  # fmt: skip
-    assert outcome.result["status"] == "completed", outcome.progress
+    outcome = change(place, project, "outside", meanwhile)
     result = f"agiraph/{outcome.result['run']}/result"
     assert set(project.show(result, "a.txt").split()) == {"ann", "ben", "two", "three"}
     assert len(outcome.events("worktree.conflict")) == 1
@@ -169,27 +162,13 @@ def test_killed_at_its_merge_the_coordinator_merges_once_and_the_worker_publishe
 ) -> None:
     gate = threading.Event()
     nodes: dict[str, Plays] = {
-        "ada": [
-            bash("cd repo && sed -i s/one/ONE/ a.txt"),
-            Reply(calls=publish("ONE").calls, gate=gate),
-        ],
+        "ada": [bash("cd repo && sed -i s/one/ONE/ a.txt"), held(publish("ONE"), gate)],
         "bob": [bash("cd repo && echo left behind > b.txt"), bash("sleep 300.019")],
     }
-    place.plays()
-    place.server.brain = by_node(
-        [
-            calls(
-                call("create_work_node", name="ada", task="Change a"),
-                call("create_work_node", name="bob", task="Change b"),
-            ),
-            call("wait", nodes=["ada"]),
-            call("finish", summary="Done."),
-        ],
-        nodes,
-    )
+    leads = [calls(node("ada"), node("bob")), call("wait", nodes=["ada"]), finish()]
+    place.plays(by_node(leads, nodes))
 
-    def meanwhile() -> None:
-        agent = place.agent("killed-merging")
+    def meanwhile(agent: Path) -> None:
         adas, bobs = (f"runs/*/nodes/{name}-*/scratch/repo/" for name in ("ada", "bob"))
         until(lambda: "ONE" in found(agent, f"{adas}a.txt"), "ada's change")
         until(lambda: "left behind" in found(agent, f"{bobs}b.txt"), "bob's change")
@@ -198,11 +177,9 @@ def test_killed_at_its_merge_the_coordinator_merges_once_and_the_worker_publishe
         until(lambda: found(agent, TIP) not in ("", before), "the merge")
         place.kill("coordinator")
 
-    outcome = place.lead("Change it", "--name", "killed-merging", "--input", str(project.path),
-                         meanwhile=meanwhile)  # fmt: skip
+    outcome = change(place, project, "killed-merging", meanwhile)
     run = outcome.result["run"]
     result = f"agiraph/{run}/result"
-    assert outcome.result["status"] == "completed", outcome.progress
     assert project.git("log", "--format=%s", f"main..{result}").splitlines() == ["ada: ONE"]
     assert len(outcome.completions()) == 1
     assert not list(outcome.run.glob("nodes/ada-*/scratch/repo"))
@@ -220,11 +197,8 @@ def test_a_folder_that_is_no_repository_is_read_as_it_always_was(
     place: Place, tmp_path: Path
 ) -> None:
     (tmp_path / "notes.txt").write_text("n\n")
-    place.plays()
-    place.server.brain = by_node(
-        lead("ada"), {"ada": [bash("ls -A > seen.txt; cat $AGIRAPH_INPUT/notes.txt >> seen.txt"),
-                              publish("seen")]}
-    )  # fmt: skip
+    look = bash("ls -A > seen.txt; cat $AGIRAPH_INPUT/notes.txt >> seen.txt")
+    place.plays(by_node(lead("ada"), {"ada": [look, publish("seen")]}))
     outcome = place.lead("Look", "--name", "plain", "--input", str(tmp_path))
     assert outcome.published("ada") == {"seen.txt": "seen.txt\nn\n"}
     assert not any(kind.startswith("worktree.") for kind in outcome.types())

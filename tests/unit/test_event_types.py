@@ -66,11 +66,11 @@ def _words(tree: ast.AST) -> Iterator[str]:
 
 def _not_a_report(node: ast.AST) -> Iterator[ast.AST]:
     """Yield what a `TYPE = ...`, a `type: Literal[...]` or a comparison holds."""
-    if isinstance(node, ast.AnnAssign | ast.Compare):
-        yield from ast.walk(node)
-    if isinstance(node, ast.Assign) and any(
-        isinstance(target, ast.Name) and target.id in ("TYPE", "HEARD") for target in node.targets
-    ):
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    names = {target.id for target in targets if isinstance(target, ast.Name)}
+    if isinstance(node, ast.Compare) or not names.isdisjoint({"type", "TYPE", "HEARD"}):
         yield from ast.walk(node)
 
 

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import split_model
-from agiraph.core.money import Budget, NodeBudget
+from agiraph.core.money import Budget, SpendingLimits
 from agiraph.core.record import Record
 from agiraph.llm.registry import ProviderPreset
 from agiraph.storage.files import read_bytes, replace_bytes
@@ -40,7 +40,7 @@ class ProxyGrant(Record):
     models: tuple[str, ...] = ()
     trigger: str = ""
     attempt: int = 0
-    bounds: NodeBudget = NodeBudget()
+    bounds: SpendingLimits = SpendingLimits()
     opened_at: float = 0.0
 
     @property

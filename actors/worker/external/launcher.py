@@ -33,14 +33,8 @@ from agiraph.messages.llm_proxy import (
     ProxyOpened,
     SettleProxyCosts,
 )
-from agiraph.storage.files import (
-    UnsafeFile,
-    entries,
-    is_folder,
-    make_folder,
-    remove_tree,
-    replace_file,
-)
+from agiraph.storage.files import entries, is_folder, make_folder, remove_tree, replace_file
+from agiraph.storage.walk import UnsafeFile
 from agiraph.tools.sandbox.sandbox import find_sandbox
 
 WORKER_DIED = "your worker's process was ended"
@@ -79,7 +73,7 @@ class AgentLauncher:
         remove_tree(home.outside / TEMPORARY)
         make_folder(home.outside / TEMPORARY, 0o700)
         prompt = prompt_for(task)
-        if state.starts or state.untold:
+        if state.starts or state.undelivered:
             prompt = self._prompt_again("" if resumes else task)
         model = self._worker.args.worker.model or self._worker.args.model
         input_dir, nodes = self._worker.args.input_dir, self._worker.run_home.nodes
@@ -135,14 +129,14 @@ class AgentLauncher:
         self._exchange.write_context(
             context_of(assignment, args.worker, run=run, agent=args.agent_name, input_dir=input_dir)
         )
-        self._exchange.write_inbox(self._state.heard)
+        self._exchange.write_inbox(self._state.messages)
         return task
 
     def _prompt_again(self, task: str) -> str:
         return prompt_again(
             task,
             why=WORKER_DIED if self._state.is_running else self._state.problem,
-            messages=self._state.untold,
+            messages=self._state.undelivered,
             checkpoint=bool(self._exchange.text(CHECKPOINT)),
         )
 

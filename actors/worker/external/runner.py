@@ -114,13 +114,13 @@ class ExternalAgentRunner:
         state = self._state
         if state.result is not None:
             await self._publish(state.result)
-        elif (why := self._worker.transcript.bound_why) and not state.is_running:
+        elif (why := self._worker.transcript.progress.bound_why) and not state.is_running:
             has_more = state.problem not in ("", why)
             raise NodeLimitReached(f"{why}; {state.problem}" if has_more else why)
         elif state.failures >= self._agent.preset.attempts:
             times = f"{state.failures} times" if state.failures > 1 else "once"
             raise NodeLimitReached(f"{self._agent.name} failed {times}; at last: {state.problem}")
-        elif state.goes_on and not state.untold:
+        elif state.goes_on and not state.undelivered:
             if self._worker.inbox.is_empty:
                 await self._messenger.until_message()
             self._bridge.receive()
@@ -172,7 +172,10 @@ class ExternalAgentRunner:
         A worker that is killed meanwhile starts its agent again, which is refused as before and
         costs nothing, and asks the same question: it finds the answer.
         """
-        shortage, is_over = self._worker.shortage, self._worker.transcript.bound is not None
+        shortage, is_over = (
+            self._worker.shortage,
+            self._worker.transcript.progress.bound is not None,
+        )
         if shortage is None or is_over or not self._state.problem:
             return
         if not await self._budget_approval.has_raised(shortage):
@@ -218,11 +221,11 @@ class ExternalAgentRunner:
             return result, limit.why, False
         if ended.was_interrupted:
             return None, ended.problem, True
-        if can_resume and self._state.session and self._state.owes(ended.received):
+        if can_resume and self._state.session and self._state.needs_delivery(ended.received):
             return None, "", True
         if result or ended.problem:
             return result, ended.problem, False
-        if can_resume and self._worker.transcript.pending:
+        if can_resume and self._worker.transcript.mail.pending:
             return None, "", True  # it waits for an answer
         result, problem = self._last_message(ended.last_message)
         return result, problem, False
@@ -252,7 +255,7 @@ class ExternalAgentRunner:
         try:
             summary = summary_of(result, self._state.lost_at)
             key = outside_key(self._assignment, self._state.began_at)
-            missing = STOPPED if self._worker.transcript.bound is not None else ""
+            missing = STOPPED if self._worker.transcript.progress.bound is not None else ""
             await self._tools.publish(key, summary, missing, "", self._agent.preset.leaves)
         except Refused as error:
             self._exchange.move_back(self._home.path)

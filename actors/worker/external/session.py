@@ -95,7 +95,7 @@ class AgentSession:
         self._streamed = ""
         self._turn: TurnEnded | None = None
         self._usage = Usage()
-        self._sent = self._read_up_to = len(self._state.heard)
+        self._sent = self._read_up_to = len(self._state.messages)
         self._inbox_reads: set[str] = set()
         self._is_listening = driver.is_two_way
         self._open_requests = 0
@@ -236,7 +236,7 @@ class AgentSession:
 
     def _note_read(self, output: str) -> None:
         """Note which messages a tool has shown out of `_inbox.md`, the oldest first."""
-        messages = self._state.heard
+        messages = self._state.messages
         while self._read_up_to < len(messages) and is_shown_in(messages[self._read_up_to], output):
             self._read_up_to += 1
 
@@ -251,7 +251,7 @@ class AgentSession:
         if not self._is_listening or self._worker.inbox.arrived.is_set():
             return
         self._is_listening = False
-        self._sent = len(self._state.heard)
+        self._sent = len(self._state.messages)
         self._process.close_stdin()
 
     async def _answer_permission(self, requested: PermissionRequested) -> None:
@@ -322,7 +322,7 @@ class AgentSession:
     def _deliver(self) -> None:
         """Write the messages that were not sent to its stdin; all of them are in `_inbox.md`."""
         if self._is_listening:
-            messages = self._state.heard
+            messages = self._state.messages
             for message in messages[self._sent :]:
                 self._process.write(self._driver.encode_prompt(message) or b"")
             self._sent = len(messages)

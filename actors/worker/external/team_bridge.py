@@ -54,7 +54,7 @@ class TeamBridge:
 
     def write_inbox(self) -> None:
         """Write every message so far into `_inbox.md`."""
-        self._exchange.write_inbox(self._worker.transcript.outside.heard)
+        self._exchange.write_inbox(self._worker.transcript.outside.messages)
 
     async def send_outbox(self, *, has_ended: bool = False) -> bool:
         """Send what is new in `_outbox.md`; return whether any of it could not be sent.

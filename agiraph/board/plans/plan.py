@@ -31,7 +31,9 @@ class PlanNode(NodeSpec):
 class Plan(Record):
     """A checked plan: names are unique, every dependency is before the node that needs it.
 
-    `max_stages` counts its own stages as one, which is what they are on the board.
+    `is_reconvened`: each of its stages is one of the board, and opens when the coordinator has
+    reconvened the one before; else all of them are one stage of the board, and `max_stages` counts
+    them as one.
     """
 
     goal: str | None = None
@@ -40,6 +42,7 @@ class Plan(Record):
     contract: StageContract = StageContract()
     max_stages: int | None = None
     may_reconvene: bool = True
+    is_reconvened: bool = False
 
 
 def read_plan(path: Path) -> Plan:
@@ -56,41 +59,48 @@ def parse_plan(text: str, name: str = "plan") -> Plan:
         raise InvalidInput(f"{name}: {error}") from None
 
 
-def plan_commands(plan: Plan) -> tuple[SpawnWorker | CreateNode, ...]:
+def plan_commands(plan: Plan, stages: int | None = None) -> tuple[SpawnWorker | CreateNode, ...]:
     """Return the commands that fill an empty board: its workers, then its nodes in order.
 
     A node has a ref to each of its dependencies, called by that one's name. The causes follow
-    from the names, so filling the same board again changes nothing.
+    from the names, so filling the same board again changes nothing. Of a plan that is reconvened
+    only the first `stages` are put there.
     """
     spawns = (SpawnWorker(f"plan:worker:{worker.name}", worker) for worker in plan.workers)
-    is_staged = _is_staged(plan)
+    names = stage_names(plan)
+    is_staged = len(names) > 1
+    shown = names[:stages] if plan.is_reconvened else names
+    firsts = [next(node for node in plan.nodes if node.stage == name) for name in names]
+    opening = firsts if plan.is_reconvened else firsts[:1]
     nodes = (
         CreateNode(
             cause=f"plan:node:{node.name}",
             spec=node,
             cohort=(node.stage or "") if is_staged else "",
             enough=plan.contract.checkpoint_policy if is_staged else "all_must_complete",
-            stage=_terms(plan) if node is plan.nodes[0] else None,
+            stage=_terms(plan, node) if node in opening else None,
         )
         for node in plan.nodes
+        if node.stage in shown
     )
     return (*spawns, *nodes)
 
 
-def _terms(plan: Plan) -> StageTerms:
-    """Return what the plan asks of the board's one stage, which holds all of the plan's stages.
+def stage_names(plan: Plan) -> list[str | None]:
+    """Return the names of the plan's stages in order; one of None if it has none."""
+    return list(dict.fromkeys(node.stage for node in plan.nodes))
+
+
+def _terms(plan: Plan, first: PlanNode) -> StageTerms:
+    """Return the terms of the board's stage that `first` opens.
 
     A policy is for nodes that stand side by side: where the plan has several stages it counts for
-    each of them (their nodes are cohorts), and not for the whole.
+    each of them (their nodes are cohorts), and not for the board's stage.
     """
     given = {name: getattr(plan.contract, name) for name in plan.contract.model_fields_set}
-    if _is_staged(plan):
+    if len(stage_names(plan)) > 1:
         given.pop("checkpoint_policy", None)
-    return StageTerms(**given)
-
-
-def _is_staged(plan: Plan) -> bool:
-    return len({node.stage for node in plan.nodes}) > 1
+    return StageTerms(name=first.stage if plan.is_reconvened else None, **given)
 
 
 def _add_worker(worker: WorkerSpec, workers: dict[str, WorkerSpec], place: str) -> str:
@@ -196,18 +206,19 @@ def _plan_of_stages(form: CollaborationFile) -> Plan:
         nodes=tuple(nodes),
         contract=contract,
         max_stages=_stages_on_the_board(form),
-        may_reconvene=form.contract.coordinator_reconvenes,
+        may_reconvene=form.contract.coordinator_reconvenes is not False,
+        is_reconvened=bool(form.contract.coordinator_reconvenes),
     )
 
 
 def _stages_on_the_board(form: CollaborationFile) -> int | None:
-    """Return how many stages the board may have, where all of the plan's are one."""
+    """Return how many stages the board may have; all of the plan's are one, if not reconvened."""
     limit, own = form.contract.max_stages, len(form.stages)
     if limit is None:
         return None
     if own > limit:
         raise InvalidInput(f"contract.max_stages: is {limit}, and the plan has {own} stages")
-    return 1 + limit - own
+    return limit if form.contract.coordinator_reconvenes else 1 + limit - own
 
 
 def _worker_of_role(role: RoleForm, where: str) -> WorkerSpec:

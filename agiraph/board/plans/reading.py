@@ -74,10 +74,14 @@ class StageForm(PlanForm):
 
 
 class ContractForm(ContractTerms, PlanForm):
-    """What the stages promise."""
+    """What the stages promise.
+
+    `coordinator_reconvenes`: true, a stage opens when the coordinator has reconvened the one
+    before; false, it must not reconvene; left out, all stages are on the board from the start.
+    """
 
     max_stages: int | None = Field(default=None, ge=1)
-    coordinator_reconvenes: bool = True
+    coordinator_reconvenes: bool | None = None
 
 
 class CollaborationFile(PlanForm):

@@ -40,7 +40,7 @@ class NodeView(NodeTerms, ApiView):
 class NodeDetailView(NodeView):
     """A node with its references and the path of its folder under the run, for `workspace`.
 
-    `details` are the last lines of the worker's process, if the node failed because that ended;
+    `details` are the last lines of the worker's process or of its error, if the node failed;
     `evidence` are its checks as they ended, and the SHA-256 of what it has published.
     """
 

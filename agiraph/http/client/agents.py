@@ -11,122 +11,102 @@ from agiraph.http.client.call import (
     ApiCall,
     ApiMethod,
     agent_path,
-    delete,
-    get,
-    post,
-    repeatable,
-    segment,
+    call,
+    new_key,
+    reader,
 )
 
 
 class AgentCalls:
     """Agents, runs, triggers, budgets. An agent is named by its id or its name."""
 
-    @ApiMethod
+    @call("POST /agents", seconds=LONG_SECONDS)
     def create_agent(
         self, request: api.CreateAgentRequest, *, key: str | None = None
-    ) -> ApiCall[api.AgentView]:
+    ) -> api.AgentView:
         """Create an agent and start it; returns when its coordinator has begun.
 
         422 for a bad goal, model, budget or input folder; 409 for a name that is taken.
         """
-        return post("/agents", api.AgentView, request, timeout_seconds=LONG_SECONDS, key=key)
 
-    @ApiMethod
+    @call("POST /agents/{agent}/runs", seconds=LONG_SECONDS)
     def begin_run(
         self, agent: str, request: api.StartRunRequest, *, key: str | None = None
-    ) -> ApiCall[api.AgentView]:
+    ) -> api.AgentView:
         """Give an agent another goal; returns when its coordinator is in the new run.
 
         `last_event` of the answer is where to follow its events from. 409 while a run is running,
         422 for a bad model, plan or input folder.
         """
-        path = agent_path(agent, "runs")
-        return post(path, api.AgentView, request, timeout_seconds=LONG_SECONDS, key=key)
 
-    @ApiMethod
-    def runs(self, agent: str) -> ApiCall[list[api.RunView]]:
+    @call("GET /agents/{agent}/runs")
+    def runs(self, agent: str) -> list[api.RunView]:
         """Return an agent's runs with what came of each, oldest first."""
-        return get(agent_path(agent, "runs"), list[api.RunView])
 
-    @ApiMethod
+    @call("GET /agents", names={"text": "q"})
     def agents(
         self, *, status: Sequence[AgentStatus] = (), mode: Mode | None = None, text: str = ""
-    ) -> ApiCall[list[api.AgentView]]:
+    ) -> list[api.AgentView]:
         """Return all agents, oldest first; or those in a status, in a mode, with a text.
 
         `text` is looked for in the name and the goal.
         """
-        return get("/agents", list[api.AgentView], status=list(status), mode=mode, q=text)
 
-    @ApiMethod
-    def agent(self, agent: str) -> ApiCall[api.AgentView]:
+    @call("GET /agents/{agent}")
+    def agent(self, agent: str) -> api.AgentView:
         """Return one agent; 404 lists the known ones."""
-        return get(agent_path(agent), api.AgentView)
 
-    @ApiMethod
-    def archive(self, agent: str) -> ApiCall[api.ArchivedView]:
+    @call("DELETE /agents/{agent}", seconds=LONG_SECONDS)
+    def archive(self, agent: str) -> api.ArchivedView:
         """Stop an agent for good and move its folder to `agents/.archive/`; return where it is."""
-        return delete(agent_path(agent), api.ArchivedView, timeout_seconds=LONG_SECONDS)
 
-    @ApiMethod
-    def archived(self) -> ApiCall[list[api.AgentView]]:
+    @call("GET /archive")
+    def archived(self) -> list[api.AgentView]:
         """Return the agents in the archive, oldest first."""
-        return get("/archive", list[api.AgentView])
 
-    @ApiMethod
-    def restore(self, agent: str) -> ApiCall[api.AgentView]:
+    @call("POST /archive/{agent}/restore")
+    def restore(self, agent: str) -> api.AgentView:
         """Bring an agent back from the archive; `resume` starts its processes."""
-        return post(f"/archive/{segment(agent)}/restore", api.AgentView)
 
-    @ApiMethod
-    def delete(self, agent: str) -> ApiCall[api.DeletedView]:
+    @call("DELETE /archive/{agent}", seconds=LONG_SECONDS)
+    def delete(self, agent: str) -> api.DeletedView:
         """Delete an agent of the archive for good, with everything it wrote."""
-        return delete(f"/archive/{segment(agent)}", api.DeletedView, timeout_seconds=LONG_SECONDS)
 
-    @ApiMethod
-    def pause(self, agent: str) -> ApiCall[api.SteeredView]:
+    @call("POST /agents/{agent}/pause")
+    def pause(self, agent: str) -> api.SteeredView:
         """Let the agent's coordinator and workers stand still at their next yield point."""
-        return post(agent_path(agent, "pause"), api.SteeredView)
 
-    @ApiMethod
-    def resume(self, agent: str) -> ApiCall[api.SteeredView]:
+    @call("POST /agents/{agent}/resume", seconds=LONG_SECONDS)
+    def resume(self, agent: str) -> api.SteeredView:
         """Let a paused agent go on; a stopped or failed one is started again."""
-        return post(agent_path(agent, "resume"), api.SteeredView, timeout_seconds=LONG_SECONDS)
 
-    @ApiMethod
-    def stop(self, agent: str) -> ApiCall[api.SteeredView]:
+    @call("POST /agents/{agent}/stop", seconds=LONG_SECONDS)
+    def stop(self, agent: str) -> api.SteeredView:
         """Stop the agent's processes; its files stay, and `resume` starts it again."""
-        return post(agent_path(agent, "stop"), api.SteeredView, timeout_seconds=LONG_SECONDS)
 
-    @ApiMethod
-    def triggers(self, agent: str) -> ApiCall[list[api.TriggerView]]:
+    @call("GET /agents/{agent}/triggers")
+    def triggers(self, agent: str) -> list[api.TriggerView]:
         """Return an agent's triggers, oldest first; of those that have ended the last ones."""
-        return get(agent_path(agent, "triggers"), list[api.TriggerView])
 
-    @ApiMethod
+    @call("POST /agents/{agent}/triggers")
     def add_trigger(
         self, agent: str, trigger: api.CreateTriggerRequest, *, key: str | None = None
-    ) -> ApiCall[api.TriggerView]:
+    ) -> api.TriggerView:
         """Make a trigger; 422 with the reason if it cannot be made like that."""
-        return post(agent_path(agent, "triggers"), api.TriggerView, trigger, key=key)
 
-    @ApiMethod
-    def cancel_trigger(self, agent: str, trigger: str) -> ApiCall[api.TriggerView]:
+    @call("DELETE /agents/{agent}/triggers/{trigger}")
+    def cancel_trigger(self, agent: str, trigger: str) -> api.TriggerView:
         """Cancel a trigger, by id or name."""
-        return delete(agent_path(agent, "triggers", trigger), api.TriggerView)
 
-    @ApiMethod
+    @call("POST /agents/{agent}/triggers/{trigger}/{act}")
     def act_on_trigger(
         self, agent: str, trigger: str, act: Literal["pause", "resume", "fire"]
-    ) -> ApiCall[api.TriggerView]:
+    ) -> api.TriggerView:
         """Pause, resume or fire a trigger now, by id or name; 409 if it has ended."""
-        return post(agent_path(agent, "triggers", trigger, act), api.TriggerView)
 
-    @ApiMethod
-    def budgets(self, agent: str | None = None) -> ApiCall[list[api.BudgetView]]:
+    @call("GET /budgets")
+    def budgets(self, agent: str | None = None) -> list[api.BudgetView]:
         """Return the budgets of one agent, its triggers and its current run, or of all of them."""
-        return get("/budgets", list[api.BudgetView], agent=agent)
 
     @ApiMethod
     def set_budget(
@@ -145,14 +125,16 @@ class AgentCalls:
         limit, and for dollars if the price of the agent's model is not known.
         """
         body = api.SetBudgetRequest(usd=usd, tokens=tokens)
-        return repeatable("PATCH", _budget_path(agent, trigger, period), api.BudgetView, body)
+        path = _budget_path(agent, trigger, period)
+        return ApiCall("PATCH", path, reader(api.BudgetView), body=body)
 
     @ApiMethod
     def remove_budget(
         self, agent: str, *, period: Period = "total", trigger: str | None = None
     ) -> ApiCall[api.BudgetView]:
         """Let the budget of the settings hold again, if they have one; return what holds now."""
-        return delete(_budget_path(agent, trigger, period), api.BudgetView)
+        path = _budget_path(agent, trigger, period)
+        return ApiCall("DELETE", path, reader(api.BudgetView), key=new_key())
 
 
 def _budget_path(agent: str, trigger: str | None, period: Period) -> str:

@@ -1,19 +1,26 @@
 """One call of the HTTP API as a value, and how one definition serves both clients.
 
-A group of calls is a class of methods that return an `ApiCall` and send nothing:
+A group of calls is a class of declarations without bodies:
 
     class AgentCalls:
-        @ApiMethod
-        def agent(self, agent: str) -> ApiCall[AgentView]: ...
+        @call("GET /agents/{agent}")
+        def agent(self, agent: str) -> AgentView: ...
+
+Arguments that the path names become its segments (`{path:path}`: several), `key` is the call's
+Idempotency-Key, the others are the query, or the fields of the `body`; one that is a request is the
+body itself. The response has the shape that is returned.
 
 `Client` inherits the groups and gets `client.agent(name) -> AgentView`; `AsyncClient` inherits
 the same ones and gets a coroutine of it. Names, arguments and types are declared once.
 """
 
 import functools
+import inspect
+import re
 import secrets
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 from urllib.parse import quote
 
@@ -32,6 +39,12 @@ QueryValue = str | int | float | bool | Sequence[str] | None
 
 LONG_SECONDS = 60.0
 """For what starts or stops processes."""
+
+KEYED = ("POST", "DELETE")
+"""Methods that change something more when they are sent twice."""
+
+FIELD = re.compile(r"\{(\w+)(:path)?\}")
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,41 +109,55 @@ class ApiMethod(Generic[P, Answer]):
         return make
 
 
-def get(path: str, shape: type[Answer], **query: QueryValue) -> ApiCall[Answer]:
-    """Return a GET request; values of the query that are empty are left out."""
-    return ApiCall("GET", path, reader(shape), given(**query))
-
-
-def post(
-    path: str,
-    shape: type[Answer],
-    body: ApiRequest | None = None,
+def call(
+    route: str,
     *,
-    timeout_seconds: float | None = None,
-    key: str | None = None,
-    method: str = "POST",
-) -> ApiCall[Answer]:
-    """Return a request that changes something; without a key it gets a new one."""
-    return ApiCall(
-        method,
-        path,
-        reader(shape),
-        body=body,
-        timeout_seconds=timeout_seconds,
-        key=key or secrets.token_hex(16),
-    )
+    body: type[ApiRequest] | None = None,
+    seconds: float | None = None,
+    is_repeatable: bool = False,
+    names: Mapping[str, str] = NOTHING,
+    fixed: Mapping[str, str] = NOTHING,
+    reads: "Callable[[httpx.Response], Any] | None" = None,
+) -> Callable[[Callable[Concatenate[Any, P], Answer]], ApiMethod[P, Answer]]:
+    """Declare a call of `route` (`POST /agents/{agent}/send`), which may take `seconds`.
+
+    One that `is_repeatable` does the same when it is sent twice and needs no key; PUT always is.
+    `names` has the names in the query of arguments that are called otherwise, `fixed` is always in
+    the query, `reads` reads a response that is no JSON.
+    """
+    method, _, template = route.partition(" ")
+
+    def declare(declared: Callable[Concatenate[Any, P], Answer]) -> ApiMethod[P, Answer]:
+        @functools.wraps(declared)
+        def describe(client: Any, /, *args: P.args, **named: P.kwargs) -> ApiCall[Answer]:
+            signature = inspect.signature(declared)
+            bound = signature.bind(client, *args, **named)
+            bound.apply_defaults()
+            _, *given_values = bound.arguments.items()
+            values = dict(given_values)
+            path = FIELD.sub(lambda field: _segments(values.pop(field[1]), field[2]), template)
+            key = values.pop("key", None) or new_key()
+            found = (value for value in values.values() if isinstance(value, ApiRequest))
+            sent = body(**values) if body is not None else next(found, None)
+            query = {names.get(name, name): value for name, value in values.items()}
+            return ApiCall(
+                method,
+                path.rstrip("/"),
+                reads or reader(signature.return_annotation),
+                query={} if sent is not None else given(**query, **fixed),
+                body=sent,
+                timeout_seconds=seconds,
+                key=key if method in KEYED and not is_repeatable else None,
+            )
+
+        return ApiMethod(describe)
+
+    return declare
 
 
-def delete(
-    path: str, shape: type[Answer], *, timeout_seconds: float | None = None
-) -> ApiCall[Answer]:
-    """Return a DELETE request."""
-    return post(path, shape, timeout_seconds=timeout_seconds, method="DELETE")
-
-
-def repeatable(method: str, path: str, shape: type[Answer], body: ApiRequest) -> ApiCall[Answer]:
-    """Return a request with a body that does the same when it is sent twice, and needs no key."""
-    return ApiCall(method, path, reader(shape), body=body)
+def new_key() -> str:
+    """Return an Idempotency-Key for a call that is made for the first time."""
+    return secrets.token_hex(16)
 
 
 def reader(shape: type[Answer]) -> "Callable[[httpx.Response], Answer]":
@@ -148,9 +175,13 @@ def agent_path(agent: str, *rest: str) -> str:
     return "/".join(["/agents", *(segment(name) for name in (agent, *rest))])
 
 
-def segments(path: str) -> list[str]:
-    """Return the segments of a path with `/` between them, each quoted for a URL."""
-    return [segment(name) for name in path.split("/") if name]
+def path_under(folder: str, path: str) -> str:
+    """Return the path of a file in a folder of the API."""
+    return "/".join([folder, *(segment(name) for name in path.split("/") if name)])
+
+
+def _segments(value: str, kind: str) -> str:
+    return path_under("", value)[1:] if kind else segment(value)
 
 
 def segment(name: str) -> str:

@@ -55,7 +55,7 @@ def running(rounds: list[Round]) -> int:
 
 @given(ROUNDS)
 def test_what_is_counted_is_what_stands_at_the_end(rounds: list[Round]) -> None:
-    streak = Transcript.fold(records_of(rounds)).streak
+    streak = Transcript.fold(records_of(rounds)).progress.streak
     assert streak.count == running(rounds)
     assert (judge_loop(streak) is not None) == (running(rounds) >= LIMIT)
 
@@ -68,7 +68,7 @@ def test_a_restart_forgets_nothing(rounds: list[Round], data: st.DataObject) -> 
     again = TRANSCRIPT.validate_json(kept)
     for record in records[cut:]:
         again.apply(record)
-    assert again.streak == Transcript.fold(records).streak
+    assert again.progress.streak == Transcript.fold(records).progress.streak
 
 
 @given(st.integers(LIMIT, 9), st.integers(0, 3), st.integers(0, 4))
@@ -76,12 +76,12 @@ def test_a_loop_is_told_once_and_borne_for_as_long_as_was_said(
     before: int, patience: int, after: int
 ) -> None:
     transcript = Transcript.fold(records_of([("call", "a", "x")] * before))
-    warn = judge_loop(transcript.streak, patience=patience)
+    warn = judge_loop(transcript.progress.streak, patience=patience)
     assert isinstance(warn, LoopWarning)
     transcript.apply(warn.record("it ends", 0))
     for record in records_of([("call", "a", "x")] * after):
         transcript.apply(record)
-    verdict = judge_loop(transcript.streak, patience=patience)
+    verdict = judge_loop(transcript.progress.streak, patience=patience)
     assert isinstance(verdict, LoopStuck) == (after > patience)
     assert not isinstance(verdict, LoopWarning)
 
@@ -98,4 +98,4 @@ def test_equal_calls_of_one_answer_count_each_and_different_ones_as_one_round(
     for _ in range(rounds):
         records.append(ModelAnswered(tool_calls=calls, ts=0))
         records += [CallFinished(call_id=f"c{n}", name="t", content="same", ts=0) for n in (1, 0)]
-    assert Transcript.fold(records).streak.count == rounds * (2 if are_equal else 1)
+    assert Transcript.fold(records).progress.streak.count == rounds * (2 if are_equal else 1)

@@ -72,7 +72,7 @@ def test_everything_heard_is_shown_once_the_calls_are_answered(drawn: list[Step]
     heard = [record.content for record in records if isinstance(record, InputReceived)]
     shown = [turn.content for turn in transcript.turns if isinstance(turn, UserTurn)]
     assert sorted(shown) == sorted(heard)
-    assert transcript.seen == {f"m{text[1:]}" for text in heard}
+    assert transcript.mail.seen == {f"m{text[1:]}" for text in heard}
 
 
 @given(steps, st.integers(0, 60))

@@ -8,13 +8,13 @@ from typing import Literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agiraph.board.shared_context.context import (
+from agiraph.board.shared_context import (
     ChangeReceipt,
     ContextChange,
     SharedContext,
     SharedContextLimits,
+    SharedContextStore,
 )
-from agiraph.board.shared_context.store import SharedContextStore
 from agiraph.core.errors import InvalidInput
 
 BOUNDS = SharedContextLimits(max_keys=3, max_value_bytes=60, max_bytes=120)

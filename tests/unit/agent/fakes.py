@@ -131,7 +131,8 @@ class FakeEntity:
 
     def is_over(self) -> bool:
         return (
-            self.conversation.transcript.silences > 0 and not self.conversation.transcript.has_news
+            self.conversation.transcript.progress.silences > 0
+            and not self.conversation.transcript.has_news
         )
 
     def is_between_works(self) -> bool:

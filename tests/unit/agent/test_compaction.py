@@ -153,6 +153,6 @@ def test_the_fold_begins_anew_and_keeps_what_it_knows() -> None:
     position = transcript.position
     transcript.apply(anew(short(transcript).turns))
     assert transcript.position == position + 1, "steps are named on, so their ids are new"
-    assert transcript.counted_tokens == 0
-    assert (transcript.usage.input_tokens, transcript.window) == (90, 1000)
-    assert transcript.compactions == transcript.node_compactions == 1
+    assert transcript.window.tokens == 0
+    assert (transcript.usage.input_tokens, transcript.window.size) == (90, 1000)
+    assert transcript.window.compactions == transcript.progress.compactions == 1

@@ -1,6 +1,6 @@
 """A conversation says where another model than the wanted one answers, and where it stops to."""
 
-from agiraph.agent.fallback_notice import stand_in_notice
+from agiraph.agent.loop import stand_in_notice
 from agiraph.agent.records import ModelAnswered
 from agiraph.agent.transcript import Transcript
 from agiraph.core.turns import ModelResponse

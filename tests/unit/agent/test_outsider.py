@@ -7,14 +7,14 @@ from agiraph.core.turns import Usage
 
 def test_a_warning_is_told_but_nobody_is_started_again_for_it() -> None:
     outside = ExternalAgentState(is_here=True)
-    outside.hear("[ada]: blue")
-    outside.hear("[Runtime]: Come to an end.", warns_of="time")
-    assert outside.owes(0)
-    assert not outside.owes(1)
-    assert outside.untold == ["[ada]: blue", "[Runtime]: Come to an end."]
-    outside.hear("[ada]: no, green")
-    assert outside.owes(1)
-    assert not outside.owes(3)
+    outside.add_message("[ada]: blue")
+    outside.add_message("[Runtime]: Come to an end.", warns_of="time")
+    assert outside.needs_delivery(0)
+    assert not outside.needs_delivery(1)
+    assert outside.undelivered == ["[ada]: blue", "[Runtime]: Come to an end."]
+    outside.add_message("[ada]: no, green")
+    assert outside.needs_delivery(1)
+    assert not outside.needs_delivery(3)
 
 
 def test_what_its_conversation_has_used_adds_up_until_a_new_one_begins() -> None:

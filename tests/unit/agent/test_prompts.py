@@ -1,9 +1,26 @@
-"""Prompts are compiled once, before processes are forked that fill them in."""
+"""Prompts: compiled once, before processes are forked; what every kind of assignment says."""
+
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from jinja2 import Environment
 
 from agiraph.agent import prompts
+from agiraph.core.ids import NodeId, WorkerId
+from agiraph.core.models import Assignment, StageContract, Worker, WorkNode
+from agiraph.external.agent_prompts import task_text
+
+ASSIGNMENT = Assignment(
+    node=WorkNode(id=NodeId("n"), name="sums", task="t", folder="sums"),
+    spec="Add it up.",
+    contract=StageContract(max_iterations_per_node=7, max_calls_per_node=9),
+    goal="Find the cheapest.",
+    stage="Research",
+    stage_goal="who sells what",
+    context_keys=("prices", "sellers"),
+)
+ANN = Worker(id=WorkerId("ann"), name="ann")
 
 
 def test_what_was_prepared_is_not_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -15,3 +32,30 @@ def test_what_was_prepared_is_not_compiled_again(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Environment, "compile", compile_again)
     assert prompts.render("soul")
     assert prompts.render("rules")
+
+
+def task_of_external_agent(assignment: Assignment) -> str:
+    return task_text(assignment, ANN, run=Path("/run"), known="", input_dir=None)
+
+
+def turn_of_single_inference(assignment: Assignment) -> str:
+    return prompts.render("single_assignment", refs=(), **prompts.assignment_facts(assignment))
+
+
+@pytest.mark.parametrize(
+    ("shown", "limit"),
+    [
+        (prompts.assignment_turn, "You have 7 turns for this node."),
+        (turn_of_single_inference, "You have one turn for this node."),
+        (task_of_external_agent, "You have 9 model calls for this task."),
+    ],
+)
+def test_each_assignment_names_stage_shared_context_and_limit(
+    shown: Callable[[Assignment], str], limit: str
+) -> None:
+    text = shown(ASSIGNMENT)
+    for part in ("Find the cheapest.", "Research: who sells what", "prices, sellers", limit):
+        assert part in text
+    bare = shown(ASSIGNMENT.model_copy(update={"stage": "", "context_keys": ()}))
+    assert "The current stage" not in bare
+    assert "shared context" not in bare

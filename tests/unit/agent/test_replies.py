@@ -16,34 +16,34 @@ def said(*calls: ToolCall, text: str | None = None) -> ModelAnswered:
 
 def test_the_last_word_of_each_is_what_is_answered() -> None:
     transcript = Transcript.fold([heard("01"), heard("02", text="And?"), heard("03", "Ada", "Hi")])
-    assert transcript.unanswered["human"] == ReplyReference("02", "And?")
-    assert transcript.unanswered["ada"] == ReplyReference("03", "Hi")
+    assert transcript.mail.unanswered["human"] == ReplyReference("02", "And?")
+    assert transcript.mail.unanswered["ada"] == ReplyReference("03", "Hi")
 
 
 def test_a_message_is_answered_once() -> None:
     call = ToolCall(id="1", name="send_message", arguments={"to": "@Ada", "content": "Hello"})
     sent = CallFinished(call_id="1", name="send_message", content="Sent.", ts=1.0)
     transcript = Transcript.fold([heard("03", "Ada", "Hi"), said(call), sent])
-    assert "ada" not in transcript.unanswered
+    assert "ada" not in transcript.mail.unanswered
 
 
 def test_what_is_plainly_said_answers_the_human() -> None:
     transcript = Transcript.fold([heard("01"), said(text="Half way.")])
-    assert transcript.spoke_to == ReplyReference("01", "How far are you?")
+    assert transcript.mail.spoke_to == ReplyReference("01", "How far are you?")
     transcript.apply(said(text="Nearly done."))
-    assert transcript.spoke_to == ReplyReference()
+    assert transcript.mail.spoke_to == ReplyReference()
 
 
 def test_the_board_is_never_answered() -> None:
     news = InputReceived(content="[Board]: done", from_name="board", ts=1.0, message="01")
-    assert Transcript.fold([news]).unanswered == {}
+    assert Transcript.fold([news]).mail.unanswered == {}
 
 
 def test_a_question_that_was_not_waited_for_is_pending_until_its_answer_is_heard() -> None:
     call = ToolCall(id="1", name="ask_human", arguments={"question": "Which?", "wait": False})
     asked = CallFinished(call_id="1", name="ask_human", content="Asked.", asked="q-1", ts=1.0)
     transcript = Transcript.fold([heard("01"), said(call), asked])
-    assert transcript.pending == {"q-1": "Which?"}
-    assert len(transcript.human) == 1, "a question is not the human's word"
+    assert transcript.mail.pending == {"q-1": "Which?"}
+    assert len(transcript.mail.human) == 1, "a question is not the human's word"
     transcript.apply(heard("02").model_copy(update={"answers": "q-1"}))
-    assert transcript.pending == {}
+    assert transcript.mail.pending == {}

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+from actors.worker.single_inference import HEADLINE_CHARACTERS, headline, shown_refs
 from agiraph.agent.records import (
     AnswerPublished,
     AssignmentTaken,
     ConversationRecord,
     ModelAnswered,
 )
-from agiraph.agent.single_inference import HEADLINE_CHARACTERS, headline, shown_refs
 from agiraph.agent.transcript import Transcript
 from agiraph.core.ids import NodeId, RunId
 from agiraph.core.models import Assignment, StageContract, WorkNode
@@ -64,7 +64,7 @@ def test_a_hand_is_shown_none_of_the_nodes_before() -> None:
     assert transcript.turns == [UserTurn(content="two")]
     assert not transcript.is_published
     transcript.apply(ModelAnswered(text="cut", stop_reason="max_tokens", ts=0))
-    assert transcript.is_cut_off
+    assert transcript.progress.is_cut_off
 
 
 def test_who_works_in_many_turns_keeps_what_was_said() -> None:

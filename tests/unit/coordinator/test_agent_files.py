@@ -8,8 +8,8 @@ from actors.coordinator.files import AgentFiles, coordinator_belongings
 from agiraph.board.board import Board
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent
-from agiraph.storage.files import UnsafeFile
 from agiraph.storage.home import AgentHome, Home
+from agiraph.storage.walk import UnsafeFile
 
 RUN = RunId("r1")
 AGENT = Agent(
@@ -72,11 +72,11 @@ def test_a_days_log_that_is_a_link_or_a_folder_is_written_anew(
     files = AgentFiles(home, RUN, AGENT)
     day = home.memory / "1970-01-01.md"
     day.symlink_to(diary)
-    files.log_day(RUN, "Find it", "found", 1.0)
+    files.log_day("Run r1", "found", 1.0)
     assert "found" in day.read_text()
     assert "the person's" not in day.read_text()
     assert diary.read_text() == "the person's"
     day.unlink()
     day.mkdir()
-    files.log_day(RUN, "Find it", "found", 1.0)
+    files.log_day("Run r1", "found", 1.0)
     assert "found" in day.read_text()

@@ -26,8 +26,7 @@ from actors.scheduler.trigger_store import TriggerStore
 from actors.supervisor.child_register import ChildRegister
 from actors.tracer.tracer import Tracer
 from agiraph.agent.conversation import Conversation
-from agiraph.board.shared_context.context import SharedContextLimits
-from agiraph.board.shared_context.store import SharedContextStore
+from agiraph.board.shared_context import SharedContextLimits, SharedContextStore
 from agiraph.board.store import BoardStore, read_board
 from agiraph.core.clock import SystemClock
 from agiraph.core.errors import Corrupt, InvalidInput

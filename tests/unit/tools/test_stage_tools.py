@@ -64,12 +64,12 @@ def test_what_is_wrong_in_a_stage_is_named_with_its_place(tmp_path: Path) -> Non
     assert asked == []
 
 
-def test_only_the_coordinator_gives_a_stage_its_terms(tmp_path: Path) -> None:
+async def test_only_the_coordinator_gives_a_stage_its_terms(tmp_path: Path) -> None:
     stage = {"name": "Race", "checkpoint_policy": "any"}
     lead, worker = Desk(tmp_path / "lead", kind="coordinator"), Desk(tmp_path)
-    asyncio.run(lead.call("create_work_node", task="run", stage=stage))
+    await lead.call("create_work_node", task="run", stage=stage)
     [(_, _, node, terms)] = lead.team.asked
     assert (node.task, terms.name, terms.checkpoint_policy) == ("run", "Race", "any")
-    refused = asyncio.run(worker.call("create_work_node", task="run", stage=stage))
+    refused = await worker.call("create_work_node", task="run", stage=stage)
     assert refused.is_error
     assert worker.team.asked == []

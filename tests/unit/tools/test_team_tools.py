@@ -1,6 +1,5 @@
 """The tools that speak to the team: what reaches the ports and what the model reads."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -9,61 +8,56 @@ import pytest
 from tests.unit.tools.desk import Desk
 
 
-def test_a_message_carries_its_call_and_its_mode(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    result = asyncio.run(desk.call("send_message", to="ada", content="look", mode="interrupt"))
+async def test_a_message_carries_its_call_and_its_mode(desk: Desk) -> None:
+    result = await desk.call("send_message", to="ada", content="look", mode="interrupt")
     assert result.content == "Sent to ada."
     assert desk.team.asked == [("send_message", "call-1", "ada", "look", "interrupt")]
 
 
-def test_messages_come_as_text(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    assert asyncio.run(desk.call("check_messages")).content == "No new messages."
+async def test_messages_come_as_text(desk: Desk) -> None:
+    assert (await desk.call("check_messages")).content == "No new messages."
     desk.team.arrived = ["[Message from ada]: a", "[Message from ben]: b"]
-    assert "ada]: a\n\n[Message" in asyncio.run(desk.call("check_messages")).content
+    assert "ada]: a\n\n[Message" in (await desk.call("check_messages")).content
 
 
-def test_the_humans_answer_is_the_result(tmp_path: Path) -> None:
-    assert asyncio.run(Desk(tmp_path).call("ask_human", question="colour?")).content == "blue"
+async def test_the_humans_answer_is_the_result(desk: Desk) -> None:
+    assert (await desk.call("ask_human", question="colour?")).content == "blue"
 
 
-def test_a_node_may_be_created_and_waited_for_in_one_call(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    plain = asyncio.run(desk.call("create_work_node", task="dig"))
-    waited = asyncio.run(desk.call("create_work_node", task="dig", wait=True))
+async def test_a_node_may_be_created_and_waited_for_in_one_call(desk: Desk) -> None:
+    plain = await desk.call("create_work_node", task="dig")
+    waited = await desk.call("create_work_node", task="dig", wait=True)
     assert json.loads(plain.content) == {"node_id": "abc123", "name": "node", "status": "pending"}
     assert json.loads(waited.content)["nodes"] == [{"id": "abc123", "status": "completed"}]
     assert desk.team.asked[-1] == ("wait", "call-1", ("abc123",))
 
 
 @pytest.mark.parametrize("given", [["a", "b"], '["a", "b"]'])
-def test_lists_of_names_are_taken_as_models_write_them(tmp_path: Path, given: object) -> None:
-    desk = Desk(tmp_path)
-    asyncio.run(desk.call("create_work_node", task="t", dependencies=given, refs=None))
-    asyncio.run(desk.call("wait", nodes=given))
+async def test_lists_of_names_are_taken_as_models_write_them(desk: Desk, given: object) -> None:
+    await desk.call("create_work_node", task="t", dependencies=given, refs=None)
+    await desk.call("wait", nodes=given)
     [(_, _, node), waited] = desk.team.asked
     assert (node.refs, node.dependencies) == ({}, ("a", "b"))
     assert waited == ("wait", "call-1", ("a", "b"))
 
 
-def test_waiting_for_nothing_in_particular_names_no_nodes(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    result = json.loads(asyncio.run(desk.call("wait")).content)
+async def test_waiting_for_nothing_in_particular_names_no_nodes(desk: Desk) -> None:
+    result = json.loads((await desk.call("wait")).content)
     assert result["interrupted_by_message"] is False
-    asyncio.run(desk.call("wait", nodes=None))
-    asyncio.run(desk.call("wait", nodes="ada"))
+    await desk.call("wait", nodes=None)
+    await desk.call("wait", nodes="ada")
     assert [asked[2] for asked in desk.team.asked] == [(), (), ("ada",)]
 
 
-def test_publishing_names_the_files(tmp_path: Path) -> None:
-    result = asyncio.run(Desk(tmp_path).call("publish", summary="done"))
+async def test_publishing_names_the_files(desk: Desk) -> None:
+    result = await desk.call("publish", summary="done")
     assert json.loads(result.content) == {"published": ["report.md"]}
 
 
-def test_a_worker_is_spawned_with_memory_as_text_or_object(tmp_path: Path) -> None:
+async def test_a_worker_is_spawned_with_memory_as_text_or_object(tmp_path: Path) -> None:
     desk = Desk(tmp_path, "coordinator")
-    asyncio.run(desk.call("spawn_worker", name="ada", role="surveyor", memory={"a": 1}))
-    asyncio.run(desk.call("spawn_worker", name="ben", tools=["bash"], memory=None))
+    await desk.call("spawn_worker", name="ada", role="surveyor", memory={"a": 1})
+    await desk.call("spawn_worker", name="ben", tools=["bash"], memory=None)
     ada, ben = (asked[2] for asked in desk.team.asked)
     assert (ada.name, ada.role, ada.memory) == ("ada", "surveyor", '{\n  "a": 1\n}')
     assert (ben.tools, ben.memory) == (("bash",), "")
@@ -80,13 +74,13 @@ def test_a_worker_is_spawned_with_memory_as_text_or_object(tmp_path: Path) -> No
         ("spawn_worker", {"name": "ada"}),
     ],
 )
-def test_structured_results_are_one_json_object(
+async def test_structured_results_are_one_json_object(
     tmp_path: Path, tool: str, arguments: dict[str, object]
 ) -> None:
-    result = asyncio.run(Desk(tmp_path, "coordinator").call(tool, **arguments))
+    result = await Desk(tmp_path, "coordinator").call(tool, **arguments)
     assert isinstance(json.loads(result.content), dict)
 
 
-def test_an_empty_summary_is_refused(tmp_path: Path) -> None:
-    assert asyncio.run(Desk(tmp_path / "a").call("publish", summary="")).is_error
-    assert asyncio.run(Desk(tmp_path / "b", "coordinator").call("finish", summary="")).is_error
+async def test_an_empty_summary_is_refused(tmp_path: Path) -> None:
+    assert (await Desk(tmp_path / "a").call("publish", summary="")).is_error
+    assert (await Desk(tmp_path / "b", "coordinator").call("finish", summary="")).is_error

@@ -1,8 +1,5 @@
 """The toolbox: who holds which tools, and that a model can read its every mistake."""
 
-import asyncio
-from pathlib import Path
-
 import pytest
 
 from agiraph.core.errors import InvalidInput
@@ -62,17 +59,16 @@ def test_an_allowed_tool_that_does_not_exist_is_named() -> None:
         Toolbox.for_entity("worker", ("sehll",))
 
 
-def test_an_unknown_tool_is_an_answer_that_lists_the_known(tmp_path: Path) -> None:
-    result = asyncio.run(Desk(tmp_path).call("sehll"))
+async def test_an_unknown_tool_is_an_answer_that_lists_the_known(desk: Desk) -> None:
+    result = await desk.call("sehll")
     assert result.is_error
     assert "unknown tool 'sehll'" in result.content
     assert "bash" in result.content
 
 
-def test_wrong_arguments_are_an_answer_that_says_what_is_possible(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    missing = asyncio.run(desk.call("write_file", path="x.md"))
-    extra = asyncio.run(desk.call("read_file", path="x.md", encoding="utf-8"))
+async def test_wrong_arguments_are_an_answer_that_says_what_is_possible(desk: Desk) -> None:
+    missing = await desk.call("write_file", path="x.md")
+    extra = await desk.call("read_file", path="x.md", encoding="utf-8")
     assert missing.is_error
     assert "write_file(path, content)" in missing.content
     assert extra.is_error
@@ -80,25 +76,23 @@ def test_wrong_arguments_are_an_answer_that_says_what_is_possible(tmp_path: Path
     assert "offset?" in extra.content
 
 
-def test_malformed_arguments_are_shown_back(tmp_path: Path) -> None:
+async def test_malformed_arguments_are_shown_back(desk: Desk) -> None:
     call = ToolCall(id="c", name="bash", malformed='{"command": "ls')
-    desk = Desk(tmp_path)
-    result = asyncio.run(desk.toolbox.run(call, desk.context()))
+    result = await desk.toolbox.run(call, desk.context())
     assert result.is_error
     assert '{"command": "ls' in result.content
 
 
-def test_a_refusal_of_the_team_is_an_answer(tmp_path: Path) -> None:
-    result = asyncio.run(Desk(tmp_path).call("send_message", to="nobody", content="hi"))
+async def test_a_refusal_of_the_team_is_an_answer(desk: Desk) -> None:
+    result = await desk.call("send_message", to="nobody", content="hi")
     assert result.is_error
     assert "known: ada" in result.content
 
 
-def test_a_fault_of_ours_is_not_hidden_from_the_supervisor(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
+async def test_a_fault_of_ours_is_not_hidden_from_the_supervisor(desk: Desk) -> None:
     desk.team.fault = TypeError("ours")
     with pytest.raises(TypeError, match="ours"):
-        asyncio.run(desk.call("check_messages"))
+        await desk.call("check_messages")
 
 
 def test_only_a_shell_command_may_not_simply_be_run_again() -> None:

@@ -1,14 +1,16 @@
 """A collaboration plan in a file becomes named workers, and stages that need one another."""
 
 import json
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from agiraph.board.commands import CancelNode, CreateNode, Reconvene
+from actors.coordinator.board_service import BoardService
+from actors.coordinator.run_start import fill_board, has_unopened_stage, plan_notice
+from agiraph.board.commands import CancelNode, FailNode, Reconvene
 from agiraph.board.plans.plan import parse_plan, plan_commands
 from agiraph.core.errors import IllegalTransition, InvalidInput
-from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
 
 SEED: dict[str, Any] = {
@@ -39,11 +41,7 @@ SEED: dict[str, Any] = {
         },
         {"name": "Report", "roles": [{"id": "alice", "name": "Alice", "prompt": "Write it up."}]},
     ],
-    "contract": {
-        "max_stages": 3,
-        "checkpoint_policy": "all_must_checkpoint",
-        "coordinator_reconvenes": True,
-    },
+    "contract": {"max_stages": 3, "checkpoint_policy": "all_must_checkpoint"},
 }
 
 
@@ -74,8 +72,7 @@ def test_roles_become_workers_and_nodes() -> None:
 
 def test_a_later_stage_needs_the_one_before() -> None:
     desk = Desk()
-    for command in plan_commands(parse_plan(json.dumps(SEED))):
-        desk.do(command)
+    desk.fill(json.dumps(SEED))
     needed = {desk.at("alice").id, desk.at("bob").id}
     assert set(desk.at("alice-2").dependencies) == needed
     assert desk.at("alice-2").wanted_worker == desk.at("alice").wanted_worker
@@ -150,7 +147,7 @@ def test_a_plan_bounds_the_stages_of_its_run() -> None:
     for number in (1, 2):
         desk.do(Reconvene("so far", f"r{number}"))
         if number == 1:
-            desk.do(CreateNode("extra", NodeSpec(task="the third stage", name="extra")))
+            desk.node("extra")
             desk.do(CancelNode("extra"))
     with pytest.raises(IllegalTransition, match=r"has its 2 stages \(contract.max_stages"):
         desk.node("fourth")
@@ -163,8 +160,7 @@ def test_a_plan_has_no_more_stages_than_it_allows() -> None:
 
 def test_a_plan_may_be_all_there_is() -> None:
     desk = started(changed(contract={"coordinator_reconvenes": False}))
-    with pytest.raises(IllegalTransition, match=r"coordinator_reconvenes.*`finish`"):
-        desk.do(Reconvene("so far"))
+    desk.refuses(Reconvene("so far"), r"coordinator_reconvenes.*`finish`")
 
 
 def test_what_a_role_asks_of_its_node_stands_on_the_board() -> None:
@@ -173,8 +169,7 @@ def test_what_a_role_asks_of_its_node_stands_on_the_board() -> None:
     text = json.dumps(
         {"stages": [{"roles": [{"id": "a", "prompt": "p", "can_lead": True, **asked}]}]}
     )
-    for command in plan_commands(parse_plan(text)):
-        desk.do(command)
+    desk.fill(text)
     node = desk.at("a")
     assert (node.labels, node.max_iterations, node.timeout_seconds) == (("market",), 5, 60)
     assert desk.who("a").can_lead
@@ -192,3 +187,55 @@ def test_the_contract_of_a_plan_is_that_of_the_stage_it_fills() -> None:
         kept = desk.board.stages[0].contract
         assert (kept.max_iterations_per_node, kept.timeout_seconds) == (7, 60)
         assert kept.checkpoint_policy == policy
+
+
+RECONVENED = changed(contract={"coordinator_reconvenes": True, "timeout_seconds": 60})
+
+
+def filled(desk: Desk, plan: str = RECONVENED) -> str | None:
+    """Fill a board as its coordinator does: at the start, and after each stage that it closed."""
+    return fill_board(cast(BoardService, SimpleNamespace(board=desk.board, execute=desk.do)), plan)
+
+
+def test_a_plan_that_is_reconvened_opens_a_stage_once_the_one_before_is_closed() -> None:
+    desk = Desk()
+    assert filled(desk) is None
+    assert [stage.name for stage in desk.board.stages] == ["Research"]
+    assert [node.name for node in desk.board.nodes.values()] == ["alice", "bob"]
+    assert has_unopened_stage(desk.board, RECONVENED)
+    for name in ("alice", "bob"):
+        desk.run(name, name)
+        desk.done(name)
+        assert filled(desk) is None
+    assert len(desk.board.nodes) == 2, "the coordinator has not had its turn"
+    desk.do(Reconvene("both know enough", "r1"))
+    for _ in range(2):  # the second time as after a crash
+        assert filled(desk) is None
+    assert [stage.name for stage in desk.board.stages] == ["Research", "Report"]
+    assert {stage.contract.timeout_seconds for stage in desk.board.stages} == {60}
+    assert desk.board.is_ready(desk.at("alice-2"))
+    assert not has_unopened_stage(desk.board, RECONVENED)
+
+
+def test_a_stage_whose_needs_have_failed_is_left_to_the_coordinator() -> None:
+    desk = Desk()
+    filled(desk)
+    desk.do(FailNode("alice", None, "no source"))
+    desk.do(CancelNode("bob"))
+    desk.do(Reconvene("nothing", "r1"))
+    assert "node 'alice' is failed" in (filled(desk) or "")
+    desk.node("other-way")
+    assert desk.board.stages[1].nodes == (desk.at("other-way").id,)
+
+
+@pytest.mark.parametrize(
+    ("given", "waits"), [({"coordinator_reconvenes": True}, True), ({}, False)]
+)
+def test_the_coordinator_is_told_how_its_plan_continues(given: Any, waits: bool) -> None:
+    assert ("`reconvene`" in plan_notice(changed(contract=given))) is waits
+    assert plan_notice(None) == ""
+
+
+def test_a_plan_that_is_reconvened_counts_each_of_its_stages() -> None:
+    plan = parse_plan(changed(contract={"max_stages": 2, "coordinator_reconvenes": True}))
+    assert plan.max_stages == 2

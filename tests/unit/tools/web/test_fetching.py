@@ -1,13 +1,13 @@
 """Fetching a page: redirects, sizes, encodings, addresses, and names that change their answer."""
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 
 from agiraph.core.config import WebConfig, load_config
 from agiraph.core.errors import Refused
-from agiraph.tools.web.fetching import FetchedPage, PageFetcher
+from agiraph.tools.web.addresses import why_refused
+from agiraph.tools.web.fetching import FetchedPage, PageFetcher, Resolve, resolve
 from tests.fakes.site import FakeSite
 
 AGENT = "Agiraph (test)"
@@ -18,107 +18,94 @@ def settings(**over: object) -> WebConfig:
     return load_config().web.model_copy(update=values | over)
 
 
-def fetch(url: str, **over: object) -> FetchedPage:
-    async def go() -> FetchedPage:
-        fetcher = PageFetcher(settings(**over))
-        try:
-            async with asyncio.timeout(20):
-                return await fetcher.fetch(url)
-        finally:
-            await fetcher.close()
-
-    return asyncio.run(go())
-
-
-def fetch_resolved(url: str, answers: list[list[str]]) -> list[str]:
-    """Fetch while the names' answers are `answers`, one a look-up; return what was looked up."""
+def answering(*answers: list[str]) -> tuple[Resolve, list[str]]:
+    """Return a resolver that gives one answer a look-up, at last the same, and what it is asked."""
     asked: list[str] = []
 
     async def resolve(host: str, port: int) -> list[str]:
         asked.append(host)
-        return answers.pop(0)
+        return answers[min(len(asked), len(answers)) - 1]
 
-    async def go() -> None:
-        fetcher = PageFetcher(settings(allow_private=False), resolve)
-        try:
-            await fetcher.fetch(url)
-        finally:
-            await fetcher.close()
-
-    with pytest.raises(Refused, match="not fetched"):
-        asyncio.run(go())
-    return asked
+    return resolve, asked
 
 
-def test_a_page_comes_with_its_kind_and_where_it_was_found(site: FakeSite) -> None:
-    got = fetch(f"{site.url}/article")
+async def fetch(
+    url: str, resolve: Resolve = resolve, proxy: str | None = None, **over: object
+) -> FetchedPage:
+    fetcher = PageFetcher(settings(**over), resolve, proxy)
+    try:
+        async with asyncio.timeout(20):
+            return await fetcher.fetch(url)
+    finally:
+        await fetcher.close()
+
+
+async def test_a_page_comes_with_its_kind_and_where_it_was_found(site: FakeSite) -> None:
+    got = await fetch(f"{site.url}/article")
     assert (got.status, got.mime, got.is_whole) == (200, "text/html", True)
     assert b"Chips" in got.body
     assert site.requests[0].headers["Host"] == f"127.0.0.1:{site.port}"
     assert site.requests[0].headers["User-Agent"] == AGENT
 
 
-def test_redirects_are_followed_up_to_a_bound(site: FakeSite) -> None:
-    assert fetch(f"{site.url}/redirect/5").url == f"{site.url}/article"
+async def test_redirects_are_followed_up_to_a_bound(site: FakeSite) -> None:
+    assert (await fetch(f"{site.url}/redirect/5")).url == f"{site.url}/article"
     with pytest.raises(Refused, match="more than 5 times"):
-        fetch(f"{site.url}/redirect/6")
+        await fetch(f"{site.url}/redirect/6")
 
 
-def test_a_circle_of_redirects_is_seen(site: FakeSite) -> None:
+async def test_a_circle_of_redirects_is_seen(site: FakeSite) -> None:
     with pytest.raises(Refused, match="in a circle"):
-        fetch(f"{site.url}/loop/a")
+        await fetch(f"{site.url}/loop/a")
     assert site.paths() == ["/loop/a", "/loop/b"]
 
 
 @pytest.mark.parametrize(
     "where", ["ftp://example.com/x", "file:///etc/passwd", "javascript:alert(1)"]
 )
-def test_a_redirect_out_of_the_web_is_refused(site: FakeSite, where: str) -> None:
+async def test_a_redirect_out_of_the_web_is_refused(site: FakeSite, where: str) -> None:
     with pytest.raises(Refused, match="scheme"):
-        fetch(f"{site.url}/to?url={where}")
+        await fetch(f"{site.url}/to?url={where}")
 
 
-def test_a_long_body_is_cut_while_it_streams(site: FakeSite) -> None:
-    got = fetch(f"{site.url}/huge")
+async def test_a_long_body_is_cut_while_it_streams(site: FakeSite) -> None:
+    got = await fetch(f"{site.url}/huge")
     assert (len(got.body), got.is_whole) == (100_000, False)
 
 
-def test_a_compressed_bomb_never_makes_more_than_the_limit(site: FakeSite) -> None:
-    got = fetch(f"{site.url}/bomb")
+async def test_a_compressed_bomb_never_makes_more_than_the_limit(site: FakeSite) -> None:
+    got = await fetch(f"{site.url}/bomb")
     assert (len(got.body), got.is_whole) == (100_000, False)
 
 
 @pytest.mark.parametrize("name", ["gzip", "deflate", "bare"])
-def test_compressed_bodies_are_read(site: FakeSite, name: str) -> None:
-    assert fetch(f"{site.url}/coded/{name}").body == b"squeezed words"
+async def test_compressed_bodies_are_read(site: FakeSite, name: str) -> None:
+    assert (await fetch(f"{site.url}/coded/{name}")).body == b"squeezed words"
 
 
 @pytest.mark.parametrize(("name", "why"), [("br", "encoding 'br'"), ("damaged", "damaged")])
-def test_what_cannot_be_unpacked_is_said(site: FakeSite, name: str, why: str) -> None:
+async def test_what_cannot_be_unpacked_is_said(site: FakeSite, name: str, why: str) -> None:
     with pytest.raises(Refused, match=why):
-        fetch(f"{site.url}/coded/{name}")
+        await fetch(f"{site.url}/coded/{name}")
 
 
-def test_a_body_that_is_just_as_long_as_allowed_is_whole(site: FakeSite) -> None:
-    got = fetch(f"{site.url}/coded/gzip", max_bytes=len(b"squeezed words"))
+async def test_a_body_that_is_just_as_long_as_allowed_is_whole(site: FakeSite) -> None:
+    got = await fetch(f"{site.url}/coded/gzip", max_bytes=len(b"squeezed words"))
     assert got.is_whole
-    assert not fetch(f"{site.url}/coded/gzip", max_bytes=3).is_whole
+    assert not (await fetch(f"{site.url}/coded/gzip", max_bytes=3)).is_whole
 
 
-def test_a_port_where_nobody_listens_is_said() -> None:
+async def test_a_port_where_nobody_listens_is_said() -> None:
     with pytest.raises(Refused, match=r"127\.0\.0\.1 cannot be read"):
-        fetch("http://127.0.0.1:9/")
+        await fetch("http://127.0.0.1:9/")
 
 
-def test_a_name_that_cannot_be_resolved_is_refused() -> None:
+async def test_a_name_that_cannot_be_resolved_is_refused() -> None:
     async def resolve(host: str, port: int) -> list[str]:
         raise OSError(-2, "Name or service not known")
 
-    async def go() -> None:
-        await PageFetcher(settings(), resolve).fetch("http://no-such-host.example/")
-
     with pytest.raises(Refused, match=r"no-such-host\.example cannot be resolved"):
-        asyncio.run(go())
+        await fetch("http://no-such-host.example/", resolve)
 
 
 @pytest.mark.parametrize(
@@ -133,89 +120,63 @@ def test_a_name_that_cannot_be_resolved_is_refused() -> None:
         ("[::ffff:127.0.0.1]", "this machine"),
     ],
 )
-def test_local_hosts_are_refused_before_anything_is_asked(host: str, why: str) -> None:
+async def test_local_hosts_are_refused_before_anything_is_asked(host: str, why: str) -> None:
     with pytest.raises(Refused, match=why):
-        fetch(f"http://{host}/", allow_private=False)
+        await fetch(f"http://{host}/", allow_private=False)
 
 
-def test_a_public_name_with_a_private_address_is_refused() -> None:
-    assert fetch_resolved("http://example.com/", [["127.0.0.1"]]) == ["example.com"]
+async def test_a_public_name_with_a_private_address_is_refused() -> None:
+    resolve, asked = answering(["127.0.0.1"])
+    with pytest.raises(Refused, match="not fetched"):
+        await fetch("http://example.com/", resolve, allow_private=False)
+    assert asked == ["example.com"]
 
 
 @pytest.mark.parametrize("spelled", ["2130706433", "0x7f.1", "0177.0.0.1"])
-def test_a_number_in_disguise_is_judged_by_its_address(spelled: str) -> None:
+async def test_a_number_in_disguise_is_judged_by_its_address(spelled: str) -> None:
     with pytest.raises(Refused):
-        fetch(f"http://{spelled}/", allow_private=False)
+        await fetch(f"http://{spelled}/", allow_private=False)
 
 
-def test_the_connection_goes_to_the_address_that_was_judged(
-    site: FakeSite, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def public(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge addresses as ever, but take the site's own for a public one."""
+    monkeypatch.setattr(
+        "agiraph.tools.web.fetching.why_refused",
+        lambda address: None if address == "127.0.0.1" else why_refused(address),
+    )
+
+
+@pytest.mark.usefixtures("public")
+async def test_the_connection_goes_to_the_address_that_was_judged(site: FakeSite) -> None:
     """A name is looked up once a hop: what it answers the second time has no say."""
-    monkeypatch.setattr("agiraph.tools.web.fetching.why_refused", rebound(lambda: site))
-    answers = [["127.0.0.1"], ["10.0.0.1"]]
-    asked: list[str] = []
-
-    async def resolve(host: str, port: int) -> list[str]:
-        asked.append(host)
-        return answers[min(len(asked), len(answers)) - 1]
-
-    async def go() -> FetchedPage:
-        return await PageFetcher(settings(allow_private=False), resolve).fetch(
-            f"http://example.com:{site.port}/article"
-        )
-
-    assert asyncio.run(go()).status == 200
+    resolve, asked = answering(["127.0.0.1"], ["10.0.0.1"])
+    url = f"http://example.com:{site.port}/article"
+    assert (await fetch(url, resolve, allow_private=False)).status == 200
     assert asked == ["example.com"]
     assert site.requests[0].headers["Host"] == f"example.com:{site.port}"
 
 
-def rebound(site: Callable[[], FakeSite]) -> Callable[[str], str | None]:
-    """Judge addresses as ever, but take the site's own for a public one."""
-    from agiraph.tools.web.addresses import why_refused
-
-    return lambda address: None if address == "127.0.0.1" else why_refused(address)
-
-
-def test_a_redirect_is_judged_anew(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agiraph.tools.web.fetching.why_refused", rebound(lambda: site))
-
-    async def resolve(host: str, port: int) -> list[str]:
-        return ["127.0.0.1"] if host == "example.com" else ["169.254.169.254"]
-
-    async def go() -> None:
-        url = f"http://example.com:{site.port}/to?url=http://metadata.example/latest"
-        await PageFetcher(settings(allow_private=False), resolve).fetch(url)
-
+@pytest.mark.usefixtures("public")
+async def test_a_redirect_is_judged_anew(site: FakeSite) -> None:
+    resolve, _ = answering(["127.0.0.1"], ["169.254.169.254"])
+    url = f"http://example.com:{site.port}/to?url=http://metadata.example/latest"
     with pytest.raises(Refused, match=r"metadata\.example is not fetched: its address is link-loc"):
-        asyncio.run(go())
+        await fetch(url, resolve, allow_private=False)
     assert site.paths() == ["/to"]
 
 
-def test_the_next_address_is_tried_when_one_does_not_answer(site: FakeSite) -> None:
-    async def resolve(host: str, port: int) -> list[str]:
-        return ["127.0.0.2", "127.0.0.1"] if host == "example.com" else []
-
-    async def go() -> FetchedPage:
-        return await PageFetcher(settings(), resolve).fetch(
-            f"http://example.com:{site.port}/article"
-        )
-
-    assert asyncio.run(go()).status == 200
+async def test_the_next_address_is_tried_when_one_does_not_answer(site: FakeSite) -> None:
+    resolve, _ = answering(["127.0.0.2", "127.0.0.1"])
+    assert (await fetch(f"http://example.com:{site.port}/article", resolve)).status == 200
 
 
-def test_behind_a_proxy_the_name_goes_to_the_proxy(site: FakeSite) -> None:
+async def test_behind_a_proxy_the_name_goes_to_the_proxy(site: FakeSite) -> None:
     async def resolve(host: str, port: int) -> list[str]:
         raise AssertionError("the proxy resolves")
 
-    async def go(url: str) -> FetchedPage:
-        fetcher = PageFetcher(settings(allow_private=False), resolve, proxy=site.url)
-        try:
-            return await fetcher.fetch(url)
-        finally:
-            await fetcher.close()
-
-    assert asyncio.run(go("http://example.com/article")).status == 200
+    fetched = await fetch("http://example.com/article", resolve, site.url, allow_private=False)
+    assert fetched.status == 200
     assert site.requests[0].headers["Host"] == "example.com"
     with pytest.raises(Refused, match="not fetched"):
-        asyncio.run(go("http://192.168.1.1/"))
+        await fetch("http://192.168.1.1/", resolve, site.url, allow_private=False)

@@ -1,7 +1,5 @@
 """PageReader: what a url's body becomes, whose robots.txt is kept to, and what is remembered."""
 
-import asyncio
-
 import pytest
 
 from agiraph.core.clock import SystemClock
@@ -17,25 +15,19 @@ def settings(**over: object) -> WebConfig:
     return load_config().web.model_copy(update={"allow_private": True} | over)
 
 
-def read(*urls: str, **over: object) -> PageText:
+async def read(*urls: str, **over: object) -> PageText:
     """Read pages one after the other with the same reader; return the last."""
-
-    async def go() -> PageText:
-        config = settings(**over)
-        fetcher = PageFetcher(config)
-        pages = PageReader(config, fetcher, InlineReader(), SystemClock())
-        try:
-            for url in urls[:-1]:
-                await pages.page(url)
-            return await pages.page(urls[-1])
-        finally:
-            await fetcher.close()
-
-    return asyncio.run(go())
+    config = settings(**over)
+    fetcher = PageFetcher(config)
+    pages = PageReader(config, fetcher, InlineReader(), SystemClock())
+    try:
+        return [await pages.page(url) for url in urls][-1]
+    finally:
+        await fetcher.close()
 
 
-def test_a_page_becomes_markdown_without_menus_and_scripts(site: FakeSite) -> None:
-    page = read(f"{site.url}/article")
+async def test_a_page_becomes_markdown_without_menus_and_scripts(site: FakeSite) -> None:
+    page = await read(f"{site.url}/article")
     assert page.title == "Chips in 2026"
     assert "grown by a third" in page.text
     assert "| Acme | 61 % |" in page.text
@@ -44,8 +36,8 @@ def test_a_page_becomes_markdown_without_menus_and_scripts(site: FakeSite) -> No
         assert noise not in page.text
 
 
-def test_the_links_of_a_page_are_listed_once(site: FakeSite) -> None:
-    listed = read(f"{site.url}/article").text.partition("## Links of this page")[2]
+async def test_the_links_of_a_page_are_listed_once(site: FakeSite) -> None:
+    listed = (await read(f"{site.url}/article")).text.partition("## Links of this page")[2]
     assert listed.split("\n- ")[1:] == [
         f"[Menu]({site.url}/menu)",
         f"[the next page]({site.url}/more)",
@@ -53,94 +45,96 @@ def test_the_links_of_a_page_are_listed_once(site: FakeSite) -> None:
 
 
 @pytest.mark.parametrize("name", ["utf8", "header", "cp1252", "nonsense"])
-def test_text_is_read_in_whatever_encoding(site: FakeSite, name: str) -> None:
-    assert read(f"{site.url}/text/{name}").text == "Größe: 5 € – „gut“"
+async def test_text_is_read_in_whatever_encoding(site: FakeSite, name: str) -> None:
+    assert (await read(f"{site.url}/text/{name}")).text == "Größe: 5 € – „gut“"
 
 
-def test_a_page_is_read_by_its_own_word_about_its_encoding(site: FakeSite) -> None:
-    assert "Größe" in read(f"{site.url}/meta").text
+async def test_a_page_is_read_by_its_own_word_about_its_encoding(site: FakeSite) -> None:
+    assert "Größe" in (await read(f"{site.url}/meta")).text
 
 
-def test_what_does_not_fit_its_encoding_is_replaced(site: FakeSite) -> None:
-    assert read(f"{site.url}/text/lying").text.startswith("caf\N{REPLACEMENT CHARACTER}")
+async def test_what_does_not_fit_its_encoding_is_replaced(site: FakeSite) -> None:
+    assert (await read(f"{site.url}/text/lying")).text.startswith("caf\N{REPLACEMENT CHARACTER}")
 
 
-def test_json_is_shown_as_it_is(site: FakeSite) -> None:
-    assert read(f"{site.url}/text/json").text == '{"size": 5}'
-    assert read(f"{site.url}/text/bare").text == "plain words"
+async def test_json_is_shown_as_it_is(site: FakeSite) -> None:
+    assert (await read(f"{site.url}/text/json")).text == '{"size": 5}'
+    assert (await read(f"{site.url}/text/bare")).text == "plain words"
 
 
 @pytest.mark.parametrize(
     ("name", "what"),
     [("pdf", "application/pdf"), ("png", "image/png"), ("unnamed", "unknown kind")],
 )
-def test_what_is_no_text_is_refused_by_its_name(site: FakeSite, name: str, what: str) -> None:
+async def test_what_is_no_text_is_refused_by_its_name(site: FakeSite, name: str, what: str) -> None:
     with pytest.raises(Refused, match=rf"{what}.*possible: HTML, text, JSON, XML"):
-        read(f"{site.url}/text/{name}")
+        await read(f"{site.url}/text/{name}")
 
 
-def test_a_status_is_told(site: FakeSite) -> None:
+async def test_a_status_is_told(site: FakeSite) -> None:
     with pytest.raises(Refused, match="answered 404 Not Found"):
-        read(f"{site.url}/status/404")
+        await read(f"{site.url}/status/404")
 
 
-def test_a_page_that_is_too_long_says_so(site: FakeSite) -> None:
-    page = read(f"{site.url}/huge", max_bytes=10_000)
+async def test_a_page_that_is_too_long_says_so(site: FakeSite) -> None:
+    page = await read(f"{site.url}/huge", max_bytes=10_000)
     assert page.note == "[longer than 10000 bytes: the rest was not read]"
     assert len(page.text) == 10_000
 
 
-def test_a_page_that_is_nested_too_deep_is_an_error_like_another(site: FakeSite) -> None:
+async def test_a_page_that_is_nested_too_deep_is_an_error_like_another(site: FakeSite) -> None:
     with pytest.raises(Refused, match="cannot be read: it is nested too deep"):
-        read(f"{site.url}/nested")
+        await read(f"{site.url}/nested")
 
 
-def test_robots_are_kept_to(site: FakeSite) -> None:
+async def test_robots_are_kept_to(site: FakeSite) -> None:
     site.robots = "User-agent: *\nAllow: /article\nDisallow: /\n"
-    assert read(f"{site.url}/article").title == "Chips in 2026"
+    assert (await read(f"{site.url}/article")).title == "Chips in 2026"
     with pytest.raises(Refused, match=r"robots\.txt does not allow it"):
-        read(f"{site.url}/more")
+        await read(f"{site.url}/more")
     assert "/more" not in site.paths()
 
 
-def test_robots_that_speak_to_us_by_name_are_heard(site: FakeSite) -> None:
+async def test_robots_that_speak_to_us_by_name_are_heard(site: FakeSite) -> None:
     site.robots = "User-agent: *\nAllow: /\n\nUser-agent: agiraph\nDisallow: /more*page$\n"
-    assert read(f"{site.url}/article").title
+    assert (await read(f"{site.url}/article")).title
     with pytest.raises(Refused, match="does not allow"):
-        read(f"{site.url}/more/any/page")
+        await read(f"{site.url}/more/any/page")
 
 
-def test_robots_are_asked_at_each_hop(site: FakeSite) -> None:
+async def test_robots_are_asked_at_each_hop(site: FakeSite) -> None:
     site.robots = "User-agent: *\nDisallow: /article\n"
     with pytest.raises(Refused, match="/article is not fetched"):
-        read(f"{site.url}/redirect/2")
+        await read(f"{site.url}/redirect/2")
     assert site.paths() == ["/redirect/2", "/redirect/1"]
 
 
-def test_robots_are_asked_once_a_site(site: FakeSite) -> None:
+async def test_robots_are_asked_once_a_site(site: FakeSite) -> None:
     site.robots = "User-agent: *\nAllow: /\n"
-    read(f"{site.url}/article", f"{site.url}/more")
+    await read(f"{site.url}/article", f"{site.url}/more")
     assert [seen.path for seen in site.requests].count("/robots.txt") == 1
 
 
-def test_robots_that_cannot_be_read_allow_nothing_and_missing_ones_all(site: FakeSite) -> None:
+async def test_robots_that_cannot_be_read_allow_nothing_and_missing_ones_all(
+    site: FakeSite,
+) -> None:
     site.robots_status = 503
     with pytest.raises(Refused, match="cannot be read now"):
-        read(f"{site.url}/article")
+        await read(f"{site.url}/article")
     site.robots_status = 403
-    assert read(f"{site.url}/article").title
+    assert (await read(f"{site.url}/article")).title
 
 
-def test_robots_may_be_ignored_by_the_settings(site: FakeSite) -> None:
+async def test_robots_may_be_ignored_by_the_settings(site: FakeSite) -> None:
     site.robots = "User-agent: *\nDisallow: /\n"
-    assert read(f"{site.url}/article", robots=False).title
+    assert (await read(f"{site.url}/article", robots=False)).title
     assert "/robots.txt" not in [seen.path for seen in site.requests]
 
 
-def test_a_page_is_read_again_from_memory(site: FakeSite) -> None:
-    read(f"{site.url}/article", f"{site.url}/article#part")
+async def test_a_page_is_read_again_from_memory(site: FakeSite) -> None:
+    await read(f"{site.url}/article", f"{site.url}/article#part")
     assert site.paths() == ["/article"]
-    read(f"{site.url}/article", f"{site.url}/article", cache_seconds=0)
+    await read(f"{site.url}/article", f"{site.url}/article", cache_seconds=0)
     assert site.paths() == ["/article"] * 3
 
 

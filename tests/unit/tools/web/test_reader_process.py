@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
@@ -43,48 +43,36 @@ print(seen(lambda: open(secret)), seen(lambda: os.listdir(home)),
 """
 
 
-def play(
-    scene: Callable[[ReaderProcess], Awaitable[None]], wall: Sandbox | None = None, **environ: str
-) -> None:
-    async def go() -> None:
-        aside = ReaderProcess({"PATH": os.environ["PATH"], **environ}, wall, memory_mb=1024)
-        try:
-            async with asyncio.timeout(60):
-                await scene(aside)
-        finally:
-            await aside.close()
-
-    asyncio.run(go())
+@pytest.fixture
+async def reader(request: pytest.FixtureRequest) -> AsyncIterator[ReaderProcess]:
+    """A reader that has not begun; a parameter is the sandbox that it is in."""
+    environ = {"PATH": os.environ["PATH"], "BRAVE_API_KEY": "secret"}
+    made = ReaderProcess(environ, getattr(request, "param", None), memory_mb=1024)
+    yield made
+    await made.close()
 
 
-def test_a_page_is_read_in_a_process_that_sees_no_key() -> None:
-    async def scene(aside: ReaderProcess) -> None:
-        assert aside.pid is None
-        told = await aside.ask(PAGE, 30)
-        assert (told["title"], told["markdown"]) == ("T", "some words")
-        assert aside.pid not in (None, os.getpid())
-        with open(f"/proc/{aside.pid}/environ", "rb") as file:
-            assert b"secret" not in file.read()
-
-    play(scene, BRAVE_API_KEY="secret")
+async def test_a_page_is_read_in_a_process_that_sees_no_key(reader: ReaderProcess) -> None:
+    assert reader.pid is None
+    told = await reader.ask(PAGE, 30)
+    assert (told["title"], told["markdown"]) == ("T", "some words")
+    assert reader.pid not in (None, os.getpid())
+    with open(f"/proc/{reader.pid}/environ", "rb") as file:
+        assert b"secret" not in file.read()
 
 
+@pytest.mark.parametrize("reader", [Sandbox(load_config().sandbox, FOUND)], indirect=True)
 @BEHIND
-def test_behind_the_sandbox_pages_are_read_without_a_network(tmp_path: Path) -> None:
-    async def scene(aside: ReaderProcess) -> None:
-        assert (await aside.ask(PAGE, 30))["title"] == "T"
-        assert aside.pid is not None
-        reader = psutil.Process(aside.pid).children(recursive=True)[-1]
-        for name in ("net", "pid", "mnt"):
-            assert os.readlink(f"/proc/{reader.pid}/ns/{name}") != os.readlink(
-                f"/proc/self/ns/{name}"
-            )
-        await aside.close()
-        psutil.wait_procs([reader], timeout=30)
-        assert not reader.is_running()
-        assert (await aside.ask(PAGE, 30))["markdown"] == "some words"
-
-    play(scene, Sandbox(load_config().sandbox, FOUND))
+async def test_behind_the_sandbox_pages_are_read_without_a_network(reader: ReaderProcess) -> None:
+    assert (await reader.ask(PAGE, 30))["title"] == "T"
+    assert reader.pid is not None
+    parser = psutil.Process(reader.pid).children(recursive=True)[-1]
+    for name in ("net", "pid", "mnt"):
+        assert os.readlink(f"/proc/{parser.pid}/ns/{name}") != os.readlink(f"/proc/self/ns/{name}")
+    await reader.close()
+    psutil.wait_procs([parser], timeout=30)
+    assert not parser.is_running()
+    assert (await reader.ask(PAGE, 30))["markdown"] == "some words"
 
 
 @BEHIND
@@ -106,55 +94,49 @@ def test_a_reader_that_was_taken_over_sees_no_file_and_reaches_nobody(tmp_path: 
     assert done[1].split() == ["False"] * 3 + ["True"]
 
 
-def test_questions_wait_for_each_other_and_one_process_answers_them() -> None:
-    async def scene(aside: ReaderProcess) -> None:
-        first = await asyncio.gather(*(aside.ask(dict(PAGE), 30) for _ in range(5)))
-        assert len(first) == 5
-        pid = aside.pid
-        await aside.ask(PAGE, 30)
-        assert aside.pid == pid
-
-    play(scene)
-
-
-def test_a_question_that_takes_too_long_costs_the_process_and_nothing_else() -> None:
-    async def scene(aside: ReaderProcess) -> None:
-        await aside.ask(PAGE, 30)
-        pid = aside.pid
-        assert pid is not None
-        os.kill(pid, signal.SIGSTOP)
-        with pytest.raises(Refused, match=r"longer than 0\.05 s"):
-            await aside.ask(PAGE, 0.05)
-        assert not os.path.exists(f"/proc/{pid}")
-        assert (await aside.ask(PAGE, 30))["title"] == "T"
-
-    play(scene)
+async def test_questions_wait_for_each_other_and_one_process_answers_them(
+    reader: ReaderProcess,
+) -> None:
+    first = await asyncio.gather(*(reader.ask(dict(PAGE), 30) for _ in range(5)))
+    assert len(first) == 5
+    pid = reader.pid
+    await reader.ask(PAGE, 30)
+    assert reader.pid == pid
 
 
-def test_a_reader_that_dies_over_a_page_is_begun_again() -> None:
-    async def scene(aside: ReaderProcess) -> None:
-        await aside.ask(PAGE, 30)
-        pid = aside.pid
-        assert pid is not None
-        os.kill(pid, signal.SIGSTOP)
-        asking = asyncio.ensure_future(aside.ask(PAGE, 30))
-        await asyncio.sleep(0)
-        os.kill(pid, signal.SIGKILL)
-        with pytest.raises(Refused, match="crashed"):
-            await asking
-        assert (await aside.ask(PAGE, 30))["title"] == "T"
-
-    play(scene)
+async def test_a_question_that_takes_too_long_costs_the_process_and_nothing_else(
+    reader: ReaderProcess,
+) -> None:
+    await reader.ask(PAGE, 30)
+    pid = reader.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    with pytest.raises(Refused, match=r"longer than 0\.05 s"):
+        await reader.ask(PAGE, 0.05)
+    assert not os.path.exists(f"/proc/{pid}")
+    assert (await reader.ask(PAGE, 30))["title"] == "T"
 
 
-def test_whoever_loses_interest_leaves_no_answer_for_the_next_one() -> None:
-    async def scene(aside: ReaderProcess) -> None:
-        await aside.ask(PAGE, 30)
-        asking = asyncio.ensure_future(aside.ask({**PAGE, "body": b"<p>other</p>"}, 30))
-        await asyncio.sleep(0)
-        asking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-        assert (await aside.ask(PAGE, 30))["markdown"] == "some words"
+async def test_a_reader_that_dies_over_a_page_is_begun_again(reader: ReaderProcess) -> None:
+    await reader.ask(PAGE, 30)
+    pid = reader.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    asking = asyncio.ensure_future(reader.ask(PAGE, 30))
+    await asyncio.sleep(0)
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(Refused, match="crashed"):
+        await asking
+    assert (await reader.ask(PAGE, 30))["title"] == "T"
 
-    play(scene)
+
+async def test_whoever_loses_interest_leaves_no_answer_for_the_next_one(
+    reader: ReaderProcess,
+) -> None:
+    await reader.ask(PAGE, 30)
+    asking = asyncio.ensure_future(reader.ask({**PAGE, "body": b"<p>other</p>"}, 30))
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert (await reader.ask(PAGE, 30))["markdown"] == "some words"

@@ -1,8 +1,8 @@
 """Each search service's wire format, against a server that speaks all of them."""
 
-import asyncio
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -25,7 +25,7 @@ from tests.unit.tools.web.inline import InlineReader
 KEYS = {"BRAVE_API_KEY": "bk", "SERPER_API_KEY": "sk", "TAVILY_API_KEY": "tk"}
 
 
-def search(
+async def search(
     site: FakeSite,
     name: str,
     query: str = " chips 2026 ",
@@ -34,16 +34,12 @@ def search(
 ) -> list[SearchHit]:
     path = {"searxng": "", "duckduckgo": "/duckduckgo/"}.get(name, f"/{at or name}")
     values = {"search": name, "search_url": f"{site.url}{path}", "results": 3}
-
-    async def go() -> list[SearchHit]:
-        config = load_config().web.model_copy(update=values)
-        asking = WebSearch(config, environ, InlineReader(), pause_seconds=0)
-        try:
-            return await asking.hits(query)
-        finally:
-            await asking.close()
-
-    return asyncio.run(go())
+    config = load_config().web.model_copy(update=values)
+    asking = WebSearch(config, environ, InlineReader(), pause_seconds=0)
+    try:
+        return await asking.hits(query)
+    finally:
+        await asking.close()
 
 
 def asked(site: FakeSite) -> Seen:
@@ -52,51 +48,47 @@ def asked(site: FakeSite) -> Seen:
 
 
 @pytest.mark.parametrize("name", ["brave", "serper", "tavily", "searxng"])
-def test_every_service_finds_the_same(site: FakeSite, name: str) -> None:
-    assert search(site, name) == [
+async def test_every_service_finds_the_same(site: FakeSite, name: str) -> None:
+    assert await search(site, name) == [
         SearchHit(f"Result {n}", f"https://example.com/{n}", f"About {n}.") for n in (1, 2, 3)
     ]
 
 
-def test_brave_is_asked_as_it_wants(site: FakeSite) -> None:
-    search(site, "brave")
+@pytest.mark.parametrize(
+    ("name", "method", "path", "header", "given"),
+    [
+        (
+            *("brave", "GET", "/brave", ("X-Subscription-Token", "bk")),
+            {"q": ["chips 2026"], "count": ["3"], "text_decorations": ["false"]},
+        ),
+        ("serper", "POST", "/serper", ("X-API-KEY", "sk"), {"q": "chips 2026", "num": 3}),
+        (
+            *("tavily", "POST", "/tavily", ("Authorization", "Bearer tk")),
+            {"query": "chips 2026", "max_results": 3},
+        ),
+        ("searxng", "GET", "/search", None, {"q": ["chips 2026"], "format": ["json"]}),
+    ],
+)
+async def test_each_service_is_asked_as_it_wants(
+    site: FakeSite, name: str, method: str, path: str, header: tuple[str, str] | None, given: Any
+) -> None:
+    await search(site, name, environ=KEYS if header else {})
     seen = asked(site)
-    assert (seen.method, seen.path) == ("GET", "/brave")
-    assert seen.headers["X-Subscription-Token"] == "bk"
-    assert seen.query == {"q": ["chips 2026"], "count": ["3"], "text_decorations": ["false"]}
+    assert (seen.method, seen.path) == (method, path)
+    assert header is None or seen.headers[header[0]] == header[1]
+    assert (json.loads(seen.body) if method == "POST" else seen.query) == given
 
 
-def test_serper_is_asked_as_it_wants(site: FakeSite) -> None:
-    search(site, "serper")
-    seen = asked(site)
-    assert (seen.method, seen.headers["X-API-KEY"]) == ("POST", "sk")
-    assert json.loads(seen.body) == {"q": "chips 2026", "num": 3}
-
-
-def test_tavily_is_asked_as_it_wants(site: FakeSite) -> None:
-    search(site, "tavily")
-    seen = asked(site)
-    assert (seen.method, seen.headers["Authorization"]) == ("POST", "Bearer tk")
-    assert json.loads(seen.body) == {"query": "chips 2026", "max_results": 3}
-
-
-def test_searxng_is_asked_as_it_wants(site: FakeSite) -> None:
-    search(site, "searxng", environ={})
-    seen = asked(site)
-    assert (seen.method, seen.path) == ("GET", "/search")
-    assert seen.query == {"q": ["chips 2026"], "format": ["json"]}
-
-
-def test_duckduckgo_is_asked_by_its_library(site: FakeSite) -> None:
+async def test_duckduckgo_is_asked_by_its_library(site: FakeSite) -> None:
     pytest.importorskip("ddgs")
-    hits = search(site, "duckduckgo", environ={})
+    hits = await search(site, "duckduckgo", environ={})
     assert [hit.url for hit in hits] == [f"https://example.com/{n}" for n in (1, 2, 3)]
     assert (asked(site).method, asked(site).path) == ("POST", "/duckduckgo/")
 
 
-def test_a_busy_service_is_asked_again(site: FakeSite) -> None:
+async def test_a_busy_service_is_asked_again(site: FakeSite) -> None:
     site.troubles = [429, 503]
-    assert len(search(site, "brave")) == 3
+    assert len(await search(site, "brave")) == 3
     assert len(site.requests) == 3
 
 
@@ -108,32 +100,32 @@ def test_a_busy_service_is_asked_again(site: FakeSite) -> None:
         ([422], r"brave answered 422: \{\"error\": \"no\"\}", 1),
     ],
 )
-def test_what_a_service_refuses_is_told(
+async def test_what_a_service_refuses_is_told(
     site: FakeSite, troubles: list[int], told: str, times: int
 ) -> None:
     site.troubles = troubles
     with pytest.raises(Refused, match=told):
-        search(site, "brave")
+        await search(site, "brave")
     assert len(site.requests) == times
 
 
-def test_an_answer_of_another_service_is_refused(site: FakeSite) -> None:
+async def test_an_answer_of_another_service_is_refused(site: FakeSite) -> None:
     with pytest.raises(Refused, match="tavily gave an answer that cannot be read"):
-        search(site, "tavily", at="brave")
+        await search(site, "tavily", at="brave")
 
 
-def test_a_service_that_is_not_there_is_told(site: FakeSite) -> None:
+async def test_a_service_that_is_not_there_is_told(site: FakeSite) -> None:
     site.close()
     with pytest.raises(Refused, match="serper cannot be reached"):
-        search(site, "serper")
+        await search(site, "serper")
     site.__post_init__()
 
 
-def test_an_empty_query_and_a_missing_key_are_told(site: FakeSite) -> None:
+async def test_an_empty_query_and_a_missing_key_are_told(site: FakeSite) -> None:
     with pytest.raises(InvalidInput, match="query is empty"):
-        search(site, "brave", query="  ")
+        await search(site, "brave", query="  ")
     with pytest.raises(Refused, match=r"BRAVE_API_KEY is not set \(export BRAVE_API_KEY=..."):
-        search(site, "brave", environ={})
+        await search(site, "brave", environ={})
     assert not site.requests
 
 

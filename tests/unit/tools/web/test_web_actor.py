@@ -1,8 +1,7 @@
 """The web's actor on a bus in this process: calls, cancellations, askers that go, and its rest."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from actors.router.topology import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Parking, Runtime
 from actors.tools.web.web import WebActor
-from agiraph.core.config import Config, load_config
+from agiraph.core.config import load_config
 from agiraph.core.errors import Refused
 from agiraph.core.ids import SUPERVISOR, WEB
 from agiraph.messages.authorization import MESSAGES
@@ -78,164 +77,140 @@ class Office:
         return endpoint
 
 
-@asynccontextmanager
-async def board_service(folder: Path, config: Config) -> AsyncIterator[Office]:
+@pytest.fixture
+async def place(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
+    """A web actor at work; a parameter holds values over sections of the settings."""
+    config = load_config()
+    for name, values in getattr(request, "param", {}).items():
+        section = getattr(config, name).model_copy(update=values)
+        config = config.model_copy(update={name: section})
     router, pages = LoopbackRouter(topology=TOPOLOGY), StubPages()
     endpoint = router.endpoint(WEB, codec=CODEC)
     await endpoint.start()
-    launch = ActorLaunch(
-        WEB, "web", 1, b"", "loopback://", folder, {}, config.model_dump(mode="json")
-    )
+    settings = config.model_dump(mode="json")
+    launch = ActorLaunch(WEB, "web", 1, b"", "loopback://", tmp_path, {}, settings)
     runtime = Runtime(launch, config, endpoint)
     runtime.start_background()
     actor = WebActor(runtime, pages, StubSearch())  # type: ignore[arg-type]
     serving = asyncio.create_task(actor.serve())
-    try:
-        yield Office(router, pages, serving)
-    finally:
-        serving.cancel()
-        await asyncio.wait([serving])
-        runtime.cancel_background()
-        endpoint.abort()
+    yield Office(router, pages, serving)
+    serving.cancel()
+    await asyncio.wait([serving])
+    runtime.cancel_background()
+    endpoint.abort()
 
 
-def play(
-    folder: Path, scene: Callable[[Office], Awaitable[None]], **sections: dict[str, Any]
-) -> None:
-    async def main() -> None:
-        config = load_config()
-        for name, values in sections.items():
-            section = getattr(config, name).model_copy(update=values)
-            config = config.model_copy(update={name: section})
-        async with board_service(folder, config) as place, asyncio.timeout(20):
-            await scene(place)
+@pytest.fixture
+async def ada(place: Office) -> Endpoint:
+    return await place.join()
 
-    asyncio.run(main())
+
+async def soon(event: asyncio.Event) -> None:
+    async with asyncio.timeout(20):
+        await event.wait()
 
 
 async def ask(asker: Endpoint, tool: str, id: bytes | None = None, **arguments: Any) -> ToolResult:
-    got = await asker.ask(WEB, CallTool(tool=tool, arguments=arguments), id=id)
+    async with asyncio.timeout(20):
+        got = await asker.ask(WEB, CallTool(tool=tool, arguments=arguments), id=id)
     assert isinstance(got.body, ToolResult)
     return got.body
 
 
-def test_both_tools_answer_and_mark_what_they_bring(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        ada = await place.join()
-        page = await ask(ada, "web_fetch", url="https://x.example/", offset=600)
-        assert "Characters 600 to 1000 of 1000" in page.content
-        first = await ask(ada, "web_fetch", url="https://x.example/")
-        assert first.content.endswith("[to read on: web_fetch with offset 500]")
-        found = await ask(ada, "web_search", query="chips")
-        assert "**chips**\nhttps://x.example/\ns" in found.content
-        assert (page.is_error, found.is_error) == (False, False)
-
-    play(tmp_path, scene, web={"page_limit": 500})
+@pytest.mark.parametrize("place", [{"web": {"page_limit": 500}}], indirect=True)
+async def test_both_tools_answer_and_mark_what_they_bring(place: Office, ada: Endpoint) -> None:
+    page = await ask(ada, "web_fetch", url="https://x.example/", offset=600)
+    assert "Characters 600 to 1000 of 1000" in page.content
+    first = await ask(ada, "web_fetch", url="https://x.example/")
+    assert first.content.endswith("[to read on: web_fetch with offset 500]")
+    found = await ask(ada, "web_search", query="chips")
+    assert "**chips**\nhttps://x.example/\ns" in found.content
+    assert (page.is_error, found.is_error) == (False, False)
 
 
-def test_what_cannot_be_done_is_told_as_an_error(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        ada = await place.join()
-        got = await ask(ada, "web_crawl", url="x")
-        assert got == ToolResult(
-            content="unknown tool 'web_crawl' (known: web_fetch, web_search)", is_error=True
-        )
-        assert "url" in (await ask(ada, "web_fetch")).content
-        place.pages.fault = Refused("no such page")
-        assert (await ask(ada, "web_fetch", url="x")).content == "no such page"
-        place.pages.fault = ZeroDivisionError("oops")
-        broken = await ask(ada, "web_fetch", url="x")
-        assert broken.content == "web_fetch broke (ZeroDivisionError: oops)"
-        place.pages.fault = None
-        assert not (await ask(ada, "web_fetch", url="x")).is_error
-
-    play(tmp_path, scene)
+async def test_what_cannot_be_done_is_told_as_an_error(place: Office, ada: Endpoint) -> None:
+    got = await ask(ada, "web_crawl", url="x")
+    assert got == ToolResult(
+        content="unknown tool 'web_crawl' (known: web_fetch, web_search)", is_error=True
+    )
+    assert "url" in (await ask(ada, "web_fetch")).content
+    place.pages.fault = Refused("no such page")
+    assert (await ask(ada, "web_fetch", url="x")).content == "no such page"
+    place.pages.fault = ZeroDivisionError("oops")
+    broken = await ask(ada, "web_fetch", url="x")
+    assert broken.content == "web_fetch broke (ZeroDivisionError: oops)"
+    place.pages.fault = None
+    assert not (await ask(ada, "web_fetch", url="x")).is_error
 
 
-def test_what_takes_too_long_is_given_up(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        got = await ask(await place.join(), "web_fetch", url="slow")
-        assert (got.content, got.is_error) == ("web_fetch was not done within 0.05 s", True)
-        assert place.pages.dropped.is_set()
-
-    play(tmp_path, scene, web={"timeout_seconds": 0.05})
+@pytest.mark.parametrize("place", [{"web": {"timeout_seconds": 0.05}}], indirect=True)
+async def test_what_takes_too_long_is_given_up(place: Office) -> None:
+    got = await ask(await place.join(), "web_fetch", url="slow")
+    assert (got.content, got.is_error) == ("web_fetch was not done within 0.05 s", True)
+    assert place.pages.dropped.is_set()
 
 
-def test_a_call_that_nobody_wants_any_more_is_dropped(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        ada = await place.join()
-        id = b"c" * 16
-        asking = asyncio.ensure_future(ask(ada, "web_fetch", id, url="slow"))
-        await place.pages.begun.wait()
-        ada.post(WEB, CancelTool(call=id))
-        await place.pages.dropped.wait()
-        asking.cancel()
-
-    play(tmp_path, scene)
+async def test_a_call_that_nobody_wants_any_more_is_dropped(place: Office, ada: Endpoint) -> None:
+    id = b"c" * 16
+    asking = asyncio.ensure_future(ask(ada, "web_fetch", id, url="slow"))
+    await soon(place.pages.begun)
+    ada.post(WEB, CancelTool(call=id))
+    await soon(place.pages.dropped)
+    asking.cancel()
 
 
-def test_nobody_cancels_the_call_of_another(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        ada, eve = await place.join(), await place.join("shop-1/eve-1")
-        id = b"c" * 16
-        asking = asyncio.ensure_future(ask(ada, "web_fetch", id, url="slow"))
-        await place.pages.begun.wait()
-        eve.post(WEB, CancelTool(call=id))
-        assert not (await ask(eve, "web_search", query="x")).is_error
-        place.pages.go.set()
-        assert not (await asking).is_error
-
-    play(tmp_path, scene)
+async def test_nobody_cancels_the_call_of_another(place: Office, ada: Endpoint) -> None:
+    eve = await place.join("shop-1/eve-1")
+    id = b"c" * 16
+    asking = asyncio.ensure_future(ask(ada, "web_fetch", id, url="slow"))
+    await soon(place.pages.begun)
+    eve.post(WEB, CancelTool(call=id))
+    assert not (await ask(eve, "web_search", query="x")).is_error
+    place.pages.go.set()
+    assert not (await asking).is_error
 
 
-def test_an_asker_that_goes_takes_its_call_along(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        ada = await place.join()
-        asking = asyncio.ensure_future(ask(ada, "web_fetch", b"c" * 16, url="slow"))
-        await place.pages.begun.wait()
-        asking.cancel()
-        await ada.close()
-        await place.pages.dropped.wait()
-        again = await place.join(ADA, 2)
-        place.pages.go.set()
-        assert not (await ask(again, "web_fetch", b"c" * 16, url="slow")).is_error
-        assert place.pages.asked == ["slow", "slow"]
-
-    play(tmp_path, scene)
+async def test_an_asker_that_goes_takes_its_call_along(place: Office, ada: Endpoint) -> None:
+    asking = asyncio.ensure_future(ask(ada, "web_fetch", b"c" * 16, url="slow"))
+    await soon(place.pages.begun)
+    asking.cancel()
+    await ada.close()
+    await soon(place.pages.dropped)
+    again = await place.join(ADA, 2)
+    place.pages.go.set()
+    assert not (await ask(again, "web_fetch", b"c" * 16, url="slow")).is_error
+    assert place.pages.asked == ["slow", "slow"]
 
 
-def test_it_rests_when_nobody_asks_and_never_in_the_middle_of_a_call(tmp_path: Path) -> None:
-    async def scene(place: Office) -> None:
-        supervisor, ada = await place.join(SUPERVISOR), await place.join()
+@pytest.mark.parametrize("place", [{"run": {"park_after_seconds": 0.02}}], indirect=True)
+async def test_it_rests_when_nobody_asks_and_never_in_the_middle_of_a_call(
+    place: Office, ada: Endpoint
+) -> None:
+    supervisor = await place.join(SUPERVISOR)
+    ready = await supervisor.receive()
+    while not isinstance(ready.body, ChildReady):
         ready = await supervisor.receive()
-        while not isinstance(ready.body, ChildReady):
-            ready = await supervisor.receive()
-        asking = asyncio.ensure_future(ask(ada, "web_fetch", url="slow"))
-        await place.pages.begun.wait()
-        await supervisor.reply(ready, Ok())
-        done, _ = await asyncio.wait({place.serving}, timeout=0.2)
-        assert not done, "it is at work"
-        place.pages.go.set()
-        assert not (await asking).is_error
-        with pytest.raises(Parking):
-            await place.serving
-
-    play(tmp_path, scene, run={"park_after_seconds": 0.02})
+    asking = asyncio.ensure_future(ask(ada, "web_fetch", url="slow"))
+    await soon(place.pages.begun)
+    await supervisor.reply(ready, Ok())
+    done, _ = await asyncio.wait({place.serving}, timeout=0.2)
+    assert not done, "it is at work"
+    place.pages.go.set()
+    assert not (await asking).is_error
+    with pytest.raises(Parking):
+        await place.serving
 
 
+@pytest.mark.parametrize("place", [{"models": {"offline": True}}], indirect=True)
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [("web_fetch", {"url": "https://x.example/"}), ("web_search", {"query": "tea"})],
 )
-def test_nothing_is_asked_of_the_web_while_models_are_offline(
-    tmp_path: Path, tool: str, arguments: dict[str, Any]
+async def test_nothing_is_asked_of_the_web_while_models_are_offline(
+    place: Office, ada: Endpoint, tool: str, arguments: dict[str, Any]
 ) -> None:
-    async def scene(place: Office) -> None:
-        ada = await place.join()
-        result = await ask(ada, tool, **arguments)
-        assert result.is_error
-        assert result.content == "models.offline is set: nothing is asked of the web"
-        assert place.pages.asked == []
-        await ada.close()
-
-    play(tmp_path, scene, models={"offline": True})
+    result = await ask(ada, tool, **arguments)
+    assert result.is_error
+    assert result.content == "models.offline is set: nothing is asked of the web"
+    assert place.pages.asked == []
+    await ada.close()

@@ -79,3 +79,9 @@ class Checkout:
         scratch = self.root / "nodes" / name / "scratch"
         scratch.mkdir(parents=True, exist_ok=True)
         return Worktree(order, scratch, SECONDS, PATH)
+
+    async def made(self, name: str) -> Worktree:
+        """Return the worktree of a node called `name`, made."""
+        tree = await self.worktree(name)
+        await tree.make()
+        return tree

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from agiraph.core.errors import Refused
-from agiraph.storage.files import UnsafeFile, remove_tree
-from agiraph.tools.worktrees.git import FOLDER, PATCH, Git, GitFailed
-from agiraph.tools.worktrees.merging import MergeConflict
+from agiraph.storage.files import remove_tree
+from agiraph.storage.walk import UnsafeFile
+from agiraph.tools.worktrees.git import FOLDER, PATCH, Git, GitFailed, MergeConflict
+from agiraph.tools.worktrees.repository import RunRepository
 from agiraph.tools.worktrees.source import RepositoryNotUsable
 from agiraph.tools.worktrees.worktree import MERGING, READY, NodeCommit, Worktree
 from tests.unit.tools.worktrees.checkout import PATH as PROGRAMS
@@ -24,6 +25,12 @@ RESULT = f"agiraph/{RUN}/result"
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path, {"a.txt": "one\ntwo\nthree\n", "src/b.py": "b = 1\n"})
+
+
+async def merged(repository: RunRepository, tree: Worktree, message: str) -> str:
+    """Commit what is in a worktree and merge it; return the result's commit."""
+    commit = committed(await tree.commit(message))
+    return await repository.merge(commit, tree.order.branch, "m")
 
 
 def committed(found: NodeCommit | None) -> str:
@@ -67,8 +74,7 @@ async def test_what_a_node_changes_comes_onto_the_result_and_nothing_else_of_the
 
 
 async def test_a_node_that_changes_nothing_has_no_commit(checkout: Checkout) -> None:
-    tree = await checkout.worktree("ada")
-    await tree.make()
+    tree = await checkout.made("ada")
     assert await tree.commit("nothing") is None
     repository = checkout.repository()
     await repository.hand_over()
@@ -114,8 +120,7 @@ async def test_two_nodes_that_change_different_lines_are_merged_and_a_third_begi
     assert checkout.show(RESULT, "src/b.py") == "b = 2"
     parents = checkout.git("log", "-1", "--format=%p", RESULT).split()
     assert len(parents) == 2
-    third = await checkout.worktree("eve")
-    await third.make()
+    third = await checkout.made("eve")
     assert (third.path / "a.txt").read_text().startswith("ONE")
     assert (third.path / "src/b.py").read_text() == "b = 2\n"
 
@@ -123,14 +128,12 @@ async def test_two_nodes_that_change_different_lines_are_merged_and_a_third_begi
 async def test_a_conflict_leaves_the_result_as_it_was_and_is_solved_in_the_worktree(
     checkout: Checkout,
 ) -> None:
-    ada, bob = await checkout.worktree("ada"), await checkout.worktree("bob")
-    await ada.make()
-    await bob.make()
+    ada, bob = await checkout.made("ada"), await checkout.made("bob")
     (ada.path / "a.txt").write_text("ONE\ntwo\nthree\n")
     (bob.path / "a.txt").write_text("uno\ntwo\nthree\n")
     (bob.path / "bobs.txt").write_text("bob\n")
     repository = checkout.repository()
-    await repository.merge(committed(await ada.commit("ada")), ada.order.branch, "m")
+    await merged(repository, ada, "ada")
     tip = await repository.tip()
     commit = committed(await bob.commit("bob"))
     with pytest.raises(MergeConflict, match=r"in: a\.txt$") as refused:
@@ -153,14 +156,12 @@ async def test_a_conflict_leaves_the_result_as_it_was_and_is_solved_in_the_workt
 async def test_what_was_folded_in_by_half_is_folded_in_again_before_anything_is_committed(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ada, bob = await checkout.worktree("ada"), await checkout.worktree("bob")
-    await ada.make()
-    await bob.make()
+    ada, bob = await checkout.made("ada"), await checkout.made("bob")
     (ada.path / "adas.txt").write_text("ada\n")
     (ada.path / "a.txt").write_text("ada\n")
     (bob.path / "a.txt").write_text("bob\n")
     repository = checkout.repository()
-    await repository.merge(committed(await ada.commit("ada")), ada.order.branch, "m")
+    await merged(repository, ada, "ada")
     await bob.commit("bob")
     run_git = Git.run
 
@@ -186,8 +187,7 @@ async def test_what_was_folded_in_by_half_is_folded_in_again_before_anything_is_
 async def test_a_half_made_worktree_is_made_again_and_a_made_one_is_kept(
     checkout: Checkout,
 ) -> None:
-    tree = await checkout.worktree("ada")
-    await tree.make()
+    tree = await checkout.made("ada")
     admin = next((Path(tree.order.repository) / "worktrees").iterdir())
     (tree.path / "mine.txt").write_text("kept\n")
     assert not await tree.make()
@@ -223,8 +223,7 @@ async def test_no_file_of_a_worktree_makes_git_run_a_program(checkout: Checkout)
         (checkout.path / ".git/hooks" / hook).chmod(0o755)
     for key in ("core.fsmonitor", "filter.x.clean", "filter.x.smudge", "diff.external"):
         checkout.git("config", key, evil)
-    tree = await checkout.worktree("ada")
-    await tree.make()
+    tree = await checkout.made("ada")
     (tree.path / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
     (tree.path / "a.txt").write_text("changed\n")
     inner = tree.path / "inner"
@@ -258,8 +257,7 @@ async def test_a_worktree_that_poses_as_another_repository_makes_git_run_nothing
     proof, victim = checkout.root / "proof", checkout.root / "victim"
     victim.mkdir()
     checkout.write({"a.txt": "of the result\n"})
-    tree = await checkout.worktree("ada")
-    await tree.make()
+    tree = await checkout.made("ada")
     (tree.path / ".git").unlink()
     hidden = tree.path if form == "folder" else tree.path.parent / "hidden"
     hidden.mkdir(exist_ok=True)
@@ -311,8 +309,7 @@ async def test_a_patch_is_written_in_the_place_of_what_stands_there_not_through_
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agiraph.tools.worktrees.worktree.PATCH_BYTES", 200)
-    tree = await checkout.worktree("ada")
-    await tree.make()
+    tree = await checkout.made("ada")
     (tree.path / "a.txt").write_text("changed\n" * 100)
     commit = committed(await tree.commit("ada"))
     patch, secret = tree.path.parent / PATCH, checkout.root / "secret"
@@ -333,8 +330,7 @@ async def test_what_a_node_makes_of_files_folders_and_links_is_committed_as_it_s
     checkout.write({"d/e/f.txt": "f\n", "x y/ü.txt": "u\n", "run.sh": "echo\n"})
     checkout.git("add", "-A")
     checkout.git("commit", "-q", "-m", "more")
-    tree = await checkout.worktree("ada")
-    await tree.make()
+    tree = await checkout.made("ada")
     shutil.rmtree(tree.path / "src")
     (tree.path / "src").symlink_to("/etc")
     (tree.path / "a.txt").unlink()
@@ -361,8 +357,7 @@ async def test_what_a_node_makes_of_files_folders_and_links_is_committed_as_it_s
 
 
 async def test_a_worktree_that_was_replaced_by_a_link_is_not_published(checkout: Checkout) -> None:
-    tree = await checkout.worktree("ada")
-    await tree.make()
+    tree = await checkout.made("ada")
     shutil.rmtree(tree.path)
     tree.path.symlink_to("/etc")
     with pytest.raises(Refused, match="is gone"):
@@ -372,8 +367,7 @@ async def test_a_worktree_that_was_replaced_by_a_link_is_not_published(checkout:
 
 
 async def test_commits_that_a_model_made_itself_are_kept_in_the_history(checkout: Checkout) -> None:
-    tree = await checkout.worktree("ada")
-    await tree.make()
+    tree = await checkout.made("ada")
     (tree.path / "a.txt").write_text("first\n")
     checkout.git("commit", "-q", "-a", "-m", "by itself", at=tree.path)
     (tree.path / "a.txt").write_text("second\n")
@@ -390,16 +384,14 @@ async def test_commits_that_a_model_made_itself_are_kept_in_the_history(checkout
 async def test_the_persons_own_changes_of_the_result_branch_are_left_alone(
     checkout: Checkout,
 ) -> None:
-    ada = await checkout.worktree("ada")
-    await ada.make()
+    ada = await checkout.made("ada")
     (ada.path / "a.txt").write_text("ada\n")
     repository = checkout.repository()
-    await repository.merge(committed(await ada.commit("ada")), ada.order.branch, "m")
+    await merged(repository, ada, "ada")
     await repository.hand_over()
-    bob = await checkout.worktree("bob")
-    await bob.make()
+    bob = await checkout.made("bob")
     (bob.path / "src/b.py").write_text("bob\n")
-    await repository.merge(committed(await bob.commit("bob")), bob.order.branch, "m")
+    await merged(repository, bob, "bob")
     checkout.git("checkout", "-q", RESULT)
     with pytest.raises(RepositoryNotUsable, match="is checked out in"):
         await repository.hand_over()
@@ -413,11 +405,10 @@ async def test_the_persons_own_changes_of_the_result_branch_are_left_alone(
 async def test_the_checkout_is_moved_forward_only_if_nothing_of_the_persons_is_lost(
     checkout: Checkout,
 ) -> None:
-    ada = await checkout.worktree("ada")
-    await ada.make()
+    ada = await checkout.made("ada")
     (ada.path / "a.txt").write_text("ada\n")
     repository = checkout.repository()
-    await repository.merge(committed(await ada.commit("ada")), ada.order.branch, "m")
+    await merged(repository, ada, "ada")
     await repository.hand_over()
     checkout.write({"a.txt": "mine, not committed\n"})
     with pytest.raises(RepositoryNotUsable, match="cannot be moved forward"):
@@ -470,7 +461,7 @@ async def test_a_shallow_clone_and_a_worktree_of_the_persons_serve_as_input(tmp_
         await tree.make()
         (tree.path / "a.txt").write_text("c\n")
         repository = origin.repository()
-        await repository.merge(committed(await tree.commit("ada")), tree.order.branch, "m")
+        await merged(repository, tree, "ada")
         await repository.hand_over()
         assert origin.show(RESULT, "a.txt") == "c"
 
@@ -485,8 +476,7 @@ async def test_a_git_that_hangs_is_ended_at_its_deadline(tmp_path: Path) -> None
 
 
 async def test_what_a_killed_git_has_locked_is_freed_once_it_is_old(checkout: Checkout) -> None:
-    tree = await checkout.worktree("ada")
-    await tree.make()
+    tree = await checkout.made("ada")
     (tree.path / "a.txt").write_text("ada\n")
     repository = checkout.repository()
     places = [
@@ -498,7 +488,7 @@ async def test_what_a_killed_git_has_locked_is_freed_once_it_is_old(checkout: Ch
         lock.parent.mkdir(parents=True, exist_ok=True)
         lock.touch()
         os.utime(lock, (1, 1))
-    await repository.merge(committed(await tree.commit("ada")), tree.order.branch, "m")
+    await merged(repository, tree, "ada")
     await repository.hand_over()
     assert checkout.show(RESULT, "a.txt") == "ada"
     repository.forget_worktrees()
@@ -508,16 +498,14 @@ async def test_what_a_killed_git_has_locked_is_freed_once_it_is_old(checkout: Ch
 async def test_a_folder_that_was_made_unwritable_is_removed_all_the_same(
     checkout: Checkout,
 ) -> None:
-    tree = await checkout.worktree("ada")
-    await tree.make()
+    tree = await checkout.made("ada")
     (tree.path / "src").chmod(0o500)
     await tree.remove()
     assert not tree.path.exists()
 
 
 async def test_the_noted_fold_is_forgotten_once_it_is_committed(checkout: Checkout) -> None:
-    ada: Worktree = await checkout.worktree("ada")
-    await ada.make()
+    ada = await checkout.made("ada")
     await ada.apply_merge()
     assert await ada.commit("nothing") is None
     assert not list(Path(ada.order.repository).glob(f"worktrees/*/{MERGING}"))

@@ -1,4 +1,4 @@
-"""`agiraph doctor`: checks what Agiraph needs, and says how to fix what is missing."""
+"""`agiraph doctor` checks what Agiraph needs; `agiraph config` shows the settings in force."""
 
 import os
 import shutil
@@ -62,3 +62,57 @@ def _print(checks: "list[DoctorCheck]") -> None:
 def _lines(text: str, room: int) -> list[str]:
     """Return a text in lines; a word that is longer than the room stays whole, to be copied."""
     return textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+# --- settings ------------------------------------------------------------------------------------
+
+
+@click.group(epilog=examples("agiraph config show", "agiraph config schema"))
+def config() -> None:
+    """Show the settings in force, or the schema of all settings.
+
+    Your own settings are in agiraph.yaml in the home; write only those that you change.
+    """
+
+
+@config.command(
+    epilog=examples("agiraph config show", "agiraph config show --config mine.yaml --json")
+)
+@home_option
+@click.option(
+    "--config",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="A settings file that overrides the home's own.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def show(home: Path, file: Path | None, as_json: bool) -> None:
+    """Print the settings in force: the defaults, overridden by those of this home."""
+    import yaml
+
+    from agiraph.core import mcp_settings
+    from agiraph.core.channel_settings import without_secrets
+    from agiraph.core.config import load_config
+    from agiraph.tools.approvals.policy_file import policy_file, read_policy
+    from agiraph.tools.table import tool_names
+
+    own = Home(home).config
+    files = [path for path in (own, file) if path is not None and path.is_file()]
+    settings = load_config(*files).model_dump(mode="json")
+    settings["channels"] = without_secrets(settings["channels"])
+    servers = mcp_settings.without_secrets(settings["mcp"]["servers"])
+    settings["mcp"] = settings["mcp"] | {"servers": servers}
+    read_policy(policy_file(home), tool_names())  # raises if it is invalid
+    if as_json:
+        print_json(settings)
+        return
+    click.echo(f"# {', '.join(map(str, files))} over the defaults" if files else "# the defaults")
+    click.echo(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True), nl=False)
+
+
+@config.command(epilog=examples("agiraph config schema > agiraph.schema.json"))
+def schema() -> None:
+    """Print the JSON Schema of the settings, for editors and validators."""
+    from agiraph.core.config import Config
+
+    print_json(Config.model_json_schema())

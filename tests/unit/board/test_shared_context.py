@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
-from agiraph.board.shared_context.context import (
+from agiraph.board.shared_context import (
     ContextChange,
     SharedContext,
     SharedContextLimits,

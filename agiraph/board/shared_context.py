@@ -8,6 +8,7 @@ is answered as the first time.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 from pydantic import JsonValue
@@ -16,6 +17,8 @@ from agiraph.core.clock import iso
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.record import Record
 from agiraph.core.turns import JsonObject
+from agiraph.storage.files import replace_file
+from agiraph.storage.journal import Journal
 
 KEY_LIMIT = 128
 Way = Literal["write", "append"]
@@ -31,14 +34,9 @@ class ContextChange(Record):
     by: str
 
 
-class AppliedChange(Record):
+class AppliedChange(ContextChange):
     """Something that was done: one line of the journal. `version` counts the changes of a key."""
 
-    cause: str
-    way: Way
-    key: str
-    value: JsonValue
-    by: str
     version: int
     ts: float
 
@@ -73,14 +71,8 @@ class ContextEntry:
 
     def shown(self) -> JsonObject:
         """Return it as `read_context` tells of it."""
-        at = iso(self.at)
-        return {
-            "key": self.key,
-            "value": self.value,
-            "version": self.version,
-            "by": self.by,
-            "at": at,
-        }
+        entry: JsonObject = {"key": self.key, "value": self.value}
+        return entry | {"version": self.version, "by": self.by, "at": iso(self.at)}
 
     def row(self) -> JsonObject:
         """Return it in one line, as `list_context` tells of it."""
@@ -131,15 +123,8 @@ def decide(
             f"context key '{key}' holds {kind_of(before.value)}, not a list (possible: "
             "`write_context` a list first, or append under another key)"
         )
-    changed = AppliedChange(
-        cause=change.cause,
-        way=change.way,
-        key=key,
-        value=change.value,
-        by=change.by,
-        version=before.version + 1 if before else 1,
-        ts=now,
-    )
+    version = before.version + 1 if before else 1
+    changed = AppliedChange(**{**dict(change), "key": key, "version": version, "ts": now})
     _require_room(context, before, _entry(before, changed), bounds)
     return (changed,)
 
@@ -223,3 +208,43 @@ def kind_of(value: JsonValue) -> str:
             return "list"
         case _:
             return "object"
+
+
+class SharedContextStore:
+    """The context of one run, its journal, and the file that shows it; one process holds it.
+
+    Every change is on disk before anyone is told. Raises Corrupt, OSError.
+    """
+
+    def __init__(self, journal: Path, shown: Path, bounds: SharedContextLimits) -> None:
+        self._journal = Journal(journal)
+        self._shown = shown
+        self._bounds = bounds
+        self.context = SharedContext()
+        for record in self._journal.records:
+            self.context = apply(self.context, AppliedChange.model_validate(record))
+        self._journal.records = []
+        if self.context.entries:
+            self._show()
+
+    def change(self, change: ContextChange, now: float) -> tuple[ChangeReceipt, bool]:
+        """Carry a change out; return its receipt, and whether it was its first time.
+
+        Raises InvalidInput, OSError; the context is then as it was.
+        """
+        happened = decide(self.context, change, self._bounds, now)
+        for changed in happened:
+            self._journal.append(changed.model_dump(mode="json"))
+            self.context = apply(self.context, changed)
+        if happened:
+            self._show()
+        return self.context.receipts[change.cause], bool(happened)
+
+    def close(self) -> None:
+        """Close the journal."""
+        self._journal.close()
+
+    def _show(self) -> None:
+        """Write what stands where people and models can read it."""
+        text = json.dumps(self.context.shown(), ensure_ascii=False, indent=2)
+        replace_file(self._shown, f"{text}\n")

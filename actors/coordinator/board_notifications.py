@@ -22,10 +22,12 @@ BOARD_NAME = "board"
 
 
 class BoardNotifications:
-    """The board's events that the mind has not looked at yet."""
+    """The board's events that the model has not been shown yet.
+
+    The first is the one after the last event that the conversation contains.
+    """
 
     def __init__(self, board_service: BoardService, context: CoordinatorContext) -> None:
-        """Begin behind the last event that the conversation knows of."""
         self._board_service = board_service
         self._context = context
         transcript = context.transcript

@@ -28,10 +28,8 @@ from actors.entity.sandbox_report import report_missing_sandbox
 from actors.runtime.background_tasks import first_to_end
 from actors.runtime.runtime import Runtime
 from agiraph.agent.compaction import CompactionContext
-from agiraph.agent.event_replay import circled
 from agiraph.agent.inbox import EntityInbox
-from agiraph.agent.loop import CallEffects
-from agiraph.agent.loop_detection import LoopStuck, LoopWarning, judge_loop
+from agiraph.agent.loop import AgentLoop, CallEffects
 from agiraph.agent.prompts import COORDINATOR_REMINDER, CYCLE_REMINDER, coordinator_system
 from agiraph.agent.records import InputReceived, StepQuarantined
 from agiraph.agent.transcript import OpenCall
@@ -61,7 +59,10 @@ LOOP_PATIENCE = 2
 
 
 class CoordinatorActor:
-    """One agent's coordinator, in one run."""
+    """One agent's coordinator, in one run.
+
+    `args` are those of the agent's first run: which run it is in follows from its conversation.
+    """
 
     def __init__(
         self,
@@ -70,10 +71,6 @@ class CoordinatorActor:
         environment: dict[str, str],
         inbox: EntityInbox,
     ) -> None:
-        """Read the agent's files, make what is missing, and put the parts together.
-
-        `args` are those of the agent's first run: which run it is in follows from its conversation.
-        """
         self.runtime = runtime
         self.context = context = CoordinatorContext(runtime, args, environment, inbox)
         context.may_park = self._may_park
@@ -191,7 +188,7 @@ class CoordinatorActor:
         if self.runtime.config.mcp.servers:
             await self._grant_mcp_tools()
         await self._refresh_prompt()
-        loop = self.entity.loop(self)
+        loop = AgentLoop(self, self.entity)
         while True:
             try:
                 await loop.run()
@@ -352,7 +349,9 @@ class CoordinatorActor:
         if self._cycles.turns_used >= limit:
             self._fail(f"the coordinator's {limit} model turns are used up")
             return False
-        return not self._gave_up_loop()
+        if reason := self.context.warn_of_loop("the run fails", LOOP_PATIENCE):
+            self._fail(reason)
+        return not reason
 
     def _may_think(self) -> bool:
         """Whether the model may be asked: while the run runs and is awake, or when spoken to."""
@@ -363,19 +362,6 @@ class CoordinatorActor:
             return True
         is_spoken_to = isinstance(transcript.turns[-1], UserTurn)
         return is_spoken_to and not transcript.is_set_aside
-
-    def _gave_up_loop(self) -> bool:
-        """Warn the model if it repeats a call; fail the run if it goes on doing so."""
-        context = self.context
-        match judge_loop(context.transcript.progress.streak, patience=LOOP_PATIENCE):
-            case LoopStuck(reason=reason):
-                self._fail(reason)
-                return True
-            case LoopWarning() as warning:
-                record = warning.record("the run fails", context.now())
-                context.conversation.append(record)
-                context.report(*circled(record, context.transcript.place).told)
-        return False
 
     # --- what its parts ask for ------------------------------------------------------------------
 

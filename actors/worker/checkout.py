@@ -12,10 +12,9 @@ from agiraph.tools.worktrees.worktree import Worktree, commit_message, conflict_
 
 
 class Checkout:
-    """The worktree of whichever node its worker holds."""
+    """The worktree of whichever node its worker holds. Git is looked for in `search`, a PATH."""
 
     def __init__(self, worker: WorkerContext, search: str) -> None:
-        """Look for git in `search`, a value of PATH."""
         self._worker = worker
         self._search = search
 

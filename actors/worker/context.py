@@ -52,9 +52,9 @@ class WorkerContext(EntityContext):
         self.unpublished: tuple[str, ...] = ()
         self._scope: tuple[NodeId, Scope] | None = None
         super().__init__(
-            runtime,
-            Conversation(home.conversation),
-            EntityInbox(),
+            runtime=runtime,
+            conversation=Conversation(home.conversation),
+            inbox=EntityInbox(),
             agent=args.agent,
             name=args.worker.name,
             run=args.run,
@@ -127,7 +127,7 @@ class WorkerContext(EntityContext):
 
 
 class NodeDeadline:
-    """A limit in seconds; put `timer` round the work, `standing_still` round the waits.
+    """A limit of `seconds` from now; put `timer` round the work, `standing_still` round waits.
 
     `was_announced`: whether the model was told that it is near.
     """
@@ -146,7 +146,6 @@ class NodeDeadline:
         return cls(seconds - work.seconds)
 
     def __init__(self, seconds: float) -> None:
-        """Allow `seconds` of the loop's time from now; none is left if they are negative."""
         self._loop = asyncio.get_running_loop()
         self.timer = asyncio.timeout(max(0.0, seconds))
         self.was_announced = False

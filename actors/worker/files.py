@@ -14,10 +14,9 @@ from agiraph.storage.home import NodeHome, WorkerHome
 
 
 class WorkerFiles:
-    """Writes identity, memory, notebook and history; its worker alone does."""
+    """Writes identity, memory, notebook and history, and creates what is missing of them."""
 
     def __init__(self, home: WorkerHome, worker: Worker) -> None:
-        """Create what is missing in the folder."""
         self.home = home
         self._log: tuple[Path, IO[bytes]] | None = None
         role = f"I am {worker.name}, a {worker.role}."

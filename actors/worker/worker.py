@@ -23,7 +23,7 @@ from actors.worker.single_inference import SingleInference
 from actors.worker.worker_tools import WorkerTools
 from agiraph.agent.compaction import CompactionContext, SummarySection
 from agiraph.agent.listing import listing, read_texts
-from agiraph.agent.loop import CallEffects
+from agiraph.agent.loop import AgentLoop, CallEffects
 from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, single_system, worker_system
 from agiraph.agent.records import AssignmentTaken, InputReceived, NodeClosed, StateNoted
 from agiraph.agent.transcript import RUNTIME_NAME
@@ -248,7 +248,7 @@ class WorkerActor:
             return
         if self.runtime.config.mcp.servers and not self._single:
             await self._grant_mcp_tools()
-        await self.entity.loop(self).run()
+        await AgentLoop(self, self.entity).run()
 
     async def _grant_mcp_tools(self) -> None:
         """Have the MCP tools that there are for this node; the same after a restart."""

@@ -21,10 +21,12 @@ from agiraph.storage.snapshot import Snapshots, beside
 
 
 class Conversation:
-    """The only place where an entity's conversation changes."""
+    """The only place where an entity's conversation changes: the journal at `path`, folded.
+
+    Raises Corrupt or OSError if it cannot be opened.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Open the journal at `path` and fold it. Raises Corrupt, OSError."""
         self.path = path
         self._snapshots = Snapshots(beside(path), TRANSCRIPT, FOLD)
         self._when_recorded: list[Callable[[], None]] = []

@@ -1,7 +1,7 @@
 """CoordinatorActor: leads an agent's run. It thinks only when something needs thought.
 
 What it knows is the fold of the agent's `conversation.jsonl`, its board the fold of the run's
-`journal.jsonl`. What the board has to tell it (`notices`) is computed from the two, so a crash
+`journal.jsonl`. What it is notified of (`notices`) is computed from the two, so a crash
 between them loses nothing.
 """
 
@@ -16,7 +16,7 @@ from actors.coordinator.cycles import Cycles
 from actors.coordinator.files import coordinator_belongings
 from actors.coordinator.insight_review import InsightReview
 from actors.coordinator.prompt_facts import PromptFacts, facts_for
-from actors.coordinator.public_events import tell
+from actors.coordinator.public_events import events_of
 from actors.coordinator.run_start import fill_board, has_unopened_stage, start_run, task_of
 from actors.coordinator.run_transition import NextRunRequested, RunTransition
 from actors.coordinator.trigger_handler import TriggerHandler
@@ -55,7 +55,7 @@ REMINDERS = (COORDINATOR_REMINDER, CYCLE_REMINDER)
 OPENS_A_STAGE = ("launch_roles", "create_work_node", "create_stage_node")
 EVENTS_REPEATED = 20
 LOOP_PATIENCE = 2
-"""How many more repeats of a call a coordinator may make after it was told that it loops."""
+"""How many more repeats of a call a coordinator may make after it was warned of a loop."""
 
 
 class CoordinatorActor:
@@ -151,7 +151,6 @@ class CoordinatorActor:
             await self._run_transition.begin(next_run)
 
     def close(self) -> None:
-        """Close the journals."""
         self.context.conversation.close()
         self.board_service.close()
 
@@ -164,7 +163,6 @@ class CoordinatorActor:
             await self._worker_requests.handle(received)
 
     def _start_run(self) -> None:
-        """Start the run, unless it has been started before."""
         context, board = self.context, self.board_service
         context.record.open()
         if context.record.is_new:
@@ -250,7 +248,7 @@ class CoordinatorActor:
 
     def _public_events(self, event: e.BoardEvent, place: int) -> list[Event]:
         context, board = self.context, self.board_service.board
-        events = tell(
+        events = events_of(
             board, event, place, agent=context.agent, run=context.run, entity=context.name
         )
         return self._trigger_handler.marked(events)
@@ -269,12 +267,10 @@ class CoordinatorActor:
         return False
 
     def is_between_works(self) -> bool:
-        """Whether the coordinator has nothing left to think about or to do."""
         transcript = self.context.transcript
         return not transcript.open_calls and not transcript.has_news
 
     def tool_context(self, key: str) -> ToolContext:
-        """Return what a tool is handed."""
         context = self.context
         scope = Scope.for_coordinator(
             context.files.home,
@@ -285,11 +281,10 @@ class CoordinatorActor:
         return self.entity.tool_context(key, "coordinator", scope, self._tools)
 
     def notices(self) -> list[InputReceived]:
-        """Return what happened on the board that the model has not been told, as one turn."""
+        """Return the events of the board that the model has not been shown, as one turn."""
         return self._notifications.take()
 
     def take_effects(self) -> CallEffects:
-        """Return what the last call has shown."""
         return self._tools.take_effects()
 
     async def on_rest(self) -> None:
@@ -366,12 +361,10 @@ class CoordinatorActor:
     # --- what its parts ask for ------------------------------------------------------------------
 
     def _compaction_context(self) -> CompactionContext:
-        """Return the goal, the board and the files."""
         task = task_of(self.context.transcript, self.context.args)
         return coordinator_belongings(task, self.board_service.board, self.context.files)
 
     def _acting(self) -> ActingEntity:
-        """Return who acts, and which folders are its own, for the rules of approvals."""
         is_sandboxed = find_sandbox(self.runtime.config.sandbox).is_up
         input_dir = self.context.input_dir
         folders = [str(self.context.files.home.path), *([input_dir] if input_dir else [])]

@@ -74,7 +74,7 @@ class TriggerHandler:
         return [event.model_copy(update={"data": {**event.data, **mark}}) for event in events]
 
     async def model_failed(self, failure: ModelFailure) -> str:
-        """Have the trigger paused that the mind acts on; return what the human is to be told."""
+        """Pause the trigger that led to the failed call; return what the human reads of it."""
         trigger = self._context.transcript.woken_by
         if not trigger:
             return ""
@@ -177,12 +177,12 @@ class TriggerHandler:
 
     def _note(self, fired: TriggerFired, type: str, data: JsonObject) -> None:
         facts = {"trigger_id": fired.trigger_id, "name": fired.name, "firing": fired.firing}
-        told = {**data, **facts, "lineage": list(fired.lineage)}
-        self._context.report(type, told, f"{type}.{fired.firing}")
+        data = {**data, **facts, "lineage": list(fired.lineage)}
+        self._context.report(type, data, f"{type}.{fired.firing}")
 
 
 def shown(fired: TriggerFired, content: str) -> str:
-    """Return a firing as the mind is shown it."""
+    """Return a firing as the model is shown it."""
     lines = [f"[Trigger '{fired.name}']: {content}"]
     if fired.about:
         lines.append(f"(What set it off: {fired.about})")

@@ -15,7 +15,7 @@ from actors.entity.roster import Roster
 from actors.runtime.crash_counter import LIMIT
 from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.event_replay import TOLD_AGAIN, circled, told_again
+from agiraph.agent.event_replay import RECORDS_REPLAYED, loop_warned, replayed_events
 from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.agent.loop import PauseSwitch
 from agiraph.agent.loop_detection import LoopStuck, LoopWarning, judge_loop
@@ -80,11 +80,9 @@ class EntityContext:
 
     @property
     def run_home(self) -> RunHome:
-        """The folder of the run."""
         return self.runtime.home.agent(self.agent).run(self.run)
 
     def now(self) -> float:
-        """Return the time in seconds since the epoch."""
         return self.runtime.clock.now()
 
     def message_id(self, key: str, number: int = 0) -> bytes:
@@ -125,8 +123,8 @@ class EntityContext:
     def replay_events(self) -> None:
         """Report the last records of the work in hand again: reports may have died with the
         last process. What is known is not recorded twice."""
-        for replayed in told_again(self.conversation.lately(TOLD_AGAIN)):
-            self.runtime.report(self.event(*replayed.told, ts=replayed.ts))
+        for replayed in replayed_events(self.conversation.lately(RECORDS_REPLAYED)):
+            self.runtime.report(self.event(*replayed.report, ts=replayed.ts))
 
     def show(self, state: str, step: str) -> None:
         """Show people what is being done right now."""
@@ -154,7 +152,7 @@ class EntityContext:
             case LoopWarning() as warning:
                 record = warning.record(end, self.now())
                 self.conversation.append(record)
-                self.report(*circled(record, self.transcript.place).told)
+                self.report(*loop_warned(record, self.transcript.place).report)
         return ""
 
     def stuck_step(self) -> str:

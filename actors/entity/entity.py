@@ -83,7 +83,6 @@ class Entity:
         )
 
     def tool_context(self, key: str, kind: EntityKind, scope: Scope, team: Team) -> ToolContext:
-        """Return what a tool is handed when it runs as step `key`."""
         context = self.context
         return ToolContext(
             kind=kind,

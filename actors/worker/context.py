@@ -117,11 +117,9 @@ class WorkerContext(EntityContext):
         await self.runtime.send(self.coordinator, body, id=self.message_id(key))
 
     def standing_still(self) -> AbstractContextManager[None]:
-        """Stop the node's deadline inside this block."""
         return self.deadline.standing_still() if self.deadline else nullcontext()
 
     def close(self) -> None:
-        """Close the journals."""
         self.conversation.close()
         self.files.close()
 
@@ -158,7 +156,6 @@ class NodeDeadline:
 
     @contextmanager
     def standing_still(self) -> Iterator[None]:
-        """Stop the deadline inside this block."""
         ends_at = self.timer.when()
         if ends_at is None or self.timer.expired():
             yield

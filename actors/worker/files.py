@@ -49,7 +49,6 @@ class WorkerFiles:
             notebook.write(f"\n- {iso(now)} took up {node.name} ({node.id})\n")
 
     def has_completed(self, node: WorkNode) -> bool:
-        """Whether a node stands in the history."""
         return any(entry["node_id"] == node.id for entry in self._history())
 
     def note_completion(self, node: WorkNode, summary: str, learned: str) -> None:
@@ -83,7 +82,6 @@ class WorkerFiles:
         return self._log[1]
 
     def close(self) -> None:
-        """Close what is open."""
         if self._log is not None:
             self._log[1].close()
             self._log = None

@@ -154,11 +154,6 @@ class Link:
         self.malformed = 0
 
     @property
-    def dropped(self) -> int:
-        """How many passing messages were dropped on this side."""
-        return self.out.dropped + self._early.dropped
-
-    @property
     def is_idle(self) -> bool:
         """Say whether nothing waits to be sent or to be accepted."""
         return not (self.out or self.unaccepted or self._to_ack)

@@ -30,13 +30,13 @@ class BoardNotifications:
         self._context = context
         transcript = context.transcript
         # A board whose journal lost its end has fewer events than the conversation knows of.
-        self._noticed = min(transcript.board_seq, board_service.count)
+        self._noticed = min(transcript.board_seq, board_service.store.count)
 
     def take(self) -> list[InputReceived]:
         """Return what there is to tell, as one turn; it is not told again."""
         lines = self._lines()
-        self._noticed = self._board_service.count
-        self._board_service.forget(self._noticed)
+        self._noticed = self._board_service.store.count
+        self._board_service.store.forget(self._noticed)
         if not lines:
             return []
         triggers = {trigger for _, trigger in lines}
@@ -56,13 +56,13 @@ class BoardNotifications:
 
     def has_alarm(self) -> bool:
         """Whether a deadlock was found that the mind has not been told of."""
-        fresh = self._board_service.since(self._noticed)
+        fresh = self._board_service.store.since(self._noticed)
         return any(isinstance(event, e.DeadlockFound) for event in fresh)
 
     def _lines(self) -> list[tuple[str, str]]:
         """Return what each event is told as, with the trigger that led to it ('': none did)."""
         board, covered = self._board_service.board, self._context.transcript.covered
-        fresh = self._board_service.since(self._noticed)
+        fresh = self._board_service.store.since(self._noticed)
         told = [(event, notice(board, event, covered)) for event in fresh]
         return [(line, self._trigger_of(event)) for event, line in told if line]
 

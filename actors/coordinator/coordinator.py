@@ -177,8 +177,8 @@ class CoordinatorActor:
         context.forget_closed_calls()
         start_run(board, context.args, self.runtime.config)
         if not board.board.is_running and not context.record.has_ended:
-            last = board.count - 1
-            self._on_board_event(board.since(last)[0], last)
+            last = board.store.count - 1
+            self._on_board_event(board.store.since(last)[0], last)
         refused = fill_board(board, context.args.plan)
         if refused and all(stage.status != "completed" for stage in board.board.stages):
             self._fail(refused)
@@ -261,7 +261,7 @@ class CoordinatorActor:
     def _replay_events(self) -> None:
         """Report the last events once more: a report may have died with this process."""
         self.context.replay_events()
-        first, events = self.board_service.lately(EVENTS_REPEATED)
+        first, events = self.board_service.store.lately(EVENTS_REPEATED)
         for place, event in enumerate(events, start=first):
             self.runtime.report(*self._public_events(event, place))
 

@@ -8,8 +8,9 @@ from actors.runtime.agent_folders import AgentFolders
 from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import CLOCK, AgentId
 from agiraph.core.models import Event
-from agiraph.storage.files import is_about_place, is_folder, read_bytes, replace_file
+from agiraph.storage.files import is_folder, read_bytes, replace_file
 from agiraph.storage.home import AgentHome, Home
+from agiraph.storage.walk import is_about_place
 from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
 
 PAGE = 500

@@ -17,9 +17,10 @@ from actors.recorder.event_log import EventLog
 from actors.runtime.agent_folders import AgentFolders
 from agiraph.core.errors import Corrupt
 from agiraph.core.models import Agent, Event
-from agiraph.storage.files import UnsafeFile, read_bytes, replace_file
+from agiraph.storage.files import read_bytes, replace_file
 from agiraph.storage.home import Home
 from agiraph.storage.versions import FIELD, TooNew, kind_of, read_object
+from agiraph.storage.walk import UnsafeFile
 from agiraph.tracing.span_builder import SpanBuilder, SpanBuilderState, last_ended_before
 from agiraph.tracing.spans import Span
 from transport.signal import Signal

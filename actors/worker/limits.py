@@ -4,7 +4,7 @@ from actors.entity.compactor import Compactor
 from actors.worker.context import NodeLimitReached, WorkerContext
 from agiraph.agent.event_replay import circled
 from agiraph.agent.loop_detection import LoopStuck, LoopWarning, judge_loop
-from agiraph.agent.node_limits import TIME_NEAR, LastTurn, MustStop, is_time_near, judge
+from agiraph.agent.node_limits import TIME_NEAR, LastTurn, MustStop, judge
 
 
 class WorkerLimits:
@@ -47,7 +47,8 @@ class WorkerLimits:
         if deadline is None or deadline.was_announced:
             return False
         left, near = deadline.remaining_seconds, context.runtime.config.run.deadline_warning_seconds
-        if not is_time_near(context.transcript, left, near):
+        progress = context.transcript.progress
+        if left > near or progress.model_turns == 0 or progress.bound is not None:
             return False
         deadline.was_announced = True
         seconds = context.assignment.contract.node_timeout_seconds

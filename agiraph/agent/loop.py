@@ -1,6 +1,6 @@
 """The loop that coordinator and workers share: yield point, think, act, yield point.
 
-What comes next follows from the transcript alone (`next_step`), so a restarted process continues
+What comes next follows from the transcript alone, so a restarted process continues
 where the last one stood: an unanswered call is run or answered, an unanswered message is thought
 about. The loop never looks at a clock or a socket; its ports do.
 
@@ -45,23 +45,6 @@ UNKNOWN_OUTCOME = (
 
 
 @dataclass(frozen=True, slots=True)
-class AskModel:
-    """Ask the model."""
-
-
-@dataclass(frozen=True, slots=True)
-class HandleCall:
-    """Run, or answer, this call."""
-
-    opened: OpenCall
-
-
-@dataclass(frozen=True, slots=True)
-class EndTurn:
-    """The model has said all it wants to say for now."""
-
-
-@dataclass(frozen=True, slots=True)
 class CallEffects:
     """What a call's result has shown: nodes that ended, messages by their bus ids.
 
@@ -96,20 +79,6 @@ class PendingApproval:
 
     answer: Callable[[], Awaitable[Permission]]
     withdraw: Callable[[], Awaitable[Permission]]
-
-
-def next_step(transcript: Transcript) -> AskModel | HandleCall | EndTurn:
-    """Return what follows from the conversation as it stands."""
-    if transcript.open_calls:
-        return HandleCall(transcript.open_calls[0])
-    if transcript.has_news:
-        return AskModel()
-    return EndTurn()
-
-
-def may_run(opened: OpenCall, toolbox: Toolbox) -> bool:
-    """Whether a call may be run: it has never been started, or doing it again does no harm."""
-    return not opened.was_started or toolbox.is_idempotent(opened.call.name)
 
 
 class PartialAnswer:
@@ -239,13 +208,12 @@ class AgentLoop:
                 return
             if await self._made_room():
                 continue
-            match next_step(self._transcript):
-                case HandleCall(opened):
-                    await self._act(opened)
-                case AskModel():
-                    await self._think()
-                case EndTurn():
-                    await self._role.on_rest()
+            if self._transcript.open_calls:
+                await self._act(self._transcript.open_calls[0])
+            elif self._transcript.has_news:
+                await self._think()
+            else:
+                await self._role.on_rest()
 
     async def _yield_point(self) -> None:
         """Be reachable: stand still if paused, then let in what has arrived, in one append."""
@@ -366,7 +334,8 @@ class AgentLoop:
             return
         call, context = opened.call, self._role.tool_context(opened.key)
         begun, self._begun = self._begun, ""
-        if opened.key == begun or may_run(opened, self._entity.toolbox):
+        may_run = not opened.was_started or self._entity.toolbox.is_idempotent(call.name)
+        if may_run or opened.key == begun:
             if not opened.was_started:
                 self._conversation.append(self._start_of(call, cleared.message))
             self._tell(called(call, opened.key, self._entity.now()))

@@ -12,7 +12,6 @@ from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.turns import JsonObject
 from agiraph.storage.files import (
     FolderEntry,
-    UnsafeFile,
     entries,
     files_below,
     is_file,
@@ -22,6 +21,7 @@ from agiraph.storage.files import (
     replace_file,
     status_of,
 )
+from agiraph.storage.walk import UnsafeFile
 from agiraph.tools.base import ToolParams, tool
 from agiraph.tools.ports import ToolContext
 

@@ -21,12 +21,10 @@ from pathlib import Path
 from agiraph.core.errors import Refused
 from agiraph.core.models import WorkNode, WorktreeOrder
 from agiraph.storage.files import (
-    UnsafeFile,
     copy_file,
     entries,
     is_file,
     is_folder,
-    kind_of,
     make_folder,
     new_file,
     open_file,
@@ -38,6 +36,7 @@ from agiraph.storage.files import (
     status_of,
     write_all,
 )
+from agiraph.storage.walk import UnsafeFile, kind_of
 from agiraph.tools.worktrees.git import (
     FOLDER,
     PATCH,

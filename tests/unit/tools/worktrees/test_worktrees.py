@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from agiraph.core.errors import Refused
-from agiraph.storage.files import UnsafeFile, remove_tree
+from agiraph.storage.files import remove_tree
+from agiraph.storage.walk import UnsafeFile
 from agiraph.tools.worktrees.git import FOLDER, PATCH, Git, GitFailed, MergeConflict
 from agiraph.tools.worktrees.repository import RunRepository
 from agiraph.tools.worktrees.source import RepositoryNotUsable

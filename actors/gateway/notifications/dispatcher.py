@@ -44,7 +44,10 @@ UNRECORDED = 1000
 
 
 class NotificationDispatcher:
-    """One task for the sources and one for each channel; the caller runs `run`."""
+    """One task for the sources and one for each channel; the caller runs `run`.
+
+    `environ` holds the variables that the settings of channels name.
+    """
 
     def __init__(
         self,
@@ -59,7 +62,6 @@ class NotificationDispatcher:
         clock: Clock,
         log: Any,
     ) -> None:
-        """Deliver by the channels of `config`; `environ` holds the variables that they name."""
         self._journal = journal
         self.links = links
         self.settings = config.channels

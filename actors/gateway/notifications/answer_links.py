@@ -11,10 +11,9 @@ PATH = "/answer/"
 
 
 class AnswerLinks:
-    """Makes and reads the links of one home."""
+    """Makes and reads the links of one home; the key file is created when it is first needed."""
 
     def __init__(self, key_file: Path, good_for_seconds: float) -> None:
-        """Sign with the key in `key_file`, which is created when it is first needed."""
         self._key_file = key_file
         self._good_for = good_for_seconds
         self._key: bytes | None = None

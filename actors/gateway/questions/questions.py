@@ -40,10 +40,9 @@ MOST_MEANT: Final = 20
 
 
 class QuestionStore:
-    """All questions of a home."""
+    """All questions of a home; an older version's journal is imported first. Corrupt, OSError."""
 
     def __init__(self, database: GatewayDatabase) -> None:
-        """Read from `database`; an older version's journal is imported first. Corrupt, OSError."""
         self.database = database
         database.take_in(JOURNAL, _statements)
         live = self._read("is_live = 1 ORDER BY +number")  # by the index of those alone

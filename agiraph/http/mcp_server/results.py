@@ -68,7 +68,7 @@ class AgentsResult(Record):
     agents: tuple[AgentStateResult, ...]
 
 
-class NodeResult(Record):
+class BoardNodeResult(Record):
     """One piece of work. Its published files are read under `folder`."""
 
     id: str
@@ -88,7 +88,7 @@ class BoardResult(Record):
     agent: str
     run: str | None
     stage: str | None
-    nodes: tuple[NodeResult, ...]
+    nodes: tuple[BoardNodeResult, ...]
 
 
 class FolderEntryResult(Record):
@@ -160,9 +160,9 @@ def state_of(
     return AgentStateResult.model_validate(dict(agent) | shown)
 
 
-def node_of(view: NodeView) -> NodeResult:
+def node_of(view: NodeView) -> BoardNodeResult:
     """Return a node as the tools show it."""
-    return NodeResult.model_validate(dict(view) | {"worker": view.assigned_worker})
+    return BoardNodeResult.model_validate(dict(view) | {"worker": view.assigned_worker})
 
 
 def content_of(found: FolderView | FileContentView) -> ContentResult:

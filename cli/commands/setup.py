@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import textwrap
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,7 @@ from cli.listing import print_json
 from cli.options import examples, home_option, json_option
 
 if TYPE_CHECKING:
-    from cli.doctor_checks import DoctorCheck
+    from cli.doctor_checks.check import DoctorCheck
 
 COLUMNS: Final = 80
 GAPS: Final = 8
@@ -32,27 +33,28 @@ def doctor(ctx: click.Context, home: Path, as_json: bool) -> None:
 
     Needs no supervisor. Exits 1 if a check fails; warnings are not failures.
     """
-    from cli.doctor_checks import DoctorContext, check_up
+    from cli.doctor_checks import check_up
+    from cli.doctor_checks.check import DoctorContext
 
     checks = check_up(DoctorContext(Home(home), os.environ))
-    is_well = all(check.status != "fail" for check in checks)
+    is_well = all(check.status != "fail" for check in checks.values())
     if as_json:
-        rows = [check.as_json() for check in checks]
+        rows = [{"name": name} | asdict(check) for name, check in checks.items()]
         print_json({"ok": is_well, "home": str(home), "checks": rows})
     else:
         _print(checks)
     ctx.exit(DONE if is_well else FAILED)
 
 
-def _print(checks: "list[DoctorCheck]") -> None:
+def _print(checks: "dict[str, DoctorCheck]") -> None:
     """Print a table of as many columns as the terminal has, 80 in a pipe."""
     wide = shutil.get_terminal_size((COLUMNS, 24)).columns if sys.stdout.isatty() else COLUMNS
-    width = max(len(check.name) for check in checks)
+    width = max(map(len, checks))
     room = max(wide - width - GAPS, LEAST_ROOM)
-    for check in checks:
+    for name, check in checks.items():
         status = click.style(check.status.ljust(4), fg=_COLOURS[check.status])
         first, *others = _lines(check.detail, room)
-        click.echo(f"{status}  {check.name.ljust(width)}  {first}")
+        click.echo(f"{status}  {name.ljust(width)}  {first}")
         if check.advice and check.status != "ok":
             others += _lines(f"→ {check.advice}", room)
         for line in others:

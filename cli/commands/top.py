@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from cli.commands.console import is_screen
-from cli.console.top_rows import SORTS, ordered, top_rows
+from cli.console.entities import SORTS, ordered, top_rows
 from cli.formats import format_count, format_money, format_percent, format_size, state_label
 from cli.listing import Column, print_listing, to_rows
 from cli.options import cli_context, examples, home_option, json_option

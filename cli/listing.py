@@ -1,4 +1,7 @@
-"""Listings: rows as a table that fits the terminal, as plain columns in a pipe, or as JSON."""
+"""What a command prints: a listing, a record, or what it has done; for people or as JSON.
+
+A listing is a table that fits the terminal, plain columns in a pipe, or a JSON array.
+"""
 
 import json
 import sys
@@ -9,6 +12,7 @@ from typing import Any, Literal
 import click
 from pydantic import BaseModel
 
+from cli.exits import DONE, FAILED
 from cli.formats import as_is, format_time
 from cli.sanitize import one_line, printable
 
@@ -20,10 +24,11 @@ Show = Callable[[Any], str]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: a heading, the row's key, and how its value is shown.
+    """One column: a heading, the key of its value in a row, and how the value is shown.
 
-    A `wide` column takes the width that the others leave, and is cut to it. Columns with a `spare`
-    number are left out of a table that is too narrow for them, the highest number first.
+    With the key '' the whole row is shown. A `wide` column takes the width that the others leave,
+    and is cut to it. Columns with a `spare` number are left out of a table that is too narrow for
+    them, the highest number first.
     """
 
     heading: str
@@ -32,6 +37,87 @@ class Column:
     align: Literal["left", "right"] = "left"
     wide: bool = False
     spare: int = 0
+
+    def cell(self, row: Mapping[str, Any]) -> str:
+        """Return the cell of this column in a row."""
+        return one_line(self.show(row.get(self.key) if self.key else row))
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Records to print, of which people see these columns; `empty` (on stderr) if there are none.
+
+    `rows` is what people see instead, where that differs.
+    """
+
+    records: Iterable[BaseModel | JsonObject]
+    columns: Sequence[Column]
+    empty: str
+    rows: Sequence[JsonObject] | None = None
+
+    def print(self, *, as_json: bool) -> int:
+        """Print a JSON array, a table on a terminal, plain columns elsewhere; return DONE."""
+        rows = to_rows(self.records) if as_json or self.rows is None else self.rows
+        if as_json:
+            print_json(rows)
+        elif not rows:
+            click.echo(self.empty, err=True)
+        elif sys.stdout.isatty():
+            _print_table(rows, self.columns)
+        else:
+            _print_columns(rows, self.columns)
+        return DONE
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """One record in all its fields; `shown` is what people see instead, where that differs."""
+
+    record: BaseModel
+    shown: JsonObject | None = None
+
+    def print(self, *, as_json: bool) -> int:
+        """Print a JSON object, or a line for each field that has a value; return DONE."""
+        record = to_rows([self.record])[0]
+        if as_json:
+            print_json(record)
+            return DONE
+        fields = self.shown or record
+        shown = {key: value for key, value in fields.items() if value not in (None, "", [], {})}
+        width = max(map(len, shown), default=0)
+        for key, value in shown.items():
+            text = printable(format_time(value) if key.endswith("_at") else as_is(value)).strip()
+            indented = text.replace("\n", "\n" + " " * (width + 2))
+            click.echo(f"{key.replace('_', ' ').ljust(width)}  {indented}")
+        return DONE
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a command has done: a record for programs, one line for people.
+
+    A `remark` goes to stderr.
+    """
+
+    record: BaseModel | Sequence[BaseModel]
+    text: str
+    remark: str = ""
+    has_failed: bool = False
+
+    def print(self, *, as_json: bool) -> int:
+        """Print it, a failure on stderr; return the exit code."""
+        if as_json:
+            record = self.record
+            print_json(to_rows([record])[0] if isinstance(record, BaseModel) else to_rows(record))
+            return FAILED if self.has_failed else DONE
+        if self.text:
+            click.echo(self.text)
+        if self.remark:
+            click.echo(self.remark, err=True)
+        return FAILED if self.has_failed else DONE
+
+
+Shown = Listing | Details | Done
 
 
 def to_rows(records: Iterable[BaseModel | JsonObject]) -> list[JsonObject]:
@@ -48,33 +134,8 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=indent, ensure_ascii=True, default=str))
 
 
-def print_result(record: BaseModel, text: str, *, as_json: bool) -> None:
-    """Print what a command has done: the record as JSON, or one line."""
-    if as_json:
-        print_json(to_rows([record])[0])
-    else:
-        click.echo(text)
-
-
-def print_listing(
-    rows: Sequence[JsonObject], columns: Sequence[Column], *, as_json: bool, empty: str
-) -> None:
-    """Print rows: a JSON array, a table on a terminal, plain columns elsewhere.
-
-    `empty` is printed on stderr if there are no rows.
-    """
-    if as_json:
-        print_json(list(rows))
-    elif not rows:
-        click.echo(empty, err=True)
-    elif sys.stdout.isatty():
-        _print_table(rows, columns)
-    else:
-        _print_columns(rows, columns)
-
-
-def _cells(row: Mapping[str, Any], columns: Sequence[Column]) -> list[str]:
-    return [one_line(column.show(row.get(column.key))) for column in columns]
+def _cells(row: JsonObject, columns: Sequence[Column]) -> list[str]:
+    return [column.cell(row) for column in columns]
 
 
 def _print_columns(rows: Sequence[JsonObject], columns: Sequence[Column]) -> None:
@@ -141,19 +202,3 @@ _STYLES = {
 
 def _style(key: str, cell: str) -> str:
     return _STYLES.get(cell, "") if key in ("state", "status", "usable") else ""
-
-
-def print_record(record: JsonObject, *, as_json: bool) -> None:
-    """Print one record: a JSON object, or a line for each field that has a value."""
-    if as_json:
-        print_json(record)
-        return
-    shown = {key: value for key, value in record.items() if value not in (None, "", [], {})}
-    width = max(map(len, shown), default=0)
-    for key, value in shown.items():
-        text = format_time(value) if key.endswith("_at") else as_is(value)
-        click.echo(f"{key.replace('_', ' ').ljust(width)}  {_indented(text, width + 2)}")
-
-
-def _indented(text: str, by: int) -> str:
-    return printable(text).strip().replace("\n", "\n" + " " * by)

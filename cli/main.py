@@ -27,8 +27,7 @@ class CommandGroup(click.Group):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
-        module, _, attribute = entry.place.partition(":")
-        command = getattr(import_module(module), attribute)
+        command = getattr(import_module(entry.module), cmd_name)
         assert isinstance(command, click.Command)
         gc.freeze()  # what is imported stays
         gc.enable()

@@ -1,11 +1,12 @@
 """Options that many commands share, and how a command reaches its home and its API."""
 
+import contextlib
 import math
 import re
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -65,7 +66,7 @@ def connect(home: Path, *, patience_seconds: float | None = None) -> "Client":
     """
     patience = AWAY_SECONDS if patience_seconds is None else patience_seconds
     give_up_at = time.monotonic() + patience
-    with WaitingLine() as waiting:
+    with _waiting_line() as show:
         while True:
             try:
                 return cli_context().connect(home)
@@ -73,36 +74,30 @@ def connect(home: Path, *, patience_seconds: float | None = None) -> "Client":
                 if time.monotonic() >= give_up_at:
                     waited = f" (waited {patience:g} s)" if patience else ""
                     raise GatewayAway(f"{away}{waited}") from None
-                waiting.show(str(away))
+                show(str(away))
             time.sleep(LOOK_SECONDS)
 
 
-class WaitingLine:
-    """One line on a terminal's stderr that says what is waited for; removed at the end."""
+@contextlib.contextmanager
+def _waiting_line() -> Iterator[Callable[[str], None]]:
+    """Yield what shows on a terminal's stderr, in one line, why this waits; removed at the end."""
+    began, width = time.monotonic(), 0
 
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-        self._width = 0
+    def put(text: str) -> None:
+        nonlocal width
+        text = text[: shutil.get_terminal_size((80, 24)).columns - 1]
+        click.echo(f"\r{text.ljust(width)}" + ("" if text else "\r"), nl=False, err=True)
+        width = len(text)
 
-    def __enter__(self) -> "WaitingLine":
-        """Start to wait."""
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        """Remove the line."""
-        self._put("")
-
-    def show(self, why: str) -> None:
-        """Show why this waits, and since when."""
+    def show(why: str) -> None:
         if sys.stderr.isatty():
-            self._put(f"waiting: {why} ({time.monotonic() - self._began:.0f} s)")
+            put(f"waiting: {why} ({time.monotonic() - began:.0f} s)")
 
-    def _put(self, text: str) -> None:
-        if text or self._width:
-            columns = shutil.get_terminal_size((80, 24)).columns - 1
-            text = text[:columns]
-            click.echo(f"\r{text.ljust(self._width)}" + ("" if text else "\r"), nl=False, err=True)
-            self._width = len(text)
+    try:
+        yield show
+    finally:
+        if width:
+            put("")
 
 
 def cli_context() -> CliContext:
@@ -176,12 +171,11 @@ class Duration(click.ParamType[float]):
 
 
 class PointInTime(click.ParamType[float]):
-    """A time: `18:30`, `2026-05-01T09:00`, or a duration from now (or before it), `2h`."""
+    """A time: `18:30`, `2026-05-01T09:00`, or a duration, `2h`; the next one, or the last one."""
 
     name = "time"
 
     def __init__(self, *, is_past: bool) -> None:
-        """Read `18:30` and `2h` as the last one, or as the next."""
         self._is_past = is_past
 
     def convert(

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
 
@@ -30,10 +30,19 @@ class SupervisorFailed(Unavailable):
 
 
 class OwnSupervisor:
-    """One supervisor process; `start` returns when everything on it is ready."""
+    """One supervisor process; `start` returns when everything on it is ready.
 
-    def __init__(self, home: Path, command: Sequence[str] = ()) -> None:
+    `environ` is its environment, None for ours; `command` is for tests.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        command: Sequence[str] = (),
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         self.home = home
+        self._environ = environ
         self._command = command or supervisor_command(home)
         self._process: subprocess.Popen[bytes] | None = None
         self._stderr: IO[bytes] | None = None
@@ -56,6 +65,7 @@ class OwnSupervisor:
             stdout=subprocess.PIPE,
             stderr=self._stderr,
             start_new_session=True,
+            env=self._environ,
         )
         try:
             meanwhile()
@@ -69,9 +79,9 @@ class OwnSupervisor:
         """Its process id while it runs."""
         return self._process.pid if self._process else None
 
-    def has_ended(self) -> bool:
-        """Whether it ran and runs no more."""
-        return self._process is not None and self._process.poll() is not None
+    def has_ended(self, within_seconds: float = 0.0) -> bool:
+        """Whether it ran and runs no more; it is waited for so long."""
+        return self._process is not None and _has_ended_within(self._process, within_seconds)
 
     def last_lines(self) -> str:
         """Return the last lines of its stderr, '' after `stop`."""

@@ -35,19 +35,15 @@ _STYLES: "dict[Tone, Callable[[str], str]]" = {
 class TerminalScreen:
     """Writes to one stream; `is_live` says whether it is a terminal that a person watches."""
 
-    def __init__(self, out: TextIO, *, is_live: bool, is_quiet: bool = False) -> None:
-        """Write to `out`; a quiet screen shows only notes."""
+    def __init__(self, out: TextIO, *, is_live: bool) -> None:
         self._out = out
         self._is_live = is_live
-        self._is_quiet = is_quiet
         self._bottom = ""
         self._prompt: str | None = None
         self._held: list[str] = []
 
     def line(self, line: "EventLine") -> None:
         """Show what someone did."""
-        if self._is_quiet:
-            return
         who = click.style(one_line(line.who).ljust(WHO_WIDTH), bold=True)
         self._write(f"{who} {_STYLES[line.tone](printable(line.text))}")
 
@@ -57,7 +53,7 @@ class TerminalScreen:
 
     def status(self, text: str) -> None:
         """Replace the bottom line."""
-        if not self._is_live or self._is_quiet or self._prompt is not None:
+        if not self._is_live or self._prompt is not None:
             return
         room = shutil.get_terminal_size().columns - 1
         bottom = click.style(one_line(text, room), dim=True)

@@ -81,7 +81,6 @@ class Endpoint:
         self.on_down: Callable[[str, int], None] | None = None
         self.on_welcome: Callable[[bytes], None] | None = None
         self.undecodable = 0
-        self.unwanted = 0
         self._url = url
         self._codec = codec
         self._link = Link(
@@ -289,8 +288,6 @@ class Endpoint:
         elif len(self._inbox) < MAX_INBOX or header.is_durable:
             self._inbox.append(received)
             self._changed.set()
-        else:
-            self.unwanted += 1
 
     def put_away_unclaimed(self) -> None:
         """Say done to every answer that came before its question: it will not be asked any more."""

@@ -46,7 +46,6 @@ class PendingRequests:
     """All open questions by id. `put_away` is called with a durable answer nobody will ask for."""
 
     def __init__(self, put_away: Callable[[Received], None]) -> None:
-        self.unwanted = 0
         self._put_away = put_away
         self._open: dict[bytes, PendingRequest] = {}
         self._unclaimed: OrderedDict[bytes, Received] = OrderedDict()
@@ -79,7 +78,6 @@ class PendingRequests:
             ask.answer.set_result(received)
             return
         if not received.header.is_durable:
-            self.unwanted += 1
             return
         self._unclaimed[asked] = received
         if len(self._unclaimed) > MAX_UNCLAIMED:
@@ -123,7 +121,6 @@ class PendingRequests:
 
     def _put_away_oldest(self) -> None:
         _, oldest = self._unclaimed.popitem(last=False)
-        self.unwanted += 1
         self._put_away(oldest)
 
 

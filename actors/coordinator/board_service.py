@@ -60,7 +60,7 @@ class BoardService:
         self._run = context.run
         self._files = files = context.files
         self._on_event = on_event
-        self._store = BoardStore(files.run.journal, files.home.snapshot(context.run))
+        self.store = BoardStore(files.run.journal, files.home.snapshot(context.run))
         self._effects: asyncio.Queue[Effect] = asyncio.Queue()
         self._is_at_work = False
         self._assigned: set[tuple[Address, bytes]] = set()
@@ -72,25 +72,7 @@ class BoardService:
 
     @property
     def board(self) -> Board:
-        """The board as it stands."""
-        return self._store.board
-
-    @property
-    def count(self) -> int:
-        """How many events have happened on the board."""
-        return self._store.count
-
-    def since(self, seen: int) -> list[e.BoardEvent]:
-        """Return the events after the first `seen`, oldest first."""
-        return self._store.since(seen)
-
-    def lately(self, most: int) -> tuple[int, list[e.BoardEvent]]:
-        """Return the last events that are at hand, at most so many, and the first one's place."""
-        return self._store.lately(most)
-
-    def forget(self, seen: int) -> None:
-        """Forget the first `seen` events: they are not needed again."""
-        self._store.forget(seen)
+        return self.store.board
 
     def execute(self, command: c.Command) -> None:
         """Carry out a command, then whatever the board asks for because of it. Raises Refused."""
@@ -107,8 +89,8 @@ class BoardService:
         return self._files.write_failure(node, worker, lost)
 
     def _do(self, command: c.Command) -> None:
-        events = self._store.execute(command, self._context.now())
-        for place, event in enumerate(events, start=self.count - len(events)):
+        events = self.store.execute(command, self._context.now())
+        for place, event in enumerate(events, start=self.store.count - len(events)):
             self._follow(event)
             self._on_event(event, place)
 
@@ -121,7 +103,6 @@ class BoardService:
             check_agent_command(agent_command, home, config, os.environ)
 
     async def run_effects(self) -> None:
-        """Carry effects out, one after the other, for as long as the process lives."""
         while True:
             effect = await self._effects.get()
             self._is_at_work = True
@@ -130,12 +111,10 @@ class BoardService:
             self._effects.task_done()
 
     async def settled(self) -> None:
-        """Wait until every effect has been carried out."""
         await self._effects.join()
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether every effect has been carried out."""
         return self._effects.empty() and not self._is_at_work
 
     def reconcile(self) -> None:
@@ -152,12 +131,11 @@ class BoardService:
                 self._effects.put_nowait(partial(self._assign, node.id))
         if not self.board.is_running:
             self._effects.put_nowait(self._clear_worktrees)
-        for node, above in notifications_due(self.board, partial(self.since, 0)):
+        for node, above in notifications_due(self.board, partial(self.store.since, 0)):
             self._effects.put_nowait(partial(self._notify_of_sub_node, node, above))
 
     def close(self) -> None:
-        """Close the journals."""
-        self._store.close()
+        self.store.close()
         self.shared_context.close()
 
     # --- what follows from what ------------------------------------------------------------------
@@ -214,7 +192,7 @@ class BoardService:
 
     def _update_roster(self) -> None:
         members = tuple(TeamMember(id=mate.id, name=mate.name) for mate in self.board.team)
-        self._context.roster.update(TeamRoster(version=self.count, members=members))
+        self._context.roster.update(TeamRoster(version=self.store.count, members=members))
 
     def _send_roster_soon(self) -> None:
         """Send the roster once for all changes of the team that happen before it is its turn."""
@@ -231,7 +209,6 @@ class BoardService:
                 self.send_roster_to(worker_address(self._agent.id, mate.id))
 
     def send_roster_to(self, address: Address) -> None:
-        """Send the roster to one worker."""
         self._runtime.post(address, RosterChanged(roster=self._context.roster.current))
 
     def _write_node(self, node: NodeId) -> None:

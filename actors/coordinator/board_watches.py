@@ -28,7 +28,6 @@ class DeadlockWatch:
         return not self._fresh()
 
     async def run(self) -> None:
-        """Watch for as long as the process lives."""
         while True:
             await self._board_service.changes.until(lambda: bool(self._fresh()))
             before = self._fresh()
@@ -60,7 +59,6 @@ class StageTimeouts:
         return due_at(self._board_service.board) is not None
 
     async def run(self) -> None:
-        """Keep the limit of every stage, for as long as the process lives."""
         while True:
             due = due_at(self._board_service.board)
             left = None if due is None else max(0.0, due - self._clock.now())

@@ -272,16 +272,14 @@ class WorkerRequestHandler:
                 await self._insights.handle(received, report, worker, node.name)
                 return
             case NodeCheckpoint(summary=text):
-                event, about, content = "checkpoint", "summary", f"Checkpoint on node {node.name}"
+                event, about = "node.checkpoint", "summary"
+                content = f"Checkpoint on node {node.name}"
             case SuggestNode(suggestion=text):
-                event, about, content = (
-                    "suggested",
-                    "suggestion",
-                    f"Suggestion from node {node.name}",
-                )
+                event, about = "node.suggested", "suggestion"
+                content = f"Suggestion from node {node.name}"
         data = {"name": node.name, "worker": worker, about: text[:1000]}
         key = received.header.id.hex()  # it is one event however often it arrives
-        self._context.report(f"node.{event}", data, key, node_id=node.id)
+        self._context.report(event, data, key, node_id=node.id)
         self._context.enqueue(received, worker, f"{content}: {text}")
 
     async def _report(

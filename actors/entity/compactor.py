@@ -8,14 +8,13 @@ nobody pays for it twice; if it cannot be had, what needs no model to be known s
 """
 
 from collections.abc import Callable
+from typing import Literal
 
 from actors.entity.context import EntityContext
 from actors.entity.model_client import BrokerModelClient
 from agiraph.agent import event_replay
 from agiraph.agent.compaction import SMALLEST_BUDGET, CompactionContext, shorten, tokens_of
 from agiraph.agent.context_window import (
-    CompactNow,
-    FlushMemory,
     WindowUsage,
     decide,
     estimate_fixed,
@@ -41,7 +40,7 @@ class Compactor:
     """Makes room in one entity's conversation.
 
     `request` returns what would be asked of the model now, `compaction_context` the entity's task
-    and files as a new conversation is to tell of them.
+    and files as a new conversation contains them.
     """
 
     def __init__(
@@ -76,7 +75,7 @@ class Compactor:
         if was_refused:
             used = fill_of(self._context.transcript, self._fixed_tokens(), 0)
             learned = _as_refused(fill, used, self._models.compact_at)
-            await self._compact(learned, CompactNow("refused"))
+            await self._compact(learned, "refused")
             return True
         if fill is None:
             return False
@@ -86,17 +85,13 @@ class Compactor:
             share=self._models.compact_at,
             can_flush=self._saving is not None,
         )
-        match step:
-            case FlushMemory():
-                text = render("flush", tools=f"`{self._saving}`", is_worker=self._is_worker)
-                now = self._context.now()
-                self._context.conversation.append(MemoryFlushStarted(content=text, ts=now))
-                return True
-            case CompactNow():
-                await self._compact(fill, step)
-                return True
-            case _:
-                return False
+        if step == "flush":
+            text = render("flush", tools=f"`{self._saving}`", is_worker=self._is_worker)
+            record = MemoryFlushStarted(content=text, ts=self._context.now())
+            self._context.conversation.append(record)
+        elif step == "compact":
+            await self._compact(fill, "full")
+        return step is not None
 
     def _fill(self) -> WindowUsage | None:
         window = window_of(self._context.transcript, self._models.context_tokens)
@@ -111,17 +106,17 @@ class Compactor:
             self._fixed = estimate_fixed(request.system, request.tools)
         return self._fixed
 
-    async def _compact(self, fill: WindowUsage, step: CompactNow) -> None:
+    async def _compact(self, fill: WindowUsage, cause: Literal["full", "refused"]) -> None:
         transcript, request = self._context.transcript, self._request()
         self._context.show("busy", "compacting")
         scale = scale_of(transcript, self._fixed_tokens())
         budget = int(room_for_turns(fill, share=self._models.compact_at) / scale)
-        if step.cause == "refused":
+        if cause == "refused":
             budget = min(budget, estimate_turns(transcript.turns) // 2)
         if budget < SMALLEST_BUDGET:
             raise ModelFailure(TOO_LONG, _too_small(request, fill))
         summary, usage = "", Usage()
-        if step.cause == "full":
+        if cause == "full":
             summary, usage = await self._summary(request)
         shortened = shorten(
             transcript,
@@ -134,10 +129,10 @@ class Compactor:
             turns=shortened.turns,
             summary=summary,
             digest=shortened.digest,
-            cause=step.cause,
+            cause=cause,
             tokens_before=fill.used,
             tokens_after=fill.fixed + round(tokens_of(shortened) * scale),
-            window=fill.window if step.cause == "refused" else None,
+            window=fill.window if cause == "refused" else None,
             scale=scale,
             usage=usage,
             ts=self._context.now(),
@@ -145,7 +140,7 @@ class Compactor:
         turns_before = len(transcript.turns)
         self._context.conversation.append(compacted)
         more = {"window": fill.window, "turns_before": turns_before}
-        self._context.report(*event_replay.compacted(compacted, transcript.place, more).told)
+        self._context.report(*event_replay.compacted(compacted, transcript.place, more).report)
 
     async def _summary(self, request: ModelRequest) -> tuple[str, Usage]:
         """Return the model's summary and what it cost; "" if it cannot be had."""

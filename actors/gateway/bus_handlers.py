@@ -21,6 +21,8 @@ from agiraph.storage.disk_space import outlasting
 from transport.endpoint import Received
 
 NOBODY = AgentId("")
+REPORTED = {"question", "channel", "kind", "urgency", "options", "deadline_at", "default"}
+"""Fields of a question that its event has too."""
 
 
 async def attend(gateway: Gateway) -> None:
@@ -109,17 +111,8 @@ async def _on_question(gateway: Gateway, received: Received, body: AskQuestion) 
         kind="question",
         question_id=question.id,
     )
-    data = {
-        "question_id": question.id,
-        "question": question.question,
-        "from": question.from_id,
-        "channel": question.channel,
-        "kind": question.kind,
-        "urgency": question.urgency,
-        "options": question.options,
-        "deadline_at": question.deadline_at,
-        "default": question.default,
-    }
+    data = {"question_id": question.id, "from": question.from_id}
+    data |= question.model_dump(include=REPORTED)
     cause = f"question:{question.id}".encode()
     await gateway.reporter.report(
         "human.question", question.agent, cause, data, entity=header.sender

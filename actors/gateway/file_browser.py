@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agiraph.http.api import ApiError, FileContentView, FileEntryView, FolderView
-from agiraph.storage.files import FolderEntry, UnsafeFile, open_file, open_folder, scan
+from agiraph.storage.files import FolderEntry, open_file, open_folder, scan
+from agiraph.storage.walk import UnsafeFile
 
 READ_LIMIT = 1024 * 1024
 ENTRY_LIMIT = 5000

@@ -41,7 +41,7 @@ class ClosedLog:
     newest: float
 
 
-class EventFile:
+class EventFile(SegmentedJournal):
     """The log of one agent; one process writes it.
 
     `before` is what `close` returned the last time, if this process had it open. Raises Corrupt,
@@ -51,28 +51,23 @@ class EventFile:
     def __init__(
         self, path: Path, most_bytes: int = SEGMENT_BYTES, before: ClosedLog | None = None
     ) -> None:
-        self._journal = SegmentedJournal(path, most_bytes, before.place if before else None)
+        super().__init__(path, most_bytes, before.place if before else None)
         self._reader = SegmentReader(path)
         self._sources: dict[int, float] = {}
         self._newest = before.newest if before else 0.0
         self._recall(path)
 
-    @property
-    def count(self) -> int:
-        """The number of the last event."""
-        return self._journal.count
-
     def take_turn(self) -> bool:
         """Return whether a segment became full since this was asked for the last time."""
-        has_turned, self._journal.has_turned = self._journal.has_turned, False
+        has_turned, self.has_turned = self.has_turned, False
         return has_turned
 
     def _recall(self, path: Path) -> None:
         """Remember the sources at the log's end."""
-        records = self._journal.records or read_tail(path)
-        self._journal.records = []
-        if len(records) < REMEMBERED and self._journal.base:
-            records = self._journal.tail_before(TAIL_BYTES) + records
+        records = self.records or read_tail(path)
+        self.records = []
+        if len(records) < REMEMBERED and self.base:
+            records = self.tail_before(TAIL_BYTES) + records
         recent = records[-REMEMBERED:]
         self._floor = self._newest
         if not self._floor and recent and len(recent) < self.count:
@@ -80,13 +75,13 @@ class EventFile:
         for record in recent:
             self._remember(str(record.get(SOURCE)), record["ts"])
 
-    def append(self, events: Sequence[tuple[str, Event]]) -> list[Event]:
-        """Write (source, event) pairs and wait until they are on disk, as `write`."""
-        new = self.write(events)
+    def append_events(self, events: Sequence[tuple[str, Event]]) -> list[Event]:
+        """Write (source, event) pairs and wait until they are on disk, as `write_events`."""
+        new = self.write_events(events)
         self.sync()
         return new
 
-    def write(self, events: Sequence[tuple[str, Event]]) -> list[Event]:
+    def write_events(self, events: Sequence[tuple[str, Event]]) -> list[Event]:
         """Write (source, event) pairs in one piece; return the new events with their seq.
 
         They count when `sync` has returned. Raises OSError.
@@ -101,21 +96,8 @@ class EventFile:
             numbered = event.model_copy(update={"seq": seq, "data": redact_texts(event.data)})
             new.append(numbered)
             records.append(numbered.model_dump(mode="json") | {SOURCE: source})
-        self._journal.write(*records)
+        self.write(*records)
         return new
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether something was written that may not be on disk yet."""
-        return self._journal.is_behind
-
-    def sync(self) -> None:
-        """Wait until what was written is on disk; OSError."""
-        self._journal.sync()
-
-    def try_sync(self) -> bool:
-        """Do the same without waiting for room; return whether it is on disk. For any thread."""
-        return self._journal.try_sync()
 
     def _remember(self, source: str, ts: float) -> None:
         self._sources[hash(source)] = ts
@@ -152,7 +134,7 @@ class EventFile:
                 high = middle - 1
         return low
 
-    def close(self) -> ClosedLog:
+    def shut(self) -> ClosedLog:
         """Close the file; return what opens it quickly again."""
-        self._journal.close()
-        return ClosedLog(self._journal.place, self._newest)
+        self.close()
+        return ClosedLog(self.place, self._newest)

@@ -39,11 +39,12 @@ from agiraph.core.models import Agent, Event
 from agiraph.messages.authorization import is_person, is_worker, shown_name
 from agiraph.messages.event import EventAppended, EventsGrew, ReportEvents
 from agiraph.messages.text import TextMessage
-from agiraph.storage.files import entries, is_about_place, is_folder, read_bytes, remove_file
+from agiraph.storage.files import entries, is_folder, read_bytes, remove_file
 from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.journal import read_tail
 from agiraph.storage.segments import Segment, outlived, seal_outgrown, segments_of
 from agiraph.storage.versions import TooNew, read_object
+from agiraph.storage.walk import is_about_place
 from transport.endpoint import Received
 from transport.signal import Signal
 
@@ -220,11 +221,11 @@ class Recorder:
     def _written(self, agent: AgentId, events: list[tuple[str, Event]]) -> list[Event]:
         file = self._events_of(agent)
         try:
-            new = file.write(events)
+            new = file.write_events(events)
         except FileNotFoundError:  # its folder went to the archive; the log continues there
             self._drop(agent)
             file = self._events_of(agent)
-            new = file.write(events)
+            new = file.write_events(events)
         return new + self._delete_old(agent) if file.take_turn() else new
 
     def _drop(self, agent: AgentId) -> None:
@@ -259,7 +260,7 @@ class Recorder:
         event = Event(type=DELETED, agent_id=agent, ts=self._now(), entity=RECORDER, data=data)
         # Told before it is done: who dies in between tells it under the same key, and does it.
         key = f"{DELETED}:{data['first']}-{data['last']}"
-        new = self._events_of(agent).append([(key, event.model_copy(update={"key": key}))])
+        new = self._events_of(agent).append_events([(key, event.model_copy(update={"key": key}))])
         for segment in doomed:
             remove_file(segment.path)
         self._log.info("deleted old events", agent=agent, **data)
@@ -302,7 +303,7 @@ class Recorder:
 
     def _shut_oldest(self) -> None:
         agent, file = self._events.popitem(last=False)
-        self._shut[agent] = file.close()
+        self._shut[agent] = file.shut()
         if len(self._shut) > SHUT_KEPT:
             self._shut.popitem(last=False)
 

@@ -2,12 +2,12 @@
 
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
-from actors.scheduler.scheduler import Scheduler, SystemTime, TimeSource
+from actors.scheduler.scheduler import Scheduler, TimeSource
 
 
 async def serve(runtime: Runtime, time: TimeSource | None = None) -> None:
     """Schedule until cancelled."""
-    scheduler = Scheduler(runtime, time or SystemTime())
+    scheduler = Scheduler(runtime, time or TimeSource())
     await runtime.ready()
     try:
         await scheduler.run()

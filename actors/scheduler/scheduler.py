@@ -7,7 +7,6 @@ its id follows from trigger and occasion. So each occasion fires once, wherever 
 import asyncio
 import time
 from contextlib import suppress
-from typing import Protocol
 
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from actors.runtime.runtime import Runtime
@@ -30,27 +29,18 @@ RELOAD_SECONDS = 30.0
 LONGEST_SLEEP_SECONDS = 60.0
 
 
-class TimeSource(Protocol):
-    """The time, and waiting for it; tests pass one that they set by hand."""
-
-    def now(self) -> float:
-        """Return wall time in seconds since the epoch."""
-        ...
-
-    async def wait(self, until: float | None, news: asyncio.Event) -> None:
-        """Return at `until` (None: never) or when `news` is set, at the latest; or earlier."""
-        ...
-
-
-class SystemTime:
-    """The machine's own time. It looks again every minute: clocks are set, laptops sleep."""
+class TimeSource:
+    """The machine's time, and waiting for it; tests pass one that they set by hand."""
 
     def now(self) -> float:
         """Return wall time in seconds since the epoch."""
         return time.time()
 
     async def wait(self, until: float | None, news: asyncio.Event) -> None:
-        """Wait for `news`, until `until`, or for a minute if there is something to wait for."""
+        """Return at `until` (None: never) or when `news` is set, at the latest.
+
+        It looks again every minute: clocks are set, laptops sleep.
+        """
         seconds = None
         if until is not None:
             seconds = min(max(0.0, until - self.now()), LONGEST_SLEEP_SECONDS)

@@ -8,8 +8,9 @@ from actors.runtime.agent_folders import AgentFolders
 from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import CLOCK, AgentId
 from agiraph.core.models import Event
-from agiraph.storage.files import is_about_place, is_folder, read_bytes, replace_file
+from agiraph.storage.files import is_folder, read_bytes, replace_file
 from agiraph.storage.home import AgentHome, Home
+from agiraph.storage.walk import is_about_place
 from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
 
 PAGE = 500
@@ -17,7 +18,7 @@ EMPTY_BYTES = 3
 
 
 class TriggerStore:
-    """Reads and writes `agents/*/triggers.json`; nobody else does."""
+    """Reads (with `load`) and writes `agents/*/triggers.json`; nobody else does."""
 
     def __init__(
         self,
@@ -27,7 +28,6 @@ class TriggerStore:
         report: Callable[[Event], None],
         now: Callable[[], float],
     ) -> None:
-        """Store the trigger sets of `home`; `load` reads them. `report` sends an event."""
         self._report = report
         self._now = now
         self._reported: dict[AgentId, str] = {}

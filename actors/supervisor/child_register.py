@@ -88,10 +88,6 @@ class RegisteredChildren:
         """Return the number that the next process of an address will carry."""
         return self.incarnations.get(address, 0) + 1
 
-    def to_resume(self) -> list[ChildSpec]:
-        """Return the specs of the children that should run."""
-        return [row.spec for row in self.rows.values() if row.desired == "running"]
-
 
 def apply(table: RegisteredChildren, event: TableEvent) -> RegisteredChildren:
     """Return the table after one event; an event about an unknown child changes nothing."""

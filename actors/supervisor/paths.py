@@ -10,7 +10,6 @@ from pathlib import Path
 
 from agiraph.core.errors import Refused
 from agiraph.storage.files import (
-    UnsafeFile,
     is_file,
     make_folder,
     make_private_folder,
@@ -22,6 +21,7 @@ from agiraph.storage.files import (
     status_of,
 )
 from agiraph.storage.home import Home
+from agiraph.storage.walk import UnsafeFile
 
 SOCKET, LOCK = "router.sock", "router.sock.lock"
 HOME_NOTE = "home"

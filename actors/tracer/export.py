@@ -19,10 +19,12 @@ NANOSECONDS = 1_000_000_000
 
 
 class SpanExporter:
-    """Sends spans to one collector; `send` blocks, so call it in a thread."""
+    """Sends spans to one collector; `send` blocks, so call it in a thread.
+
+    A bare address gets the usual path behind it. Raises ImportError.
+    """
 
     def __init__(self, endpoint: str, service: str, timeout_seconds: float) -> None:
-        """Send to `endpoint`; a bare address gets the usual path behind it. Raises ImportError."""
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.util.instrumentation import InstrumentationScope

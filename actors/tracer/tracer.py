@@ -9,6 +9,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from actors.recorder.event_log import EventLog
 from actors.runtime.agent_folders import AgentFolders
 from agiraph.core.errors import Corrupt
 from agiraph.core.models import Agent, Event
-from agiraph.storage.files import UnsafeFile, read_bytes, replace_file
+from agiraph.storage.files import read_bytes, replace_file
 from agiraph.storage.home import Home
 from agiraph.storage.versions import FIELD, TooNew, kind_of, read_object
+from agiraph.storage.walk import UnsafeFile
 from agiraph.tracing.span_builder import SpanBuilder, SpanBuilderState, last_ended_before
 from agiraph.tracing.spans import Span
 from transport.signal import Signal
@@ -33,15 +35,15 @@ Send = Callable[[Sequence[Span]], bool]
 
 
 class Tracer:
-    """Sends the spans of all agents; its state is how far each log was sent, and what is open."""
+    """Sends the spans of all agents; its state is how far each log was sent, and what is open.
+
+    `send` blocks and returns whether the collector has the spans. The first tracer of a home
+    ignores what was over before `since`. Raises Corrupt.
+    """
 
     def __init__(
         self, home: Home, send: Send, log: Any, *, with_content: bool, since: float
     ) -> None:
-        """Read the agents of `home`; `send` blocks and returns whether the collector has the spans.
-
-        The first tracer of a home ignores what was over before `since`. Raises Corrupt.
-        """
         self._home = home
         self._send = send
         self._log = log
@@ -51,13 +53,12 @@ class Tracer:
         self._folders = AgentFolders(home.agents, log)
         self._unread: set[str] = set()
         self._news = Signal()
-        self._states = _load(self._file)
-        if self._states is None:
-            cursors = {
-                agent: last_ended_before(self._events(agent), since) for agent in self._agents()
-            }
+        known = _load(self._file)
+        self._states = known or {}
+        if known is None:
             self._states = {
-                agent: SpanBuilderState(cursor=cursor) for agent, cursor in cursors.items()
+                agent: SpanBuilderState(cursor=last_ended_before(self._events(agent), since))
+                for agent in self._folders.names()
             }
             self._save()
 
@@ -80,7 +81,7 @@ class Tracer:
 
     async def send_pending(self) -> bool:
         """Send what all logs hold by now; return whether the collector accepted it."""
-        for agent in self._agents():
+        for agent in self._folders.names():
             while True:
                 sent = await self._page(agent)
                 if sent is None:
@@ -91,7 +92,6 @@ class Tracer:
 
     async def _page(self, agent: str) -> bool | None:
         """Send the spans of one page of an agent's events; None if there is none."""
-        assert self._states is not None
         state = self._states.get(agent) or SpanBuilderState()
         events = self._page_of(agent, state.cursor)
         if not events:
@@ -105,9 +105,6 @@ class Tracer:
         self._states[agent] = after
         self._save()
         return True
-
-    def _agents(self) -> list[str]:
-        return self._folders.names()
 
     def _events(self, agent: str) -> Iterator[Event]:
         """Yield all events of an agent."""
@@ -139,8 +136,7 @@ class Tracer:
             return ""
 
     def _save(self) -> None:
-        assert self._states is not None
-        states = {agent: state.as_json() for agent, state in self._states.items()}
+        states = {agent: asdict(state) for agent, state in self._states.items()}
         replace_file(self._file, json.dumps({FIELD: kind_of(self._file).version, **states}))
 
 

@@ -5,16 +5,80 @@ The answer is journaled before anything is done with it, so a process that dies 
 publishes it: no call is made twice, and the coordinator takes a node's completion once.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
 from actors.worker.context import NodeLimitReached, WorkerContext
 from actors.worker.evidence import answer_key
 from actors.worker.worker_tools import WorkerTools
 from agiraph.agent.prompts import assignment_facts, render
 from agiraph.agent.records import AnswerPublished
-from agiraph.agent.single_inference import ANSWER_FILE, CUT_OFF, NO_ANSWER, headline, shown_refs
 from agiraph.core.errors import Refused
 from agiraph.core.models import Assignment
 from agiraph.core.turns import AssistantTurn
-from agiraph.storage.files import is_file, replace_file
+from agiraph.storage.files import (
+    MOST_BYTES,
+    files_below,
+    is_file,
+    is_folder,
+    read_part,
+    replace_file,
+)
+
+ANSWER_FILE = "answer.md"
+HEADLINE_CHARACTERS = 1200
+NO_ANSWER = "the model gave no answer in its one call (it has no tools: it can only write text)"
+CUT_OFF = "the end of the answer: it was cut off at the longest answer that is asked of a model"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFile:
+    """One published file as it is shown to the model."""
+
+    ref: str
+    name: str
+    text: str
+
+
+def shown_refs(run: Path, refs: Mapping[str, str], limit: int) -> tuple[ShownFile, ...]:
+    """Return the files that refs (name to path under `run`) lead to, `limit` characters in all.
+
+    A note takes the place of what is left out.
+    """
+    shown: list[ShownFile] = []
+    room = limit
+    for ref, path in sorted(refs.items()):
+        for file in _files(run / path):
+            text = _cut(file, room)
+            room = max(0, room - len(text))
+            shown.append(ShownFile(ref, str(file.relative_to(run)), text))
+    return tuple(shown)
+
+
+def _files(path: Path) -> list[Path]:
+    """Return a file, or the files below a folder; links are not followed."""
+    if is_file(path):
+        return [path]
+    return [path / file for file, _ in files_below(path)] if is_folder(path) else []
+
+
+def _cut(file: Path, room: int) -> str:
+    data, size = read_part(file, 0, MOST_BYTES)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return f"[not text: {size} bytes]"
+    if len(text) <= room:
+        return text.strip()
+    return f"{text[:room].strip()}\n[cut: {room} of {len(text)} characters are shown]"
+
+
+def headline(answer: str) -> str:
+    """Return what the coordinator is shown of an answer: all of it, if it is not long."""
+    if len(answer) <= HEADLINE_CHARACTERS:
+        return answer
+    return f"{answer[:HEADLINE_CHARACTERS].rstrip()} [... the whole answer: {ANSWER_FILE}]"
 
 
 class SingleInference:

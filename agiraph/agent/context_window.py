@@ -6,10 +6,9 @@ is more than text of any language needs, times the ratio of the last known count
 
 What to do is decided before every model call:
 
-- `FlushMemory`: the window is nearly full; the entity gets a few turns to save what it must not
-  forget.
-- `CompactNow`: replace the conversation by a shorter one (`compaction`).
-- `HasRoom`: nothing.
+- `flush`: the window is nearly full; the entity gets a few turns to save what it must not forget.
+- `compact`: replace the conversation by a shorter one (`compaction`).
+- None: there is room.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,23 +33,6 @@ BRIM = 0.92
 LARGEST_SCALE = 4.0
 LEAST_ROOM = 2000
 LARGEST_SHARE = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class HasRoom:
-    """There is room."""
-
-
-@dataclass(frozen=True, slots=True)
-class FlushMemory:
-    """Tell the entity to save what it must not forget."""
-
-
-@dataclass(frozen=True, slots=True)
-class CompactNow:
-    """Make the conversation shorter now. `cause`: the window is full, or the model refused."""
-
-    cause: Literal["full", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +95,20 @@ def scale_of(transcript: Transcript, fixed: int) -> float:
 
 def decide(
     transcript: Transcript, fill: WindowUsage, *, share: float, can_flush: bool
-) -> HasRoom | FlushMemory | CompactNow:
+) -> Literal["flush", "compact"] | None:
     """Return what is to be done before the model is asked; no call may be open.
 
     `share` is the part of the window that may be used; `can_flush` says whether the entity has a
     tool to save things with.
     """
+    is_at_brim = fill.used >= BRIM * fill.window
     if transcript.is_flushing:
         is_done = transcript.window.flush_turns >= FLUSH_TURNS or not transcript.has_news
-        return CompactNow("full") if is_done or fill.used >= BRIM * fill.window else HasRoom()
+        return "compact" if is_done or is_at_brim else None
     if not transcript.has_news or fill.used < share * fill.window:
-        return HasRoom()
-    if not can_flush or transcript.progress.bound is not None or fill.used >= BRIM * fill.window:
-        return CompactNow("full")
-    return FlushMemory()
+        return None
+    is_last_turn = transcript.progress.bound is not None
+    return "flush" if can_flush and not is_last_turn and not is_at_brim else "compact"
 
 
 def room_for_turns(fill: WindowUsage, *, share: float) -> int:
@@ -139,7 +121,7 @@ def room_for_turns(fill: WindowUsage, *, share: float) -> int:
 
 
 def window_of(transcript: Transcript, override: int | None) -> int | None:
-    """Return how many tokens the model can take: what a person says, what it told, what it bore.
+    """Return how many tokens the model can take: as set, as reported, or as learned.
 
     None before its first answer, if nobody says: what it takes is then seen when it refuses.
     """

@@ -1,6 +1,6 @@
 """The loop that coordinator and workers share: yield point, think, act, yield point.
 
-What comes next follows from the transcript alone (`next_step`), so a restarted process continues
+What comes next follows from the transcript alone, so a restarted process continues
 where the last one stood: an unanswered call is run or answered, an unanswered message is thought
 about. The loop never looks at a clock or a socket; its ports do.
 
@@ -45,23 +45,6 @@ UNKNOWN_OUTCOME = (
 
 
 @dataclass(frozen=True, slots=True)
-class AskModel:
-    """Ask the model."""
-
-
-@dataclass(frozen=True, slots=True)
-class HandleCall:
-    """Run, or answer, this call."""
-
-    opened: OpenCall
-
-
-@dataclass(frozen=True, slots=True)
-class EndTurn:
-    """The model has said all it wants to say for now."""
-
-
-@dataclass(frozen=True, slots=True)
 class CallEffects:
     """What a call's result has shown: nodes that ended, messages by their bus ids.
 
@@ -79,7 +62,7 @@ class CallEffects:
 class Permission:
     """Whether an action may be done: `refusal` says why not, '' that it may.
 
-    `message` is the bus id of the human's word on it.
+    `message` is the bus id of the human's answer.
     """
 
     refusal: str = ""
@@ -98,20 +81,6 @@ class PendingApproval:
     withdraw: Callable[[], Awaitable[Permission]]
 
 
-def next_step(transcript: Transcript) -> AskModel | HandleCall | EndTurn:
-    """Return what follows from the conversation as it stands."""
-    if transcript.open_calls:
-        return HandleCall(transcript.open_calls[0])
-    if transcript.has_news:
-        return AskModel()
-    return EndTurn()
-
-
-def may_run(opened: OpenCall, toolbox: Toolbox) -> bool:
-    """Whether a call may be run: it has never been started, or doing it again does no harm."""
-    return not opened.was_started or toolbox.is_idempotent(opened.call.name)
-
-
 class PartialAnswer:
     """What has streamed in of an answer so far."""
 
@@ -119,7 +88,6 @@ class PartialAnswer:
         self._pieces: list[str] = []
 
     def add(self, piece: str) -> None:
-        """Take a piece of text."""
         self._pieces.append(piece)
 
     def clear(self) -> None:
@@ -128,7 +96,6 @@ class PartialAnswer:
 
     @property
     def text(self) -> str:
-        """The text so far."""
         return "".join(self._pieces)
 
 
@@ -144,16 +111,13 @@ class PauseSwitch:
         self._running.clear()
 
     def resume(self) -> None:
-        """Let the entity go on."""
         self._running.set()
 
     @property
     def is_paused(self) -> bool:
-        """Whether the entity is held."""
         return not self._running.is_set()
 
     async def until_resumed(self) -> None:
-        """Wait until the entity may go on."""
         await self._running.wait()
 
 
@@ -170,10 +134,10 @@ class Role(Protocol):
         """Return what a tool is handed when it runs as step `key`."""
 
     def notices(self) -> list[InputReceived]:
-        """Return what the runtime has to tell that is not in the conversation yet."""
+        """Return the runtime's messages to the model that are not in the conversation yet."""
 
     def take_effects(self) -> CallEffects:
-        """Return what the tool that just ran has told the model besides its result."""
+        """Return what the tool that just ran has shown the model besides its result."""
 
     async def on_rest(self) -> None:
         """Do what is to be done when the model is silent: remind, give up, or wait for news."""
@@ -239,13 +203,12 @@ class AgentLoop:
                 return
             if await self._made_room():
                 continue
-            match next_step(self._transcript):
-                case HandleCall(opened):
-                    await self._act(opened)
-                case AskModel():
-                    await self._think()
-                case EndTurn():
-                    await self._role.on_rest()
+            if self._transcript.open_calls:
+                await self._act(self._transcript.open_calls[0])
+            elif self._transcript.has_news:
+                await self._think()
+            else:
+                await self._role.on_rest()
 
     async def _yield_point(self) -> None:
         """Be reachable: stand still if paused, then let in what has arrived, in one append."""
@@ -262,7 +225,7 @@ class AgentLoop:
             self._entity.report(*incoming.event)
 
     def _notices(self) -> list[InputReceived]:
-        """Return what the runtime has to tell, but in the middle of a call nothing: it comes after.
+        """Return the role's notices; none in the middle of a call, they come after it.
 
         A `wait` that the next incarnation takes up again is not ended by what it waits for in part.
         """
@@ -312,14 +275,14 @@ class AgentLoop:
             asked_at=asked_at,
             ts=self._entity.now(),
         )
-        told = stand_in_notice(self._transcript, response, said)
-        place = self._conversation.place(len(told) + 1)
+        notice = stand_in_notice(self._transcript, response, said)
+        place = self._conversation.place(len(notice) + 1)
         calls = unique_calls(said.tool_calls)
-        self._record(said, OpenCall(calls[0], f"{place}.0") if calls else None, told)
-        self._tell(answered(said, place))
+        self._record(said, OpenCall(calls[0], f"{place}.0") if calls else None, notice)
+        self._report(answered(said, place))
 
-    def _tell(self, telling: ReplayedEvent) -> None:
-        self._entity.report(*telling.told)
+    def _report(self, event: ReplayedEvent) -> None:
+        self._entity.report(*event.report)
 
     def _record_partial(self, text: str, model: str) -> None:
         if text:
@@ -359,17 +322,18 @@ class AgentLoop:
     async def _act(self, opened: OpenCall) -> None:
         cleared = Permission()
         if not opened.was_started and (asking := self._entity.approval_for(opened)) is not None:
-            word = await self._unless_interrupted(asking.answer())
-            cleared = word or await asking.withdraw()
+            permission = await self._unless_interrupted(asking.answer())
+            cleared = permission or await asking.withdraw()
         if cleared.refusal:
             self._finish(opened, _turn(opened, cleared.refusal, is_error=True))
             return
         call, context = opened.call, self._role.tool_context(opened.key)
         begun, self._begun = self._begun, ""
-        if opened.key == begun or may_run(opened, self._entity.toolbox):
+        may_run = not opened.was_started or self._entity.toolbox.is_idempotent(call.name)
+        if may_run or opened.key == begun:
             if not opened.was_started:
                 self._conversation.append(self._start_of(call, cleared.message))
-            self._tell(called(call, opened.key, self._entity.now()))
+            self._report(called(call, opened.key, self._entity.now()))
             work = self._entity.toolbox.run(call, context)
         else:
             work = self._recover(opened, context)
@@ -398,7 +362,7 @@ class AgentLoop:
         )
         others = [other for other in self._transcript.open_calls if other is not opened]
         self._record(finished, others[0] if others else None)
-        self._tell(returned(finished, opened.key))
+        self._report(returned(finished, opened.key))
 
     async def _unless_interrupted(self, work: Awaitable[T]) -> T | None:
         """Return what `work` returns, or None if a message interrupted it; it is then cancelled."""
@@ -438,14 +402,14 @@ def _turn(opened: OpenCall, content: str, *, is_error: bool) -> ToolTurn:
 def stand_in_notice(
     transcript: Transcript, response: ModelResponse, said: ModelAnswered
 ) -> tuple[InputReceived, ...]:
-    """Return what is told right before an answer of another model than that of the one before.
+    """Return the notice before an answer of another model than the one that answered before.
 
-    It is in one append with the answer, so it is told once.
+    It is in one append with the answer, so there is one.
     """
     stands_in = said.model if said.instead_of else ""
     if stands_in == transcript.stand_in:
         return ()
     text = FROM_HERE if stands_in else AGAIN
     why = response.why if len(response.why) <= WHY_SHOWN else response.why[:WHY_SHOWN] + "..."
-    told = text.format(model=said.model, asked=said.instead_of, why=why)
-    return (InputReceived(content=told, from_name=RUNTIME_NAME, ts=said.ts),)
+    content = text.format(model=said.model, asked=said.instead_of, why=why)
+    return (InputReceived(content=content, from_name=RUNTIME_NAME, ts=said.ts),)

@@ -3,7 +3,7 @@
 Pure: what a worker has used on its node is in its transcript, what it may use in the contract.
 `judge` is called before every model call:
 
-- `MayContinue`: call the model.
+- None: call the model.
 - `LastTurn`: tell the model that this is its last turn, then call it: it may publish what it has
   and hand off the rest. The message is journaled (`LimitReached`), so it is sent once.
 - `MustStop`: it has had its last turn and not published; the node ends.
@@ -39,11 +39,6 @@ TIME_NEAR = (
 
 
 @dataclass(frozen=True, slots=True)
-class MayContinue:
-    """Another turn is allowed."""
-
-
-@dataclass(frozen=True, slots=True)
 class LastTurn:
     """The next turn is the last; `why` is what is used up."""
 
@@ -51,7 +46,6 @@ class LastTurn:
     why: str
 
     def record(self, now: float) -> LimitReached:
-        """Return the record, with the message to the model."""
         text = LAST_TURN.format(why=self.why)
         return LimitReached(bound=self.bound, why=self.why, content=text, ts=now)
 
@@ -61,15 +55,6 @@ class MustStop:
     """The last turn is over; `reason` is reported to the coordinator."""
 
     reason: str
-
-
-def is_time_near(transcript: Transcript, remaining_seconds: float, near_seconds: float) -> bool:
-    """Whether to warn a worker that its deadline is near: not before it has had a turn."""
-    return (
-        transcript.progress.model_turns > 0
-        and transcript.progress.bound is None
-        and remaining_seconds <= near_seconds
-    )
 
 
 def contract_of(settings: RunConfig) -> StageContract:
@@ -112,7 +97,7 @@ def used_at_door(shortage: Shortage) -> str:
 
 def judge(
     transcript: Transcript, contract: StageContract, *, is_context_used_up: bool = False
-) -> MayContinue | LastTurn | MustStop:
+) -> LastTurn | MustStop | None:
     """Return whether the worker may have another turn on its node, and whether it is the last.
 
     `is_context_used_up`: the conversation is full and may not be compacted again.
@@ -120,19 +105,15 @@ def judge(
     if transcript.progress.bound is not None and transcript.progress.is_last_turn_over:
         return MustStop(f"{transcript.progress.bound_why}; its last turn published nothing")
     if transcript.progress.bound is not None:
-        return MayContinue()  # it was warned already, and has not answered yet
+        return None  # it was warned already, and has not answered yet
     if (unpriced := _without_price(transcript, contract)) is not None:
         return unpriced
-    for reached in (
-        _turns(transcript, contract),
-        _tokens(transcript, contract),
-        _money(transcript, contract),
-    ):
-        if reached is not None:
-            return reached
+    reached = _turns(transcript, contract) or _tokens(transcript, contract)
+    if (reached := reached or _money(transcript, contract)) is not None:
+        return reached
     if is_context_used_up:
         return LastTurn("context", "its context is full, and may not be compacted again")
-    return MayContinue()
+    return None
 
 
 def _turns(transcript: Transcript, contract: StageContract) -> LastTurn | MustStop | None:

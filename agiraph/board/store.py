@@ -23,13 +23,12 @@ BOARD: TypeAdapter[Board] = TypeAdapter(Board)
 
 
 class BoardStore:
-    """The board of one run and its journal; one process holds it."""
+    """The board of one run and its journal, which it opens or creates; one process holds it.
+
+    The snapshot is at `snapshot`; None: beside the journal. Raises Corrupt, OSError.
+    """
 
     def __init__(self, path: Path, snapshot: Path | None = None) -> None:
-        """Open or create the journal at `path` and fold it; Corrupt, OSError.
-
-        The snapshot is at `snapshot`; None: beside the journal.
-        """
         self.path = path
         self._snapshots = Snapshots(snapshot or beside(path), BOARD, FOLD)
         known = self._snapshots.load()

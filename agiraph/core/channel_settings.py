@@ -1,6 +1,5 @@
 """What `channels:` in agiraph.yaml says of each channel; secrets are in variables, `${NAME}`."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -9,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from agiraph.core.errors import unknown
 from agiraph.core.redaction import BLOT
-from agiraph.core.variables import VARIABLE
+from agiraph.core.variables import VARIABLE, fill
 
 ChannelKind = Literal["webhook", "email", "desktop"]
 NoticeKind = Literal["questions", "approvals", "finished", "failed", "out_of_budget", "messages"]
@@ -93,14 +92,11 @@ class MissingChannelVariable(Exception):
 def filled_in(settings: ChannelConfig, environ: Mapping[str, str]) -> ChannelConfig:
     """Return the settings with every `${NAME}` replaced; raise MissingChannelVariable naming it."""
 
-    def value_of(match: "re.Match[str]") -> str:
-        value = environ.get(match.group(1), "")
-        if not value:
-            raise MissingChannelVariable(f"the variable {match.group(1)} is not set")
-        return value
+    def missing(name: str) -> MissingChannelVariable:
+        return MissingChannelVariable(f"the variable {name} is not set")
 
     texts = {name: value for name, value in settings if isinstance(value, str)}
-    changed = {name: VARIABLE.sub(value_of, text) for name, text in texts.items()}
+    changed = {name: fill(text, environ, missing) for name, text in texts.items()}
     return settings.model_copy(update=changed)
 
 

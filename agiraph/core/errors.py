@@ -39,7 +39,6 @@ class ModelFailure(Refused):
     """A model call failed for good; `kind` is the provider seam's FailureKind."""
 
     def __init__(self, kind: str, message: str) -> None:
-        """Make a failure of `kind` whose `message` is fit to show."""
         super().__init__(message)
         self.kind = kind
 

@@ -39,12 +39,11 @@ Outcome = Literal["answered", "expired", "withdrawn"]
 ENDED_NODE: frozenset[NodeStatus] = frozenset({"completed", "failed", "cancelled"})
 
 
-class Agent(Record):
-    """A long-lived conversational entity with a goal; its coordinator is its brain and face.
+class AgentFacts(Record):
+    """What is known of an agent, and shown, besides its status.
 
     `reason` tells why it failed or was stopped. In infinite mode `cycle` is the one that it is in
-    or has ended last, `next_cycle_at` when the next one begins while it sleeps. `budget_usd` and
-    `terms` are what its run was begun on: the broker keeps its calls to them.
+    or has ended last, `next_cycle_at` when the next one begins while it sleeps.
     """
 
     id: AgentId
@@ -53,7 +52,6 @@ class Agent(Record):
     mode: Mode = "finite"
     model: str
     worker_model: str
-    status: AgentStatus = "idle"
     run: RunId | None = None
     input_dir: str | None = None
     result: str | None = None
@@ -64,9 +62,18 @@ class Agent(Record):
     node_count: int = 0
     nodes_ended: int = 0
     worker_count: int = 0
-    cycle_seconds: float | None = None
     cycle: int = 0
     next_cycle_at: float | None = None
+
+
+class Agent(AgentFacts):
+    """A long-lived conversational entity with a goal; its coordinator is its brain and face.
+
+    `budget_usd` and `terms` are what its run was begun on: the broker keeps its calls to them.
+    """
+
+    status: AgentStatus = "idle"
+    cycle_seconds: float | None = None
     budget_usd: float | None = None
     terms: RunTerms = RunTerms()
 
@@ -304,8 +311,8 @@ class ProposedAction(Record):
         return mine == theirs and is_digest_same
 
 
-class Question(Record):
-    """Something an entity asked the human, and what became of it.
+class QuestionFacts(Record):
+    """What was asked, and what became of it.
 
     `options` are short ready answers. Not answered by `deadline_at`, it is expired, which is no
     answer and no refusal: `default` holds then, if there is one. `about` is an approval's deed.
@@ -314,7 +321,6 @@ class Question(Record):
 
     id: QuestionId
     agent: AgentId
-    from_id: str
     question: str
     asked_at: float
     channel: str = "cli"
@@ -329,3 +335,9 @@ class Question(Record):
     answered_by: str | None = None
     answered_at: float | None = None
     answered_via: str | None = None
+
+
+class Question(QuestionFacts):
+    """Something that an entity asked the human."""
+
+    from_id: str

@@ -113,6 +113,9 @@ class ToolSchema(Record):
     parameters: JsonObject
 
 
+COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+
+
 class Usage(Record):
     """Tokens and money of one or more model calls.
 
@@ -131,29 +134,17 @@ class Usage(Record):
     def __add__(self, other: "Usage") -> "Usage":
         """Return the sum; a cost that is unknown on one side counts as nothing."""
         costs = [u.cost_usd for u in (self, other) if u.cost_usd is not None]
-        return Usage(
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
-            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
-            cost_usd=sum(costs) if costs else None,
-            is_estimate=self.is_estimate or other.is_estimate,
-        )
+        counts = {name: getattr(self, name) + getattr(other, name) for name in COUNTED}
+        is_estimate = self.is_estimate or other.is_estimate
+        return Usage(**counts, cost_usd=sum(costs) if costs else None, is_estimate=is_estimate)
 
     def less(self, before: "Usage") -> "Usage":
         """Return what was used since `before`, which is a part of it."""
-        return Usage(
-            input_tokens=max(0, self.input_tokens - before.input_tokens),
-            output_tokens=max(0, self.output_tokens - before.output_tokens),
-            cache_read_tokens=max(0, self.cache_read_tokens - before.cache_read_tokens),
-            cache_write_tokens=max(0, self.cache_write_tokens - before.cache_write_tokens),
-            cost_usd=(
-                None
-                if self.cost_usd is None
-                else max(0.0, self.cost_usd - (before.cost_usd or 0.0))
-            ),
-            is_estimate=self.is_estimate,
-        )
+        counts = {name: max(0, getattr(self, name) - getattr(before, name)) for name in COUNTED}
+        cost = self.cost_usd
+        if cost is not None:
+            cost = max(0.0, cost - (before.cost_usd or 0.0))
+        return Usage(**counts, cost_usd=cost, is_estimate=self.is_estimate)
 
     @property
     def tokens(self) -> int:

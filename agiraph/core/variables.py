@@ -4,7 +4,7 @@ Imports nothing of pydantic: whoever starts a process asks here what that proces
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -23,3 +23,14 @@ def _variables(values: Iterable[Any]) -> Iterable[str]:
             yield from _variables(value.values())
         elif isinstance(value, list | tuple):
             yield from _variables(value)
+
+
+def fill(text: str, known: Mapping[str, str], missing: Callable[[str], Exception]) -> str:
+    """Return a text with every `${NAME}` replaced; raise `missing(NAME)` if one is not set."""
+
+    def value_of(match: "re.Match[str]") -> str:
+        if not (value := known.get(match[1], "")):
+            raise missing(match[1])
+        return value
+
+    return VARIABLE.sub(value_of, text)

@@ -122,8 +122,6 @@ class AcpDriver(Driver):
         self._is_in_flight = self._is_cancelled = False
         self._has_prompted = self._is_lost = self._is_over = False
         self._next_prompts: list[str] = [launch.prompt]
-        self._pieces = ""
-        self._last_message = ""
         self._plan = ""
         self._usage = Usage()
         self._tools = updates.AcpToolCalls()
@@ -206,7 +204,7 @@ class AcpDriver(Driver):
                 self._is_over = True
                 self._give_up(str(wrong))
                 return [*events, SessionMustEnd(str(wrong))]
-        return events if data else [*events, *self._complete_text()]
+        return events if data else [*events, *self.complete_text()]
 
     def _read(self, message: JsonObject) -> list[AgentEvent]:
         method, params = message.get("method"), message.get("params") or {}
@@ -246,7 +244,7 @@ class AcpDriver(Driver):
         if method == "session/prompt" and self._is_cancelled:
             return self._turn_ended({"stopReason": "cancelled"})
         if method == "session/prompt":
-            return [*self._complete_text(), *self._give_up(text)]
+            return [*self.complete_text(), *self._give_up(text)]
         return self._give_up(f"{method} was refused: {text}")
 
     def _give_up(self, problem: str) -> list[AgentEvent]:
@@ -331,10 +329,10 @@ class AcpDriver(Driver):
                 return []
             case "agent_message_chunk":
                 text = updates.text_in(update.get("content"))
-                self._pieces += text
+                self.pieces += text
                 return [TextStreamed(text)] if text else []
             case "tool_call" | "tool_call_update":
-                return [*self._complete_text(), *self._tools.apply(update)]
+                return [*self.complete_text(), *self._tools.apply(update)]
             case "plan":
                 return self._planned(updates.plan_in(update))
             case "usage_update" if (cost := updates.cost_in(update)) is not None:
@@ -347,16 +345,10 @@ class AcpDriver(Driver):
         if not plan or plan == self._plan:
             return []
         self._plan = plan
-        return [*self._complete_text(), TextReported(plan)]
-
-    def _complete_text(self) -> list[AgentEvent]:
-        """Return the pieces of text since the last tool call as one text."""
-        text, self._pieces = self._pieces.strip(), ""
-        self._last_message = text or self._last_message
-        return [TextReported(text)] if text else []
+        return [*self.complete_text(), TextReported(plan)]
 
     def _turn_ended(self, result: JsonObject) -> list[AgentEvent]:
-        events = self._complete_text()
+        events = self.complete_text()
         self._is_in_flight = False
         if usage := updates.usage_of(result.get("usage")):
             cost = self._usage.cost_usd
@@ -365,7 +357,7 @@ class AcpDriver(Driver):
         if self._next_prompts:
             return [*events, ProtocolOutput(self._prompt())]
         self.problem = WRONG_STOP_REASONS.get(str(result.get("stopReason")), "")
-        return [*events, TurnEnded("" if self.problem else self._last_message, self.problem)]
+        return [*events, TurnEnded("" if self.problem else self.last_message, self.problem)]
 
     # --- what the agent requests -----------------------------------------------------------------
 
@@ -387,7 +379,7 @@ class AcpDriver(Driver):
         name, arguments = self._tools.action_of(tool)
         request = repr(id)
         self._permissions[request] = (id, rows(params.get("options")))
-        return [*self._complete_text(), *started, PermissionRequested(request, name, arguments)]
+        return [*self.complete_text(), *started, PermissionRequested(request, name, arguments)]
 
     def _serve_file(self, method: str, id: object, params: JsonObject) -> bytes:
         path = params.get("path")

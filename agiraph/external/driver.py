@@ -7,7 +7,7 @@ and the environment of the start are in the agent's preset.
 
 from abc import ABC, abstractmethod
 
-from agiraph.external.agent_events import AgentEvent
+from agiraph.external.agent_events import AgentEvent, TextReported
 from agiraph.external.launching import AgentLaunch
 from agiraph.external.text import JsonLinesReader, why_failed
 
@@ -27,10 +27,18 @@ class Driver(ABC):
         self.launch = launch
         self.problem = ""
         self.lines = JsonLinesReader()
+        self.pieces = ""
+        self.last_message = ""
 
     def opening(self) -> bytes:
         """Return what is written to stdin first (if not `is_two_way`: all that is written)."""
         return b""
+
+    def complete_text(self) -> list[AgentEvent]:
+        """Return the pieces of text so far as one text; it is the last message until the next."""
+        text, self.pieces = self.pieces.strip(), ""
+        self.last_message = text or self.last_message
+        return [TextReported(text)] if text else []
 
     @abstractmethod
     def feed(self, data: bytes) -> list[AgentEvent]:

@@ -61,7 +61,6 @@ class OneShotDriver(Driver):
     def __init__(self, launch: AgentLaunch) -> None:
         super().__init__(launch)
         self.usage = Usage()
-        self.last_message = ""
 
     @abstractmethod
     def read(self, line: JsonObject) -> list[AgentEvent]:
@@ -130,19 +129,17 @@ class GeminiDriver(OneShotDriver):
     Text comes in pieces; a tool call or the end of the turn completes it.
     """
 
-    _pieces = ""
-
     def read(self, line: JsonObject) -> list[AgentEvent]:
         """Return what one line means."""
         match line:
             case {"type": "init", "session_id": str(session)}:
                 return [SessionIdReported(session)]
             case {"type": "message", "role": "assistant", "content": str(text)}:
-                self._pieces += text
+                self.pieces += text
                 return [TextStreamed(text)]
             case {"type": "tool_use", "tool_id": str(id), "tool_name": str(name)}:
                 arguments = mapping(line.get("parameters"))
-                return [*self._complete_text(), ToolUseStarted(id, name, arguments)]
+                return [*self.complete_text(), ToolUseStarted(id, name, arguments)]
             case {"type": "tool_result", "tool_id": str(id)}:
                 output = text_of(line.get("output") or line.get("error"))
                 return [ToolUseEnded(id, output, line.get("status") == "error")]
@@ -151,11 +148,6 @@ class GeminiDriver(OneShotDriver):
             case {"type": "error"} if line.get("severity") != "warning":
                 self.problem = text_of(line.get("message")) or "it reported an error"
         return []
-
-    def _complete_text(self) -> list[AgentEvent]:
-        text, self._pieces = self._pieces.strip(), ""
-        self.last_message = text or self.last_message
-        return [TextReported(text)] if text else []
 
     def _turn_ended(self, line: JsonObject) -> list[AgentEvent]:
         if line.get("status") == "success":
@@ -170,7 +162,7 @@ class GeminiDriver(OneShotDriver):
             output_tokens=count(counted.get("output_tokens")),
             cache_read_tokens=count(counted.get("cached")),
         )
-        return [*self._complete_text(), UsageReported(self.usage)]
+        return [*self.complete_text(), UsageReported(self.usage)]
 
 
 class OpenCodeDriver(OneShotDriver):

@@ -23,9 +23,8 @@ import select
 import signal
 import sys
 import time
-from types import FrameType
 
-from agiraph.tools.runner import kill_tree, parents, write
+from agiraph.tools.runner import kill_tree, parents, signal_to, write
 
 START = (
     "import sys; sys.path.append(sys.argv[1]); "
@@ -52,9 +51,9 @@ def main() -> None:
         os.close(write_fd)
         _become(command, read_fd)
     os.close(read_fd)
-    signal.signal(signal.SIGCHLD, _nothing)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)  # wakes `select` up
     signal.set_wakeup_fd(wake)
-    signal.signal(signal.SIGTERM, lambda number, frame: _signal_to(pid, signal.SIGTERM))
+    signal.signal(signal.SIGTERM, lambda number, frame: signal_to(pid, signal.SIGTERM))
     write(os.path.join(folder, IDENTITY), f'{{"pid":{os.getpid()},"agent":{pid}}}\n'.encode())
     _release_pipes()
     if not select.select([int(lifeline)], [], [], 0)[0]:
@@ -133,17 +132,6 @@ def _kill_descendants() -> None:
 def _children() -> list[int]:
     own = os.getpid()
     return [child for child, parent in parents().items() if parent == own]
-
-
-def _signal_to(pid: int, number: int) -> None:
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        pass
-
-
-def _nothing(number: int, frame: FrameType | None) -> None:
-    """Wake `select` up by the wakeup descriptor, no more."""
 
 
 def _prctl(option: int, value: int) -> None:

@@ -28,6 +28,9 @@ class EventFollower:
 
     `seq` is the cursor: the last event that was returned. When the connection breaks it is opened
     again from there, at the gateway's current address. Use it as a context manager, or close it.
+
+    `path` is `/agents/{a}/events`, `wanted` the query besides the cursor; `trust` verifies the
+    gateway's certificate (None: the known authorities do).
     """
 
     def __init__(
@@ -39,11 +42,6 @@ class EventFollower:
         wanted: Mapping[str, object] | None = None,
         trust: ssl.SSLContext | None = None,
     ) -> None:
-        """Follow `path` (`/agents/{a}/events`); opened when the first event is asked for.
-
-        `wanted` is the query besides the cursor; `trust` verifies the gateway's certificate (None:
-        the known authorities do).
-        """
         self._wanted = dict(wanted or {})
         self._trust = trust
         self.seq = after

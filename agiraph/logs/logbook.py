@@ -13,7 +13,8 @@ from typing import Any, Final
 from agiraph.core.errors import unknown
 from agiraph.core.event_filter import names_of
 from agiraph.logs.log_file import SUFFIX, log_files
-from agiraph.storage.files import UnsafeFile, entries, open_file, read_bytes, status_of
+from agiraph.storage.files import entries, open_file, read_bytes, status_of
+from agiraph.storage.walk import UnsafeFile
 
 JsonObject = dict[str, Any]
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")

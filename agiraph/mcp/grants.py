@@ -9,8 +9,7 @@ from fnmatch import fnmatchcase
 
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.mcp_settings import EVERYONE, McpServerConfig
-from agiraph.mcp.catalog import ServedTool, ToolCatalog
-from agiraph.mcp.names import is_served, server_of
+from agiraph.mcp.catalog import ServedTool, ToolCatalog, is_served, server_of
 
 Servers = Mapping[str, McpServerConfig]
 Catalogs = Mapping[str, ToolCatalog]

@@ -9,11 +9,12 @@ import shutil
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.core.redaction import BLOT, SECRET_NAME
-from agiraph.core.variables import VARIABLE, variables_in
+from agiraph.core.variables import VARIABLE, fill, variables_in
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SHORTEST_SECRET = 6
@@ -56,28 +57,23 @@ def _unquoted(value: str) -> str:
 def filled_in(server: str, settings: McpServerConfig, known: Mapping[str, str]) -> McpServerConfig:
     """Return the settings with every `${NAME}` replaced. Raises MissingServerVariable."""
 
-    def value_of(match: "re.Match[str]") -> str:
-        value = known.get(match.group(1), "")
-        if not value:
-            raise MissingServerVariable(
-                f"server '{server}': the variable {match.group(1)} is not set, neither in the "
-                "environment that the supervisor was started with nor in system/secrets.env"
-            )
-        return value
+    def missing(name: str) -> MissingServerVariable:
+        return MissingServerVariable(
+            f"server '{server}': the variable {name} is not set, neither in the "
+            "environment that the supervisor was started with nor in system/secrets.env"
+        )
 
-    def fill(text: str) -> str:
-        return VARIABLE.sub(value_of, text)
+    def filled(value: Any) -> Any:
+        match value:
+            case str():
+                return fill(value, known, missing)
+            case tuple():
+                return tuple(map(filled, value))
+            case _:
+                return {name: filled(one) for name, one in value.items()}
 
-    return settings.model_copy(
-        update={
-            "command": fill(settings.command),
-            "args": tuple(map(fill, settings.args)),
-            "cwd": fill(settings.cwd),
-            "url": fill(settings.url),
-            "env": {name: fill(value) for name, value in settings.env.items()},
-            "headers": {name: fill(value) for name, value in settings.headers.items()},
-        }
-    )
+    names = ("command", "args", "cwd", "url", "env", "headers")
+    return settings.model_copy(update={name: filled(getattr(settings, name)) for name in names})
 
 
 def secrets_of(

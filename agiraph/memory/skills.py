@@ -17,7 +17,8 @@ import yaml
 
 from agiraph.core.errors import InvalidInput, OutOfScope, unknown
 from agiraph.core.yaml_text import read_yaml
-from agiraph.storage.files import UnsafeFile, entries, files_below, read_part
+from agiraph.storage.files import entries, files_below, read_part
+from agiraph.storage.walk import UnsafeFile
 
 Source = Literal["home", "input"]
 

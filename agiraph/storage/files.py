@@ -3,8 +3,7 @@
 The commands of a model write into some folders of a home, so anything in them may have been put
 there to lead a process of ours elsewhere. Five rules hold for every path that is used here:
 
-1. A path is walked from the root, each folder opened relative to the one before it. No component
-   may be a link, so nothing can be exchanged between a check and an open. (`Home` resolves its
+1. A path is walked from the root and no component may be a link (`walk.py`). (`Home` resolves its
    own path once; links above a home are the person's own.)
 2. Only regular files of this user are opened, and opening never blocks: no pipe, socket or device.
 3. A file that is written in place has exactly one name: a hard link could belong to anybody.
@@ -27,9 +26,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from agiraph.storage.disk_space import patiently
+from agiraph.storage.walk import (
+    FOLDER,
+    ODD,
+    PATH_ONLY,
+    STEP,
+    Kind,
+    UnsafeFile,
+    closing,
+    explained,
+    folder_of,
+    kind_of,
+    step,
+    walk,
+)
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 MOST_SHOWN: Final = 1024 * 1024
@@ -38,40 +51,11 @@ MOST_LEVELS: Final = 100
 AT_ONCE: Final = 1000
 PART_SUFFIX: Final = ".part"
 
-_PATH_ONLY: Final = getattr(os, "O_PATH", os.O_RDONLY)  # macOS has none: folders must be readable
-_FOLDER: Final = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_STEP: Final = _PATH_ONLY | _FOLDER
 _FILE: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_TRUNC
 
-_ODD: Final = {
-    errno.ELOOP: "is a symbolic link",
-    errno.ENOTDIR: "is no folder",
-    errno.EISDIR: "is a folder where a file belongs",
-    errno.ENXIO: "is no regular file",
-}
 
-Kind = Literal["file", "folder", "link", "other"]
 _ODD_KINDS: Final = {"folder": errno.EISDIR, "link": errno.ELOOP, "other": errno.ENXIO}
-
-
-class UnsafeFile(OSError):
-    """Something in a home is not what Agiraph put there; `filename` names it."""
-
-    def __str__(self) -> str:
-        """Return the path and what is wrong with it."""
-        return f"{self.filename} {self.strerror}"
-
-
-_WHOLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-
-
-def is_about_place(error: OSError) -> bool:
-    """Whether an error is about the file that was opened, not about the disk or the process.
-
-    A process that serves many agents then continues without this one.
-    """
-    return error.errno not in _WHOLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,91 +73,6 @@ class FolderEntry:
         return cls(name, kind_of(status), status.st_size, status.st_mtime)
 
 
-def kind_of(status: os.stat_result) -> Kind:
-    """Return the kind of file that a status describes."""
-    mode = status.st_mode
-    if stat.S_ISREG(mode):
-        return "file"
-    if stat.S_ISDIR(mode):
-        return "folder"
-    return "link" if stat.S_ISLNK(mode) else "other"
-
-
-@contextmanager
-def folder_of(path: Path, *, make: bool = False) -> Iterator[int]:
-    """Yield a descriptor of the folder that holds `path`, for `dir_fd`; `make` it if missing.
-
-    Raises UnsafeFile if a component is a link or no folder, else OSError.
-    """
-    if path.name in ("", ".."):
-        raise UnsafeFile(errno.EINVAL, "names nothing in a folder", str(path))
-    fd = _walk(path.parent, make)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
-@contextmanager
-def _closing(fd: int) -> Iterator[int]:
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
-def _walk(folder: Path, make: bool) -> int:
-    """Return a descriptor of a folder, only for use as `dir_fd`."""
-    root, *parts = folder.absolute().parts
-    if ".." in parts:
-        raise UnsafeFile(errno.EINVAL, "leads upward", str(folder))
-    fd = os.open(root, _STEP)
-    for number, part in enumerate(parts, start=1):
-        try:
-            inner = os.open(part, _STEP, dir_fd=fd)
-        except OSError:
-            inner = _step(part, fd, os.path.join(root, *parts[:number]), make)
-        finally:
-            os.close(fd)
-        fd = inner
-    return fd
-
-
-def _step(part: str, fd: int, place: str, make: bool) -> int:
-    try:
-        return os.open(part, _STEP, dir_fd=fd)
-    except FileNotFoundError as missing:
-        if not make:
-            raise _placed(missing, place) from None
-    except OSError as error:
-        raise _told(error, part, fd, place) from None
-    with suppress(FileExistsError):  # another process has just created it
-        os.mkdir(part, dir_fd=fd)
-    return _step(part, fd, place, make=False)
-
-
-def _placed(error: OSError, place: str) -> OSError:
-    """Return an error with the whole path: an open by descriptor knows only the last name."""
-    return type(error)(error.errno, error.strerror, place)
-
-
-def _told(error: OSError, name: str, fd: int, place: str) -> OSError:
-    """Return the error to raise for a name that could not be opened."""
-    number = error.errno or 0
-    if number == errno.ENOTDIR and _is_link(name, fd):
-        number = errno.ELOOP
-    if number in _ODD:
-        return UnsafeFile(number, _ODD[number], place)
-    return _placed(error, place)
-
-
-def _is_link(name: str, fd: int) -> bool:
-    try:
-        return stat.S_ISLNK(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
-    except OSError:
-        return False
-
-
 def open_file(
     path: Path, flags: int = os.O_RDONLY, mode: int = 0o600, *, anyones: bool = False
 ) -> int:
@@ -187,7 +86,7 @@ def open_file(
 @contextmanager
 def opened(path: Path, flags: int = os.O_RDONLY) -> Iterator[int]:
     """Yield the descriptor of a file that is open in the block; errors as `open_file`."""
-    with _closing(open_file(path, flags)) as fd:
+    with closing(open_file(path, flags)) as fd:
         yield fd
 
 
@@ -197,7 +96,7 @@ def _open(path: Path, flags: int, mode: int, anyones: bool) -> int:
             # Not O_TRUNC: it is truncated only when it is known to be a file that we may write.
             fd = os.open(path.name, (flags & ~os.O_TRUNC) | _FILE, mode, dir_fd=folder)
         except OSError as error:
-            raise _told(error, path.name, folder, str(path)) from None
+            raise explained(error, path.name, folder, str(path)) from None
     try:
         _refuse_unless_plain(os.fstat(fd), path, bool(flags & _WRITING), anyones)
         if flags & os.O_TRUNC:
@@ -213,7 +112,7 @@ def _refuse_unless_plain(
 ) -> None:
     odd = _ODD_KINDS.get(kind_of(status))
     if odd is not None:
-        raise UnsafeFile(odd, _ODD[odd], str(path))
+        raise UnsafeFile(odd, ODD[odd], str(path))
     if status.st_uid != os.geteuid() and not anyones:
         raise UnsafeFile(errno.EPERM, f"belongs to user {status.st_uid}", str(path))
     if is_written and status.st_nlink > 1:
@@ -247,7 +146,7 @@ def read_shown(path: Path, most: int = MOST_SHOWN) -> str:
 
 def read_part(path: Path, offset: int, most: int, *, anyones: bool = False) -> tuple[bytes, int]:
     """Return up to `most` bytes from `offset` on, and the file's size; errors as `open_file`."""
-    with _closing(open_file(path, anyones=anyones)) as fd:
+    with closing(open_file(path, anyones=anyones)) as fd:
         size = os.fstat(fd).st_size
         return read_descriptor(fd, offset, most), size
 
@@ -314,7 +213,7 @@ def _put(part: str, path: Path, folder: int) -> None:
         os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
         os.replace(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
-        raise _told(error, path.name, folder, str(path)) from None
+        raise explained(error, path.name, folder, str(path)) from None
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -345,7 +244,7 @@ def copy_file(source: Path, target: Path, mode: int = 0o666) -> None:
 
 
 def _copy(source: Path, target: Path, mode: int) -> None:
-    with _closing(open_file(source)) as fd, new_file(target, mode) as new:
+    with closing(open_file(source)) as fd, new_file(target, mode) as new:
         offset = 0
         while piece := os.pread(fd, 1 << 20, offset):
             write_all(new, piece)
@@ -362,13 +261,13 @@ def _make_folder(path: Path, mode: int) -> None:
         try:
             os.mkdir(path.name, mode, dir_fd=above)
         except FileExistsError:
-            os.close(_step(path.name, above, str(path), make=False))
+            os.close(step(path.name, above, str(path), make=False))
 
 
 def make_private_folder(path: Path) -> None:
     """Create a folder with mode 0700, or set that mode on one of ours; UnsafeFile, OSError."""
     make_folder(path, 0o700)
-    with _closing(_walk(path, make=False)) as fd:
+    with closing(walk(path, make=False)) as fd:
         status = os.fstat(fd)
         if status.st_uid != os.geteuid():
             raise UnsafeFile(errno.EPERM, f"belongs to user {status.st_uid}", str(path))
@@ -383,22 +282,22 @@ def _close_to_others(folder: int) -> None:
 
 def _place_of(fd: int) -> int | str:
     """Return a path for a descriptor that is open by O_PATH, which has no fchmod."""
-    return f"/proc/self/fd/{fd}" if _PATH_ONLY else fd  # leads to the open file, no further
+    return f"/proc/self/fd/{fd}" if PATH_ONLY else fd  # leads to the open file, no further
 
 
 def sync_folder(path: Path) -> None:
     """Wait until the names in a folder are on disk."""
-    with _closing(_walk(path, make=False)) as fd:
+    with closing(walk(path, make=False)) as fd:
         _sync(fd)
 
 
 def _listable(folder: int) -> int:
     """Open a folder that is open by O_PATH, to list or sync it."""
-    return os.open(".", os.O_RDONLY | _FOLDER, dir_fd=folder)
+    return os.open(".", os.O_RDONLY | FOLDER, dir_fd=folder)
 
 
 def _sync(folder: int) -> None:
-    with _closing(_listable(folder)) as fd:
+    with closing(_listable(folder)) as fd:
         os.fsync(fd)
 
 
@@ -437,20 +336,20 @@ def entries(path: Path, most: int = MOST_ENTRIES) -> list[FolderEntry]:
 
     Raises UnsafeFile, OSError; FileNotFoundError if there is no such folder.
     """
-    with _closing(_walk(path, make=False)) as fd:
+    with closing(walk(path, make=False)) as fd:
         return sorted(scan(fd, most), key=lambda entry: entry.name)
 
 
 def open_folder(path: Path) -> int:
     """Return a descriptor of a folder, which can be listed by `scan`; UnsafeFile, OSError."""
-    with _closing(_walk(path, make=False)) as fd:
+    with closing(walk(path, make=False)) as fd:
         return _listable(fd)
 
 
 def scan(fd: int, most: int) -> list[FolderEntry]:
     """Return the entries of an open folder, in no order; of more than `most`, any `most`."""
     found: list[FolderEntry] = []
-    with _closing(_listable(fd)) as listed, os.scandir(listed) as names:
+    with closing(_listable(fd)) as listed, os.scandir(listed) as names:
         for name in names:
             if len(found) >= most:
                 break
@@ -466,7 +365,7 @@ def files_below(path: Path, most: int = MOST_ENTRIES) -> list[tuple[Path, Folder
     folders deep.
     """
     found: list[tuple[Path, FolderEntry]] = []
-    with _closing(_walk(path, make=False)) as fd:
+    with closing(walk(path, make=False)) as fd:
         _gather(fd, Path(), most, found)
     return sorted(found, key=lambda one: one[0])
 
@@ -480,10 +379,10 @@ def _gather(fd: int, folder: Path, most: int, found: list[tuple[Path, FolderEntr
             found.append((folder / entry.name, entry))
         elif entry.kind == "folder" and most > 0 and len(folder.parts) < MOST_LEVELS:
             try:
-                inner = os.open(entry.name, _STEP, dir_fd=fd)
+                inner = os.open(entry.name, STEP, dir_fd=fd)
             except (FileNotFoundError, NotADirectoryError):
                 continue  # it was removed or exchanged since it was listed
-            with _closing(inner):
+            with closing(inner):
                 most = _gather(inner, folder / entry.name, most, found)
     return most
 
@@ -517,7 +416,7 @@ def _remove(name: str, above: int) -> None:
 
 def _remove_folder(name: str, above: int, top: int | None = None) -> None:
     """Remove a folder; with `top` its folders are moved there, so depth needs no descriptors."""
-    with _closing(_open_to_empty(name, above)) as fd:
+    with closing(_open_to_empty(name, above)) as fd:
         while found := scan(fd, AT_ONCE):
             for inner in _without_files(found, fd):
                 if top is None:
@@ -529,7 +428,7 @@ def _remove_folder(name: str, above: int, top: int | None = None) -> None:
 
 
 def _open_to_empty(name: str, above: int) -> int:
-    with _closing(os.open(name, _STEP, dir_fd=above)) as fd:
+    with closing(os.open(name, STEP, dir_fd=above)) as fd:
         if os.fstat(fd).st_mode & stat.S_IRWXU != stat.S_IRWXU:
             _close_to_others(fd)
         return _listable(fd)
@@ -550,7 +449,7 @@ def move(source: Path, target: Path) -> None:
         try:
             os.replace(source.name, target.name, src_dir_fd=old, dst_dir_fd=new)
         except OSError as error:
-            raise _told(error, source.name, old, str(source)) from None
+            raise explained(error, source.name, old, str(source)) from None
         _sync(new)
 
 
@@ -558,9 +457,9 @@ def set_mode(path: Path, mode: int) -> None:
     """Set the mode of a file of ours, also of one that we may not read."""
     with folder_of(path) as folder:
         try:
-            fd = os.open(path.name, _PATH_ONLY | _FILE, dir_fd=folder)
+            fd = os.open(path.name, PATH_ONLY | _FILE, dir_fd=folder)
         except OSError as error:
-            raise _told(error, path.name, folder, str(path)) from None
-    with _closing(fd):
+            raise explained(error, path.name, folder, str(path)) from None
+    with closing(fd):
         _refuse_unless_plain(os.fstat(fd), path, is_written=False, anyones=False)
         os.chmod(_place_of(fd), mode)

@@ -13,11 +13,9 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from agiraph.core.errors import Corrupt
 from agiraph.storage.disk_space import patiently
@@ -284,22 +282,11 @@ class Journal:
         """Close the file."""
         os.close(self._fd)
 
-    def __enter__(self) -> "Journal":
-        """Return the journal itself."""
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it."""
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-    def __iter__(self) -> Iterator[JsonObject]:
-        """Iterate over the records that the journal held when it was opened."""
-        return iter(self.records)
 
 
 def _last_of(data: bytes) -> str:

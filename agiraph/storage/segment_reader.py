@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from agiraph.core.errors import Corrupt
-from agiraph.storage.files import UnsafeFile, open_file, status_of
+from agiraph.storage.files import open_file, status_of
 from agiraph.storage.segments import Segment, segments_of, seq_of
 from agiraph.storage.versions import head_version
+from agiraph.storage.walk import UnsafeFile
 
 STRIDE: Final = 256
 LATEST: Final = 64

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from agiraph.core.prompt_folder import read
 from agiraph.core.record import Record
 from agiraph.core.turns import JsonObject, ToolSchema
+from agiraph.mcp.catalog import plain_schema
 from agiraph.tools.ports import EntityKind, ToolContext
 
 EVERYONE: frozenset[EntityKind] = frozenset({"worker", "coordinator"})
@@ -103,21 +104,10 @@ def schema_of(params: type[BaseModel]) -> JsonObject:
     It is computed once (it takes half a millisecond and is used in every turn): do not change it.
     """
     written = params.model_json_schema()
-    schema: JsonObject = _plain(_whole(written, written.pop("$defs", {})))
-    schema.setdefault("properties", {})
-    return {key: schema[key] for key in schema if key != "description"}
-
-
-def _whole(value: Any, parts: JsonObject) -> Any:
-    """Replace references by what they refer to: not every provider resolves them."""
-    if isinstance(value, list):
-        return [_whole(item, parts) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if isinstance(name := value.get("$ref"), str):
-        part = {k: v for k, v in parts[name.rpartition("/")[2]].items() if k != "description"}
-        value = part | {k: v for k, v in value.items() if k != "$ref"}
-    return {key: _whole(item, parts) for key, item in value.items()}
+    for part in (written, *written.get("$defs", {}).values()):
+        part.pop("description", None)
+    schema: JsonObject = _plain(plain_schema(written))
+    return schema
 
 
 def _plain(value: Any) -> Any:

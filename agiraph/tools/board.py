@@ -1,11 +1,13 @@
-"""Board tools: put work on the board, wait for it, see it."""
+"""Board tools: put work on the board, wait for it, see it, report on one's own."""
+
+from dataclasses import asdict
 
 from pydantic import Field
 
 from agiraph.core.specs import Names, NodeSpec, StageTerms
 from agiraph.core.turns import JsonObject
 from agiraph.tools.base import WORKERS, NoParams, ToolParams, tool
-from agiraph.tools.ports import ToolContext, WaitOutcome
+from agiraph.tools.ports import ToolContext
 
 
 class CreateWorkNodeParams(NodeSpec, ToolParams):
@@ -27,23 +29,65 @@ async def create_work_node(context: ToolContext, params: CreateWorkNodeParams) -
     if not params.wait:
         return created
     outcome = await context.team.wait(context.call_id, (created["node_id"],))
-    return created | _waited(outcome)
+    return created | asdict(outcome)
 
 
 @tool("Wait until nodes have ended or a message arrives, whichever comes first.")
 async def wait(context: ToolContext, params: WaitParams) -> JsonObject:
     """Return {"nodes", "interrupted_by_message"} once nodes have ended or a message is there."""
-    return _waited(await context.team.wait(context.call_id, params.nodes))
-
-
-def _waited(outcome: WaitOutcome) -> JsonObject:
-    return {
-        "nodes": list(outcome.nodes),
-        "interrupted_by_message": outcome.interrupted_by_message,
-    }
+    return asdict(await context.team.wait(context.call_id, params.nodes))
 
 
 @tool("See all nodes and workers and their states.")
 async def check_board(context: ToolContext, params: NoParams) -> JsonObject:
-    """Return {"stage", "nodes": [...], "workers": [...]}."""
     return await context.team.view_board()
+
+
+class CheckpointParams(ToolParams):
+    summary: str = Field(min_length=1, description="what you produced or reached, with the facts")
+
+
+class PublishParams(CheckpointParams):
+    missing: str = Field(
+        default="",
+        description="what is not done, and how to continue; left out: the result is complete",
+    )
+    learned: str = Field(
+        default="",
+        description="what you have learned that will help you on your next nodes; for you alone",
+    )
+    insight: str = Field(
+        default="",
+        description="a fact or method that the coordinator should remember after this run",
+    )
+
+
+class SuggestNextParams(ToolParams):
+    suggestion: str = Field(min_length=1, description="what should be done, and why")
+
+
+@tool(
+    "Finish your node: scratch/ becomes published/, and others can use it.",
+    kinds=WORKERS,
+    is_essential=True,
+)
+async def publish(context: ToolContext, params: PublishParams) -> JsonObject:
+    """Complete the node; return {"published": [file, ...]}."""
+    files = await context.team.publish(
+        context.call_id, params.summary, params.missing, params.insight
+    )
+    return {"published": list(files)}
+
+
+@tool("Tell the coordinator that you reached a milestone; your node continues.", kinds=WORKERS)
+async def checkpoint(context: ToolContext, params: CheckpointParams) -> str:
+    """Report a milestone to the coordinator."""
+    await context.team.checkpoint(context.call_id, params.summary)
+    return "The coordinator has your checkpoint. Continue."
+
+
+@tool("Suggest follow-up work to the coordinator, which decides about it.", kinds=WORKERS)
+async def suggest_next(context: ToolContext, params: SuggestNextParams) -> str:
+    """Send a suggestion to the coordinator, which decides."""
+    await context.team.suggest_next(context.call_id, params.suggestion)
+    return "The coordinator has your suggestion. Continue with your node."

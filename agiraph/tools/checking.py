@@ -19,7 +19,13 @@ from agiraph.core.config import Config
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.evidence import ARTIFACTS_NAMED, CheckResult, Evidence
 from agiraph.storage.files import files_below, is_folder, open_file
-from agiraph.tools.command import CommandLimits, CommandResult, recover_command, run_command
+from agiraph.tools.command import (
+    CommandLimits,
+    CommandResult,
+    how_ended,
+    recover_command,
+    run_command,
+)
 from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.shell import visible_environment
@@ -98,21 +104,16 @@ def why_not(results: Sequence[CheckResult]) -> str:
     failed = [result for result in results if not result.has_passed]
     if not failed:
         return ""
-    shown = "\n\n".join(f"$ {one.command}\n{one.output.rstrip()}\n{_end(one)}" for one in failed)
+    shown = "\n\n".join(
+        f"$ {one.command}\n{one.output.rstrip()}\n{how_ended(one.exit_code, 'it ran out of time')}"
+        for one in failed
+    )
     passed = len(results) - len(failed)
     return (
         f"[not published] {len(failed)} of {len(results)} checks of this node failed"
         f"{f', {passed} passed' if passed else ''}. They run in scratch/; fix what they found and "
         f"publish again.\n\n{shown}"
     )
-
-
-def _end(result: CheckResult) -> str:
-    if result.exit_code is None:
-        return "[it ran out of time]"
-    if result.exit_code < 0:
-        return f"[killed by signal {-result.exit_code}]"
-    return f"[exit code {result.exit_code}]"
 
 
 def evidence_of(results: Sequence[CheckResult], published: Path, now: float) -> Evidence:

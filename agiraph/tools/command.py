@@ -48,6 +48,15 @@ class CommandResult:
     exit_code: int | None
 
 
+def how_ended(exit_code: int | None, out_of_time: str) -> str:
+    """Return how a command ended, in brackets; `out_of_time` is said of one that was stopped."""
+    if exit_code is None:
+        return f"[{out_of_time}]"
+    if exit_code < 0:
+        return f"[killed by signal {-exit_code}]"
+    return f"[exit code {exit_code}]"
+
+
 async def run_command(
     command: str,
     *,

@@ -1,6 +1,7 @@
 """File tools: read, write and list files within the entity's scope."""
 
 import asyncio
+import codecs
 import errno
 import json
 from pathlib import Path
@@ -11,7 +12,6 @@ from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.turns import JsonObject
 from agiraph.storage.files import (
     FolderEntry,
-    UnsafeFile,
     entries,
     files_below,
     is_file,
@@ -21,6 +21,7 @@ from agiraph.storage.files import (
     replace_file,
     status_of,
 )
+from agiraph.storage.walk import UnsafeFile
 from agiraph.tools.base import ToolParams, tool
 from agiraph.tools.ports import ToolContext
 
@@ -58,39 +59,28 @@ async def read_file(context: ToolContext, params: ReadFileParams) -> str:
 
 
 def _read_text(path: Path, shown: str, offset: int, limit: int) -> str:
-    data, size = _read_bytes(path, shown, offset, limit)
-    if b"\0" in data[:BINARY_PROBE]:
-        raise InvalidInput(
-            f"'{shown}' is a binary file of {size} bytes: look at it with bash (od, strings)"
-        )
-    text = data.decode("utf-8", errors="replace")
-    end = offset + len(data)
-    if end < size:
-        text += f"\n[bytes {offset} to {end} of {size}; continue with offset={end}]"
-    return text
+    """Return up to `limit` bytes as text; of a regular file alone, so that this never waits.
 
-
-def _read_bytes(path: Path, shown: str, offset: int, limit: int) -> tuple[bytes, int]:
-    """Return up to `limit` bytes and the file's size; only of a regular file, so it never waits."""
+    A character that the limit splits is left to the next read, which starts with it.
+    """
     try:
         data, size = read_part(path, offset, limit, anyones=True)
     except UnsafeFile as error:
         if error.errno == errno.EISDIR:
             raise InvalidInput(f"'{shown}' is a folder: use list_files") from None
         raise InvalidInput(f"'{shown}' is not a regular file") from None
-    return _whole_characters(data), size
-
-
-def _whole_characters(data: bytes) -> bytes:
-    """Cut off a UTF-8 character that the limit has split, so that the next read starts with it."""
-    for back in range(1, min(4, len(data)) + 1):
-        byte = data[-back]
-        if byte >= 0xC0:
-            wanted = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-            return data[:-back] if wanted > back and len(data) > back else data
-        if byte < 0x80:
-            return data
-    return data
+    if b"\0" in data[:BINARY_PROBE]:
+        raise InvalidInput(
+            f"'{shown}' is a binary file of {size} bytes: look at it with bash (od, strings)"
+        )
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(data, final=offset + len(data) >= size)
+    end = offset + len(data) - len(decoder.getstate()[0])
+    if end == offset:  # the limit is shorter than a character
+        text, end = data.decode("utf-8", "replace"), offset + len(data)
+    if end < size:
+        text += f"\n[bytes {offset} to {end} of {size}; continue with offset={end}]"
+    return text
 
 
 @tool("Write a text file, replacing it whole.")

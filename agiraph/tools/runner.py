@@ -203,10 +203,10 @@ def kill_tree(pid: int) -> None:
     """Kill a process and all its descendants, stopping each first so that none forks on."""
     family = [pid]
     for member in family:
-        _signal_to(member, _signal.SIGSTOP)
+        signal_to(member, _signal.SIGSTOP)
         family += [child for child, parent in parents().items() if parent == member]
     for member in family:
-        _signal_to(member, _signal.SIGKILL)
+        signal_to(member, _signal.SIGKILL)
 
 
 def kill_session(session: int) -> None:
@@ -217,7 +217,7 @@ def kill_session(session: int) -> None:
         if not members:
             return
         for pid in members:
-            _signal_to(pid, _signal.SIGKILL)
+            signal_to(pid, _signal.SIGKILL)
         killed |= members
 
 
@@ -245,7 +245,8 @@ def _session_of(pid: int) -> int | None:
         return None
 
 
-def _signal_to(pid: int, number: int) -> None:
+def signal_to(pid: int, number: int) -> None:
+    """Send a signal to a process that may have ended."""
     try:
         os.kill(pid, number)
     except (ProcessLookupError, PermissionError):

@@ -12,6 +12,7 @@ from agiraph.tools.command import (
     CommandLimits,
     CommandResult,
     forget_command,
+    how_ended,
     recover_command,
     run_command,
 )
@@ -99,11 +100,7 @@ def visible_environment(environment: dict[str, str], shell: ShellConfig) -> dict
 
 
 def _shown(finished: CommandResult, seconds: float) -> str:
-    if finished.exit_code is None:
-        end = f"[timed out after {seconds} seconds: the command and all it started were killed]"
-    elif finished.exit_code < 0:
-        end = f"[killed by signal {-finished.exit_code}]"
-    else:
-        end = f"[exit code {finished.exit_code}]"
+    late = f"timed out after {seconds} seconds: the command and all it started were killed"
+    end = how_ended(finished.exit_code, late)
     gap = "\n" if finished.output and not finished.output.endswith("\n") else ""
     return f"{finished.output}{gap}{end}"

@@ -3,7 +3,14 @@
 from typing import Any
 
 from agiraph.tools.base import Tool
-from agiraph.tools.board import check_board, create_work_node, wait
+from agiraph.tools.board import (
+    check_board,
+    checkpoint,
+    create_work_node,
+    publish,
+    suggest_next,
+    wait,
+)
 from agiraph.tools.coordinator import (
     assign_worker,
     cancel_node,
@@ -15,7 +22,6 @@ from agiraph.tools.coordinator import (
 from agiraph.tools.files import list_files, read_file, read_ref, write_file
 from agiraph.tools.memory import memory_read, memory_search, memory_write, read_skill
 from agiraph.tools.messaging import ask_human, check_messages, send_message
-from agiraph.tools.node import checkpoint, publish, suggest_next
 from agiraph.tools.shared_context import append_context, list_context, read_context, write_context
 from agiraph.tools.shell import bash
 from agiraph.tools.stages import create_stage_node, launch_roles, reconvene

@@ -96,8 +96,7 @@ class Toolbox:
             content = await tool.run(context, _parameters(tool, call))
         except (Refused, OSError) as error:
             return _failed(call, error, context)
-        shown = content if isinstance(content, str) else as_json(content)
-        return ToolTurn(call_id=call.id, name=call.name, content=shown)
+        return _turn(call, content if isinstance(content, str) else as_json(content))
 
     async def recover(self, call: ToolCall, context: ToolContext) -> ToolTurn | None:
         """Return the result of a call that a crash interrupted, None if it cannot be known."""
@@ -108,9 +107,7 @@ class Toolbox:
             content = await tool.recovery.recover(context, _parameters(tool, call))
         except (Refused, OSError) as error:
             return _failed(call, error, context)
-        if content is None:
-            return None
-        return ToolTurn(call_id=call.id, name=call.name, content=content)
+        return None if content is None else _turn(call, content)
 
     def forget(self, call: ToolCall, context: ToolContext) -> None:
         """Remove what a call has left for `recover`: its result is journaled."""
@@ -124,9 +121,12 @@ class Toolbox:
         return self._tools[name]
 
 
+def _turn(call: ToolCall, content: str, *, is_error: bool = False) -> ToolTurn:
+    return ToolTurn(call_id=call.id, name=call.name, content=content, is_error=is_error)
+
+
 def _failed(call: ToolCall, error: Exception, context: ToolContext) -> ToolTurn:
-    content = _explain(error, context)
-    return ToolTurn(call_id=call.id, name=call.name, content=content, is_error=True)
+    return _turn(call, _explain(error, context), is_error=True)
 
 
 def _parameters(tool: Tool[Any], call: ToolCall) -> ToolParams:

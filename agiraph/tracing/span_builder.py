@@ -17,7 +17,7 @@ whose start was not seen make no span.
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from agiraph.core.models import Event
@@ -35,6 +35,7 @@ RUNS_KNOWN = 100
 OUTSIDE = "outside."
 """Begins the step of a tool call of an external agent: `outside.{its start}.{the call}`."""
 
+TURN = "turn"
 CUT_OFF = "it was never finished"
 ENDS = {
     "agent.completed": "",
@@ -75,16 +76,14 @@ class SpanBuilderState:
     sent: dict[str, float] = field(default_factory=dict)
     asked: dict[str, str] = field(default_factory=dict)
 
-    def as_json(self) -> JsonObject:
-        """Return it as plain data."""
-        return asdict(self)
-
 
 class SpanBuilder:
-    """Builds the spans of one agent."""
+    """Builds the spans of one agent, from `state` on, which is changed.
+
+    `with_content` adds the arguments and results of tool calls.
+    """
 
     def __init__(self, agent: str, state: SpanBuilderState, *, with_content: bool = False) -> None:
-        """Continue from `state`, which is changed; `with_content` adds arguments and results."""
         self._agent = agent
         self.state = state
         self._with_content = with_content
@@ -103,15 +102,16 @@ class SpanBuilder:
 
     def _apply(self, event: Event) -> None:
         address, step = _place(event)
+        run, node = event.run_id or "", event.node_id or ""
         if step and event.node_id not in self.state.sent:
             self._begin_node(event)  # its worker's events may come before its coordinator's
         match event.type:
-            case "agent.completed" | "agent.failed" | "agent.stopped":
-                self._end_run(event)
+            case "agent.completed" | "agent.failed" | "agent.stopped" if run in self.state.runs:
+                self._close_run(run, event.ts, _problem(event))
             case "node.created" | "node.assigned" | "node.started":
                 self._begin_node(event)
-            case "node.completed" | "node.failed" | "node.cancelled":
-                self._end_node(event)
+            case "node.completed" | "node.failed" | "node.cancelled" if node in self.state.nodes:
+                self._close_node(node, event.ts, _problem(event))
             case "outside.started" if step:
                 self._begin_start(event, address, step)
             case "outside.ended" if address:
@@ -136,10 +136,6 @@ class SpanBuilder:
                 event.run_id, {"start": event.ts, "model": str(event.data.get("model") or "")}
             )
 
-    def _end_run(self, event: Event) -> None:
-        if event.run_id in self.state.runs:
-            self._close_run(event.run_id, event.ts, _problem(event))
-
     def _close_run(self, id: str, end: float, problem: str) -> None:
         """End a run and all that is open in it: no further event of it is sure to come."""
         state = self.state
@@ -152,22 +148,9 @@ class SpanBuilder:
         for node in [one for one, node in state.nodes.items() if node["run"] == id]:
             self._close_node(node, end, "the run ended first")
         name = state.name or self._agent
+        about = self._about(name, id) | {s.AGENT_ID: self._agent, **s.model_of(run["model"])}
         self._finish(
-            f"{s.INVOKE_AGENT} {name}",
-            id,
-            self._run_span(id),
-            "",
-            run["start"],
-            end,
-            {
-                s.OPERATION: s.INVOKE_AGENT,
-                s.AGENT_ID: self._agent,
-                s.AGENT_NAME: name,
-                s.CONVERSATION_ID: self._agent,
-                "agiraph.run.id": id,
-                **s.model_of(run["model"]),
-            },
-            problem=problem,
+            s.INVOKE_AGENT, name, id, self._run_span(id), "", run["start"], end, about, problem
         )
 
     def _begin_node(self, event: Event) -> None:
@@ -181,10 +164,6 @@ class SpanBuilder:
         if event.type != "node.created" and not node.get("is_begun"):
             node |= {"is_begun": True, "start": event.ts}
 
-    def _end_node(self, event: Event) -> None:
-        if event.node_id in self.state.nodes:
-            self._close_node(event.node_id, event.ts, _problem(event))
-
     def _close_node(self, id: str, end: float, problem: str) -> None:
         node = self.state.nodes.pop(id)
         if not node.get("is_begun"):
@@ -193,24 +172,19 @@ class SpanBuilder:
         worker = node.get("worker", "")
         parent = node.get("parent_node")
         run = node["run"]
-        attributes: dict[str, Value] = {
-            s.OPERATION: s.INVOKE_AGENT,
-            s.AGENT_NAME: worker,
-            s.CONVERSATION_ID: self._agent,
-            "agiraph.run.id": run,
-            "agiraph.node.id": id,
-            "agiraph.node.name": node.get("name", ""),
-            "agiraph.node.role": node.get("role", ""),
-        }
+        about = self._about(worker, run, id)
+        about |= {"agiraph.node.name": node.get("name", "")}
+        about |= {"agiraph.node.role": node.get("role", "")}
         self._finish(
-            f"{s.INVOKE_AGENT} {worker or node.get('name', id)}",
+            s.INVOKE_AGENT,
+            worker or node.get("name", id),
             run,
             self._node_span(run, id),
             self._work_span(run, parent),
             node["start"],
             end,
-            attributes,
-            problem=problem,
+            about,
+            problem,
         )
 
     # --- turns -----------------------------------------------------------------------------------
@@ -221,17 +195,17 @@ class SpanBuilder:
         asked = data.get("asked_at") or self.state.heard.get(address) or event.ts
         start = min(float(asked), event.ts)
         turn = span_id("turn", address, step)
-        about = self._about(event)
+        about = self._about(event.entity, run, event.node_id)
         model = str(data.get("model") or "")
         self._finish(
-            f"{s.CHAT} {model.partition('/')[2] or model}",
+            s.CHAT,
+            model.partition("/")[2] or model,
             run,
             span_id("chat", address, step),
             turn,
             start,
             event.ts,
-            {s.OPERATION: s.CHAT, **s.model_of(model), **s.usage_of(data), **about},
-            is_call=True,
+            {**s.model_of(model), **s.usage_of(data), **about},
         )
         self.state.asked[address] = step
         self.state.turns[address] = {
@@ -253,7 +227,8 @@ class SpanBuilder:
             return
         run, node = turn["run"], turn["node"]
         self._finish(
-            "turn",
+            TURN,
+            "",
             run,
             span_id("turn", address, turn["step"]),
             self._work_span(run, node),
@@ -299,24 +274,18 @@ class SpanBuilder:
         ]:
             call = self.state.calls.pop(step)
             self._finish_call(address, step.removeprefix(f"{address}:"), call, end, CUT_OFF)
-        attributes: dict[str, Value] = {
-            s.OPERATION: s.INVOKE_AGENT,
-            s.AGENT_NAME: known["name"],
-            s.CONVERSATION_ID: self._agent,
-            "agiraph.run.id": run,
-            "agiraph.worker": known["worker"],
-            **({"agiraph.node.id": node} if node else {}),
-            **(usage or {}),
-        }
+        about = self._about(known["name"], run, node)
+        about |= {"agiraph.worker": known["worker"], **(usage or {})}
         self._finish(
-            f"{s.INVOKE_AGENT} {known['name'] or 'external agent'}",
+            s.INVOKE_AGENT,
+            known["name"] or "external agent",
             run,
             span_id("start", address, at),
             self._work_span(run, node),
             known["start"],
             end,
-            attributes,
-            problem=problem,
+            about,
+            problem,
         )
 
     # --- tool calls ------------------------------------------------------------------------------
@@ -351,15 +320,14 @@ class SpanBuilder:
     def _call_of(self, event: Event) -> JsonObject:
         """Return what is known of a call by its first event."""
         tool = str(event.data.get("tool") or "")
-        run, about = event.run_id or "", self._about(event)
-        return {"tool": tool, "run": run, "start": event.ts, "about": about}
+        about = self._about(event.entity, event.run_id, event.node_id)
+        return {"tool": tool, "run": event.run_id or "", "start": event.ts, "about": about}
 
     def _finish_call(
         self, address: str, step: str, call: JsonObject, end: float, problem: str
     ) -> None:
         shown = {s.TOOL_ARGUMENTS: call.get("arguments"), s.TOOL_RESULT: call.get("result")}
         attributes: dict[str, Value] = {
-            s.OPERATION: s.EXECUTE_TOOL,
             s.TOOL_NAME: call["tool"],
             s.TOOL_TYPE: "function",
             s.TOOL_CALL_ID: f"{address}:{step}",
@@ -367,14 +335,15 @@ class SpanBuilder:
             **{name: value for name, value in shown.items() if value is not None},
         }
         self._finish(
-            f"{s.EXECUTE_TOOL} {call['tool']}",
+            s.EXECUTE_TOOL,
+            call["tool"],
             call["run"],
             span_id("tool", address, step),
             self._above_call(address, step, call),
             call["start"],
             end,
             attributes,
-            problem=problem,
+            problem,
         )
 
     def _above_call(self, address: str, step: str, call: JsonObject) -> str:
@@ -388,13 +357,10 @@ class SpanBuilder:
 
     # --- common parts ----------------------------------------------------------------------------
 
-    def _about(self, event: Event) -> dict[str, Value]:
-        about: dict[str, Value] = {
-            s.AGENT_NAME: event.entity,
-            s.CONVERSATION_ID: self._agent,
-            "agiraph.run.id": event.run_id or "",
-        }
-        return about | ({"agiraph.node.id": event.node_id} if event.node_id else {})
+    def _about(self, name: str, run: str | None, node: str | None = None) -> dict[str, Value]:
+        about: dict[str, Value] = {s.AGENT_NAME: name, s.CONVERSATION_ID: self._agent}
+        about["agiraph.run.id"] = run or ""
+        return about | ({"agiraph.node.id": node} if node else {})
 
     def _run_span(self, run: str) -> str:
         return span_id("run", self._agent, run)
@@ -409,6 +375,7 @@ class SpanBuilder:
 
     def _finish(
         self,
+        operation: str,
         name: str,
         run: str,
         id: str,
@@ -416,15 +383,17 @@ class SpanBuilder:
         start: float,
         end: float,
         attributes: dict[str, Value],
-        *,
-        is_call: bool = False,
         problem: str = "",
     ) -> None:
+        if operation != TURN:
+            attributes = {s.OPERATION: operation, **attributes}
         if problem:
             attributes = attributes | {s.ERROR_TYPE: "agiraph"}
-        trace = trace_id(self._agent, run)
-        end = max(start, end)
-        self._spans.append(Span(name, trace, id, parent, start, end, attributes, is_call, problem))
+        trace, end = trace_id(self._agent, run), max(start, end)
+        called, is_call = f"{operation} {name}".rstrip(), operation == s.CHAT
+        self._spans.append(
+            Span(called, trace, id, parent, start, end, attributes, is_call, problem)
+        )
 
     def _bound(self) -> None:
         state = self.state

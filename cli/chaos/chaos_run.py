@@ -7,19 +7,36 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from agiraph.core.errors import Unavailable
 from agiraph.core.models import Agent
 from agiraph.http.api import CreateAgentRequest, NotReachable
 from agiraph.http.client import Client
-from agiraph.storage.files import open_file, read_bytes, remove_tree, write_all
+from agiraph.logs.logbook import LogQuery, read_past
+from agiraph.storage.files import (
+    make_folder,
+    open_file,
+    read_bytes,
+    remove_tree,
+    replace_file,
+    write_all,
+)
 from agiraph.storage.home import Home, RunHome
-from cli.chaos.chaos_supervisor import ChaosSupervisor
 from cli.chaos.comparison import RunCounts, RunDifference, count_run, difference, ticks_left
 from cli.chaos.schedule import ALL_AT_ONCE, Fault, How
 from cli.chaos.targets import SPAWNER, SUPERVISOR, FaultTarget, living
+from cli.own_supervisor import OwnSupervisor
 
+EXIT_WITHIN_SECONDS = 1.0
+STOP_WITHIN_SECONDS = 20.0
+SECRETS = ("_API_KEY", "_TOKEN", "_SECRET")
+SETTINGS = """\
+# Written by `agiraph chaos`; all else is as in any home.
+bus:
+  noise: {noise}
+"""
 MODEL = "script/chaos"
 GOAL = "Write the lines"
 NOISE = 0.01
@@ -53,7 +70,11 @@ class ChaosReport:
 
 
 class ChaosRun:
-    """One experiment in one folder: an undisturbed run, then disturbed ones."""
+    """One experiment in one folder: an undisturbed run, then ones with the faults of a schedule.
+
+    Earlier homes are removed from the folder. `report` is called with progress; `noise` is the
+    share of the bus's frames that are repeated, delayed or lost.
+    """
 
     def __init__(
         self,
@@ -62,11 +83,6 @@ class ChaosRun:
         noise: float = NOISE,
         report: Report = print,
     ) -> None:
-        """Experiment in `folder`, from which earlier homes are removed, with faults of `schedule`.
-
-        `report` is called with progress. `noise` is the share of the bus's frames that are
-        repeated, delayed or lost.
-        """
         self._noise = noise
         self._folder = folder.resolve()
         self._strikes = schedule
@@ -88,7 +104,7 @@ class ChaosRun:
     def run(self, count: int) -> ChaosReport:
         """Inject `count` faults, over as many runs as that takes. Raises Unavailable."""
         undisturbed = self._undisturbed()
-        supervisor = ChaosSupervisor(self._storm_home, self._noise)
+        supervisor = _supervisor(self._storm_home, self._noise)
         supervisor.start()
         left, idle_runs = count, 0
         try:
@@ -102,21 +118,21 @@ class ChaosRun:
                 self._note_recoveries(supervisor)
                 self._count(supervisor.home, agent, undisturbed)
         finally:
-            supervisor.close()
+            supervisor.stop(STOP_WITHIN_SECONDS)
         return self.report
 
     def _undisturbed(self) -> RunCounts:
         self._print("an undisturbed run")
-        supervisor = ChaosSupervisor(self._calm_home)
+        supervisor = _supervisor(self._calm_home)
         supervisor.start()
         try:
             agent = _create(supervisor.home)
             self._finish(supervisor, agent)
             return count_run(_run_of(supervisor.home, agent))
         finally:
-            supervisor.close()
+            supervisor.stop(STOP_WITHIN_SECONDS)
 
-    def _disturb(self, supervisor: ChaosSupervisor, agent: str, left: int) -> int:
+    def _disturb(self, supervisor: OwnSupervisor, agent: str, left: int) -> int:
         """Inject faults until the run has ended or none is left; return how many are left."""
         for fault in self._strikes:
             time.sleep(fault.pause_seconds)
@@ -128,8 +144,9 @@ class ChaosRun:
                     self._print(f"{self.report.strikes.total()} faults, {left} to go")
         return left
 
-    def _strike(self, supervisor: ChaosSupervisor, fault: Fault) -> bool:
+    def _strike(self, supervisor: OwnSupervisor, fault: Fault) -> bool:
         """Inject one fault; return False if no process of that kind is running."""
+        assert supervisor.pid is not None
         alive = living(supervisor.home, supervisor.pid)
         targets = sorted((v for v in alive if v.kind == fault.kind), key=lambda v: v.address)
         if fault.kind == ALL_AT_ONCE:
@@ -140,8 +157,10 @@ class ChaosRun:
             self._hit(target, fault.how)
         if targets:
             self.report.strikes[f"{fault.kind} {fault.how}"] += 1
-        if any(target.kind == SUPERVISOR for target in targets):
-            supervisor.revive()
+        is_struck = any(target.kind == SUPERVISOR for target in targets)
+        if is_struck and supervisor.has_ended(EXIT_WITHIN_SECONDS):
+            supervisor.stop()
+            supervisor.start()
         return bool(targets)
 
     def _hit(self, target: FaultTarget, how: How) -> None:
@@ -154,23 +173,24 @@ class ChaosRun:
             _tear(target, target.journal)
         _signal(target, signal.SIGKILL)
         if target.kind != SPAWNER:
-            self._struck.append((target.address, time.monotonic()))
+            self._struck.append((target.address, time.time()))
 
-    def _note_recoveries(self, supervisor: ChaosSupervisor) -> None:
+    def _note_recoveries(self, supervisor: OwnSupervisor) -> None:
         """Record how long after the last fault each target was ready again.
 
         One that was hit again while it restarted counts once, one that had finished not at all.
         """
+        ready_at = _ready_times(supervisor.home)
         last_hit: dict[tuple[str, float], float] = {}
         for address, struck_at in self._struck:
-            later = [at for at in supervisor.ready_at.get(address, ()) if at > struck_at]
+            later = [at for at in ready_at.get(address, ()) if at > struck_at]
             if later:
                 last_hit[address, later[0]] = struck_at
-        for (_, ready_at), struck_at in last_hit.items():
-            self.report.recoveries.append(ready_at - struck_at)
+        for (_, back_at), struck_at in last_hit.items():
+            self.report.recoveries.append(back_at - struck_at)
         self._struck.clear()
 
-    def _finish(self, supervisor: ChaosSupervisor, agent: str) -> None:
+    def _finish(self, supervisor: OwnSupervisor, agent: str) -> None:
         deadline = time.monotonic() + RUN_WITHIN_SECONDS
         while status_of(supervisor.home, agent) not in ENDED:
             if time.monotonic() > deadline:
@@ -194,6 +214,24 @@ class ChaosRun:
         self.report.messages += counts.messages.total()
         self.report.steps += counts.lines.total()
         self.report.difference += difference(undisturbed, counts)
+
+
+def _supervisor(home: Path, noise: float = 0.0) -> OwnSupervisor:
+    """Return the supervisor of a new home whose bus has `noise`; it is given no keys."""
+    make_folder(Home(home).path)
+    replace_file(Home(home).config, SETTINGS.format(noise=noise))
+    environ = {name: value for name, value in os.environ.items() if not name.endswith(SECRETS)}
+    return OwnSupervisor(home, environ=environ)
+
+
+def _ready_times(home: Path) -> dict[str, list[float]]:
+    """Return when each address was ready, from the supervisor's log."""
+    found: dict[str, list[float]] = {}
+    for line in read_past([Home(home).system.log(SUPERVISOR)], LogQuery(level="info")):
+        if line.get("event") == "ready":
+            at = datetime.fromisoformat(line["timestamp"]).timestamp()
+            found.setdefault(str(line.get("child", SUPERVISOR)), []).append(at)
+    return found
 
 
 def _create(home: Path) -> str:

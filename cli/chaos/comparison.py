@@ -3,7 +3,8 @@
 import hashlib
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from operator import add
 from pathlib import Path
 
 from agiraph.board.store import read_board
@@ -32,20 +33,13 @@ class RunDifference:
     lost: int = 0
     done_twice: int = 0
     steps_twice: int = 0
-    nodes_not_once: int = 0
-    other_files: int = 0
-    unfinished: int = 0
+    nodes_not_published_once: int = 0
+    files_that_differ: int = 0
+    runs_unfinished: int = 0
 
     def __add__(self, other: "RunDifference") -> "RunDifference":
         """Return the sum over two runs."""
-        return RunDifference(
-            lost=self.lost + other.lost,
-            done_twice=self.done_twice + other.done_twice,
-            steps_twice=self.steps_twice + other.steps_twice,
-            nodes_not_once=self.nodes_not_once + other.nodes_not_once,
-            other_files=self.other_files + other.other_files,
-            unfinished=self.unfinished + other.unfinished,
-        )
+        return RunDifference(*map(add, astuple(self), astuple(other)))
 
     @property
     def is_none(self) -> bool:
@@ -96,9 +90,9 @@ def difference(undisturbed: RunCounts, disturbed: RunCounts) -> RunDifference:
         lost=lost_lines.total() + lost_messages.total(),
         done_twice=(disturbed.messages - undisturbed.messages).total(),
         steps_twice=(disturbed.lines - undisturbed.lines).total(),
-        nodes_not_once=len(not_once),
-        other_files=len(other_files),
-        unfinished=int(disturbed.status != "completed"),
+        nodes_not_published_once=len(not_once),
+        files_that_differ=len(other_files),
+        runs_unfinished=int(disturbed.status != "completed"),
     )
 
 

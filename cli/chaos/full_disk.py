@@ -17,8 +17,8 @@ from pathlib import Path
 from agiraph.core.errors import InvalidInput
 from agiraph.storage.files import open_file, remove_file, write_all
 from cli.chaos.chaos_run import ENDED, ChaosRun, Report, status_of
-from cli.chaos.chaos_supervisor import ChaosSupervisor
 from cli.chaos.schedule import strikes
+from cli.own_supervisor import OwnSupervisor
 
 SIZE = "24m"
 STRIKE = "full disk"
@@ -52,12 +52,11 @@ class FullDiskRun(ChaosRun):
     """The chaos run whose faults are times without free space on the disk under `folder`."""
 
     def __init__(self, folder: Path, seed: int, noise: float, report: Report) -> None:
-        """Experiment in `folder`, on which a small disk is mounted."""
         super().__init__(folder, strikes(seed), noise=noise, report=report)
         self._dice = random.Random(seed)
         self._filler = folder / "filler"
 
-    def _disturb(self, supervisor: ChaosSupervisor, agent: str, left: int) -> int:
+    def _disturb(self, supervisor: OwnSupervisor, agent: str, left: int) -> int:
         """Fill the disk now and then until the run has ended; return how many times are left."""
         while left > 0:
             time.sleep(self._dice.uniform(*PAUSE_SECONDS))

@@ -1,20 +1,22 @@
-"""`agiraph agents` and `agiraph show`: all agents, and one in detail."""
+"""`agiraph agents`, `show`, `archive`, `restore`, `delete`: agents and the archive."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
 
 from agiraph.core.errors import unknown
 from agiraph.core.models import AgentStatus, Mode
-from agiraph.http.api import RunView
+from agiraph.http.errors import ApiError
+from cli.api_command import api_command
 from cli.formats import format_time
-from cli.listing import Column, print_listing, print_record, to_rows
-from cli.options import connect, examples, home_option, json_option, run_option
+from cli.listing import Column, Details, Listing, Shown
+from cli.options import run_option
 
 if TYPE_CHECKING:
+    from agiraph.http.api import RunView
     from agiraph.http.client import Client
 
+NOT_FOUND = 404
 COLUMNS = (
     Column("ID", "id"),
     Column("NAME", "name", spare=4),
@@ -25,7 +27,6 @@ COLUMNS = (
     Column("CREATED", "created_at", format_time, spare=1),
     Column("GOAL", "goal", wide=True),
 )
-
 RUNS = (
     Column("RUN", "id"),
     Column("STATUS", "status"),
@@ -36,12 +37,11 @@ RUNS = (
 )
 
 
-@click.command(
-    epilog=examples(
-        "agiraph agents",
-        "agiraph agents --status working --status waiting_for_human",
-        "agiraph agents --search survey --json",
-    )
+@api_command(
+    "agiraph agents",
+    "agiraph agents --status working --status waiting_for_human",
+    "agiraph agents --search survey --json",
+    json="a JSON array: id, name, goal, status, run and more",
 )
 @click.option(
     "--status",
@@ -52,48 +52,86 @@ RUNS = (
 )
 @click.option("--mode", type=click.Choice(get_args(Mode)), help="Only agents in this mode.")
 @click.option("--search", default="", help="Only agents with this text in their name or goal.")
-@home_option
-@json_option("a JSON array: id, name, goal, status, run and more")
 def agents(
-    statuses: tuple[AgentStatus, ...], mode: Mode | None, search: str, home: Path, as_json: bool
-) -> None:
+    client: "Client", statuses: tuple[AgentStatus, ...], mode: Mode | None, search: str
+) -> Shown:
     """List agents, oldest first."""
-    with connect(home) as client:
-        rows = to_rows(client.agents(status=statuses, mode=mode, text=search))
+    found = client.agents(status=statuses, mode=mode, text=search)
     is_narrowed = bool(statuses or mode or search)
-    empty = (
-        "no matching agents" if is_narrowed else "no agents yet; create one with: agiraph run GOAL"
-    )
-    print_listing(rows, COLUMNS, as_json=as_json, empty=empty)
+    none = "no agents yet; create one with: agiraph run GOAL"
+    return Listing(found, COLUMNS, "no matching agents" if is_narrowed else none)
 
 
-@click.command(
-    epilog=examples(
-        "agiraph show my-agent", "agiraph show my-agent --runs", "agiraph show my-agent --json"
-    )
+@api_command(
+    "agiraph show my-agent",
+    "agiraph show my-agent --runs",
+    "agiraph show my-agent --json",
+    json="one JSON object: id, name, goal, status, run, result and more (--runs: an array)",
 )
 @click.argument("agent")
 @click.option("--runs", "lists_runs", is_flag=True, help="List all runs of the agent instead.")
 @run_option
-@home_option
-@json_option("one JSON object: id, name, goal, status, run, result and more (--runs: an array)")
-def show(agent: str, lists_runs: bool, run_id: str | None, home: Path, as_json: bool) -> None:
+def show(client: "Client", agent: str, lists_runs: bool, run_id: str | None) -> Shown:
     """Show one agent, by id or name: goal, status, models, run, result."""
     if lists_runs and run_id:
         raise click.UsageError("--runs and --run cannot be used together")
-    with connect(home) as client:
-        if lists_runs:
-            rows = to_rows(client.runs(agent))
-            print_listing(rows, RUNS, as_json=as_json, empty="no runs yet")
-            return
-        record = _run(client, agent, run_id) if run_id else client.agent(agent)
-    print_record(to_rows([record])[0], as_json=as_json)
+    if lists_runs:
+        return Listing(client.runs(agent), RUNS, "no runs yet")
+    return Details(_run(client, agent, run_id) if run_id else client.agent(agent))
 
 
-def _run(client: "Client", agent: str, wanted: str) -> RunView:
+def _run(client: "Client", agent: str, wanted: str) -> "RunView":
     """Return one run of an agent; InvalidInput lists the known."""
     runs = client.runs(agent)
     found = next((run for run in runs if run.id == wanted), None)
     if found is None:
         raise unknown("run", wanted, [run.id for run in runs])
     return found
+
+
+@api_command(
+    "agiraph archive my-agent",
+    "agiraph archive",
+    "agiraph restore x",
+    json="one JSON object: id, path (without AGENT: an array of agents)",
+)
+@click.argument("agent", required=False)
+def archive(client: "Client", agent: str | None) -> Shown:
+    """Stop AGENT and move it to the archive; without AGENT, list the archive.
+
+    Its questions are withdrawn. `agiraph restore` restores it, `agiraph delete` deletes it.
+    """
+    if agent is None:
+        return Listing(client.archived(), COLUMNS, "the archive is empty")
+    return Details(client.archive(agent))
+
+
+@api_command(
+    "agiraph restore my-agent",
+    "agiraph resume my-agent",
+    json="one JSON object: id, name, status and more",
+)
+@click.argument("agent")
+def restore(client: "Client", agent: str) -> Shown:
+    """Restore AGENT from the archive; `agiraph resume` then starts it again."""
+    return Details(client.restore(agent))
+
+
+@api_command(
+    "agiraph delete my-agent", "agiraph delete my-agent --yes", json="one JSON object: id, name"
+)
+@click.argument("agent")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+def delete(client: "Client", agent: str, yes: bool) -> Shown:
+    """Delete AGENT with all its files; it is archived first if necessary.
+
+    This cannot be undone.
+    """
+    if not yes:
+        click.confirm(f"Delete '{agent}' and all its files permanently?", abort=True, err=True)
+    try:
+        agent = client.archive(agent).id
+    except ApiError as error:
+        if error.status != NOT_FOUND:
+            raise
+    return Details(client.delete(agent))

@@ -1,13 +1,16 @@
 """`agiraph board` and `agiraph workers`: the nodes and the workers of an agent."""
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from cli.api_command import api_command
 from cli.formats import entity_name
-from cli.listing import Column, print_listing, print_record, to_rows
-from cli.options import connect, examples, home_option, json_option, run_option
+from cli.listing import Column, Details, JsonObject, Listing, Shown, to_rows
+from cli.options import run_option
+
+if TYPE_CHECKING:
+    from agiraph.http.client import Client
 
 
 def _stage(value: Any) -> str:
@@ -18,6 +21,10 @@ def _labels(value: Any) -> str:
     return ", ".join(value or ())
 
 
+def _summary(row: JsonObject) -> str:
+    return str(row.get("reason") or row.get("summary") or row.get("task") or "")
+
+
 NODES = (
     Column("NODE", "name"),
     Column("ID", "id", spare=3),
@@ -25,7 +32,7 @@ NODES = (
     Column("STAGE", "stage", _stage, align="right", spare=2),
     Column("WORKER", "assigned_worker", entity_name),
     Column("LABELS", "labels", _labels, spare=4),
-    Column("SUMMARY", "shown", wide=True),
+    Column("SUMMARY", "", _summary, wide=True),
 )
 
 WORKERS = (
@@ -39,29 +46,26 @@ WORKERS = (
 )
 
 
-@click.command(epilog=examples("agiraph board my-agent", "agiraph board my-agent survey"))
+@api_command(
+    "agiraph board my-agent",
+    "agiraph board my-agent survey",
+    json="a JSON array: id, name, role, task, status, summary and more; with NODE one object",
+)
 @click.argument("agent")
 @click.argument("node", required=False)
 @run_option
-@home_option
-@json_option("a JSON array: id, name, role, task, status, summary and more; with NODE one object")
-def board(agent: str, node: str | None, run_id: str | None, home: Path, as_json: bool) -> None:
+def board(client: "Client", agent: str, node: str | None, run_id: str | None) -> Shown:
     """List the nodes of an agent's work board, in the order in which they were created.
 
     With NODE, a name or an id: show that node in detail, with its checks and their evidence.
     """
-    with connect(home) as client:
-        if node:
-            detail = to_rows([client.node(agent, node, run=run_id)])[0]
-            print_record(detail if as_json else _readable(detail), as_json=as_json)
-            return
-        rows = to_rows(client.board(agent, run=run_id).nodes)
-    if not as_json:
-        rows = [row | {"shown": _summary(row)} for row in rows]
-    print_listing(rows, NODES, as_json=as_json, empty="no nodes yet")
+    if node:
+        detail = client.node(agent, node, run=run_id)
+        return Details(detail, _readable(to_rows([detail])[0]))
+    return Listing(client.board(agent, run=run_id).nodes, NODES, "no nodes yet")
 
 
-def _readable(detail: dict[str, Any]) -> dict[str, Any]:
+def _readable(detail: JsonObject) -> JsonObject:
     """Return a node for people: lists as lines, evidence as the outcome of each check, and sums."""
     evidence = detail.pop("evidence") or {}
     detail.pop("result_preview", None)
@@ -71,7 +75,7 @@ def _readable(detail: dict[str, Any]) -> dict[str, Any]:
     return shown | {"evidence": "\n".join(ended), "sha256": "\n".join(sums)}
 
 
-def _ended(check: dict[str, Any]) -> str:
+def _ended(check: JsonObject) -> str:
     bare = "" if check.get("is_walled") else ", without a sandbox"
     return f"$ {check['command']}  [exit code {check['exit_code']}{bare}]"
 
@@ -82,17 +86,13 @@ def _lines(value: Any) -> Any:
     return "\n".join(map(str, value)) if isinstance(value, list) else value
 
 
-def _summary(row: dict[str, Any]) -> str:
-    return str(row.get("reason") or row.get("summary") or row.get("task") or "")
-
-
-@click.command(epilog=examples("agiraph workers my-agent", "agiraph workers my-agent --json"))
+@api_command(
+    "agiraph workers my-agent",
+    "agiraph workers my-agent --json",
+    json="a JSON array: id, name, type, role, model, status, node and more",
+)
 @click.argument("agent")
 @run_option
-@home_option
-@json_option("a JSON array: id, name, type, role, model, status, node and more")
-def workers(agent: str, run_id: str | None, home: Path, as_json: bool) -> None:
+def workers(client: "Client", agent: str, run_id: str | None) -> Shown:
     """List an agent's workers and what each is doing."""
-    with connect(home) as client:
-        rows = to_rows(client.workers(agent, run=run_id))
-    print_listing(rows, WORKERS, as_json=as_json, empty="no workers yet")
+    return Listing(client.workers(agent, run=run_id), WORKERS, "no workers yet")

@@ -1,20 +1,23 @@
 """`agiraph channels`, `away`, `back`: the notification channels, and do not disturb."""
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from cli.api_command import api_command, api_group
 from cli.formats import format_time
-from cli.listing import Column, print_json, print_listing, print_result, to_rows
-from cli.options import PointInTime, connect, examples, home_option, json_option
+from cli.listing import Column, Done, Listing, Shown
+from cli.options import PointInTime
+
+if TYPE_CHECKING:
+    from agiraph.http.client import Client
 
 
 def _in_short(value: Any) -> str:
     return " ".join(str(name) for name in value) if value else ""
 
 
-COLUMNS = (
+CHANNELS = (
     Column("NAME", "name"),
     Column("KIND", "kind"),
     Column("NOTICES", "notices", _in_short, spare=3),
@@ -25,7 +28,7 @@ COLUMNS = (
     Column("WHERE", "where", wide=True),
     Column("ERROR", "last_error", spare=1),
 )
-DELIVERY_COLUMNS = (
+DELIVERIES = (
     Column("ID", "id"),
     Column("CHANNEL", "channel"),
     Column("STATUS", "status"),
@@ -36,66 +39,59 @@ DELIVERY_COLUMNS = (
 )
 
 
-@click.group(
-    invoke_without_command=True,
-    epilog=examples("agiraph channels", "agiraph channels test phone", "agiraph channels waiting"),
+@api_group(
+    "agiraph channels",
+    "agiraph channels test phone",
+    "agiraph channels waiting",
+    json="a JSON array: name, kind, where, notices, waiting, delivered, dead, last_error ...",
 )
-@home_option
-@json_option("a JSON array: name, kind, where, notices, waiting, delivered, dead, last_error ...")
-@click.pass_context
-def channels(context: click.Context, home: Path, as_json: bool) -> None:
+def channels(client: "Client") -> Shown:
     """List the channels that notify you, as configured under `channels:` in agiraph.yaml."""
-    if context.invoked_subcommand is not None:
-        return
-    with connect(home) as client:
-        rows = to_rows(client.channels())
-    print_listing(rows, COLUMNS, as_json=as_json, empty="no channels")
+    return Listing(client.channels(), CHANNELS, "no channels")
 
 
-@channels.command(epilog=examples("agiraph channels test phone"))
+@api_command(
+    "agiraph channels test phone",
+    json="one JSON object: channel, delivery, delivered, error",
+    group=channels,
+)
 @click.argument("name")
-@home_option
-@json_option("one JSON object: channel, delivery, delivered, error")
-def test(name: str, home: Path, as_json: bool) -> int:
+def test(client: "Client", name: str) -> Shown:
     """Send a test message over the channel NAME; exits 1 if it is not delivered."""
-    with connect(home) as client:
-        result = client.test_channel(name)
-    if as_json:
-        print_json(to_rows([result])[0])
-    elif result.delivered:
-        click.echo(f"{name}: delivered")
-    else:
-        click.echo(f"agiraph: {name}: {result.error}", err=True)
-    return 0 if result.delivered else 1
+    result = client.test_channel(name)
+    if result.delivered:
+        return Done(result, f"{name}: delivered")
+    return Done(result, "", f"agiraph: {name}: {result.error}", has_failed=True)
 
 
-@channels.command(epilog=examples("agiraph channels waiting", "agiraph channels waiting --json"))
-@home_option
-@json_option("a JSON array: id, channel, status, kind, agent, text, attempts, next_at, error")
-def waiting(home: Path, as_json: bool) -> None:
+@api_command(
+    "agiraph channels waiting",
+    "agiraph channels waiting --json",
+    json="a JSON array: id, channel, status, kind, agent, text, attempts, next_at, error",
+    group=channels,
+)
+def waiting(client: "Client") -> Shown:
     """List notifications that are waiting, and those that were given up (dead)."""
-    with connect(home) as client:
-        rows = to_rows(client.deliveries())
-    print_listing(rows, DELIVERY_COLUMNS, as_json=as_json, empty="no waiting notifications")
+    return Listing(client.deliveries(), DELIVERIES, "no waiting notifications")
 
 
-@channels.command(epilog=examples("agiraph channels retry dlv_3fa9c1d20b7e"))
+@api_command(
+    "agiraph channels retry dlv_3fa9c1d20b7e",
+    json="one JSON object: the delivery",
+    group=channels,
+)
 @click.argument("delivery")
-@home_option
-@json_option("one JSON object: the delivery")
-def retry(delivery: str, home: Path, as_json: bool) -> None:
+def retry(client: "Client", delivery: str) -> Shown:
     """Retry a DELIVERY that was given up."""
-    with connect(home) as client:
-        again = client.retry_delivery(delivery)
-    print_result(again, f"{again.channel}: will be retried", as_json=as_json)
+    again = client.retry_delivery(delivery)
+    return Done(again, f"{again.channel}: will be retried")
 
 
-@click.command(
-    epilog=examples(
-        "agiraph away --until 18:30",
-        "agiraph away --until 2h --channel phone",
-        "agiraph away",
-    )
+@api_command(
+    "agiraph away --until 18:30",
+    "agiraph away --until 2h --channel phone",
+    "agiraph away",
+    json="one JSON object: status, since, until, channel",
 )
 @click.option(
     "--until",
@@ -105,34 +101,19 @@ def retry(delivery: str, home: Path, as_json: bool) -> None:
 @click.option(
     "--channel", help="The channel for urgent notices meanwhile (`agiraph channels` lists them)."
 )
-@home_option
-@json_option("one JSON object: status, since, until, channel")
-def away(until: float | None, channel: str | None, home: Path, as_json: bool) -> None:
+def away(client: "Client", until: float | None, channel: str | None) -> Shown:
     """Set yourself away: urgent notices go to one channel, the others wait for you."""
     from agiraph.http.api import SetPresenceRequest
 
-    _set(home, SetPresenceRequest(status="away", until=until, channel=channel), as_json)
+    me = client.set_me(SetPresenceRequest(status="away", until=until, channel=channel))
+    lasts = f"until {format_time(me.until)}" if me.until else "until `agiraph back`"
+    where = f"; urgent notices go to {me.channel}" if me.channel else ""
+    return Done(me, f"you are away {lasts}{where}")
 
 
-@click.command(epilog=examples("agiraph back"))
-@home_option
-@json_option("one JSON object: status")
-def back(home: Path, as_json: bool) -> None:
+@api_command("agiraph back", json="one JSON object: status")
+def back(client: "Client") -> Shown:
     """Set yourself available: notices that waited are sent now."""
     from agiraph.http.api import SetPresenceRequest
 
-    _set(home, SetPresenceRequest(status="available"), as_json)
-
-
-def _set(home: Path, wanted: Any, as_json: bool) -> None:
-    with connect(home) as client:
-        presence = client.set_me(wanted)
-    if as_json:
-        print_json(to_rows([presence])[0])
-        return
-    if presence.status == "available":
-        click.echo("you are available")
-        return
-    until = f"until {format_time(presence.until)}" if presence.until else "until `agiraph back`"
-    where = f"; urgent notices go to {presence.channel}" if presence.channel else ""
-    click.echo(f"you are away {until}{where}")
+    return Done(client.set_me(SetPresenceRequest(status="available")), "you are available")

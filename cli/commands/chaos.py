@@ -4,6 +4,7 @@ import sys
 import tempfile
 from collections import Counter
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -149,18 +150,12 @@ def _report(text: str) -> None:
 
 def facts(report: ChaosReport) -> dict[str, object]:
     """Return a report as one JSON object."""
-    difference = report.difference
     return {
         "strikes": dict(sorted(report.strikes.items())),
         "runs": report.runs,
         "messages": report.messages,
         "steps": report.steps,
-        "lost": difference.lost,
-        "done_twice": difference.done_twice,
-        "steps_twice": difference.steps_twice,
-        "nodes_not_published_once": difference.nodes_not_once,
-        "files_that_differ": difference.other_files,
-        "runs_unfinished": difference.unfinished,
+        **asdict(report.difference),
         "recovery_p50_seconds": _quantile(report.recoveries, 0.5),
         "recovery_p99_seconds": _quantile(report.recoveries, 0.99),
         "verdict": "good" if report.is_good else "bad",

@@ -1,10 +1,10 @@
 """`agiraph events`: the events of an agent, from its log or as they happen."""
 
+import itertools
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from agiraph.http.client import Client
 
 PAGE = 1000
+
+
+class EventSelection(TypedDict):
+    """Which events are wanted; the API selects them."""
+
+    types: tuple[str, ...]
+    entity: str | None
+    node: str | None
 
 
 @click.command(
@@ -60,57 +68,32 @@ def events(
 ) -> None:
     """List the events of an agent, oldest first, or follow them with -f."""
     types_meant(types)  # raises for an unknown type
+    wanted: EventSelection = {"types": types, "entity": entity, "node": node}
     with connect(home) as client:
-        narrowed = EventQuery(client, agent, types, entity, node)
-        wanted = _first(limit, narrowed.follow(after) if follow else narrowed.log(after))
+        found = (_follow if follow else _log)(client, agent, after, wanted)
+        shown = itertools.islice(found, limit)
         if as_json and not follow:
-            print_json([event.model_dump(mode="json") for event in wanted])
+            print_json([event.model_dump(mode="json") for event in shown])
             return
         narrator = EventNarrator()
-        for event in wanted:
+        for event in shown:
             click.echo(_as_line(event) if as_json else _as_text(narrator, event))
 
 
-@dataclass(frozen=True, slots=True)
-class EventQuery:
-    """Which events of an agent are wanted; the API selects them."""
-
-    client: "Client"
-    agent: str
-    types: tuple[str, ...]
-    entity: str | None
-    node: str | None
-
-    def log(self, after: int) -> Iterator[Event]:
-        """Yield the events in the log."""
-        while True:
-            page = self.client.events(
-                self.agent,
-                after=after,
-                limit=PAGE,
-                types=self.types,
-                entity=self.entity,
-                node=self.node,
-            )
-            yield from page.events
-            if page.next <= after:
-                return
-            after = page.next
-
-    def follow(self, after: int) -> Iterator[Event]:
-        """Yield the events in the log, then those that happen."""
-        following = self.client.follow_events(
-            self.agent, after=after, types=self.types, entity=self.entity, node=self.node
-        )
-        with following as follower:
-            yield from follower
-
-
-def _first(limit: int | None, found: Iterator[Event]) -> Iterator[Event]:
-    for number, event in enumerate(found, start=1):
-        yield event
-        if number == limit:
+def _log(client: "Client", agent: str, after: int, wanted: EventSelection) -> Iterator[Event]:
+    """Yield the events in the log."""
+    while True:
+        page = client.events(agent, after=after, limit=PAGE, **wanted)
+        yield from page.events
+        if page.next <= after:
             return
+        after = page.next
+
+
+def _follow(client: "Client", agent: str, after: int, wanted: EventSelection) -> Iterator[Event]:
+    """Yield the events in the log, then those that happen."""
+    with client.follow_events(agent, after=after, **wanted) as follower:
+        yield from follower
 
 
 def _as_line(event: Event) -> str:

@@ -1,4 +1,4 @@
-"""`agiraph files`: the files of an agent's run: a folder's listing, or one file's content."""
+"""`agiraph files` and `agiraph memory`: the files of an agent's run, and those of its memory."""
 
 import base64
 import sys
@@ -10,18 +10,30 @@ import click
 from agiraph.core.errors import InvalidInput
 from agiraph.http.api import FileContentView, FolderView
 from cli.formats import format_size, format_time
-from cli.listing import Column, print_json, print_listing, to_rows
+from cli.listing import Column, JsonObject, Listing, print_json
 from cli.options import connect, examples, home_option, json_option, run_option
 from cli.sanitize import printable
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
 
-COLUMNS = (
+
+def _size(row: JsonObject) -> str:
+    return "" if row.get("kind") == "folder" else format_size(row["size"])
+
+
+FILES = (
     Column("KIND", "kind"),
-    Column("SIZE", "size", format_size, align="right"),
+    Column("SIZE", "", _size, align="right"),
     Column("CHANGED", "modified_at", format_time),
     Column("PATH", "path", wide=True),
+)
+MEMORY_FILES = FILES[1:]
+HITS = (
+    Column("SCORE", "score", align="right"),
+    Column("PATH", "path"),
+    Column("HEADING", "heading"),
+    Column("TEXT", "text", wide=True),
 )
 
 
@@ -45,10 +57,7 @@ def files(agent: str, path: str, run_id: str | None, home: Path, as_json: bool) 
     with connect(home) as client:
         found = client.workspace(agent, path, run=run_id)
         if isinstance(found, FolderView):
-            rows = to_rows(found.entries)
-            if not as_json:
-                rows = [row | {"size": None} if row["kind"] == "folder" else row for row in rows]
-            print_listing(rows, COLUMNS, as_json=as_json, empty="empty directory")
+            Listing(found.entries, FILES, "empty directory").print(as_json=as_json)
             if found.is_truncated:
                 click.echo("not all entries are shown", err=True)
         elif as_json:
@@ -102,3 +111,41 @@ def _print_file(client: "Client", agent: str, first: FileContentView, run: str |
             f"{first.path} is not text ({format_size(first.size)}); redirect it to a file with >"
         ) from None
     click.echo(text, nl=not text.endswith("\n"))
+
+
+@click.command(
+    epilog=examples(
+        "agiraph memory my-agent",
+        "agiraph memory my-agent MEMORY.md",
+        "agiraph memory my-agent --search 'async patterns'",
+    )
+)
+@click.argument("agent")
+@click.argument("path", default="")
+@click.option("--search", "query", help="Show the sections that match these words, best first.")
+@home_option
+@json_option("a JSON array: path, size, modified_at (--search: path, heading, score, text)")
+def memory(agent: str, path: str, query: str | None, home: Path, as_json: bool) -> None:
+    """List the files of an agent's memory, print one, or search all of them."""
+    if path and query is not None:
+        raise click.UsageError("PATH and --search cannot be used together")
+    if query is not None and not query.strip():
+        raise click.UsageError("--search is empty")
+    with connect(home) as client:
+        if path:
+            file = client.memory_file(agent, path)
+            if as_json:
+                print_json(file.model_dump(mode="json"))
+            else:
+                _print_text(file.content)
+        elif query is not None:
+            hits = client.search_memory(agent, query)
+            Listing(hits, HITS, "no matches in its memory").print(as_json=as_json)
+        else:
+            found = client.memory(agent)
+            Listing(found, MEMORY_FILES, "its memory is empty").print(as_json=as_json)
+
+
+def _print_text(text: str) -> None:
+    shown = printable(text) if sys.stdout.isatty() else text
+    click.echo(shown, nl=not shown.endswith("\n"))

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,9 +18,13 @@ from agiraph.http.discovery import read_door
 from agiraph.http.errors import GatewayAway, NotReachable
 from agiraph.storage.files import make_folder
 from agiraph.storage.home import Home
-from cli.formats import format_time
-from cli.listing import Column, print_listing, to_rows
-from cli.options import cli_context, connect, examples, home_option, json_option
+from cli.api_command import api_command
+from cli.formats import as_is, format_time, yes_or_no
+from cli.listing import Column, JsonObject, Listing, Shown
+from cli.options import cli_context, examples, home_option
+
+if TYPE_CHECKING:
+    from agiraph.http.client import Client
 
 TOKEN_VARIABLE = "AGIRAPH_TOKEN"
 SDK = "mcp"
@@ -145,41 +149,39 @@ def _supervised(home: Path, start: bool) -> Iterator[None]:
             own.stop()
 
 
-COLUMNS = (
+def _tools(row: JsonObject) -> list[str]:
+    return [str(tool["name"]).removeprefix(f"{row['name']}__") for tool in row["tools"]]
+
+
+def _detail(row: JsonObject) -> str:
+    unknown = "" if row["found_at"] or row["problem"] else "not asked yet (agiraph mcp list)"
+    return row["problem"] or unknown or ", ".join(_tools(row))
+
+
+SERVERS = (
     Column("SERVER", "name"),
     Column("STATE", "state"),
-    Column("TOOLS", "tool_count", align="right"),
-    Column("GRANTED TO", "granted"),
-    Column("LENT", "lent", spare=1),
+    Column("TOOLS", "", lambda row: as_is(len(_tools(row)) or None), align="right"),
+    Column("GRANTED TO", "grant", lambda names: ", ".join(names) or "none"),
+    Column("LENT", "lend", yes_or_no, spare=1),
     Column("SEEN", "found_at", show=format_time, spare=2),
-    Column("TOOLS OR PROBLEM", "detail", wide=True),
+    Column("TOOLS OR PROBLEM", "", _detail, wide=True),
 )
 
 
-@mcp.command(name="list")
+@api_command(
+    "agiraph mcp list",
+    "agiraph mcp list --kept --json",
+    json="one JSON array: name, state, grant, tools, problem ...",
+    name="list",
+    group=mcp,
+)
 @click.option("--kept", is_flag=True, help="The last result: ask and start nothing.")
-@home_option
-@json_option("one JSON array: name, state, grant, tools, problem ...")
-def list_servers(kept: bool, home: Path, as_json: bool) -> None:
+def list_servers(client: "Client", kept: bool) -> Shown:
     """Ask every server of `mcp.servers` for its tools, and list them with who may use them.
 
     An idle server is started. One that cannot be started or connected to, or does not list its
     tools within `mcp.start_seconds`, is `unusable`, with the reason.
     """
-    with connect(home) as client:
-        rows = to_rows(client.servers(afresh=not kept))
-    if not as_json:
-        rows = [row | _words(row) for row in rows]
-    empty = "no tool servers; configure them under mcp.servers in agiraph.yaml (docs/mcp.md)"
-    print_listing(rows, COLUMNS, as_json=as_json, empty=empty)
-
-
-def _words(row: dict[str, Any]) -> dict[str, Any]:
-    names = [str(tool["name"]).removeprefix(f"{row['name']}__") for tool in row["tools"]]
-    unknown = "" if row["found_at"] or row["problem"] else "not asked yet (agiraph mcp list)"
-    return {
-        "granted": ", ".join(row["grant"]) or "none",
-        "lent": "yes" if row["lend"] else "no",
-        "tool_count": len(names) or "",
-        "detail": row["problem"] or unknown or ", ".join(names),
-    }
+    none = "no tool servers; configure them under mcp.servers in agiraph.yaml (docs/mcp.md)"
+    return Listing(client.servers(afresh=not kept), SERVERS, none)

@@ -1,18 +1,19 @@
-"""`agiraph models`: which models can be used, and why others cannot."""
+"""`agiraph models` and `agiraph outside`: the models and external agents that can be used."""
 
 import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import click
 
+from agiraph.core.config import Config, load_config
 from agiraph.http.errors import GatewayAway, NotReachable
-from cli.listing import Column, JsonObject, print_listing
+from agiraph.storage.home import Home
+from cli.formats import yes_or_no
+from cli.listing import Column, JsonObject, Listing
 from cli.options import connect, examples, home_option, json_option
-
-
-def _yes(value: Any) -> str:
-    return "yes" if value else "no"
 
 
 def _short(reason: Any) -> str:
@@ -27,15 +28,31 @@ def _own_name(model: Any) -> str:
     return str(model or "").partition("/")[2]
 
 
-COLUMNS = (
+MODELS = (
     Column("PROVIDER", "name"),
-    Column("USABLE", "usable", _yes),
+    Column("USABLE", "usable", yes_or_no),
     Column("WHY", "reason", _short),
     Column("DEFAULT MODEL", "default_model", _own_name, wide=True),
     Column("FORMAT", "api", spare=1),
     Column("CONTEXT", "context", spare=2),
     Column("ENDPOINT", "base_url", spare=3),
 )
+
+
+def _where(row: JsonObject) -> str:
+    return str(row["problem"] or row["program"] or row["install"])
+
+
+AGENTS = (
+    Column("AGENT", "name"),
+    Column("INSTALLED", "installed", yes_or_no),
+    Column("VERSION", "version", spare=1),
+    Column("RULES", "rules"),
+    Column("ACCOUNT", "account", spare=2),
+    Column("PROGRAM, OR HOW TO INSTALL IT, OR PROBLEM", "", _where, wide=True),
+)
+VERSION_SECONDS = 10
+VERSION_CHARACTERS = 40
 
 
 @click.command(epilog=examples("agiraph models", "agiraph models --json"))
@@ -56,20 +73,83 @@ def models(home: Path, as_json: bool) -> None:
         rows, default = _of_this_shell(home)
         if not as_json:
             click.echo("no supervisor is running on this home: as seen from this shell", err=True)
-    print_listing(rows, COLUMNS, as_json=as_json, empty="no providers")
+    Listing(rows, MODELS, "no providers").print(as_json=as_json)
     if not as_json:
         click.echo(f"default: {default}", err=True)
 
 
+def _settings(home: Path) -> Config:
+    own = Home(home).config
+    return load_config(*([own] if own.is_file() else []))
+
+
 def _of_this_shell(home: Path) -> tuple[list[JsonObject], str]:
-    from agiraph.core.config import load_config
     from agiraph.llm.prices import catalog, load_prices
     from agiraph.llm.registry import load_presets, pick_default
-    from agiraph.storage.home import Home
 
-    own = Home(home).config
-    config = load_config(*([own] if own.is_file() else []))
+    config = _settings(home)
     presets, environ = load_presets(home / "providers.yaml"), dict(os.environ)
     prices = load_prices(home / "prices.yaml")
     rows = list(catalog(presets, environ, prices, offline=config.models.offline))
     return rows, pick_default(config, presets, environ)[0]
+
+
+# --- external agents -----------------------------------------------------------------------------
+
+
+@click.command(epilog=examples("agiraph outside", "agiraph outside --json"))
+@home_option
+@json_option("a JSON array: name, about, installed, version, program, install, rules, problem, ...")
+def outside(home: Path, as_json: bool) -> None:
+    """List the external agents that can be workers, and whether they are installed and usable.
+
+    Any other command line can be an external agent, too. Programs are looked up in the PATH of
+    this shell; a supervisor uses the PATH it was started with. RULES says how approvals.yaml is
+    enforced: `asked`, the agent asks before each action and the rules answer; `denied`, its own
+    configuration denies; `sandbox`, it does not ask, and only the sandbox limits it (as for any
+    command line). ACCOUNT: `door`, it calls models through Agiraph's LLM proxy and has no key;
+    `own`, it uses your own login, and can read your keys and settings.
+    """
+    from agiraph.external.preflight import why_not_confined
+    from agiraph.external.preset import ExternalAgent, known_agents
+    from agiraph.tools.sandbox.sandbox import find_sandbox
+
+    wall = find_sandbox(_settings(home).sandbox)
+
+    def row(agent: ExternalAgent) -> JsonObject:
+        preset, program = agent.preset, agent.program
+        return {
+            "name": agent.name,
+            "about": preset.about,
+            "installed": program is not None,
+            "version": _version(program, preset.version) if program else None,
+            "program": program,
+            "install": preset.install,
+            "driver": preset.driver,
+            "account": preset.account,
+            "rules": preset.rules,
+            "problem": why_not_confined(agent, wall, os.environ),
+        }
+
+    with ThreadPoolExecutor() as pool:
+        rows = list(pool.map(row, known_agents(home, os.environ)))
+    Listing(rows, AGENTS, "no external agents").print(as_json=as_json)
+
+
+def _version(program: str, arguments: tuple[str, ...]) -> str | None:
+    """Return the version that a program prints; None if it does not within VERSION_SECONDS."""
+    if not arguments:
+        return None
+    try:
+        done = subprocess.run(
+            [program, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=VERSION_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    lines = done.stdout.strip().splitlines()
+    return lines[0][:VERSION_CHARACTERS] if lines and not done.returncode else None

@@ -1,23 +1,17 @@
 """`agiraph send`, `nudge`, `messages`: write to a team, and list what its members wrote."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
 
 from agiraph.core.models import DeliveryMode
+from cli.api_command import api_command
 from cli.formats import format_time
-from cli.listing import Column, print_listing, print_result, to_rows
-from cli.options import (
-    connect,
-    examples,
-    home_option,
-    json_option,
-    run_option,
-    text_argument,
-)
+from cli.listing import Column, Done, Listing, Shown
+from cli.options import run_option, text_argument
 
 if TYPE_CHECKING:
+    from agiraph.http.api import SentView
     from agiraph.http.client import Client
 
 ID_DIGITS = 8
@@ -32,14 +26,13 @@ MESSAGES = (
 )
 
 
-@click.command(
-    epilog=examples(
-        "agiraph send my-agent 'How far are you?'",
-        "agiraph send my-agent 'Only the tables, please' --to alice",
-        "agiraph send my-agent 'Stop what you do and publish' --to '*' --mode interrupt",
-        "agiraph send my-agent 'Data centers only' --reply-to 12",
-        "git log --oneline | agiraph send my-agent -",
-    )
+@api_command(
+    "agiraph send my-agent 'How far are you?'",
+    "agiraph send my-agent 'Only the tables, please' --to alice",
+    "agiraph send my-agent 'Stop what you do and publish' --to '*' --mode interrupt",
+    "agiraph send my-agent 'Data centers only' --reply-to 12",
+    "git log --oneline | agiraph send my-agent -",
+    json="one JSON object: id, to, ts",
 )
 @click.argument("agent")
 @click.argument("text")
@@ -58,61 +51,54 @@ MESSAGES = (
     metavar="MESSAGE",
     help="The message it answers (a number in `agiraph messages`, or an id); goes to its sender.",
 )
-@home_option
-@json_option("one JSON object: id, to, ts")
 def send(
+    client: "Client",
     agent: str,
     text: str,
     to: str | None,
     mode: DeliveryMode,
     reply_to: str | None,
-    home: Path,
-    as_json: bool,
-) -> None:
+) -> Shown:
     """Send TEXT (- for stdin) to an agent or one of its workers.
 
     Returns once the message is on disk: it reaches its receiver even if that crashes now. It
     answers the receiver's last message to you, unless --reply-to names another.
     """
     content = text_argument(text, "TEXT")
-    with connect(home) as client:
-        more = {} if reply_to is None else {"in_reply_to": _message_id(client, agent, reply_to)}
-        sent = client.send(agent, content, to=to, mode=mode, **more)
-    print_result(sent, f"sent to {', '.join(sent.to)}", as_json=as_json)
+    more = {} if reply_to is None else {"in_reply_to": _message_id(client, agent, reply_to)}
+    return _sent(client.send(agent, content, to=to, mode=mode, **more))
 
 
-@click.command(epilog=examples("agiraph nudge my-agent 'Keep it under two pages'"))
+def _sent(sent: "SentView") -> Done:
+    return Done(sent, f"sent to {', '.join(sent.to)}")
+
+
+@api_command("agiraph nudge my-agent 'Keep it under two pages'", json="one JSON object: id, to, ts")
 @click.argument("agent")
 @click.argument("text")
-@home_option
-@json_option("one JSON object: id, to, ts")
-def nudge(agent: str, text: str, home: Path, as_json: bool) -> None:
+def nudge(client: "Client", agent: str, text: str) -> Shown:
     """Give a running agent an instruction (- for stdin), which its coordinator follows.
 
     The coordinator receives it at its next step, like a message of `agiraph send`; in the events it
     is a `human.nudge`.
     """
-    content = text_argument(text, "TEXT")
-    with connect(home) as client:
-        sent = client.nudge(agent, content)
-    print_result(sent, f"sent to {', '.join(sent.to)}", as_json=as_json)
+    return _sent(client.nudge(agent, text_argument(text, "TEXT")))
 
 
-@click.command(
-    epilog=examples("agiraph messages my-agent", "agiraph messages my-agent --after 20 --json")
+@api_command(
+    "agiraph messages my-agent",
+    "agiraph messages my-agent --after 20 --json",
+    json="a JSON array: seq, id, from, to, content, ts",
 )
 @click.argument("agent")
 @click.option(
     "--after", default=0, type=click.IntRange(min=0), help="Only messages after this number."
 )
 @run_option
-@home_option
-@json_option("a JSON array: seq, id, from, to, content, ts")
-def messages(agent: str, after: int, run_id: str | None, home: Path, as_json: bool) -> None:
+def messages(client: "Client", agent: str, after: int, run_id: str | None) -> Shown:
     """List the messages of an agent's team, oldest first."""
-    with connect(home) as client:
-        rows = to_rows(client.messages(agent, after=after, run=run_id))
-    print_listing(rows, MESSAGES, as_json=as_json, empty="no messages yet")
+    found = client.messages(agent, after=after, run=run_id)
+    return Listing(found, MESSAGES, "no messages yet")
 
 
 def _message_id(client: "Client", agent: str, named: str) -> str:

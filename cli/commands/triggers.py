@@ -1,16 +1,19 @@
 """`agiraph triggers`: list, add, pause, resume, cancel and fire triggers."""
 
 from datetime import datetime
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
 from agiraph.http.api import CreateTriggerRequest, JsonObject
 from agiraph.triggers.records import MissedPolicy, TriggerType
+from cli.api_command import api_command
 from cli.formats import as_is
-from cli.listing import Column, print_listing, print_record, to_rows
-from cli.options import Duration, connect, examples, home_option, json_option
+from cli.listing import Column, Done, Listing, Shown, to_rows
+from cli.options import Duration, examples
+
+if TYPE_CHECKING:
+    from agiraph.http.client import Client
 
 FIELDS = "id, name, type, config, action, status, next_due, last_fired_at, fired, skipped ..."
 CURRENT = ("active", "paused")
@@ -53,7 +56,7 @@ def does(action: JsonObject) -> str:
 COLUMNS = (
     Column("ID", "id"),
     Column("NAME", "name", spare=2),
-    Column("WAITS FOR", "waits_for"),
+    Column("WAITS FOR", "", waits_for),
     Column("STATUS", "status"),
     Column("NEXT DUE", "next_due", moment),
     Column("LAST FIRED", "last_fired_at", moment, spare=1),
@@ -121,29 +124,28 @@ def _agent() -> str:
     return str(parent.params["agent"])
 
 
-@triggers.command("list", epilog=examples("agiraph triggers my-agent list --all"))
+@api_command(
+    "agiraph triggers my-agent list --all",
+    json=f"a JSON array: {FIELDS}",
+    name="list",
+    group=triggers,
+)
 @click.option("--all", "is_all", is_flag=True, help="Include triggers that have ended.")
-@home_option
-@json_option(f"a JSON array: {FIELDS}")
-def list_(is_all: bool, home: Path, as_json: bool) -> None:
+def list_(client: "Client", is_all: bool) -> Shown:
     """List the triggers: what each waits for, when it is due next, what it does."""
-    with connect(home) as client:
-        rows = to_rows(client.triggers(_agent()))
-    shown = [row for row in rows if is_all or row["status"] in CURRENT]
-    if not as_json:
-        shown = [row | {"waits_for": waits_for(row)} for row in shown]
-    print_listing(shown, COLUMNS, as_json=as_json, empty=f"{_agent()} has no triggers")
+    found = [one for one in client.triggers(_agent()) if is_all or one.status in CURRENT]
+    return Listing(found, COLUMNS, f"{_agent()} has no triggers")
 
 
-@triggers.command(
-    epilog=examples(
-        "agiraph triggers my-agent add 'Check the build' --in 30m",
-        "agiraph triggers my-agent add 'Monday report' --cron '0 9 * * MON' --zone Europe/Berlin",
-        "agiraph triggers my-agent add 'Anything new? If not, sleep.' --every 30m",
-        "agiraph triggers my-agent add 'See why' --on node.failed --where name=build",
-        "agiraph triggers my-agent add 'Done yet?' --idle 1h --say human",
-        "agiraph triggers my-agent add --cron '0 3 * * *' --callback backup",
-    )
+@api_command(
+    "agiraph triggers my-agent add 'Check the build' --in 30m",
+    "agiraph triggers my-agent add 'Monday report' --cron '0 9 * * MON' --zone Europe/Berlin",
+    "agiraph triggers my-agent add 'Anything new? If not, sleep.' --every 30m",
+    "agiraph triggers my-agent add 'See why' --on node.failed --where name=build",
+    "agiraph triggers my-agent add 'Done yet?' --idle 1h --say human",
+    "agiraph triggers my-agent add --cron '0 3 * * *' --callback backup",
+    json="one JSON object: the trigger",
+    group=triggers,
 )
 @click.argument("task", default="")
 @click.option("--cron", help="Repeatedly, by a cron expression of five fields.")
@@ -172,9 +174,8 @@ def list_(is_all: bool, home: Path, as_json: bool) -> None:
 @click.option(
     "--name", default="", help="The name of the trigger [default: the first words of TASK]."
 )
-@home_option
-@json_option("one JSON object: the trigger")
 def add(
+    client: "Client",
     task: str,
     cron: str | None,
     delay: float | None,
@@ -189,9 +190,7 @@ def add(
     node: str | None,
     callback: str | None,
     name: str,
-    home: Path,
-    as_json: bool,
-) -> None:
+) -> Shown:
     """Add a trigger that wakes AGENT with TASK.
 
     One of --cron, --in, --at, --every, --on and --idle says when.
@@ -213,14 +212,10 @@ def add(
         config["filter"] = dict(_pair(one) for one in where)
     action = _action(task, say, node, callback)
     trigger = CreateTriggerRequest(type=type_, config=config, action=action, name=name)
-    with connect(home) as client:
-        made = client.add_trigger(_agent(), trigger)
+    made = client.add_trigger(_agent(), trigger)
     row = to_rows([made])[0]
-    if as_json:
-        print_record(row, as_json=True)
-        return
     due = f", next due {moment(row['next_due'])}" if row.get("next_due") else ""
-    click.echo(f"{made.id} ({made.name}): {waits_for(row)}{due}")
+    return Done(made, f"{made.id} ({made.name}): {waits_for(row)}{due}")
 
 
 def _given(**value: Any) -> JsonObject | None:
@@ -253,20 +248,21 @@ def _action(task: str, say: str | None, node: str | None, callback: str | None) 
 def _act(act: Literal["pause", "resume", "cancel", "fire"], what: str) -> None:
     """Add the command of one act; `what` is its help."""
 
-    @triggers.command(act, help=what, epilog=examples(f"agiraph triggers my-agent {act} t-3fa9c1"))
+    @api_command(
+        f"agiraph triggers my-agent {act} t-3fa9c1",
+        json="one JSON object: the trigger",
+        name=act,
+        group=triggers,
+        help=what,
+    )
     @click.argument("trigger")
-    @home_option
-    @json_option("one JSON object: the trigger")
-    def command(trigger: str, home: Path, as_json: bool) -> None:
-        with connect(home) as client:
-            if act == "cancel":
-                state = client.cancel_trigger(_agent(), trigger)
-            else:
-                state = client.act_on_trigger(_agent(), trigger, act)
-        if as_json:
-            print_record(to_rows([state])[0], as_json=True)
+    def command(client: "Client", trigger: str) -> Shown:
+        if act == "cancel":
+            state = client.cancel_trigger(_agent(), trigger)
         else:
-            click.echo(f"{state.id} ({state.name}): {'fired' if act == 'fire' else state.status}")
+            state = client.act_on_trigger(_agent(), trigger, act)
+        effect = "fired" if act == "fire" else state.status
+        return Done(state, f"{state.id} ({state.name}): {effect}")
 
 
 _act("pause", "Pause a TRIGGER; firings that it misses meanwhile are not made up for.")

@@ -3,62 +3,56 @@
 A check is a function from a DoctorContext to a DoctorCheck in one of these files, listed in CHECKS.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from agiraph.core.errors import AgiraphError
-from cli.doctor_checks import home, machine, others, services
-from cli.doctor_checks.check import DoctorCheck, DoctorContext
+from cli.doctor_checks import beside, home, machine
+from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, warn
 
-__all__ = ["CHECKS", "DoctorCheck", "DoctorContext", "check_up"]
-
-CHECKS: tuple[Callable[[DoctorContext], DoctorCheck], ...] = (
-    machine.check_python,
-    machine.check_packages,
-    machine.check_extras,
-    machine.check_bus,
-    machine.check_sqlite,
-    machine.check_launcher,
-    machine.check_loopback,
-    machine.check_programs,
-    machine.check_disk,
-    home.check_home,
-    home.check_privacy,
-    home.check_files,
-    home.check_versions,
-    home.check_settings,
-    home.check_approvals,
-    home.check_supervisor,
-    home.check_processes,
-    home.check_socket,
-    others.check_sandbox,
-    services.check_providers,
-    others.check_agents,
-    others.check_servers,
-    services.check_search,
-    services.check_pages,
-    services.check_channels,
-    services.check_traces,
+CHECKS: Mapping[str, Callable[[DoctorContext], DoctorCheck]] = MappingProxyType(
+    {
+        "python": machine.check_python,
+        "packages": machine.check_packages,
+        "extras": machine.check_extras,
+        "bus": machine.check_bus,
+        "sqlite": machine.check_sqlite,
+        "launcher": machine.check_launcher,
+        "loopback": machine.check_loopback,
+        "programs": machine.check_programs,
+        "disk": machine.check_disk,
+        "home": home.check_home,
+        "privacy": home.check_privacy,
+        "files": home.check_files,
+        "versions": home.check_versions,
+        "settings": home.check_settings,
+        "approvals": home.check_approvals,
+        "supervisor": home.check_supervisor,
+        "processes": home.check_processes,
+        "socket path": home.check_socket,
+        "sandbox": beside.check_sandbox,
+        "models": beside.check_providers,
+        "external agents": beside.check_agents,
+        "tool servers": beside.check_servers,
+        "web search": beside.check_search,
+        "web pages": beside.check_pages,
+        "channels": beside.check_channels,
+        "traces": beside.check_traces,
+    }
 )
 
 
-def check_up(context: DoctorContext) -> list[DoctorCheck]:
+def check_up(context: DoctorContext) -> dict[str, DoctorCheck]:
     """Run every check; one that raises has failed, with the error."""
-    return [_run(check, context) for check in CHECKS]
+    return {name: _run(check, context) for name, check in CHECKS.items()}
 
 
 def _run(check: Callable[[DoctorContext], DoctorCheck], context: DoctorContext) -> DoctorCheck:
-    name = check.__name__.removeprefix("check_")
     try:
         return check(context)
     except (AgiraphError, OSError, ImportError) as error:
-        if not _has_settings(context):
-            return DoctorCheck(name, "warn", "not checked: the settings cannot be read")
-        return DoctorCheck(name, "fail", f"could not be checked: {error}", "fix this first")
-
-
-def _has_settings(context: DoctorContext) -> bool:
-    try:
-        context.settings()
-    except AgiraphError:
-        return False
-    return True
+        try:
+            context.settings()
+        except AgiraphError:
+            return warn("not checked: the settings cannot be read")
+        return fail(f"could not be checked: {error}", "fix this first")

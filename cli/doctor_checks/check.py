@@ -1,7 +1,7 @@
 """DoctorCheck: the result of one check of `agiraph doctor`; DoctorContext: what is checked."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -15,14 +15,24 @@ Status = Literal["ok", "warn", "fail"]
 class DoctorCheck:
     """The result of one check, and what to do about it if it is not `ok`."""
 
-    name: str
     status: Status
     detail: str
     advice: str = ""
 
-    def as_json(self) -> dict[str, str]:
-        """Return it as a JSON object."""
-        return asdict(self)
+
+def ok(detail: str, advice: str = "") -> DoctorCheck:
+    """Return the result of a check that found no problem."""
+    return DoctorCheck("ok", detail, advice)
+
+
+def warn(detail: str, advice: str = "") -> DoctorCheck:
+    """Return the result of a check that found what may be a problem."""
+    return DoctorCheck("warn", detail, advice)
+
+
+def fail(detail: str, advice: str = "") -> DoctorCheck:
+    """Return the result of a check that found a problem."""
+    return DoctorCheck("fail", detail, advice)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from agiraph.http.errors import ApiError, NotReachable
 from agiraph.storage.files import entries, open_file, read_bytes, read_text
 from agiraph.storage.home import AgentHome, Home, RunHome
 from agiraph.storage.versions import FileKind, TooNew, refuse_newer
-from cli.doctor_checks.check import DoctorCheck, DoctorContext, other_home
+from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, ok, other_home, warn
 from transport.mailbox_file import MIGRATIONS
 
 RUNS_CHECKED: Final = 20
@@ -29,17 +29,17 @@ def check_home(context: DoctorContext) -> DoctorCheck:
     """The home can be written to, or created."""
     home = context.home.path
     if home.exists() and not home.is_dir():
-        return DoctorCheck("home", "fail", f"{home} is not a folder", other_home())
+        return fail(f"{home} is not a folder", other_home())
     folder = context.nearest_folder
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         detail = f"{folder} cannot be written to ({error.strerror})"
-        return DoctorCheck("home", "fail", detail, other_home())
+        return fail(detail, other_home())
     if folder == home:
-        return DoctorCheck("home", "ok", f"{home} can be written to")
-    return DoctorCheck("home", "ok", f"{home} does not exist yet; it can be created")
+        return ok(f"{home} can be written to")
+    return ok(f"{home} does not exist yet; it can be created")
 
 
 def check_privacy(context: DoctorContext) -> DoctorCheck:
@@ -48,10 +48,10 @@ def check_privacy(context: DoctorContext) -> DoctorCheck:
     private = (home.system.path, home.human.path, home.system.token, home.system.secrets)
     open_to_all = [path for path in private if path.exists() and _is_open(path)]
     if not open_to_all:
-        return DoctorCheck("privacy", "ok", "no other user can read its keys, tokens and logs")
+        return ok("no other user can read its keys, tokens and logs")
     shown = ", ".join(str(path) for path in open_to_all)
     words = " ".join(str(path) for path in open_to_all)
-    return DoctorCheck("privacy", "fail", f"other users can read {shown}", f"chmod go-rwx {words}")
+    return fail(f"other users can read {shown}", f"chmod go-rwx {words}")
 
 
 def _is_open(path: Path) -> bool:
@@ -62,14 +62,10 @@ def check_files(context: DoctorContext) -> DoctorCheck:
     """The files that services open in the agents' homes are regular files."""
     odd = [found for agent in _agents(context.home) for found in odd_places(agent)]
     if not odd:
-        return DoctorCheck(
-            "files", "ok", "the agents' homes hold only regular files and directories"
-        )
+        return ok("the agents' homes hold only regular files and directories")
     more = f" and {len(odd) - ODD_SHOWN} more" if len(odd) > ODD_SHOWN else ""
     detail = f"{'; '.join(odd[:ODD_SHOWN])}{more}: services skip that agent"
-    return DoctorCheck(
-        "files", "fail", detail, "inspect it, then move it away; services check again"
-    )
+    return fail(detail, "inspect it, then move it away; services check again")
 
 
 def check_versions(context: DoctorContext) -> DoctorCheck:
@@ -82,10 +78,10 @@ def check_versions(context: DoctorContext) -> DoctorCheck:
     newer = [_newer(path) for path in files] + [_newer(system.mailboxes, MAILBOXES)]
     found = [one for one in newer if one]
     if not found:
-        return DoctorCheck("versions", "ok", "this version can read every file of the home")
+        return ok("this version can read every file of the home")
     more = f" and {len(found) - ODD_SHOWN} more" if len(found) > ODD_SHOWN else ""
     advice = "install that version again, or use another home"
-    return DoctorCheck("versions", "fail", f"{'; '.join(found[:ODD_SHOWN])}{more}", advice)
+    return fail(f"{'; '.join(found[:ODD_SHOWN])}{more}", advice)
 
 
 def _newer(path: Path, kind: FileKind | None = None) -> str:
@@ -146,14 +142,12 @@ def check_settings(context: DoctorContext) -> DoctorCheck:
     """The home's own settings can be read."""
     own = context.home.config
     if not own.exists():
-        return DoctorCheck("settings", "ok", f"the defaults ({own} does not exist)")
+        return ok(f"the defaults ({own} does not exist)")
     try:
         load_config(own)
     except AgiraphError as error:
-        return DoctorCheck(
-            "settings", "fail", str(error), "fix that line; see `agiraph config schema`"
-        )
-    return DoctorCheck("settings", "ok", f"{own}")
+        return fail(str(error), "fix that line; see `agiraph config schema`")
+    return ok(f"{own}")
 
 
 def check_approvals(context: DoctorContext) -> DoctorCheck:
@@ -165,12 +159,10 @@ def check_approvals(context: DoctorContext) -> DoctorCheck:
     try:
         rules = read_policy(file, tool_names()).rules
     except InvalidInput as error:
-        return DoctorCheck(
-            "approvals", "fail", str(error), f"fix {FILE}; until then every action is asked for"
-        )
+        return fail(str(error), f"fix {FILE}; until then every action is asked for")
     if not rules:
-        return DoctorCheck("approvals", "ok", f"no rules ({FILE}): everything is allowed")
-    return DoctorCheck("approvals", "ok", f"{len(rules)} rules in {file}")
+        return ok(f"no rules ({FILE}): everything is allowed")
+    return ok(f"{len(rules)} rules in {file}")
 
 
 def check_supervisor(context: DoctorContext) -> DoctorCheck:
@@ -178,17 +170,15 @@ def check_supervisor(context: DoctorContext) -> DoctorCheck:
     home = context.home
     if not is_held(home.path):
         detail = "none is running on this home; `agiraph run` starts its own"
-        return DoctorCheck(
-            "supervisor", "ok", detail, "agiraph-supervisor --daemon keeps one running"
-        )
+        return ok(detail, "agiraph-supervisor --daemon keeps one running")
     holder = _holder(home.system.lock)
     try:
         address = json.loads(read_bytes(home.human.address, anyones=True))
         detail = f"{holder} is running; its API is {address['url']}"
-        return DoctorCheck("supervisor", "ok", detail)
+        return ok(detail)
     except (OSError, ValueError, KeyError, TypeError):
         detail = f"{holder} is running, but its API has no address yet"
-        return DoctorCheck("supervisor", "warn", detail, f"see the logs in {home.system.logs}")
+        return warn(detail, f"see the logs in {home.system.logs}")
 
 
 def check_processes(context: DoctorContext) -> DoctorCheck:
@@ -197,21 +187,21 @@ def check_processes(context: DoctorContext) -> DoctorCheck:
 
     home = context.home
     if not is_held(home.path):
-        return DoctorCheck("processes", "ok", "none: no supervisor is running on this home")
+        return ok("none: no supervisor is running on this home")
     try:
         with Client.for_home(home.path) as client:
             services = [row for row in client.entities() if agent_of(row.address) is None]
     except (ApiError, NotReachable) as error:
         detail = f"the gateway does not answer: {error}"
-        return DoctorCheck("processes", "warn", detail, f"see the logs in {home.system.logs}")
+        return warn(detail, f"see the logs in {home.system.logs}")
     down = [row for row in services if row.state in ("backing_off", "failed")]
     if not down:
-        return DoctorCheck("processes", "ok", f"{len(services)} services are up")
+        return ok(f"{len(services)} services are up")
     found = "; ".join(
         f"{row.address} is {row.state.replace('_', ' ')}: {row.cause}" for row in down
     )
     advice = f"agiraph logs {down[0].address}; what waits for it continues when it is running again"
-    return DoctorCheck("processes", "warn", found, advice)
+    return warn(found, advice)
 
 
 def check_socket(context: DoctorContext) -> DoctorCheck:
@@ -220,12 +210,12 @@ def check_socket(context: DoctorContext) -> DoctorCheck:
     try:
         folder = socket_folder(context.home, context.environ)
     except Refused as error:
-        return DoctorCheck("socket path", "fail", str(error), "the supervisor cannot start")
+        return fail(str(error), "the supervisor cannot start")
     found = f"{socket_length(folder)} of {LONGEST_SOCKET} bytes"
     if folder == own:
-        return DoctorCheck("socket path", "ok", found)
+        return ok(found)
     detail = f"{socket_length(own)} bytes in the home, at most {LONGEST_SOCKET} are possible"
-    return DoctorCheck("socket path", "warn", detail, f"it is in {folder} instead ({found})")
+    return warn(detail, f"it is in {folder} instead ({found})")
 
 
 def _holder(lock: Path) -> str:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 from agiraph.storage.disk_space import has_room
-from cli.doctor_checks.check import DoctorCheck, DoctorContext, listed, other_home
+from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, listed, ok, other_home, warn
 
 OLDEST_PYTHON: Final = (3, 11)
 LOW_DISK: Final = 1_000_000_000
@@ -35,8 +35,8 @@ def check_python(_context: DoctorContext) -> DoctorCheck:
     """Python is new enough."""
     found = f"Python {platform.python_version()} at {sys.executable}"
     if sys.version_info >= OLDEST_PYTHON:
-        return DoctorCheck("python", "ok", found)
-    return DoctorCheck("python", "fail", found, "install Python 3.11 or newer and Agiraph in it")
+        return ok(found)
+    return fail(found, "install Python 3.11 or newer and Agiraph in it")
 
 
 def check_packages(_context: DoctorContext) -> DoctorCheck:
@@ -44,9 +44,9 @@ def check_packages(_context: DoctorContext) -> DoctorCheck:
     required = packages_by_extra(_requirements()).get("", [])
     missing = [name for name in required if not _is_installed(name)]
     if not missing:
-        return DoctorCheck("packages", "ok", f"all {len(required)} are installed")
+        return ok(f"all {len(required)} are installed")
     advice = "install Agiraph again: pip install --force-reinstall agiraph"
-    return DoctorCheck("packages", "fail", f"missing: {', '.join(missing)}", advice)
+    return fail(f"missing: {', '.join(missing)}", advice)
 
 
 def check_extras(_context: DoctorContext) -> DoctorCheck:
@@ -56,7 +56,7 @@ def check_extras(_context: DoctorContext) -> DoctorCheck:
     installed = ", ".join(name for name in extras if extras[name]) or "none"
     missing = ",".join(name for name in extras if not extras[name])
     more = f"; more: pip install 'agiraph[{missing}]'" if missing else ""
-    return DoctorCheck("extras", "ok", f"installed: {installed}{more}")
+    return ok(f"installed: {installed}{more}")
 
 
 def _requirements() -> list[str]:
@@ -89,15 +89,11 @@ def check_bus(_context: DoctorContext) -> DoctorCheck:
     try:
         import zmq
     except ImportError as error:
-        return DoctorCheck(
-            "bus", "fail", f"pyzmq cannot be imported ({error})", "pip install pyzmq"
-        )
+        return fail(f"pyzmq cannot be imported ({error})", "pip install pyzmq")
     found = f"ZeroMQ {zmq.zmq_version()} (pyzmq {zmq.pyzmq_version()})"
     if zmq.has("ipc"):
-        return DoctorCheck("bus", "ok", found)
-    return DoctorCheck(
-        "bus", "fail", f"{found} has no ipc sockets", "pip install --force-reinstall pyzmq"
-    )
+        return ok(found)
+    return fail(f"{found} has no ipc sockets", "pip install --force-reinstall pyzmq")
 
 
 def check_sqlite(context: DoctorContext) -> DoctorCheck:
@@ -115,11 +111,11 @@ def check_sqlite(context: DoctorContext) -> DoctorCheck:
             finally:
                 database.close()
     except (OSError, sqlite3.Error) as error:
-        return DoctorCheck("sqlite", "fail", f"{found} cannot write there: {error}", other_home())
+        return fail(f"{found} cannot write there: {error}", other_home())
     if mode != "wal":
         detail = f"{found} cannot use a write-ahead log in {context.nearest_folder}"
-        return DoctorCheck("sqlite", "fail", detail, f"{other_home()}, on a local disk")
-    return DoctorCheck("sqlite", "ok", f"{found}, write-ahead log works")
+        return fail(detail, f"{other_home()}, on a local disk")
+    return ok(f"{found}, write-ahead log works")
 
 
 def check_loopback(context: DoctorContext) -> DoctorCheck:
@@ -135,11 +131,9 @@ def check_loopback(context: DoctorContext) -> DoctorCheck:
             trial.bind((http.host, port))
     except OSError as error:
         detail = f"{http.host}:{http.port} cannot be listened on ({error.strerror or error})"
-        return DoctorCheck(
-            "loopback", "fail", detail, "choose another http.port (0: any), or http.host"
-        )
+        return fail(detail, "choose another http.port (0: any), or http.host")
     shown = f"port {http.port}" if http.port else "any free port"
-    return DoctorCheck("loopback", "ok", f"{http.host}, {shown}")
+    return ok(f"{http.host}, {shown}")
 
 
 def check_launcher(context: DoctorContext) -> DoctorCheck:
@@ -148,27 +142,25 @@ def check_launcher(context: DoctorContext) -> DoctorCheck:
     wanted = context.settings().supervisor.launch
     if wanted == "fork" and not can_fork:
         detail = f"fork is configured, but it is not safe on {sys.platform}"
-        return DoctorCheck(
-            "launcher", "fail", detail, "set supervisor.launch to auto in agiraph.yaml"
-        )
+        return fail(detail, "set supervisor.launch to auto in agiraph.yaml")
     if wanted == "exec" or not can_fork:
         detail = f"exec ({wanted} on {sys.platform}): each process takes a second or two to start"
-        return DoctorCheck("launcher", "ok" if wanted == "exec" else "warn", detail)
-    return DoctorCheck("launcher", "ok", "fork: processes start in milliseconds")
+        return ok(detail) if wanted == "exec" else warn(detail)
+    return ok("fork: processes start in milliseconds")
 
 
 def check_programs(context: DoctorContext) -> DoctorCheck:
     """The programs that Agiraph calls are installed."""
     path = context.environ.get("PATH", os.defpath)
     if shutil.which("bash", path=path) is None:
-        return DoctorCheck("programs", "fail", "bash is not installed", "apt install bash")
+        return fail("bash is not installed", "apt install bash")
     there = [name for name in PROGRAMS if shutil.which(name, path=path)]
     missing = {name: f"for {use}" for name, use in PROGRAMS.items() if name not in there}
     found = ", ".join(["bash", *there])
     if not missing:
-        return DoctorCheck("programs", "ok", found)
+        return ok(found)
     advice = "install them if you need them: apt install git nodejs npm"
-    return DoctorCheck("programs", "warn", f"{found}; not installed: {listed(missing)}", advice)
+    return warn(f"{found}; not installed: {listed(missing)}", advice)
 
 
 def check_disk(context: DoctorContext) -> DoctorCheck:
@@ -178,9 +170,7 @@ def check_disk(context: DoctorContext) -> DoctorCheck:
     if not has_room(context.nearest_folder):
         detail = f"the disk is full ({free} bytes free): processes wait until there is room"
     if free < FULL_DISK:
-        return DoctorCheck("disk", "fail", detail, f"free some space, or {other_home()}")
+        return fail(detail, f"free some space, or {other_home()}")
     if free < LOW_DISK:
-        return DoctorCheck(
-            "disk", "warn", detail, "journals and results need room; free some space"
-        )
-    return DoctorCheck("disk", "ok", detail)
+        return warn(detail, "journals and results need room; free some space")
+    return ok(detail)

@@ -171,41 +171,6 @@ def test_a_parent_whose_part_failed_is_told_why_and_tries_again(place: Place) ->
     assert not any("flaky" in text for text in said), "its parent looks after it"
 
 
-def test_a_parent_that_fails_takes_its_parts_along(place: Place) -> None:
-    gate = threading.Event()
-    shown: Plays = [call("check_board"), lambda seen: finish(seen.result("check_board"))]
-    nodes = {"doomed": [own("backend"), *[LOOP] * 4], "backend": part("backend", gate)}
-    brain = by_node([own("doomed"), WAIT, *shown], nodes)
-    try:
-        outcome = lead(place, brain, "Do it", "doomed-run")
-    finally:
-        gate.set()
-    rows = {row["name"]: row for row in json.loads(outcome.result["result"])["nodes"]}
-    assert rows["doomed"]["status"] == "failed"
-    assert rows["backend"]["status"] == "cancelled"
-    assert "its parent node 'doomed' failed: a loop" in rows["backend"]["summary"]
-
-
-def test_too_deep_and_in_a_circle_is_told_with_what_is_possible(place: Place) -> None:
-    deeper = node("deeper", wait=True)
-
-    def dig(seen: SeenRequest) -> Reply:
-        """Every worker goes one deeper until it is told that this is the deepest."""
-        held_node, step = place_of(seen)
-        if step == 0:
-            circle = node("circle", dependencies=["deep"])
-            return calls(circle, deeper) if held_node == "deep" else deeper
-        if step == 1:
-            return write("told.md", "\n".join(seen.results("create_work_node")))
-        return publish(held_node)
-
-    place.plays(coordinator=[node("deep", role="digger"), *TELL_ALL], **{"*": dig})
-    outcome = place.lead("Dig", "--name", "deep-run")
-    assert list(parents(outcome)) == ["deep", "deeper", "deeper-2", "deeper-3"]
-    assert "run.max_depth" in outcome.published("deeper-3-")["told.md"]
-    assert "a cycle: circle -> deep -> circle" in outcome.published("deep-")["told.md"]
-
-
 def test_a_deadlock_is_told_to_the_coordinator_who_breaks_it(place: Place) -> None:
     def told(seen: SeenRequest) -> Reply:
         assert json.loads(seen.result("wait"))["interrupted_by_message"]

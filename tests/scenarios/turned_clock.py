@@ -12,6 +12,7 @@ from actors.runtime.kinds import KINDS
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from actors.scheduler.main import serve
+from actors.scheduler.scheduler import TimeSource
 
 LOOK_SECONDS = 0.02
 
@@ -38,7 +39,7 @@ def shown_in(home: Path) -> float:
         return time.time()
 
 
-class TurnedTime:
+class TurnedTime(TimeSource):
     """The time of the file; whoever waits looks at it again and again."""
 
     def __init__(self, home: Path) -> None:

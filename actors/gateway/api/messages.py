@@ -46,8 +46,9 @@ from agiraph.http.api import (
     TranscriptPageView,
 )
 from agiraph.messages.text import TextMessage
-from agiraph.storage.files import UnsafeFile, read_bytes
+from agiraph.storage.files import read_bytes
 from agiraph.storage.home import RunHome
+from agiraph.storage.walk import UnsafeFile
 
 JsonObject = dict[str, Any]
 MOST_BYTES = 1 << 30

@@ -44,10 +44,9 @@ def _line(record: dict[str, Any]) -> bytes:
 
 
 class AuditFile:
-    """`audit.jsonl`, and the older `audit.jsonl.1` and so on."""
+    """`audit.jsonl`, and the older `audit.jsonl.1` and so on: `files` of `most_bytes` each."""
 
     def __init__(self, path: Path, most_bytes: int, files: int) -> None:
-        """Write to `path`; begin a new file beyond `most_bytes`, `files` of them in all."""
         self.folder = path.parent
         self._path = path
         self._most_bytes = most_bytes
@@ -109,10 +108,9 @@ class AuditedCall:
 
 
 class AuditLog:
-    """Writes calls into the audit."""
+    """Writes calls into the audit; `keys` knows what no line may hold."""
 
     def __init__(self, file: AuditFile, keys: CredentialStore, clock: Clock, log: Any) -> None:
-        """Write to `file`; `keys` knows what no line may hold."""
         self._file = file
         self._keys = keys
         self._clock = clock

@@ -34,8 +34,7 @@ TOKEN_MARK = "agt_"
 
 LOGIN_MARK: Final = "agl_"
 SESSION_MARK: Final = "ags_"
-"""What a secret begins with, so that a log in which one stands can blot it out."""
-"""How a named token begins, so that people and scanners know one when they see it."""
+"""How a secret begins, so that people, scanners and logs know one when they see it."""
 
 SHORTEST_SECRET: Final = 32
 """No secret of a home is shorter."""
@@ -56,10 +55,12 @@ class CredentialsEnded(Exception):
 
 
 class CredentialStore:
-    """Everything that opens this home's API."""
+    """Everything that opens this home's API; the home's own token is made if there is none.
+
+    Raises OSError.
+    """
 
     def __init__(self, home: Home, clock: Clock, log: Any) -> None:
-        """Read the keys; the home's own token is made if there is none. Raises OSError."""
         self._clock = clock
         self._path = home.human.tokens
         self._home_path = home.system.token

@@ -5,11 +5,18 @@ its holder is told why it is refused, and is deleted then.
 """
 
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 
 from agiraph.core.clock import iso
 from agiraph.core.record import Record
-from agiraph.http.api.access import HOME_TOKEN, SCOPES, Scope
+from agiraph.http.api.access import (
+    HOME_TOKEN,
+    SCOPES,
+    Scope,
+    SessionFacts,
+    TokenFacts,
+    TokenStatus,
+)
 from agiraph.http.errors import ApiError
 
 
@@ -46,30 +53,20 @@ MOST_TOKENS: Final = 200
 MOST_SESSIONS: Final = 200
 MOST_LOGINS: Final = 20
 
-Status = Literal["active", "expired", "revoked"]
 
-
-class ApiToken(Record):
+class ApiToken(TokenFacts):
     """A named token. `old_digest` opens beside `digest` until `old_until`.
 
     `cause` is the call that gave it its secret: made again, because the gateway died before it
     could answer, it gives another secret in that one's place and changes nothing else.
     """
 
-    name: str
-    scope: Scope
     digest: str
-    created_at: float
-    created_by: str
-    expires_at: float | None = None
-    revoked_at: float | None = None
-    rotated_at: float | None = None
     old_digest: str = ""
     old_until: float = 0.0
-    calls_per_second: float | None = None
     cause: str = ""
 
-    def status(self, now: float) -> Status:
+    def status(self, now: float) -> TokenStatus:
         """Return what this token is worth now."""
         if self.revoked_at is not None:
             return "revoked"
@@ -86,16 +83,10 @@ class LoginLink(Record):
     session_seconds: float
 
 
-class BrowserSession(Record):
-    """A browser that came in by a link; `created_by` is the token by which the link was made."""
+class BrowserSession(SessionFacts):
+    """A browser's session with what is stored of its secret."""
 
-    id: str
     digest: str
-    scope: Scope
-    created_by: str
-    created_at: float
-    expires_at: float
-    browser: str = ""
 
 
 class Credentials(Record):

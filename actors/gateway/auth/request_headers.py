@@ -66,15 +66,13 @@ def declared_length(headers: RawHeaders) -> int:
 
 
 class TrustedHosts:
-    """The names under which this gateway may be called."""
+    """The names under which this gateway may be called: loopback's, `host` and `others`.
+
+    On a wildcard address any literal IP address serves, and this machine's own name. Without TLS of
+    our own a page may still come by it: from a proxy before us.
+    """
 
     def __init__(self, host: str, *others: str, is_tls: bool = False) -> None:
-        """Allow the loopback names, `host` if it is configured to be another one, and `others`.
-
-        Without TLS of our own a page may still come by it: from a proxy before us.
-
-        On a wildcard address any literal IP address serves, and this machine's own name.
-        """
         self._is_wildcard = host in ("", "0.0.0.0", "::")
         own = {socket.gethostname().lower()} if self._is_wildcard else {host.lower()}
         self._schemes = ("https",) if is_tls else ("http", "https")

@@ -5,16 +5,15 @@ from pathlib import Path
 
 from actors.gateway.private_files import read_private, write_private
 from agiraph.notifications.notice import Notice
-from agiraph.notifications.signing import KEY_BYTES, answer_token, read_answer_token
+from agiraph.notifications.webhooks import KEY_BYTES, answer_token, read_answer_token
 
 PATH = "/answer/"
 
 
 class AnswerLinks:
-    """Makes and reads the links of one home."""
+    """Makes and reads the links of one home; the key file is created when it is first needed."""
 
     def __init__(self, key_file: Path, good_for_seconds: float) -> None:
-        """Sign with the key in `key_file`, which is created when it is first needed."""
         self._key_file = key_file
         self._good_for = good_for_seconds
         self._key: bytes | None = None

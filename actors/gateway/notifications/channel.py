@@ -22,10 +22,12 @@ class Notification:
 
 
 class DeliveryFailed(Exception):
-    """The receiver did not take it; it may later, after `retry_after` seconds if it said so."""
+    """The receiver did not take it; it may later, after `retry_after` seconds if it said so.
+
+    People read the reason: it must hold no secret of the channel.
+    """
 
     def __init__(self, reason: str, retry_after: float = 0.0) -> None:
-        """Store the reason, which people read: it must hold no secret of the channel."""
         super().__init__(reason)
         self.retry_after = retry_after
 

@@ -13,10 +13,9 @@ LONG = 2000
 
 
 class DeliveryJournal:
-    """A delivery queue on disk: a record is durable when `write` returns."""
+    """A delivery queue on disk: a record is durable when `write` returns. Corrupt, OSError."""
 
     def __init__(self, path: Path) -> None:
-        """Read the journal if there is one. Raises Corrupt, OSError."""
         self.queue = DeliveryQueue()
         self._path = path
         self._journal: Journal | None = None

@@ -7,8 +7,7 @@ import time
 
 from actors.gateway.notifications.channel import DeliveryFailed, Notification
 from agiraph.core.channel_settings import ChannelConfig
-from agiraph.notifications.shapes import SHAPES
-from agiraph.notifications.signing import webhook_headers
+from agiraph.notifications.webhooks import SHAPES, webhook_headers
 
 LONGEST_RETRY_AFTER = 3600.0
 

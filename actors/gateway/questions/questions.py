@@ -40,10 +40,9 @@ MOST_MEANT: Final = 20
 
 
 class QuestionStore:
-    """All questions of a home."""
+    """All questions of a home; an older version's journal is imported first. Corrupt, OSError."""
 
     def __init__(self, database: GatewayDatabase) -> None:
-        """Read from `database`; an older version's journal is imported first. Corrupt, OSError."""
         self.database = database
         database.take_in(JOURNAL, _statements)
         live = self._read("is_live = 1 ORDER BY +number")  # by the index of those alone
@@ -62,20 +61,10 @@ class QuestionStore:
             again = {"type": "asked_again", "id": known.question.id, "ask": ask}
             self._write(again | ({"asker": asker} if asker != known.asker else {}))
             return None
-        question = Question(
-            id=self._free_id(body.question_id),
-            agent=body.agent,
-            from_id=body.from_name,
-            question=body.question,
-            asked_at=ts,
-            channel=body.channel,
-            options=body.options,
-            deadline_at=None if body.deadline_seconds is None else ts + body.deadline_seconds,
-            default=body.default,
-            urgency=body.urgency,
-            kind=body.kind,
-            about=body.about,
-        )
+        within = body.deadline_seconds
+        times = {"asked_at": ts, "deadline_at": None if within is None else ts + within}
+        known_as = {"id": self._free_id(body.question_id), "from_id": body.from_name}
+        question = Question.model_validate(dict(body) | times | known_as)
         self._write(
             {
                 "type": "asked",

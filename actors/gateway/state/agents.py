@@ -10,16 +10,10 @@ from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
 from agiraph.http.api import AgentView, ApiError
 from agiraph.logs.log import logger
-from agiraph.storage.files import (
-    UnsafeFile,
-    entries,
-    make_folder,
-    move,
-    read_bytes,
-    status_of,
-)
+from agiraph.storage.files import entries, make_folder, move, read_bytes, status_of
 from agiraph.storage.home import AgentHome, Home, RunHome
 from agiraph.storage.versions import TooNew, read_object
+from agiraph.storage.walk import UnsafeFile
 
 ARCHIVE = ".archive"
 

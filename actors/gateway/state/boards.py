@@ -10,9 +10,10 @@ from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import AgentId, worker_address
 from agiraph.core.models import Worker, WorkNode
 from agiraph.http.api import ApiError, BoardView, NodeDetailView, NodeView, StageView, WorkerView
-from agiraph.storage.files import UnsafeFile, status_of
+from agiraph.storage.files import status_of
 from agiraph.storage.home import RunHome
 from agiraph.storage.journal import read_journal
+from agiraph.storage.walk import UnsafeFile
 
 PREVIEW = 200
 NO_STAGE = -1

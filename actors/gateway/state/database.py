@@ -79,10 +79,9 @@ CREATE TABLE IF NOT EXISTS sent_letters (cause TEXT PRIMARY KEY, "view" TEXT NOT
 
 
 class GatewayDatabase:
-    """The open database; used by one thread at a time."""
+    """The open database; used by one thread at a time. Raises Corrupt, TooNew, OSError."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create it; Corrupt, TooNew, OSError."""
         self.path = path
         os.close(open_file(path, os.O_RDWR | os.O_CREAT))
         self._db = sqlite3.connect(  # plain: it is a file of ours

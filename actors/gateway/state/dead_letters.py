@@ -18,10 +18,12 @@ JOURNAL: Final = "dead.jsonl"
 
 
 class DeadLetterStore:
-    """The dead letters; one that was sent back may come again."""
+    """The dead letters; one that was sent back may come again.
+
+    An older version's journal is imported first. Raises Corrupt, OSError.
+    """
 
     def __init__(self, database: GatewayDatabase) -> None:
-        """Read from `database`; an older version's journal is imported first. Corrupt, OSError."""
         self.database = database
         database.take_in(JOURNAL, _statements)
 

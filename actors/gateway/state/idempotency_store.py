@@ -39,10 +39,9 @@ class StoredAnswer:
 
 
 class IdempotencyStore:
-    """The book of keys, one journal on disk."""
+    """The keys, in one journal on disk; what is too old is left out. Raises Corrupt, OSError."""
 
     def __init__(self, path: Path, now: float, most: int = MOST_KEPT) -> None:
-        """Open or create the journal, leaving out what is too old. Raises Corrupt, OSError."""
         self._path = path
         self._most = most
         _shorten(path, now - KEPT_SECONDS, most)

@@ -27,11 +27,11 @@ LAST: Final = 2**63 - 1
 class MessageHistory:
     """The messages in the order of arrival, numbered from 1 by their `seq`.
 
-    An id is never written twice, so a redelivered message takes effect once.
+    An id is never written twice, so a redelivered message takes effect once. An older version's
+    journal is imported first. Raises Corrupt, OSError.
     """
 
     def __init__(self, database: GatewayDatabase) -> None:
-        """Read from `database`; an older version's journal is imported first. Corrupt, OSError."""
         self.database = database
         self.when_added: Callable[[], None] = lambda: None
         database.take_in(JOURNAL, _statements)

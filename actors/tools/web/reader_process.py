@@ -34,7 +34,10 @@ def own_code() -> list[Path]:
 
 
 class ReaderProcess:
-    """One process running `agiraph.tools.web.reader`; requests are serialised."""
+    """One process running `agiraph.tools.web.reader`; requests are serialised.
+
+    It gets no key from `environ`; in a `sandbox` it sees no private file, nothing of this `home`.
+    """
 
     def __init__(
         self,
@@ -45,10 +48,6 @@ class ReaderProcess:
         *,
         has_network: bool = False,
     ) -> None:
-        """The process gets no key from `environ`.
-
-        In a `sandbox` it sees no private file, and nothing of this `home`.
-        """
         self._wall, self._home, self._has_network = sandbox, home, has_network
         self._environ = {
             name: value

@@ -27,7 +27,7 @@ from transport.endpoint import Received
 
 READER_MEMORY_MB = 1024
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
-WORD_BYTES = 4
+MARK_BYTES = 4
 TOOLS = ("web_fetch", "web_search")
 
 
@@ -75,18 +75,18 @@ class WebActor:
     async def _content(self, body: CallTool) -> str:
         if self._runtime.config.models.offline:
             raise Refused("models.offline is set: nothing is asked of the web")
-        word = secrets.token_hex(WORD_BYTES)
+        mark = secrets.token_hex(MARK_BYTES)
         try:
             match body.tool:
                 case "web_fetch":
-                    return await self._fetched(WebFetchParams.model_validate(body.arguments), word)
+                    return await self._fetched(WebFetchParams.model_validate(body.arguments), mark)
                 case "web_search":
-                    return await self._found(WebSearchParams.model_validate(body.arguments), word)
+                    return await self._found(WebSearchParams.model_validate(body.arguments), mark)
         except ValidationError as error:
             raise InvalidInput(f"wrong arguments for {body.tool}: {error}") from None
         raise unknown("tool", body.tool, TOOLS)
 
-    async def _fetched(self, params: WebFetchParams, word: str) -> str:
+    async def _fetched(self, params: WebFetchParams, mark: str) -> str:
         page = await self._pages.page(params.url)
         return shown_page(
             page.url,
@@ -94,13 +94,13 @@ class WebActor:
             page.text,
             offset=params.offset,
             limit=self._config.page_limit,
-            word=word,
+            mark=mark,
             note=page.note,
         )
 
-    async def _found(self, params: WebSearchParams, word: str) -> str:
+    async def _found(self, params: WebSearchParams, mark: str) -> str:
         hits = await self._search.hits(params.query)
-        return shown_hits(self._search.name, params.query, hits, word=word)
+        return shown_hits(self._search.name, params.query, hits, mark=mark)
 
 
 def main(launch: ActorLaunch) -> int:

@@ -33,14 +33,8 @@ from agiraph.messages.llm_proxy import (
     ProxyOpened,
     SettleProxyCosts,
 )
-from agiraph.storage.files import (
-    UnsafeFile,
-    entries,
-    is_folder,
-    make_folder,
-    remove_tree,
-    replace_file,
-)
+from agiraph.storage.files import entries, is_folder, make_folder, remove_tree, replace_file
+from agiraph.storage.walk import UnsafeFile
 from agiraph.tools.sandbox.sandbox import find_sandbox
 
 WORKER_DIED = "your worker's process was ended"

@@ -4,10 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from agiraph.core.record import Record
 from agiraph.http.api.base import ApiRequest, ApiView
 
 Scope = Literal["read", "talk", "control"]
 """What a key may do: look; also talk with a team; everything."""
+
+TokenStatus = Literal["active", "expired", "revoked"]
 
 SCOPES: tuple[Scope, ...] = ("read", "talk", "control")
 
@@ -34,19 +37,24 @@ class RotateTokenRequest(ApiRequest):
     grace_seconds: Annotated[float, Field(ge=0, le=7 * 86400.0)] = 0
 
 
-class TokenView(ApiView):
-    """One token, without its secret. `status`: active, expired or revoked."""
+class TokenFacts(Record):
+    """What is known of a token besides its secret."""
 
     name: str
     scope: Scope
-    status: Literal["active", "expired", "revoked"]
     created_at: float
     created_by: str
     expires_at: float | None = None
     rotated_at: float | None = None
     revoked_at: float | None = None
-    last_used_at: float | None = None
     calls_per_second: float | None = None
+
+
+class TokenView(TokenFacts, ApiView):
+    """One token, without its secret."""
+
+    status: TokenStatus
+    last_used_at: float | None = None
 
 
 class NewTokenView(TokenView):
@@ -71,16 +79,21 @@ class LoginView(ApiView):
     session_seconds: float
 
 
-class SessionView(ApiView):
-    """A browser that came in by a login link."""
+class SessionFacts(Record):
+    """A browser that came in by a link; `created_by` is the token by which the link was made."""
 
     id: str
     scope: Scope
     created_by: str
     created_at: float
     expires_at: float
-    last_used_at: float | None = None
     browser: str = ""
+
+
+class SessionView(SessionFacts, ApiView):
+    """A browser that came in by a login link."""
+
+    last_used_at: float | None = None
 
 
 class WhoAmIView(ApiView):

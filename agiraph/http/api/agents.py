@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from agiraph.core.ids import AgentId, RunId
-from agiraph.core.models import Mode
+from agiraph.core.models import AgentFacts, Mode
 from agiraph.core.money import RunTerms, WhenSpent
 from agiraph.http.api.base import ApiRequest, ApiView
 
@@ -66,7 +66,7 @@ class CreateAgentRequest(RunRequest):
         return name
 
 
-class AgentView(ApiView):
+class AgentView(AgentFacts, ApiView):
     """An agent as listings show it; `result` is the final answer once the run has ended.
 
     `status` is `waiting_for_human` while the whole team only waits for answers. `unread` counts its
@@ -76,28 +76,10 @@ class AgentView(ApiView):
     answer to a request that begins a run (the last one before it); elsewhere 0.
     """
 
-    id: AgentId
-    name: str
-    goal: str
-    mode: Mode
-    model: str
-    worker_model: str
     status: str
-    run: RunId | None = None
-    input_dir: str | None = None
-    result: str | None = None
-    reason: str | None = None
     last_event: int = 0
-    current_stage: str | None = None
-    node_count: int = 0
-    nodes_ended: int = 0
-    worker_count: int = 0
     open_questions: int = 0
     unread: int = 0
-    cycle: int = 0
-    next_cycle_at: float | None = None
-    created_at: float
-    updated_at: float
 
 
 class RunView(ApiView):

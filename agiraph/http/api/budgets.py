@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from agiraph.core.ids import AgentId
-from agiraph.core.money import BudgetScope, Period
+from agiraph.core.money import BudgetState
 from agiraph.http.api.base import ApiRequest, ApiView
 
 MOST: Final = 1e12
@@ -46,7 +46,7 @@ class SetBudgetRequest(ApiRequest):
     )
 
 
-class BudgetView(ApiView):
+class BudgetView(BudgetState, ApiView):
     """A budget as it is, its raises counted in. A limit of None is no bound.
 
     `key` names the agent, run or trigger that it is of (as `scope` says), `name` what people call
@@ -54,18 +54,7 @@ class BudgetView(ApiView):
     holds.
     """
 
-    scope: BudgetScope
     agent: AgentId
     agent_name: str
-    key: str
-    name: str
-    period: Period
-    day: str = ""
-    usd: float | None = None
-    tokens: int | None = None
-    spent_usd: float
-    spent_tokens: int
     left_usd: float | None = None
     left_tokens: int | None = None
-    raises: int = 0
-    is_own: bool = False

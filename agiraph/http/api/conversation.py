@@ -3,7 +3,7 @@
 from pydantic import AliasChoices, Field
 
 from agiraph.core.ids import AgentId, QuestionId
-from agiraph.core.models import DeliveryMode, ProposedAction, QuestionKind, QuestionStatus, Urgency
+from agiraph.core.models import DeliveryMode, QuestionFacts
 from agiraph.core.turns import ToolCall, Usage
 from agiraph.http.api.base import ApiRequest, ApiView
 
@@ -153,30 +153,14 @@ class AnswerRequest(ApiRequest):
     via: str | None = Field(default=None, min_length=1, max_length=40)
 
 
-class QuestionView(ApiView):
+class QuestionView(QuestionFacts, ApiView):
     """A question to the human and what became of it. `sender` is the asker's name.
 
     `options` are short ready answers; an approval's are allow once, allow always and deny.
     """
 
-    id: QuestionId
-    agent: AgentId
     agent_name: str = ""
     sender: str = Field(alias="from")
-    question: str
-    channel: str = "cli"
-    asked_at: float
-    options: tuple[str, ...] = ()
-    deadline_at: float | None = None
-    default: str | None = None
-    urgency: Urgency = "normal"
-    kind: QuestionKind = "question"
-    about: ProposedAction | None = None
-    status: QuestionStatus = "open"
-    answer: str | None = None
-    answered_by: str | None = None
-    answered_at: float | None = None
-    answered_via: str | None = None
 
 
 class ApprovalView(ApiView):

@@ -43,7 +43,12 @@ class ApiCalls(AgentCalls, ConversationCalls, WorkCalls, SystemCalls):
 
 
 class GatewayConnection(ApiCalls, Generic[Http]):
-    """The gateway of one client, reached through an HTTP client of the class `HTTP`."""
+    """The gateway at `url` (`http://127.0.0.1:PORT`), reached by an HTTP client of class `HTTP`.
+
+    A gateway that answered before and goes away is waited for, `patience_seconds` long; the call is
+    then made again under the same Idempotency-Key, so it takes effect once. `cert` is the gateway's
+    certificate, if no known authority has signed it.
+    """
 
     HTTP: ClassVar[type[Any]]
 
@@ -56,12 +61,6 @@ class GatewayConnection(ApiCalls, Generic[Http]):
         patience_seconds: float = PATIENCE_SECONDS,
         cert: Path | None = None,
     ) -> None:
-        """Connect to the gateway at `url` (`http://127.0.0.1:PORT`) with its token.
-
-        A gateway that answered before and goes away is waited for, `patience_seconds` long; the
-        call is then made again under the same Idempotency-Key, so it takes effect once. `cert` is
-        the gateway's certificate, if no known authority has signed it.
-        """
         self.url = url.rstrip("/")
         trust = trust_of(self.url, cert)
         self._trust = trust if isinstance(trust, ssl.SSLContext) else None

@@ -14,13 +14,13 @@ SCHEME = "bearer "
 
 
 class ApiClients:
-    """The clients of one home, one for each token; the last few are kept open."""
+    """The clients of one home, one for each token; the last few are kept open.
+
+    They call with `token`, or with the home's own if that is None. `is_shared`: callers bring
+    tokens of their own, and nobody else's is used for them.
+    """
 
     def __init__(self, home: Path, token: str | None, *, is_shared: bool) -> None:
-        """Call the gateway of `home` with `token`, or the home's own if that is None.
-
-        `is_shared`: callers bring tokens of their own, and nobody else's is used for them.
-        """
         self._home = home
         self._token = token
         self._is_shared = is_shared

@@ -68,7 +68,7 @@ class AgentsResult(Record):
     agents: tuple[AgentStateResult, ...]
 
 
-class NodeResult(Record):
+class BoardNodeResult(Record):
     """One piece of work. Its published files are read under `folder`."""
 
     id: str
@@ -88,7 +88,7 @@ class BoardResult(Record):
     agent: str
     run: str | None
     stage: str | None
-    nodes: tuple[NodeResult, ...]
+    nodes: tuple[BoardNodeResult, ...]
 
 
 class FolderEntryResult(Record):
@@ -138,13 +138,8 @@ class StoppedResult(Record):
 
 def question_of(view: QuestionView) -> OpenQuestionResult:
     """Return a question as the tools show it."""
-    return OpenQuestionResult(
-        question=view.id,
-        agent=view.agent,
-        sender=view.sender,
-        text=view.question,
-        options=view.options,
-        kind=view.kind,
+    return OpenQuestionResult.model_validate(
+        dict(view) | {"question": view.id, "text": view.question}
     )
 
 
@@ -155,34 +150,19 @@ def state_of(
 ) -> AgentStateResult:
     """Return the state of an agent as the tools show it."""
     ended = [node for node in nodes if node.status in ("completed", "failed", "cancelled")]
-    return AgentStateResult(
-        agent=agent.id,
-        name=agent.name,
-        goal=agent.goal,
-        status=agent.status,
-        is_over=agent.status in OVER,
-        run=agent.run,
-        nodes_ended=len(ended) if nodes else agent.nodes_ended,
-        nodes=len(nodes) or agent.node_count,
-        result=agent.result,
-        reason=agent.reason,
-        questions=tuple(map(question_of, questions)),
-    )
+    shown = {
+        "agent": agent.id,
+        "is_over": agent.status in OVER,
+        "nodes_ended": len(ended) if nodes else agent.nodes_ended,
+        "nodes": len(nodes) or agent.node_count,
+        "questions": tuple(map(question_of, questions)),
+    }
+    return AgentStateResult.model_validate(dict(agent) | shown)
 
 
-def node_of(view: NodeView) -> NodeResult:
+def node_of(view: NodeView) -> BoardNodeResult:
     """Return a node as the tools show it."""
-    return NodeResult(
-        id=view.id,
-        name=view.name,
-        role=view.role,
-        status=view.status,
-        worker=view.assigned_worker,
-        summary=view.summary,
-        reason=view.reason,
-        published=view.published,
-        folder=view.folder,
-    )
+    return BoardNodeResult.model_validate(dict(view) | {"worker": view.assigned_worker})
 
 
 def content_of(found: FolderView | FileContentView) -> ContentResult:

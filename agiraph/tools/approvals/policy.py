@@ -87,12 +87,12 @@ class ApprovalPolicy:
 
     rules: tuple[ApprovalRule, ...] = ()
 
-    def needs_spent(self, deeds: Sequence[ProposedAction]) -> bool:
+    def needs_spent(self, actions: Sequence[ProposedAction]) -> bool:
         """Whether what the run has spent so far may matter to any of these actions."""
         return any(
             rule.over_usd is not None and _is_tool(rule, act.tool)
             for rule in self.rules
-            for act in deeds
+            for act in actions
         )
 
     def strict(self, tools: Sequence[str], who: ActingEntity | None = None) -> list[ApprovalRule]:
@@ -115,11 +115,11 @@ class ApprovalPolicy:
         return PolicyDecision("allow", act)
 
     def judge_all(
-        self, deeds: Sequence[ProposedAction], who: ActingEntity, spent_usd: float = 0.0
+        self, actions: Sequence[ProposedAction], who: ActingEntity, spent_usd: float = 0.0
     ) -> PolicyDecision:
         """Return the strictest verdict on several actions of one call: deny, ask, allow."""
-        rulings = [self.judge(act, who, spent_usd) for act in deeds]
-        return min(rulings, key=lambda decision: ("deny", "ask", "allow").index(decision.action))
+        decisions = [self.judge(act, who, spent_usd) for act in actions]
+        return min(decisions, key=lambda decision: ("deny", "ask", "allow").index(decision.action))
 
 
 def subject_of(arguments: Mapping[str, Any]) -> str:

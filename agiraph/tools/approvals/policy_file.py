@@ -9,11 +9,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, get_args
 
+import yaml
 from pydantic import ValidationError
 
 from agiraph.core.config import configs_folder
 from agiraph.core.errors import InvalidInput, unknown
-from agiraph.mcp.names import is_served
+from agiraph.core.yaml_text import LOADER, read_text, read_yaml
+from agiraph.mcp.catalog import is_served
 from agiraph.tools.approvals.policy import PSEUDO_TOOLS, SPEND, Action, ApprovalPolicy, ApprovalRule
 
 FILE = "approvals.yaml"
@@ -33,15 +35,7 @@ def read_policy(file: Path, tools: Collection[str]) -> ApprovalPolicy:
 
     `tools` are the names that a rule may be about.
     """
-    try:
-        text = file.read_text(encoding="utf-8")  # plain: the person's own settings
-    except OSError as error:
-        raise InvalidInput(f"{file}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{file}: is not UTF-8 text (byte {error.start})") from None
-    if _says_nothing(text):
-        return ApprovalPolicy()
-    return ApprovalPolicy(_rules(file, text, tools))
+    return ApprovalPolicy(_rules(file, read_text(file), tools))
 
 
 class ApprovalPolicyFile:
@@ -80,19 +74,9 @@ def _stamp_of(file: Path) -> tuple[int, int] | None:
     return stat.st_mtime_ns, stat.st_size
 
 
-def _says_nothing(text: str) -> bool:
-    """Whether a file holds only comments and an empty list, found out without a YAML parser."""
-    lines = (line.partition("#")[0].strip() for line in text.splitlines())
-    return all(line in ("", "rules: []", "rules:") for line in lines)
-
-
 def _rules(file: Path, text: str, tools: Collection[str]) -> tuple[ApprovalRule, ...]:
-    import yaml  # imported only when there are rules
-
-    from agiraph.core.yaml_text import LOADER, read_yaml
-
     try:
-        values = read_yaml(text)  # first: it limits what is composed
+        values = read_yaml(text) or {ONLY_KEY: []}  # first: it limits what is composed
         root = yaml.compose(text, Loader=LOADER)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1

@@ -96,5 +96,5 @@ def refusal_of(answered: QuestionAnswered, act: ProposedAction) -> str:
 
 def _not_done(act: ProposedAction) -> str:
     what = {STAGE: "The stage was not started", SPEND: "No more may be spent"}
-    told = what.get(act.tool, "The call was not run")
-    return f"{told}; do not try to reach the same in another way."
+    outcome = what.get(act.tool, "The call was not run")
+    return f"{outcome}; do not try to reach the same in another way."

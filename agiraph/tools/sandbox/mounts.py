@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agiraph.storage.files import entries, kind_of, status_of
+from agiraph.storage.files import entries, status_of
 from agiraph.storage.home import plan_copy
+from agiraph.storage.walk import kind_of
 from agiraph.tools.scopes.rules import (
     OWN_FILES,
     RUN_FOLDERS,

@@ -14,10 +14,8 @@ from pathlib import Path
 
 from agiraph.core.errors import InvalidInput
 from agiraph.storage.files import (
-    UnsafeFile,
     copy_file,
     files_below,
-    kind_of,
     make_folder,
     move,
     open_file,
@@ -26,6 +24,7 @@ from agiraph.storage.files import (
     status_of,
 )
 from agiraph.storage.home import NodeHome
+from agiraph.storage.walk import UnsafeFile, kind_of
 
 READ_ONLY = 0o444
 

@@ -1,4 +1,4 @@
-"""The variables that hold the keys of search services: whoever starts a process asks for them.
+"""The variables that hold the keys of search services: what starts a process reads them here.
 
 Imports nothing. They are those of the table in `services`; a test holds the two together.
 """

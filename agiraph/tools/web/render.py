@@ -13,7 +13,7 @@ SEPARATOR = "\n---\n"
 
 
 def shown_page(
-    url: str, title: str, text: str, *, offset: int, limit: int, word: str, note: str = ""
+    url: str, title: str, text: str, *, offset: int, limit: int, mark: str, note: str = ""
 ) -> str:
     """Return a page's text from `offset` on, with its place, and how to read on."""
     piece = cut(text, offset, limit)
@@ -23,17 +23,17 @@ def shown_page(
     if note:
         head.append(note)
     rest = "" if piece.is_last else f"\n[to read on: web_fetch with offset {piece.end}]"
-    body = _quoted("web page", word, piece.text.strip() or "(no text)")
+    body = _quoted("web page", mark, piece.text.strip() or "(no text)")
     return "\n".join(head) + f"\n{body}{rest}"
 
 
-def shown_hits(service: str, query: str, hits: Sequence[SearchHit], *, word: str) -> str:
+def shown_hits(service: str, query: str, hits: Sequence[SearchHit], *, mark: str) -> str:
     """Return the results of a search, one a paragraph."""
     if not hits:
         return f"{service} found nothing for {query!r}. Try other or fewer words."
     rows = [f"**{hit.title or '(no title)'}**\n{hit.url}\n{hit.snippet}".strip() for hit in hits]
     count = f"{len(hits)} result{'' if len(hits) == 1 else 's'}"
-    return f"{count} of {service}\n{_quoted('search results', word, SEPARATOR.join(rows))}"
+    return f"{count} of {service}\n{_quoted('search results', mark, SEPARATOR.join(rows))}"
 
 
 def with_links(text: str, links: Sequence[tuple[str, str]]) -> str:
@@ -44,8 +44,8 @@ def with_links(text: str, links: Sequence[tuple[str, str]]) -> str:
     return f"{text}\n\n## Links of this page\n\n{rows}"
 
 
-def _quoted(what: str, word: str, text: str) -> str:
-    return f"[{what} {word}, {WARNING}]\n{text}\n[end of {what} {word}]"
+def _quoted(what: str, mark: str, text: str) -> str:
+    return f"[{what} {mark}, {WARNING}]\n{text}\n[end of {what} {mark}]"
 
 
 LOOK_BACK = 0.2

@@ -12,7 +12,6 @@ from agiraph.tools.web.pages import ContentReader
 from agiraph.tools.web.services import (
     DUCKDUCKGO,
     SearchHit,
-    SearchRequest,
     SearchService,
     advice,
     chosen,
@@ -29,7 +28,10 @@ SHOWN_OF_ERROR = 200
 
 
 class WebSearch:
-    """The search service of this home."""
+    """The search service of this home.
+
+    Its key is in `environ`; `searcher` asks DuckDuckGo, in a process without keys.
+    """
 
     def __init__(
         self,
@@ -38,7 +40,6 @@ class WebSearch:
         searcher: ContentReader,
         pause_seconds: float = PAUSE_SECONDS,
     ) -> None:
-        """Take the keys from `environ`; `searcher` asks DuckDuckGo, in a process without keys."""
         self._config = config
         self._environ = environ
         self._searcher = searcher
@@ -90,13 +91,11 @@ class WebSearch:
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise Refused(f"{service.name} gave an answer that cannot be read ({error})") from None
 
-    async def _answer(self, service: SearchService, ask: SearchRequest) -> httpx.Response:
+    async def _answer(self, service: SearchService, ask: httpx.Request) -> httpx.Response:
         """Return a good answer of the service, asked again while it is busy; raises Refused."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                response = await self._client.request(
-                    ask.method, ask.url, headers=ask.headers, params=ask.params, json=ask.json
-                )
+                response = await self._client.send(ask)
             except httpx.HTTPError as error:
                 reason = f"cannot be reached: {error or type(error).__name__}"
                 wait = self._pause_seconds * attempt

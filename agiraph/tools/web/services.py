@@ -8,8 +8,10 @@ its result pages.
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+import httpx
 
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.tools.web.key_names import KEY_NAMES
@@ -29,24 +31,13 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """One HTTP request to a search service."""
-
-    method: str
-    url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-    params: Mapping[str, str] = field(default_factory=dict)
-    json: JsonObject | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class SearchService:
     """One search service: where it is, which variable holds its key, how to ask and to read it."""
 
     name: str
     key_env: str
     url: str
-    ask: Callable[[str, str, str, int], SearchRequest]
+    ask: Callable[[str, str, str, int], httpx.Request]
     hits: Callable[[JsonObject], list[JsonObject]]
     fields: tuple[str, str, str]
     """The names of title, url and snippet in a row of its answer."""
@@ -63,25 +54,26 @@ class SearchService:
         ]
 
 
-def _brave(url: str, key: str, query: str, count: int) -> SearchRequest:
+def _brave(url: str, key: str, query: str, count: int) -> httpx.Request:
     headers = {"X-Subscription-Token": key, "Accept": "application/json"}
     params = {"q": query, "count": str(min(count, 20)), "text_decorations": "false"}
-    return SearchRequest("GET", url, headers, params)
+    return httpx.Request("GET", url, headers=headers, params=params)
 
 
-def _serper(url: str, key: str, query: str, count: int) -> SearchRequest:
-    return SearchRequest("POST", url, {"X-API-KEY": key}, json={"q": query, "num": count})
+def _serper(url: str, key: str, query: str, count: int) -> httpx.Request:
+    return httpx.Request("POST", url, headers={"X-API-KEY": key}, json={"q": query, "num": count})
 
 
-def _tavily(url: str, key: str, query: str, count: int) -> SearchRequest:
+def _tavily(url: str, key: str, query: str, count: int) -> httpx.Request:
     headers = {"Authorization": f"Bearer {key}"}
-    return SearchRequest("POST", url, headers, json={"query": query, "max_results": min(count, 20)})
+    wanted = {"query": query, "max_results": min(count, 20)}
+    return httpx.Request("POST", url, headers=headers, json=wanted)
 
 
-def _searxng(url: str, key: str, query: str, count: int) -> SearchRequest:
+def _searxng(url: str, key: str, query: str, count: int) -> httpx.Request:
     where = url.rstrip("/")
     where = where if where.endswith("/search") else f"{where}/search"
-    return SearchRequest("GET", where, params={"q": query, "format": "json"})
+    return httpx.Request("GET", where, params={"q": query, "format": "json"})
 
 
 SERVICES: tuple[SearchService, ...] = (
@@ -166,7 +158,7 @@ def advice(name: str) -> str:
     return f"{what}, or choose another web.search (possible: {AUTO}, {', '.join(NAMES)})"
 
 
-def request_of(name: str, search_url: str, key: str, query: str, count: int) -> SearchRequest:
+def request_of(name: str, search_url: str, key: str, query: str, count: int) -> httpx.Request:
     """Return the request that asks a service; raises InvalidInput for an empty query."""
     if not query.strip():
         raise InvalidInput("query is empty: say what to search for")

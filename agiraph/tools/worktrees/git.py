@@ -15,9 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agiraph.core.errors import Unavailable
+from agiraph.core.errors import Refused, Unavailable
 from agiraph.core.ids import NodeId, RunId, slug
 from agiraph.storage.files import open_file, remove_file, status_of
+
+FILES_NAMED = 20
 
 FOLDER = "repo"
 """The worktree's name in a node's scratch/."""
@@ -125,6 +127,16 @@ class Git:
         """Run a command that must succeed; return its output."""
         return (await self.run(*words, stdin=stdin)).text
 
+    async def commit_of(self, name: str) -> str | None:
+        """Return the commit that a full name means, None if there is none."""
+        found = await self.run("rev-parse", "-q", "--verify", name, may_end=(0, 1, 128))
+        return found.text if found.code == 0 else None
+
+    async def is_ancestor(self, old: str, new: str) -> bool:
+        """Whether `old` is in the history of `new`."""
+        found = await self.run("merge-base", "--is-ancestor", old, new, may_end=(0, 1))
+        return found.code == 0
+
     async def merge_tree(self, ours: str, theirs: str) -> GitResult:
         """Merge two commits into a tree and no more; code 1 if they conflict (`read_trial`)."""
         words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
@@ -195,3 +207,47 @@ def node_branch(run: RunId, name: str, node: NodeId) -> str:
 def ref(branch: str) -> str:
     """Return a branch's full name."""
     return f"refs/heads/{branch}"
+
+
+@dataclass(frozen=True, slots=True)
+class TrialMerge:
+    """The output of `git merge-tree --write-tree -z --name-only --no-messages`.
+
+    `tree` is the merged tree; the files in `conflicts` hold both sides between markers.
+    """
+
+    tree: str
+    conflicts: tuple[str, ...]
+
+
+def read_trial(out: bytes) -> TrialMerge:
+    """Parse the output; ValueError if it is empty."""
+    fields = [part.decode("utf-8", "surrogateescape") for part in out.split(b"\0")]
+    if not fields[0].strip():
+        raise ValueError("git merge-tree wrote no tree")
+    return TrialMerge(fields[0].strip(), tuple(dict.fromkeys(f for f in fields[1:] if f)))
+
+
+class MergeConflict(Refused):
+    """A node's changes conflict with what others have merged; nothing is merged.
+
+    `files` are those that both have changed.
+    """
+
+    def __init__(self, branch: str, files: tuple[str, ...]) -> None:
+        super().__init__(conflict_text(branch, files))
+        self.files = files
+
+
+def conflict_text(branch: str, files: tuple[str, ...]) -> str:
+    """Return the message of a conflict."""
+    more = f" and {len(files) - FILES_NAMED} more" if len(files) > FILES_NAMED else ""
+    named = ", ".join(files[:FILES_NAMED]) + more
+    return f"branch '{branch}' conflicts with what was merged before it, in: {named}"
+
+
+def has_markers(text: bytes) -> bool:
+    """Whether a file still holds both sides of a conflict."""
+    lines = text.splitlines()
+    begins = any(line.startswith(b"<<<<<<< ") for line in lines)
+    return begins and any(line.startswith(b">>>>>>> ") for line in lines)

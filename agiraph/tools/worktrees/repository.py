@@ -23,8 +23,14 @@ from agiraph.storage.files import (
     replace_bytes,
     replace_file,
 )
-from agiraph.tools.worktrees.git import Git, ref, remove_stale_lock, result_branch
-from agiraph.tools.worktrees.merging import MergeConflict, MergeStep, read_trial, way_to
+from agiraph.tools.worktrees.git import (
+    Git,
+    MergeConflict,
+    read_trial,
+    ref,
+    remove_stale_lock,
+    result_branch,
+)
 from agiraph.tools.worktrees.source import RepositoryInfo, SourceRepository
 
 ABOUT = "agiraph.json"
@@ -120,13 +126,10 @@ class RunRepository:
         remove_stale_lock(self.path / f"{ref(self.result)}.lock")
         tip = await self.tip()
         bases = await self._git.run("merge-base", "--all", tip, commit, may_end=(0, 1))
-        match way_to(tip, commit, tuple(bases.text.split())):
-            case MergeStep.NOTHING:
-                return tip
-            case MergeStep.FORWARD:
-                merged = commit
-            case MergeStep.MERGE:
-                merged = await self._merged(tip, commit, branch, message)
+        if commit in bases.text.split():
+            return tip  # it is in the result's history
+        is_ahead = tip in bases.text.split()
+        merged = commit if is_ahead else await self._merged(tip, commit, branch, message)
         await self._git.run("update-ref", ref(self.result), merged, tip)
         return merged
 
@@ -175,8 +178,7 @@ class RunRepository:
 
     async def is_unmerged(self, branch: str) -> bool:
         """Whether a branch exists and has commits that the result lacks."""
-        known = await self._git.run("rev-parse", "-q", "--verify", ref(branch), may_end=(0, 1))
-        if known.code:
+        if not await self._git.commit_of(ref(branch)):
             return False
         ahead = await self._git.text("rev-list", "--count", f"{self.result}..{branch}")
         return int(ahead) > 0

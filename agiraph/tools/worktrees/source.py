@@ -59,15 +59,15 @@ class SourceRepository:
         top, common, form = answer.text.split("\n")
         if Path(top).resolve() != self.path:
             raise RepositoryNotUsable(f"the checkout of its repository is {top}")
-        head = await self._git.run("rev-parse", "-q", "--verify", "HEAD^{commit}", may_end=(0, 1))
-        if head.code:
+        head = await self._git.commit_of("HEAD^{commit}")
+        if head is None:
             raise RepositoryNotUsable("nothing has been committed in it yet")
         branch = await self._git.run("symbolic-ref", "-q", "--short", "HEAD", may_end=(0, 1))
         shallow = Path(common) / "shallow"
         return RepositoryInfo(
             objects=Path(common) / "objects",
             form=form,
-            head=head.text,
+            head=head,
             branch=branch.text,
             shallow=shallow if shallow.is_file() else None,
         )
@@ -101,8 +101,7 @@ class SourceRepository:
 
     async def tip(self, branch: str) -> str | None:
         """Return the commit of a branch, None if there is no such branch."""
-        answer = await self._git.run("rev-parse", "-q", "--verify", ref(branch), may_end=(0, 1))
-        return answer.text if answer.code == 0 else None
+        return await self._git.commit_of(ref(branch))
 
     async def has(self, commit: str) -> bool:
         """Whether a commit and everything it needs can be read there."""
@@ -126,15 +125,11 @@ class SourceRepository:
         old = await self.tip(branch)
         if old == commit:
             return
-        if old is not None and not await self._is_behind(old, commit):
+        if old is not None and not await self._git.is_ancestor(old, commit):
             raise RepositoryNotUsable(f"its branch '{branch}' has been changed there")
         lock = await self._git.text("rev-parse", "--git-path", f"{ref(branch)}.lock")
         remove_stale_lock(self.path / lock)
         await self._git.run("update-ref", "--no-deref", ref(branch), commit, old or "")
-
-    async def _is_behind(self, old: str, new: str) -> bool:
-        answer = await self._git.run("merge-base", "--is-ancestor", old, new, may_end=(0, 1))
-        return answer.code == 0
 
     async def advance(self, branch: str, onto: str) -> None:
         """Move `branch`, if it is checked out, forward to `onto`; RepositoryNotUsable if that

@@ -21,12 +21,10 @@ from pathlib import Path
 from agiraph.core.errors import Refused
 from agiraph.core.models import WorkNode, WorktreeOrder
 from agiraph.storage.files import (
-    UnsafeFile,
     copy_file,
     entries,
     is_file,
     is_folder,
-    kind_of,
     make_folder,
     new_file,
     open_file,
@@ -38,15 +36,18 @@ from agiraph.storage.files import (
     status_of,
     write_all,
 )
+from agiraph.storage.walk import UnsafeFile, kind_of
 from agiraph.tools.worktrees.git import (
     FOLDER,
     PATCH,
     Git,
     GitResult,
+    conflict_text,
+    has_markers,
+    read_trial,
     ref,
     remove_stale_lock,
 )
-from agiraph.tools.worktrees.merging import conflict_text, has_markers, read_trial
 
 SUBJECT = 72
 
@@ -104,10 +105,8 @@ class Worktree:
 
     async def _add(self) -> None:
         make_folder(self.path.parent)  # git would follow a link there
-        branch = ref(self.order.branch)
-        known = await self._git.run("rev-parse", "-q", "--verify", branch, may_end=(0, 1))
         begin: tuple[str, ...] = ("-B", self.order.branch, str(self.path), self.order.base)
-        if known.code == 0:
+        if await self._git.commit_of(ref(self.order.branch)):
             begin = (str(self.path), self.order.branch)
         await self._git.run("worktree", "add", "--quiet", "--force", *begin)
 
@@ -175,7 +174,7 @@ class Worktree:
         left_out = await self._stage(git)
         tree = await git.text("write-tree")
         head = await self._parent(git)
-        is_in = merge is None or await _is_ancestor(git, merge.tip, head)
+        is_in = merge is None or await git.is_ancestor(merge.tip, head)
         if is_in and tree == await git.text("rev-parse", f"{head}^{{tree}}"):
             commit = head
         else:
@@ -230,9 +229,9 @@ class Worktree:
 
     async def _parent(self, git: Git) -> str:
         """Return the commit's parent: what is checked out, if that descends from the base."""
-        head = await git.run("rev-parse", "-q", "--verify", "HEAD^{commit}", may_end=(0, 1, 128))
-        if head.code == 0 and await _is_ancestor(git, self.order.base, head.text):
-            return head.text
+        head = await git.commit_of("HEAD^{commit}")
+        if head and await git.is_ancestor(self.order.base, head):
+            return head
         return await git.text("rev-parse", "--verify", ref(self.order.branch))
 
     async def write_patch(self, commit: str) -> None:
@@ -305,10 +304,6 @@ def conflict_message(conflict: str) -> str:
         "changes; in these files both stand, between the markers <<<<<<< and >>>>>>>. Decide what "
         "shall stand there, take the markers out, see that all of it still works, publish again"
     )
-
-
-async def _is_ancestor(git: Git, old: str, new: str) -> bool:
-    return (await git.run("merge-base", "--is-ancestor", old, new, may_end=(0, 1))).code == 0
 
 
 def _listed(names: Sequence[str]) -> bytes:

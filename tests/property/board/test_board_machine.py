@@ -87,24 +87,9 @@ class BoardMachine(RuleBasedStateMachine):
         terms: StageTerms | None,
         mode: WorkMode | None,
     ) -> None:
-        key = f"n{cause}"
-        needed = tuple(needs)
-        self.do(
-            c.CreateNode(
-                key,
-                NodeSpec(
-                    task="t",
-                    name=name,
-                    role=None,
-                    refs=refs,
-                    dependencies=needed,
-                    worker=worker,
-                    mode=mode,
-                ),
-                parent_node=parent,
-                stage=terms,
-            )
-        )
+        asked = {"refs": refs, "dependencies": needs, "worker": worker, "mode": mode}
+        spec = NodeSpec.model_validate({"task": "t", "name": name, **asked})
+        self.do(c.CreateNode(f"n{cause}", spec, parent_node=parent, stage=terms))
 
     @rule(cause=CAUSES, name=WORKERS, mode=MODES)
     def spawn(self, cause: str, name: str, mode: WorkMode) -> None:
@@ -123,13 +108,8 @@ class BoardMachine(RuleBasedStateMachine):
     ) -> None:
         stages, nodes = len(self.board.stages), len(self.board.nodes)
         contract = ContractTerms.model_validate(terms.shared_with(ContractTerms))
-        stage = StageSpec(
-            name=terms.name,
-            goal=terms.goal,
-            roles=tuple(roles),
-            contract=contract,
-            retire=tuple(retire),
-        )
+        given = {"name": terms.name, "goal": terms.goal, "contract": contract}
+        stage = StageSpec.model_validate({**given, "roles": roles, "retire": retire})
         self.do(c.LaunchRoles(f"s{cause}", stage))
         if len(self.board.stages) > stages:
             assert len(self.board.nodes) == nodes + len(roles), "all of it or nothing"

@@ -9,9 +9,10 @@ from agiraph.board.deadlock import find_deadlocks, stuck
 from agiraph.board.decide import decide
 from agiraph.board.scheduler import SchedulingLimits, plan
 from agiraph.core.errors import Refused
-from agiraph.core.ids import NodeId, RunId
+from agiraph.core.ids import NodeId
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec, WorkerSpec, WorkMode
+from tests.unit.board.desk import Desk
 
 Step = tuple[str, int, int, int]
 KINDS = st.sampled_from(["create", "create", "keep", "keep", "block", "block", "block", "fail"])
@@ -38,17 +39,11 @@ def at_rest(board: Board) -> Board:
 
 def made(steps: list[Step], max_workers: int) -> Board:
     """Return a board on which these steps were tried, each on what there was of nodes by then."""
-    board = do(
-        Board(),
-        c.StartRun(
-            run_id=RunId("r"), goal="g", model="m", worker_model="w", max_workers=max_workers
-        ),
-    )
+    board = Desk(max_workers=max_workers).board
     for number in range(max_workers):
         mode: WorkMode = "single_inference" if number == 2 else "multi_turn"
-        board = do(
-            board, c.SpawnWorker(f"w{number}", WorkerSpec(name=f"worker{number}", mode=mode))
-        )
+        spec = WorkerSpec(name=f"worker{number}", mode=mode)
+        board = do(board, c.SpawnWorker(f"w{number}", spec))
     for number, step in enumerate(steps):
         board = at_rest(do(board, command_of(board, number, step)))
     return board

@@ -4,39 +4,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agiraph.board import commands as c
-from agiraph.board.board import Board, fold
-from agiraph.board.decide import decide
-from agiraph.board.scheduler import Action, SchedulingLimits, plan
-from agiraph.core.ids import RunId
-from agiraph.core.models import NodeResult, WorkNode
-from agiraph.core.specs import NodeSpec, WorkerSpec, WorkMode
+from agiraph.board.scheduler import Action
+from agiraph.core.models import WorkNode
+from agiraph.core.specs import WorkerSpec, WorkMode
+from tests.unit.board.desk import Desk
 
 ROLES = st.sampled_from(["worker", "writer", "Writer", "analyst"])
 MODES: st.SearchStrategy[WorkMode] = st.sampled_from(["multi_turn", "single_inference"])
 
 
-class Shop:
+class Shop(Desk):
     """A board, and the hands that do what the scheduler gives them."""
 
     def __init__(self, max_concurrent: int, max_workers: int) -> None:
-        self.limits = SchedulingLimits(max_concurrent)
-        self.board = Board()
-        self.now = 0.0
+        self.most = max_concurrent
         self.given: list[tuple[str, str]] = []
-        self.do(
-            c.StartRun(
-                run_id=RunId("r"), goal="goal", model="m", worker_model="w", max_workers=max_workers
-            )
-        )
+        super().__init__(max_workers=max_workers)
 
-    def do(self, command: c.Command) -> None:
-        self.now += 1
-        self.board = fold(decide(self.board, command, self.now), self.board)
-
-    def settle(self) -> None:
+    def rest(self) -> None:
         """Do what the scheduler asks for until it asks for nothing."""
         for _ in range(200):
-            actions = plan(self.board, self.limits)
+            actions = self.plan(self.most)
             self.check(actions)
             if not actions:
                 return
@@ -67,31 +55,15 @@ def shops(draw: st.DrawFn) -> Shop:
     """Draw a team and a graph of nodes; each depends on earlier ones only."""
     shop = Shop(draw(st.integers(1, 4)), draw(st.integers(3, 8)))
     for number in range(draw(st.integers(0, 3))):
-        shop.do(
-            c.SpawnWorker(
-                f"w{number}", WorkerSpec(name=f"w{number}", role=draw(ROLES), mode=draw(MODES))
-            )
-        )
+        spec = WorkerSpec(name=f"w{number}", role=draw(ROLES), mode=draw(MODES))
+        shop.do(c.SpawnWorker(f"w{number}", spec))
     team = [worker.name for worker in shop.board.team]
     for number in range(draw(st.integers(1, 10))):
         needs = draw(st.sets(st.integers(0, number - 1), max_size=2)) if number else set()
         worker = draw(st.none() | st.sampled_from(team)) if team else None
         names = tuple(f"n{need}" for need in sorted(needs))
         mode = None if worker else draw(MODES)
-        shop.do(
-            c.CreateNode(
-                f"n{number}",
-                NodeSpec(
-                    task="t",
-                    name=f"n{number}",
-                    role=draw(ROLES),
-                    refs={},
-                    dependencies=names,
-                    worker=worker,
-                    mode=mode,
-                ),
-            )
-        )
+        shop.node(f"n{number}", *names, role=draw(ROLES), worker=worker, mode=mode)
     return shop
 
 
@@ -99,12 +71,12 @@ def shops(draw: st.DrawFn) -> Shop:
 @given(shop=shops(), data=st.data())
 def test_all_work_is_done_once_and_within_the_limit(shop: Shop, data: st.DataObject) -> None:
     for _ in range(len(shop.board.nodes) + 1):
-        shop.settle()
-        assert len(shop.busy) <= shop.limits.max_concurrent
+        shop.rest()
+        assert len(shop.busy) <= shop.most
         if not shop.busy:
             break
         node = data.draw(st.sampled_from(shop.busy))
-        shop.do(c.CompleteNode(node.id, node.attempt, NodeResult(summary="done")))
+        shop.done(node.id)
     for node in shop.board.nodes.values():
         if node.status == "failed":
             assert "nobody in it has" in (node.reason or "")
@@ -117,12 +89,9 @@ def test_all_work_is_done_once_and_within_the_limit(shop: Shop, data: st.DataObj
 @given(shop=shops(), data=st.data())
 def test_what_can_never_start_fails_and_names_the_cause(shop: Shop, data: st.DataObject) -> None:
     unlucky = data.draw(st.sampled_from([n.name for n in shop.board.nodes.values()]))
-    ending = data.draw(st.sampled_from(["fail", "cancel"]))
-    if ending == "fail":
-        shop.do(c.FailNode(unlucky, None, "it went wrong"))
-    else:
-        shop.do(c.CancelNode(unlucky, "not wanted"))
-    shop.settle()
+    fail, cancel = c.FailNode(unlucky, None, "it went wrong"), c.CancelNode(unlucky, "not wanted")
+    shop.do(fail if data.draw(st.booleans()) else cancel)
+    shop.rest()
     lost = {n.id for n in shop.board.nodes.values() if n.status in ("failed", "cancelled")}
     for node in shop.board.nodes.values():
         needs_lost = lost & set(node.dependencies)
@@ -136,17 +105,12 @@ def test_what_can_never_start_fails_and_names_the_cause(shop: Shop, data: st.Dat
 @settings(max_examples=60, deadline=None)
 @given(shop=shops())
 def test_a_worker_with_the_nodes_role_goes_before_the_others(shop: Shop) -> None:
-    for action in plan(shop.board, SchedulingLimits(100)):
-        if not isinstance(action, c.AssignNode):
-            continue
+    assigns = [one for one in shop.plan(100) if isinstance(one, c.AssignNode)]
+    taken = {one.worker for one in assigns}
+    for action in assigns:
         node = next(n for n in shop.board.nodes.values() if n.id == action.node)
         worker = next(w for w in shop.board.team if w.id == action.worker)
         if node.wanted_worker is None and worker.role.lower() != node.role.lower():
-            taken = {
-                a.worker
-                for a in plan(shop.board, SchedulingLimits(100))
-                if isinstance(a, c.AssignNode)
-            }
             fitting = [w for w in shop.board.team if w.role.lower() == node.role.lower()]
             kept = {n.wanted_worker for n in shop.board.nodes.values() if n.status == "pending"}
             assert all(w.id in taken or w.id in kept or w.mode != node.mode for w in fitting), (

@@ -62,67 +62,56 @@ def result_in(stage: Stage) -> ToolTurn:
     return result
 
 
-def test_a_refused_call_is_not_run_and_the_model_reads_why(tmp_path: Path) -> None:
-    async def main() -> None:
-        stage = staged(tmp_path, Word(Permission(refusal="[denied] not on Fridays", message="0a")))
-        await stage.loop.run()
-        result = result_in(stage)
-        assert (result.content, result.is_error) == ("[denied] not on Fridays", True)
-        assert stage.tools.ran == []
-        assert stage.conversation.transcript.position == 4, "heard, said, finished, said"
-
-    asyncio.run(main())
+async def test_a_refused_call_is_not_run_and_the_model_reads_why(tmp_path: Path) -> None:
+    stage = staged(tmp_path, Word(Permission(refusal="[denied] not on Fridays", message="0a")))
+    await stage.loop.run()
+    result = result_in(stage)
+    assert (result.content, result.is_error) == ("[denied] not on Fridays", True)
+    assert stage.tools.ran == []
+    assert stage.conversation.transcript.position == 4, "heard, said, finished, said"
 
 
-def test_the_word_that_allows_a_call_is_recorded_with_its_beginning(tmp_path: Path) -> None:
-    async def main() -> None:
-        stage = staged(tmp_path, Word(Permission(message="0a")))
-        await stage.loop.run()
-        assert len(stage.tools.ran) == 1
-        assert stage.conversation.transcript.has_seen("0a")
-
-    asyncio.run(main())
+async def test_the_word_that_allows_a_call_is_recorded_with_its_beginning(tmp_path: Path) -> None:
+    stage = staged(tmp_path, Word(Permission(message="0a")))
+    await stage.loop.run()
+    assert len(stage.tools.ran) == 1
+    assert stage.conversation.transcript.has_seen("0a")
 
 
-def test_an_interruption_takes_the_question_back_and_the_call_is_not_run(tmp_path: Path) -> None:
-    async def main() -> None:
-        word = Word()
-        stage = staged(tmp_path, word)
-        running = asyncio.ensure_future(stage.loop.run())
-        await word.asked.wait()
-        stage.inbox.put(incoming("Stop", "interrupt"))
-        await running
-        assert word.was_withdrawn
-        assert stage.tools.ran == []
-        assert result_in(stage).content == INTERRUPTED_CALL
-
-    asyncio.run(main())
-
-
-def test_who_dies_while_it_waits_asks_again_and_does_it_once(tmp_path: Path) -> None:
-    async def main() -> None:
-        stage, waiting = await dead_while_asking(tmp_path)
-        stage.conversation.close()
-        assert (stage.tools.ran, waiting.was_withdrawn) == ([], False)
-        again = next_incarnation(tmp_path, Word(Permission(message="0a")))
-        await again.loop.run()
-        assert len(again.tools.ran) == 1
-        assert again.conversation.transcript.has_seen("0a")
-
-    asyncio.run(main())
+async def test_an_interruption_takes_the_question_back_and_the_call_is_not_run(
+    tmp_path: Path,
+) -> None:
+    word = Word()
+    stage = staged(tmp_path, word)
+    running = asyncio.ensure_future(stage.loop.run())
+    await word.asked.wait()
+    stage.inbox.put(incoming("Stop", "interrupt"))
+    await running
+    assert word.was_withdrawn
+    assert stage.tools.ran == []
+    assert result_in(stage).content == INTERRUPTED_CALL
 
 
-def test_who_dies_after_it_has_begun_does_not_ask_again_nor_do_it_again(tmp_path: Path) -> None:
-    async def main() -> None:
-        stage, _ = await dead_while_asking(tmp_path)
-        begun = CallStarted(call_id="c1", name="note", message="0a", ts=1.0)
-        stage.conversation.append(begun)
-        stage.conversation.close()
-        never = Word()
-        again = next_incarnation(tmp_path, never)
-        await again.loop.run()
-        assert not never.asked.is_set()
-        assert again.tools.ran == []
-        assert result_in(again).content == UNKNOWN_OUTCOME
+async def test_who_dies_while_it_waits_asks_again_and_does_it_once(tmp_path: Path) -> None:
+    stage, waiting = await dead_while_asking(tmp_path)
+    stage.conversation.close()
+    assert (stage.tools.ran, waiting.was_withdrawn) == ([], False)
+    again = next_incarnation(tmp_path, Word(Permission(message="0a")))
+    await again.loop.run()
+    assert len(again.tools.ran) == 1
+    assert again.conversation.transcript.has_seen("0a")
 
-    asyncio.run(main())
+
+async def test_who_dies_after_it_has_begun_does_not_ask_again_nor_do_it_again(
+    tmp_path: Path,
+) -> None:
+    stage, _ = await dead_while_asking(tmp_path)
+    begun = CallStarted(call_id="c1", name="note", message="0a", ts=1.0)
+    stage.conversation.append(begun)
+    stage.conversation.close()
+    never = Word()
+    again = next_incarnation(tmp_path, never)
+    await again.loop.run()
+    assert not never.asked.is_set()
+    assert again.tools.ran == []
+    assert result_in(again).content == UNKNOWN_OUTCOME

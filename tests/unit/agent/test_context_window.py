@@ -3,9 +3,6 @@
 import pytest
 
 from agiraph.agent.context_window import (
-    CompactNow,
-    FlushMemory,
-    HasRoom,
     WindowUsage,
     answer_tokens,
     decide,
@@ -34,7 +31,7 @@ def busy() -> Transcript:
     return transcript
 
 
-def step(transcript: Transcript, used: int, *, can_flush: bool = True) -> object:
+def step(transcript: Transcript, used: int, *, can_flush: bool = True) -> str | None:
     return decide(transcript, filled(used), share=0.75, can_flush=can_flush)
 
 
@@ -62,45 +59,45 @@ def test_no_text_has_more_tokens_than_a_third_of_its_bytes(text: str) -> None:
 
 
 def test_there_is_room_below_the_share() -> None:
-    assert step(busy(), 749) == HasRoom()
+    assert step(busy(), 749) is None
 
 
 def test_above_it_things_are_saved_first() -> None:
-    assert step(busy(), 750) == FlushMemory()
+    assert step(busy(), 750) == "flush"
 
 
 def test_who_cannot_save_is_compacted_at_once() -> None:
-    assert step(busy(), 750, can_flush=False) == CompactNow("full")
+    assert step(busy(), 750, can_flush=False) == "compact"
 
 
 def test_at_the_brim_there_is_no_turn_left_to_save_things() -> None:
-    assert step(busy(), 920) == CompactNow("full")
+    assert step(busy(), 920) == "compact"
 
 
 def test_in_its_last_turn_a_worker_is_not_told_to_save_things() -> None:
     transcript = busy()
     transcript.apply(LimitReached(bound="turns", why="w", content="last", ts=0))
-    assert step(transcript, 800) == CompactNow("full")
+    assert step(transcript, 800) == "compact"
 
 
 def test_nothing_is_done_while_the_model_has_nothing_to_answer() -> None:
     transcript = busy()
     transcript.apply(ModelAnswered(text="done", ts=0))
-    assert step(transcript, 999) == HasRoom()
+    assert step(transcript, 999) is None
 
 
 def test_after_the_turns_for_saving_the_conversation_is_compacted() -> None:
     transcript = busy()
     flushed(transcript, "memory_write")
-    assert step(transcript, 800) == HasRoom(), "one more"
+    assert step(transcript, 800) is None, "one more"
     worked(transcript, ("memory_write", "written"))
-    assert step(transcript, 800) == CompactNow("full")
+    assert step(transcript, 800) == "compact"
 
 
 def test_a_silent_answer_ends_the_saving() -> None:
     transcript = busy()
     flushed(transcript)
-    assert step(transcript, 800) == CompactNow("full")
+    assert step(transcript, 800) == "compact"
     assert (transcript.progress.silences, transcript.progress.model_turns) == (0, 0), (
         "it is none of the node's turns"
     )

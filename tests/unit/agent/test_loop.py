@@ -10,68 +10,53 @@ from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME
 from agiraph.agent.records import CallStarted, ConversationRecord, InputReceived, ModelAnswered
 from tests.unit.agent.fakes import Stage, call, incoming, says
 
-DEADLINE = 5.0
+
+async def test_calls_are_answered_in_order_and_the_model_is_asked_again(tmp_path: Path) -> None:
+    stage = Stage(
+        tmp_path,
+        says("first", call("note", "a", word="x"), call("note", "b", word="y")),
+        says("done"),
+    )
+    stage.hear("go")
+    await stage.loop.run()
+    assert stage.contents() == [
+        "user: go",
+        "assistant: first [note,note]",
+        "tool: noted x",
+        "tool: noted y",
+        "assistant: done",
+    ]
+    assert stage.tools.ran == ["e-2.0:x", "e-2.1:y"]
 
 
-def run(coroutine: object) -> None:
-    asyncio.run(asyncio.wait_for(coroutine, DEADLINE))  # type: ignore[arg-type]
+async def test_a_finished_call_is_not_run_again_after_a_crash(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says(None, call("note", "a", word="x"), call("hang", "b")))
+    stage.hear("go")
+    running = asyncio.ensure_future(stage.loop.run())
+    await stage.tools.hanging.wait()
+    running.cancel()
+    await asyncio.wait({running})
+    stage.conversation.close()
+
+    again = Stage(tmp_path, says("done"))
+    await again.loop.run()
+    assert again.tools.ran == []
+    assert again.contents()[2:] == [
+        "tool: noted x",
+        f"tool: {UNKNOWN_OUTCOME}",
+        "assistant: done",
+    ]
 
 
-def test_calls_are_answered_in_order_and_the_model_is_asked_again(tmp_path: Path) -> None:
-    async def scene() -> None:
-        stage = Stage(
-            tmp_path,
-            says("first", call("note", "a", word="x"), call("note", "b", word="y")),
-            says("done"),
-        )
-        stage.hear("go")
-        await stage.loop.run()
-        assert stage.contents() == [
-            "user: go",
-            "assistant: first [note,note]",
-            "tool: noted x",
-            "tool: noted y",
-            "assistant: done",
-        ]
-        assert stage.tools.ran == ["e-2.0:x", "e-2.1:y"]
-
-    run(scene())
-
-
-def test_a_finished_call_is_not_run_again_after_a_crash(tmp_path: Path) -> None:
-    async def scene() -> None:
-        stage = Stage(tmp_path, says(None, call("note", "a", word="x"), call("hang", "b")))
-        stage.hear("go")
-        running = asyncio.ensure_future(stage.loop.run())
-        await stage.tools.hanging.wait()
-        running.cancel()
-        await asyncio.wait({running})
-        stage.conversation.close()
-
-        again = Stage(tmp_path, says("done"))
-        await again.loop.run()
-        assert again.tools.ran == []
-        assert again.contents()[2:] == [
-            "tool: noted x",
-            f"tool: {UNKNOWN_OUTCOME}",
-            "assistant: done",
-        ]
-
-    run(scene())
-
-
-def test_an_idempotent_call_that_a_crash_cut_off_runs_again_under_the_same_key(
+async def test_an_idempotent_call_that_a_crash_cut_off_runs_again_under_the_same_key(
     tmp_path: Path,
 ) -> None:
-    async def scene() -> None:
-        stage = Stage(tmp_path, says("done"))
-        stage.hear("go")
-        stage.conversation.append(ModelAnswered(tool_calls=(call("peek", "a", word="x"),), ts=0.0))
-        stage.conversation.append(CallStarted(call_id="a", name="peek", ts=0.0))
-        await stage.loop.run()
-        assert stage.tools.ran == ["e-2.0:x"]
-
-    run(scene())
+    stage = Stage(tmp_path, says("done"))
+    stage.hear("go")
+    stage.conversation.append(ModelAnswered(tool_calls=(call("peek", "a", word="x"),), ts=0.0))
+    stage.conversation.append(CallStarted(call_id="a", name="peek", ts=0.0))
+    await stage.loop.run()
+    assert stage.tools.ran == ["e-2.0:x"]
 
 
 def cut_off(stage: Stage, name: str) -> None:
@@ -81,147 +66,122 @@ def cut_off(stage: Stage, name: str) -> None:
     stage.conversation.append(CallStarted(call_id="a", name=name, ts=0.0))
 
 
-def test_a_call_that_left_its_outcome_is_not_run_again_after_a_crash(tmp_path: Path) -> None:
-    async def scene() -> None:
-        stage = Stage(tmp_path, says("done"))
-        cut_off(stage, "keep")
-        stage.tools.left = "noted before"
-        await stage.loop.run()
-        assert stage.tools.ran == []
-        assert stage.contents()[2:] == ["tool: noted before", "assistant: done"]
-        assert stage.tools.forgotten == ["e-2.0"], "only once the result is recorded"
-
-    run(scene())
+async def test_a_call_that_left_its_outcome_is_not_run_again_after_a_crash(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("done"))
+    cut_off(stage, "keep")
+    stage.tools.left = "noted before"
+    await stage.loop.run()
+    assert stage.tools.ran == []
+    assert stage.contents()[2:] == ["tool: noted before", "assistant: done"]
+    assert stage.tools.forgotten == ["e-2.0"], "only once the result is recorded"
 
 
-def test_what_is_recovered_can_be_interrupted(tmp_path: Path) -> None:
-    async def scene() -> None:
-        stage = Stage(tmp_path, says("done"))
-        cut_off(stage, "keep")
-        running = asyncio.ensure_future(stage.loop.run())
-        await stage.tools.hanging.wait()
-        stage.inbox.put(incoming("stop that", mode="interrupt"))
-        await running
-        assert stage.tools.was_cancelled
-        assert stage.contents()[2] == f"tool: {INTERRUPTED_CALL}"
-
-    run(scene())
+async def test_what_is_recovered_can_be_interrupted(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("done"))
+    cut_off(stage, "keep")
+    running = asyncio.ensure_future(stage.loop.run())
+    await stage.tools.hanging.wait()
+    stage.inbox.put(incoming("stop that", mode="interrupt"))
+    await running
+    assert stage.tools.was_cancelled
+    assert stage.contents()[2] == f"tool: {INTERRUPTED_CALL}"
 
 
-def test_a_message_is_held_back_until_all_calls_are_answered(tmp_path: Path) -> None:
-    async def scene() -> None:
-        stage = Stage(tmp_path, says("done"))
-        stage.hear("go")
-        calls = (call("note", "a", word="x"), call("note", "b", word="y"))
-        stage.conversation.append(ModelAnswered(tool_calls=calls, ts=0.0))
-        acknowledged: list[str] = []
-        stage.inbox.put(incoming("look", done=lambda: acknowledged.append("m1")))
-        await stage.loop.run()
-        assert stage.contents()[2:5] == [
-            "tool: noted x",
-            "tool: noted y",
-            "user: [Message from bob]: look",
-        ]
-        assert acknowledged == ["m1"]
-
-    run(scene())
+async def test_a_message_is_held_back_until_all_calls_are_answered(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("done"))
+    stage.hear("go")
+    calls = (call("note", "a", word="x"), call("note", "b", word="y"))
+    stage.conversation.append(ModelAnswered(tool_calls=calls, ts=0.0))
+    acknowledged: list[str] = []
+    stage.inbox.put(incoming("look", done=lambda: acknowledged.append("m1")))
+    await stage.loop.run()
+    assert stage.contents()[2:5] == [
+        "tool: noted x",
+        "tool: noted y",
+        "user: [Message from bob]: look",
+    ]
+    assert acknowledged == ["m1"]
 
 
-def test_a_message_delivered_twice_is_heard_once(tmp_path: Path) -> None:
-    async def scene() -> None:
-        stage = Stage(tmp_path, says("one"), says("two"))
-        stage.inbox.put(incoming("look"))
-        await stage.loop.run()
-        acknowledged: list[str] = []
-        stage.inbox.put(incoming("look", done=lambda: acknowledged.append("m1")))
-        stage.hear("and now?")
-        await stage.loop.run()
-        assert [line for line in stage.contents() if "look" in line] == [
-            "user: [Message from bob]: look"
-        ]
-        assert acknowledged == ["m1"]
-
-    run(scene())
+async def test_a_message_delivered_twice_is_heard_once(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("one"), says("two"))
+    stage.inbox.put(incoming("look"))
+    await stage.loop.run()
+    acknowledged: list[str] = []
+    stage.inbox.put(incoming("look", done=lambda: acknowledged.append("m1")))
+    stage.hear("and now?")
+    await stage.loop.run()
+    assert [line for line in stage.contents() if "look" in line] == [
+        "user: [Message from bob]: look"
+    ]
+    assert acknowledged == ["m1"]
 
 
-def test_an_interrupt_cancels_the_model_call_and_keeps_the_partial_text(tmp_path: Path) -> None:
-    async def scene() -> None:
-        stage = Stage(tmp_path, says("I was about to"), says("yes?"))
-        stage.mind.gate = asyncio.Event()
-        stage.hear("go")
-        running = asyncio.ensure_future(stage.loop.run())
-        await stage.mind.asked.wait()
-        stage.inbox.put(incoming("stop that", mode="interrupt"))
-        stage.mind.gate = None
-        await running
-        assert stage.contents() == [
-            "user: go",
-            "assistant: I was about to",
-            "user: [Message from bob]: stop that",
-            "assistant: yes?",
-        ]
-
-    run(scene())
-
-
-def test_an_interrupt_cancels_the_tool_in_flight(tmp_path: Path) -> None:
-    async def scene() -> None:
-        stage = Stage(tmp_path, says(None, call("hang", "a")), says("done"))
-        stage.hear("go")
-        running = asyncio.ensure_future(stage.loop.run())
-        await stage.tools.hanging.wait()
-        stage.inbox.put(incoming("stop that", mode="interrupt"))
-        await running
-        assert stage.tools.was_cancelled
-        assert stage.contents()[2:4] == [
-            f"tool: {INTERRUPTED_CALL}",
-            "user: [Message from bob]: stop that",
-        ]
-
-    run(scene())
+async def test_an_interrupt_cancels_the_model_call_and_keeps_the_partial_text(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, says("I was about to"), says("yes?"))
+    stage.mind.gate = asyncio.Event()
+    stage.hear("go")
+    running = asyncio.ensure_future(stage.loop.run())
+    await stage.mind.asked.wait()
+    stage.inbox.put(incoming("stop that", mode="interrupt"))
+    stage.mind.gate = None
+    await running
+    assert stage.contents() == [
+        "user: go",
+        "assistant: I was about to",
+        "user: [Message from bob]: stop that",
+        "assistant: yes?",
+    ]
 
 
-def test_a_followup_waits_until_the_work_is_done(tmp_path: Path) -> None:
-    async def scene() -> None:
-        stage = Stage(tmp_path, says("working", call("note", "a", word="x")), says("done"))
-        stage.hear("go")
-        stage.inbox.put(incoming("later", mode="followup"))
-        await stage.loop.run()
-        assert not any("later" in line for line in stage.contents())
-        assert stage.inbox.has_followups()
-
-        fresh = Stage(tmp_path / "next", says("done"))
-        fresh.inbox.put(incoming("later", mode="followup"))
-        await fresh.loop.run()
-        assert fresh.contents()[0] == "user: [Message from bob]: later"
-
-    run(scene())
+async def test_an_interrupt_cancels_the_tool_in_flight(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says(None, call("hang", "a")), says("done"))
+    stage.hear("go")
+    running = asyncio.ensure_future(stage.loop.run())
+    await stage.tools.hanging.wait()
+    stage.inbox.put(incoming("stop that", mode="interrupt"))
+    await running
+    assert stage.tools.was_cancelled
+    assert stage.contents()[2:4] == [
+        f"tool: {INTERRUPTED_CALL}",
+        "user: [Message from bob]: stop that",
+    ]
 
 
-def test_a_paused_loop_asks_no_model_until_it_is_resumed(tmp_path: Path) -> None:
-    async def scene() -> None:
-        stage = Stage(tmp_path, says("done"))
-        stage.entity.pause_switch.pause()
-        stage.hear("go")
-        running = asyncio.ensure_future(stage.loop.run())
-        for _ in range(10):
-            await asyncio.sleep(0)
-        assert stage.mind.requests == []
-        stage.entity.pause_switch.resume()
-        await running
-        assert len(stage.mind.requests) == 1
+async def test_a_followup_waits_until_the_work_is_done(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("working", call("note", "a", word="x")), says("done"))
+    stage.hear("go")
+    stage.inbox.put(incoming("later", mode="followup"))
+    await stage.loop.run()
+    assert not any("later" in line for line in stage.contents())
+    assert stage.inbox.has_followups()
 
-    run(scene())
+    fresh = Stage(tmp_path / "next", says("done"))
+    fresh.inbox.put(incoming("later", mode="followup"))
+    await fresh.loop.run()
+    assert fresh.contents()[0] == "user: [Message from bob]: later"
 
 
-def test_a_wrong_tool_call_is_answered_with_the_reason(tmp_path: Path) -> None:
-    async def scene() -> None:
-        stage = Stage(tmp_path, says(None, call("sehll", "a")), says("oh"))
-        stage.hear("go")
-        await stage.loop.run()
-        assert "unknown tool 'sehll' (known: hang, keep, note, peek)" in stage.contents()[2]
+async def test_a_paused_loop_asks_no_model_until_it_is_resumed(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("done"))
+    stage.entity.pause_switch.pause()
+    stage.hear("go")
+    running = asyncio.ensure_future(stage.loop.run())
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert stage.mind.requests == []
+    stage.entity.pause_switch.resume()
+    await running
+    assert len(stage.mind.requests) == 1
 
-    run(scene())
+
+async def test_a_wrong_tool_call_is_answered_with_the_reason(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says(None, call("sehll", "a")), says("oh"))
+    stage.hear("go")
+    await stage.loop.run()
+    assert "unknown tool 'sehll' (known: hang, keep, note, peek)" in stage.contents()[2]
 
 
 def appends(stage: Stage) -> list[list[str]]:
@@ -237,118 +197,103 @@ def appends(stage: Stage) -> list[list[str]]:
     return made
 
 
-def test_a_call_starts_in_the_append_that_brings_it_about(tmp_path: Path) -> None:
-    async def scene() -> None:
-        stage = Stage(
-            tmp_path,
-            says(None, call("note", "a", word="x"), call("note", "a", word="y")),
-            says("done"),
-        )
-        stage.hear("go")
-        made = appends(stage)
-        await stage.loop.run()
-        assert made == [
-            ["said", "tool.started"],
-            ["tool.finished", "tool.started"],
-            ["tool.finished"],
-            ["said"],
-        ]
-        assert stage.tools.ran == ["e-2.0:x", "e-2.1:y"]
-
-    run(scene())
+async def test_a_call_starts_in_the_append_that_brings_it_about(tmp_path: Path) -> None:
+    stage = Stage(
+        tmp_path,
+        says(None, call("note", "a", word="x"), call("note", "a", word="y")),
+        says("done"),
+    )
+    stage.hear("go")
+    made = appends(stage)
+    await stage.loop.run()
+    assert made == [
+        ["said", "tool.started"],
+        ["tool.finished", "tool.started"],
+        ["tool.finished"],
+        ["said"],
+    ]
+    assert stage.tools.ran == ["e-2.0:x", "e-2.1:y"]
 
 
-def test_another_models_answer_is_announced_in_the_append_that_brings_it(tmp_path: Path) -> None:
-    async def scene() -> None:
-        other = says(None, call("note", "a", word="x")).model_copy(
-            update={"model": "openai/x", "instead_of": "anthropic/y", "why": "it is busy"}
-        )
-        stage = Stage(tmp_path, other, says("done"))
-        stage.hear("go")
-        made = appends(stage)
-        await stage.loop.run()
-        assert made == [["heard", "said", "tool.started"], ["tool.finished"], ["heard", "said"]]
-        assert stage.tools.ran == ["e-3.0:x"], "the call's key is the place of its answer"
-        assert "openai/x answers, in place of anthropic/y" in stage.contents()[1]
-
-    run(scene())
-
-
-def test_what_came_meanwhile_is_heard_before_the_next_call_starts(tmp_path: Path) -> None:
-    async def scene() -> None:
-        stage = Stage(tmp_path, says(None, call("note", "a", word="x")), says("done"))
-        stage.hear("go")
-        made = appends(stage)
-        stage.mind.gate = asyncio.Event()
-        running = asyncio.ensure_future(stage.loop.run())
-        await stage.mind.asked.wait()
-        stage.inbox.put(incoming("look"))
-        stage.mind.gate.set()
-        await running
-        assert made[:3] == [["said"], ["heard"], ["tool.started"]]
-
-    run(scene())
+async def test_another_models_answer_is_announced_in_the_append_that_brings_it(
+    tmp_path: Path,
+) -> None:
+    other = says(None, call("note", "a", word="x")).model_copy(
+        update={"model": "openai/x", "instead_of": "anthropic/y", "why": "it is busy"}
+    )
+    stage = Stage(tmp_path, other, says("done"))
+    stage.hear("go")
+    made = appends(stage)
+    await stage.loop.run()
+    assert made == [["heard", "said", "tool.started"], ["tool.finished"], ["heard", "said"]]
+    assert stage.tools.ran == ["e-3.0:x"], "the call's key is the place of its answer"
+    assert "openai/x answers, in place of anthropic/y" in stage.contents()[1]
 
 
-def test_a_call_of_an_answer_that_came_in_a_pause_starts_when_it_is_over(tmp_path: Path) -> None:
-    async def scene() -> None:
-        stage = Stage(tmp_path, says(None, call("note", "a", word="x")), says("done"))
-        stage.hear("go")
-        made = appends(stage)
-        stage.mind.gate = asyncio.Event()
-        running = asyncio.ensure_future(stage.loop.run())
-        await stage.mind.asked.wait()
-        stage.entity.pause_switch.pause()
-        stage.mind.gate.set()
-        for _ in range(10):
-            await asyncio.sleep(0)
-        assert (made, stage.tools.ran) == ([["said"]], [])
-        stage.entity.pause_switch.resume()
-        await running
-        assert stage.tools.ran == ["e-2.0:x"]
-
-    run(scene())
+async def test_what_came_meanwhile_is_heard_before_the_next_call_starts(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says(None, call("note", "a", word="x")), says("done"))
+    stage.hear("go")
+    made = appends(stage)
+    stage.mind.gate = asyncio.Event()
+    running = asyncio.ensure_future(stage.loop.run())
+    await stage.mind.asked.wait()
+    stage.inbox.put(incoming("look"))
+    stage.mind.gate.set()
+    await running
+    assert made[:3] == [["said"], ["heard"], ["tool.started"]]
 
 
-def test_notices_do_not_come_into_a_call_that_is_taken_up_again(tmp_path: Path) -> None:
-    async def scene() -> None:
-        stage = Stage(tmp_path, says("done"))
-        cut_off(stage, "peek")
-        told = InputReceived(content="a node has ended", from_name="board", ts=0.0)
-        stage.entity.pending_notices = [told]
-        await stage.loop.run()
-        assert stage.contents()[2:] == [
-            "tool: noted x",
-            "user: a node has ended",
-            "assistant: done",
-        ]
+async def test_a_call_of_an_answer_that_came_in_a_pause_starts_when_it_is_over(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, says(None, call("note", "a", word="x")), says("done"))
+    stage.hear("go")
+    made = appends(stage)
+    stage.mind.gate = asyncio.Event()
+    running = asyncio.ensure_future(stage.loop.run())
+    await stage.mind.asked.wait()
+    stage.entity.pause_switch.pause()
+    stage.mind.gate.set()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert (made, stage.tools.ran) == ([["said"]], [])
+    stage.entity.pause_switch.resume()
+    await running
+    assert stage.tools.ran == ["e-2.0:x"]
 
-    run(scene())
+
+async def test_notices_do_not_come_into_a_call_that_is_taken_up_again(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("done"))
+    cut_off(stage, "peek")
+    told = InputReceived(content="a node has ended", from_name="board", ts=0.0)
+    stage.entity.pending_notices = [told]
+    await stage.loop.run()
+    assert stage.contents()[2:] == [
+        "tool: noted x",
+        "user: a node has ended",
+        "assistant: done",
+    ]
 
 
-def test_a_tool_that_fails_as_it_is_cancelled_is_no_error_that_nobody_has_seen(
+async def test_a_tool_that_fails_as_it_is_cancelled_is_no_error_that_nobody_has_seen(
     tmp_path: Path,
 ) -> None:
     unseen: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, about: unseen.append(about))
+    begun = asyncio.Event()
 
-    async def scene() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda _, about: unseen.append(about))
-        begun = asyncio.Event()
+    async def parks() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            raise RuntimeError("parking")
 
-        async def parks() -> None:
-            begun.set()
-            try:
-                await asyncio.sleep(60)
-            finally:
-                raise RuntimeError("parking")
-
-        stage = Stage(tmp_path)
-        running = asyncio.ensure_future(stage.loop._unless_interrupted(parks()))
-        await begun.wait()
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
-
-    asyncio.run(scene())
+    stage = Stage(tmp_path)
+    running = asyncio.ensure_future(stage.loop._unless_interrupted(parks()))
+    await begun.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
     gc.collect()
     assert unseen == []

@@ -4,7 +4,6 @@ import pytest
 
 from agiraph.agent.node_limits import (
     LastTurn,
-    MayContinue,
     MustStop,
     at_door,
     contract_of,
@@ -45,12 +44,12 @@ def told(transcript: Transcript, contract: StageContract) -> Transcript:
 
 
 def test_without_bounds_there_is_always_another_turn() -> None:
-    assert judge(begun(*[used()] * 58), StageContract()) == MayContinue()
+    assert judge(begun(*[used()] * 58), StageContract()) is None
 
 
 def test_the_turn_before_the_limit_is_told_to_be_the_last() -> None:
     contract = StageContract(max_iterations_per_node=3)
-    assert judge(begun(used()), contract) == MayContinue()
+    assert judge(begun(used()), contract) is None
     verdict = judge(begun(used(), used()), contract)
     assert isinstance(verdict, LastTurn)
     assert "3 model turns" in verdict.record(0).content
@@ -59,11 +58,9 @@ def test_the_turn_before_the_limit_is_told_to_be_the_last() -> None:
 def test_a_last_turn_is_told_once_and_then_the_node_ends() -> None:
     contract = StageContract(max_iterations_per_node=3)
     transcript = told(begun(used(), used()), contract)
-    assert judge(transcript, contract) == MayContinue(), "asked again after a crash"
+    assert judge(transcript, contract) is None, "asked again after a crash"
     transcript.apply(ModelAnswered(text="cut", interrupted=True, ts=0))
-    assert judge(transcript, contract) == MayContinue(), (
-        "an interruption does not use up the last turn"
-    )
+    assert judge(transcript, contract) is None, "an interruption does not use up the last turn"
     transcript.apply(ModelAnswered(text="x", ts=0))
     verdict = judge(transcript, contract)
     assert isinstance(verdict, MustStop)
@@ -72,19 +69,19 @@ def test_a_last_turn_is_told_once_and_then_the_node_ends() -> None:
 
 def test_a_limit_of_one_turn_ends_the_node_after_it() -> None:
     contract = StageContract(max_iterations_per_node=1)
-    assert judge(begun(), contract) == MayContinue()
+    assert judge(begun(), contract) is None
     assert isinstance(judge(begun(used()), contract), MustStop)
 
 
 def test_the_last_turn_comes_while_its_tokens_are_still_there() -> None:
     contract = StageContract(max_tokens_per_node=300)
-    assert judge(begun(used()), contract) == MayContinue()
+    assert judge(begun(used()), contract) is None
     assert isinstance(judge(begun(used(), used()), contract), LastTurn)
 
 
 def test_the_last_turn_comes_while_its_money_is_still_there() -> None:
     contract = StageContract(max_cost_usd_per_node=0.03)
-    assert judge(begun(used(cost=0.01)), contract) == MayContinue()
+    assert judge(begun(used(cost=0.01)), contract) is None
     assert isinstance(judge(begun(used(cost=0.01), used(cost=0.01)), contract), LastTurn)
 
 
@@ -108,7 +105,7 @@ def test_the_next_node_begins_with_nothing_used() -> None:
     transcript.apply(
         AssignmentTaken(content="Again", run=RunId("r"), assignment=assignment, message="n", ts=0)
     )
-    assert judge(transcript, contract) == MayContinue()
+    assert judge(transcript, contract) is None
     assert transcript.usage.tokens == 200, "the conversation's own count goes on"
 
 

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+from actors.worker.single_inference import HEADLINE_CHARACTERS, headline, shown_refs
 from agiraph.agent.records import (
     AnswerPublished,
     AssignmentTaken,
     ConversationRecord,
     ModelAnswered,
 )
-from agiraph.agent.single_inference import HEADLINE_CHARACTERS, headline, shown_refs
 from agiraph.agent.transcript import Transcript
 from agiraph.core.ids import NodeId, RunId
 from agiraph.core.models import Assignment, StageContract, WorkNode

@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from actors.worker.context import NodeDeadline
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.records import (
@@ -42,15 +44,11 @@ def answer(name: str, asked: float, at: float) -> CallFinished:
     return CallFinished(call_id=f"{name}-{asked}", name=name, content="ok", ts=at)
 
 
-def left(conversation: Conversation, now: float, seconds: float = 300.0) -> float:
+async def left(conversation: Conversation, now: float, seconds: float = 300.0) -> float:
     """Return what a worker that begins again now has left of its node's time."""
-
-    async def begin() -> float:
-        deadline = NodeDeadline.of_node(conversation, seconds, now)
-        async with deadline.timer:
-            return deadline.remaining_seconds
-
-    return asyncio.run(begin())
+    deadline = NodeDeadline.of_node(conversation, seconds, now)
+    async with deadline.timer:
+        return deadline.remaining_seconds
 
 
 def reopened(conversation: Conversation) -> Conversation:
@@ -58,42 +56,37 @@ def reopened(conversation: Conversation) -> Conversation:
     return Conversation(conversation.path)
 
 
-def test_a_restart_gives_a_node_no_more_time(tmp_path: Path) -> None:
+async def test_a_restart_gives_a_node_no_more_time(tmp_path: Path) -> None:
     conversation = taken_up(tmp_path)
-    assert round(left(conversation, START)) == 300
+    assert round(await left(conversation, START)) == 300
     conversation.append(InputReceived(content="x", from_name="runtime", ts=START + 100))
-    assert round(left(reopened(conversation), START + 110)) == 190
+    assert round(await left(reopened(conversation), START + 110)) == 190
 
 
-def test_time_stands_still_while_the_human_or_other_nodes_are_waited_for(tmp_path: Path) -> None:
+async def test_time_stands_still_while_the_human_or_other_nodes_are_waited_for(
+    tmp_path: Path,
+) -> None:
     conversation = taken_up(tmp_path)
     conversation.append(*says("ask_human", START + 10))
-    assert round(left(reopened(conversation), START + 100_000)) == 290
+    assert round(await left(reopened(conversation), START + 100_000)) == 290
     conversation = Conversation(conversation.path)
     conversation.append(answer("ask_human", START + 10, START + 100_000))
     conversation.append(*says("bash", START + 100_005))
-    assert round(left(conversation, START + 100_025)) == 265
+    assert round(await left(conversation, START + 100_025)) == 265
 
 
-def test_a_house_that_was_down_counts_for_a_minute_at_most_and_once(tmp_path: Path) -> None:
+async def test_a_house_that_was_down_counts_for_a_minute_at_most_and_once(tmp_path: Path) -> None:
     conversation = taken_up(tmp_path)
     night = START + 30_000
-    assert round(left(reopened(conversation), night)) == 300 - AWAY_SECONDS
+    assert round(await left(reopened(conversation), night)) == 300 - AWAY_SECONDS
     conversation = Conversation(conversation.path)
     conversation.append(InputReceived(content="x", from_name="runtime", ts=night + 5))
-    assert round(left(reopened(conversation), night + 10)) == 300 - AWAY_SECONDS - 10
+    assert round(await left(reopened(conversation), night + 10)) == 300 - AWAY_SECONDS - 10
 
 
-def test_a_time_that_is_used_up_ends_the_work_at_once(tmp_path: Path) -> None:
+async def test_a_time_that_is_used_up_ends_the_work_at_once(tmp_path: Path) -> None:
     conversation = taken_up(tmp_path)
     conversation.append(InputReceived(content="x", from_name="runtime", ts=START + 400))
-
-    async def work() -> str:
-        try:
-            async with NodeDeadline.of_node(conversation, 300.0, START + 401).timer:
-                await asyncio.Event().wait()
-        except TimeoutError:
-            return "over"
-        return "done"
-
-    assert asyncio.run(work()) == "over"
+    with pytest.raises(TimeoutError):
+        async with NodeDeadline.of_node(conversation, 300.0, START + 401).timer:
+            await asyncio.Event().wait()

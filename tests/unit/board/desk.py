@@ -1,5 +1,9 @@
 """Desk: a board in memory that takes commands, for tests to read like the story they tell."""
 
+from typing import Any
+
+import pytest
+
 from agiraph.board.board import Board, fold
 from agiraph.board.commands import (
     AssignNode,
@@ -13,39 +17,22 @@ from agiraph.board.commands import (
 )
 from agiraph.board.decide import decide
 from agiraph.board.events import BoardEvent
+from agiraph.board.plans.plan import parse_plan, plan_commands
 from agiraph.board.scheduler import Action, SchedulingLimits, plan
-from agiraph.core.ids import RunId
-from agiraph.core.models import NodeResult, StageContract, Worker, WorkNode
-from agiraph.core.specs import NodeSpec, WorkerSpec
+from agiraph.core.errors import IllegalTransition
+from agiraph.core.models import NodeResult, Worker, WorkNode
+from agiraph.core.specs import NodeSpec, StageTerms, WorkerSpec
 
 
 class Desk:
     """A board and the count of commands, which serves as the time."""
 
-    def __init__(
-        self,
-        *,
-        max_nodes: int = 50,
-        max_workers: int = 50,
-        contract: StageContract | None = None,
-        max_stages: int | None = None,
-        may_reconvene: bool = True,
-    ) -> None:
+    def __init__(self, **terms: Any) -> None:
         self.board = Board()
         self.now = 0.0
-        start = StartRun(
-            run_id=RunId("r1"),
-            goal="the goal",
-            model="a/b",
-            worker_model="c/d",
-            mode="finite",
-            max_nodes=max_nodes,
-            contract=contract or StageContract(),
-            max_workers=max_workers,
-            max_stages=max_stages,
-            may_reconvene=may_reconvene,
-        )
-        self.do(start)
+        terms = {"max_nodes": 50, "max_workers": 50, **terms}
+        begin = {"run_id": "r1", "goal": "the goal", "model": "a/b", "worker_model": "c/d"}
+        self.do(StartRun.model_validate({**begin, **terms}))
 
     def do(self, command: Command) -> list[str]:
         return [event.type for event in self.events(command)]
@@ -56,20 +43,28 @@ class Desk:
         self.board = fold(happened, self.board)
         return happened
 
-    def node(self, name: str, *needs: str, role: str = "worker", worker: str | None = None) -> None:
-        self.do(
-            CreateNode(
-                f"c-{name}",
-                NodeSpec(
-                    task=f"do {name}",
-                    name=name,
-                    role=role,
-                    refs={},
-                    dependencies=needs,
-                    worker=worker,
-                ),
-            )
-        )
+    def refuses(
+        self, command: Command, why: str, error: type[Exception] = IllegalTransition
+    ) -> None:
+        with pytest.raises(error, match=why):
+            self.do(command)
+
+    def node(
+        self,
+        name: str,
+        *needs: str,
+        parent: str | None = None,
+        stage: StageTerms | None = None,
+        trigger: str = "",
+        **asked: Any,
+    ) -> None:
+        given = {"task": f"do {name}", "name": name, "dependencies": needs, **asked}
+        spec = NodeSpec.model_validate(given)
+        self.do(CreateNode(f"c-{name}", spec, parent, stage, trigger=trigger))
+
+    def fill(self, plan: str) -> None:
+        for command in plan_commands(parse_plan(plan)):
+            self.do(command)
 
     def worker(self, name: str, role: str = "worker") -> None:
         self.do(SpawnWorker(f"w-{name}", WorkerSpec(name=name, role=role)))
@@ -83,7 +78,10 @@ class Desk:
 
     def complete(self, node: str, worker: str) -> None:
         self.run(node, worker)
-        self.do(CompleteNode(node, 1, NodeResult(summary=f"{node} is done", files=(f"{node}.md",))))
+        self.done(node, summary=f"{node} is done", files=(f"{node}.md",))
+
+    def done(self, node: str, summary: str = "done", **result: Any) -> None:
+        self.do(CompleteNode(node, 1, NodeResult(summary=summary, **result)))
 
     def fail(self, node: str) -> None:
         self.do(FailNode(node, None, "it went wrong"))

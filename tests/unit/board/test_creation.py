@@ -46,7 +46,7 @@ def test_a_node_is_named_after_its_task_and_no_two_alike() -> None:
 
 def test_a_folder_is_made_of_name_role_and_id() -> None:
     desk = Desk()
-    desk.do(CreateNode("c1", NodeSpec(task="x", name="Big Report!", role="Lead Writer")))
+    desk.node("Big Report!", role="Lead Writer")
     node = desk.at("big-report")
     assert node.folder == f"big-report-lead-writer-{node.id}"
     assert node.role == "Lead Writer"
@@ -54,8 +54,8 @@ def test_a_folder_is_made_of_name_role_and_id() -> None:
 
 def test_a_task_in_no_known_script_still_gets_a_name() -> None:
     desk = Desk()
-    desk.do(CreateNode("c1", NodeSpec(task="数据分析", name="报告")))
-    assert desk.board.node_by_cause("c1").name == "node"  # type: ignore[union-attr]
+    desk.node("报告", task="数据分析")
+    assert [node.name for node in desk.board.nodes.values()] == ["node"]
 
 
 def test_an_empty_task_is_refused() -> None:
@@ -81,7 +81,7 @@ def test_a_ref_may_be_written_in_many_ways(value: str, path: str) -> None:
     desk.node("source")
     source = desk.at("source")
     written = value.format(id=source.id, folder=source.folder)
-    desk.do(CreateNode("c2", NodeSpec(task="use it", name="use", refs={"data": written})))
+    desk.node("use", refs={"data": written})
     assert desk.at("use").refs == {"data": f"nodes/{source.folder}/published{path}"}
 
 
@@ -109,18 +109,14 @@ def test_a_ref_to_unfinished_work_is_a_dependency() -> None:
     desk.node("done")
     desk.complete("done", "ada")
     desk.node("open")
-    desk.do(CreateNode("c", NodeSpec(task="x", name="user", refs={"a": "done", "b": "open"})))
+    desk.node("user", refs={"a": "done", "b": "open"})
     assert desk.at("user").dependencies == (desk.at("open").id,)
 
 
 def test_a_dependency_named_twice_counts_once() -> None:
     desk = Desk()
     desk.node("one")
-    desk.do(
-        CreateNode(
-            "c", NodeSpec(task="x", name="user", refs={"a": "one"}, dependencies=("one", "one"))
-        )
-    )
+    desk.node("user", refs={"a": "one"}, dependencies=("one", "one"))
     assert desk.at("user").dependencies == (desk.at("one").id,)
 
 
@@ -140,7 +136,7 @@ def test_a_node_cannot_need_itself() -> None:
 def test_a_child_is_known_to_its_parent() -> None:
     desk = Desk()
     desk.node("one")
-    desk.do(CreateNode("c", NodeSpec(task="x", name="child"), parent_node="one"))
+    desk.node("child", parent="one")
     assert desk.at("one").children == (desk.at("child").id,)
     assert desk.at("child").parent_node == desk.at("one").id
 

@@ -3,10 +3,9 @@
 import pytest
 
 from actors.coordinator.board_notifications import notice
-from agiraph.board.commands import BlockNode, CreateNode, NoteDeadlock, ReserveNode
+from agiraph.board.commands import BlockNode, NoteDeadlock, ReserveNode
 from agiraph.board.deadlock import find_deadlocks
 from agiraph.board.node_rules import WaitCycle
-from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
 
 
@@ -53,7 +52,7 @@ def test_a_full_team_of_which_everybody_waits_is_found() -> None:
     desk.worker("ada")
     desk.node("top")
     desk.run("top", "ada")
-    desk.do(CreateNode("c", NodeSpec(task="x", name="part"), parent_node="top"))
+    desk.node("part", parent="top")
     desk.do(BlockNode("top", ("part",)))
     [found] = find_deadlocks(desk.board)
     assert "'part' finds no worker: all 1 are taken (run.max_workers)" in found.text
@@ -68,7 +67,7 @@ def test_who_waits_for_a_place_or_for_one_at_work_is_not_stuck() -> None:
     desk.run("top", "ada")
     desk.node("other")
     desk.run("other", "ben")
-    desk.do(CreateNode("c", NodeSpec(task="x", name="part"), parent_node="top"))
+    desk.node("part", parent="top")
     desk.do(BlockNode("top", ("part",)))
     assert find_deadlocks(desk.board) == ()
 

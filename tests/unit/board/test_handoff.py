@@ -1,10 +1,9 @@
 """Hand-off: work that was cut short is marked so, and comes with a suggestion how to continue."""
 
 from actors.coordinator.board_notifications import notice
-from agiraph.board.commands import CompleteNode, CreateNode, FailNode
+from agiraph.board.commands import CompleteNode, FailNode
 from agiraph.board.view import node_row, suggestion, waited_row
 from agiraph.core.models import NodeResult
-from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
 
 
@@ -18,7 +17,7 @@ def working() -> Desk:
 
 def test_a_whole_result_suggests_nothing() -> None:
     desk = working()
-    desk.do(CompleteNode("report", 1, NodeResult(summary="all ten", files=("r.md",))))
+    desk.done("report", summary="all ten", files=("r.md",))
     assert suggestion(desk.at("report")) == ""
     assert "in part" not in str(waited_row(desk.board, desk.at("report")))
 
@@ -51,17 +50,8 @@ def test_a_result_in_part_is_marked_and_names_what_follows() -> None:
 
 def test_the_suggestion_can_be_followed_as_it_stands() -> None:
     desk = working()
-    desk.do(
-        CompleteNode(
-            "report", 1, NodeResult(summary="six of ten", files=("r.md",), missing="the rest")
-        )
-    )
-    desk.do(
-        CreateNode(
-            "c2",
-            NodeSpec(task="the rest", name="report-rest", role=None, refs={"report": "report"}),
-        )
-    )
+    desk.done("report", summary="six of ten", files=("r.md",), missing="the rest")
+    desk.node("report-rest", refs={"report": "report"})
     assert desk.at("report-rest").refs["report"].endswith("/published")
 
 
@@ -84,10 +74,10 @@ def test_a_failure_that_left_nothing_suggests_nothing() -> None:
 
 def test_a_sub_nodes_end_is_its_parents_concern_until_that_has_ended() -> None:
     desk = working()
-    desk.do(CreateNode("c", NodeSpec(task="x", name="part"), parent_node="report"))
+    desk.node("part", parent="report")
     [event] = desk.events(FailNode("part", None, "no"))
     assert notice(desk.board, event, ()) is None
-    desk.do(CreateNode("c3", NodeSpec(task="x", name="late"), parent_node="report"))
+    desk.node("late", parent="report")
     [completed] = desk.events(CompleteNode("report", 1, NodeResult(summary="done")))
     told = notice(desk.board, completed, ())
     assert told is not None

@@ -25,12 +25,16 @@ def test_a_worker_with_what_the_node_asks_for_is_hired_for_it() -> None:
     desk.do(CreateNode("a", spec("backend", type="autonomous", agent_command="claude-code")))
     desk.do(CreateNode("b", spec("survey", model="other/model")))
     desk.do(CreateNode("c", spec("plain")))
+    desk.do(CreateNode("d", spec("sorting", mode="single_inference")))
     desk.settle()
     workers = {node.name: desk.board.workers[node.assigned_worker] for node in held(desk.board)}
     assert workers["plain"].name == "ada"
     assert workers["backend"].agent_command == "claude-code"
     assert workers["backend"].type == "autonomous"
     assert workers["survey"].model == "other/model"
+    assert workers["sorting"].mode == "single_inference"
+    desk.node("more", worker=workers["sorting"].name)
+    assert desk.at("more").mode == "single_inference"
 
 
 def held(board: Board) -> list[Any]:
@@ -45,33 +49,43 @@ def test_the_model_of_the_run_is_that_of_workers_without_one_of_their_own() -> N
     assert desk.at("build").assigned_worker == desk.who("ada").id
 
 
-@pytest.mark.parametrize("asked", [{"model": "x/y"}, {"agent_command": "codex"}])
+@pytest.mark.parametrize(
+    "asked", [{"model": "x/y"}, {"agent_command": "codex"}, {"mode": "single_inference"}]
+)
 def test_a_worker_is_not_given_what_it_cannot_do(asked: dict[str, str]) -> None:
     desk = Desk()
     desk.worker("ada")
     with pytest.raises(IllegalTransition, match="'ada' cannot take node 'build', which asks for"):
         desk.do(CreateNode("a", spec(worker="ada", **asked)))
     desk.do(CreateNode("a", spec(**asked)))
-    with pytest.raises(IllegalTransition, match="'ada' cannot take node 'build', which asks for"):
-        desk.do(AssignNode("build", "ada"))
+    desk.refuses(AssignNode("build", "ada"), "'ada' cannot take node 'build', which asks for")
 
 
 def test_an_external_agent_needs_its_command() -> None:
     desk = Desk()
-    with pytest.raises(InvalidInput, match="needs an agent_command"):
-        desk.do(CreateNode("a", spec(type="autonomous")))
+    desk.refuses(CreateNode("a", spec(type="autonomous")), "needs an agent_command", InvalidInput)
     with pytest.raises(InvalidInput, match="harnessed node has no agent_command"):
         desk.do(CreateNode("a", spec(type="harnessed", agent_command="codex")))
     desk.do(CreateNode("a", spec(agent_command="codex")))
     assert desk.at("build").type == "autonomous"
 
 
-def test_in_a_full_team_that_has_nobody_for_it_a_node_fails_with_the_reason() -> None:
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"model": "x/y"}, "mode multi_turn, model x/y"),
+        ({"mode": "single_inference"}, "mode single_inference"),
+    ],
+)
+def test_in_a_full_team_that_has_nobody_for_it_a_node_fails_with_the_reason(
+    asked: dict[str, str], told: str
+) -> None:
     desk = Desk(max_workers=1)
     desk.worker("ada")
-    desk.do(CreateNode("a", spec(model="x/y")))
+    desk.do(CreateNode("a", spec(**asked)))
     desk.settle()
-    assert "nobody in it has mode multi_turn, model x/y" in (desk.at("build").reason or "")
+    assert desk.at("build").status == "failed"
+    assert f"nobody in it has {told}" in (desk.at("build").reason or "")
 
 
 @pytest.mark.parametrize(

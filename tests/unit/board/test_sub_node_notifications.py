@@ -5,14 +5,10 @@ from agiraph.board.commands import (
     BlockNode,
     CancelNode,
     Command,
-    CompleteNode,
-    CreateNode,
     FailNode,
 )
 from agiraph.board.events import BoardEvent
 from agiraph.board.sub_nodes import node_to_notify, notifications_due
-from agiraph.core.models import NodeResult
-from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
 
 
@@ -41,7 +37,7 @@ def family() -> History:
     desk.node("top")
     desk.run("top", "ada")
     for name in ("one", "two"):
-        desk.do(CreateNode(f"c-{name}", NodeSpec(task="x", name=name), parent_node="top"))
+        desk.node(name, parent="top")
     return desk
 
 
@@ -67,7 +63,7 @@ def test_what_went_along_with_its_parent_is_told_by_the_parents_end() -> None:
     desk = family()
     desk.worker("ben")
     desk.run("one", "ben")
-    desk.do(CreateNode("c-low", NodeSpec(task="x", name="low"), parent_node="one"))
+    desk.node("low", parent="one")
     desk.do(FailNode("one", 1, "no"))
     assert desk.at("low").status == "cancelled"
     assert desk.words() == [("one", "top")]
@@ -76,7 +72,7 @@ def test_what_went_along_with_its_parent_is_told_by_the_parents_end() -> None:
 def test_who_has_ended_is_told_nothing() -> None:
     desk = family()
     desk.do(FailNode("one", None, "no"))
-    desk.do(CompleteNode("top", 1, NodeResult(summary="done")))
+    desk.done("top")
     desk.do(FailNode("two", None, "no"))
     assert desk.words() == []
     assert notifications_due(Board(), list) == []

@@ -6,8 +6,6 @@ from agiraph.board.board import Board
 from agiraph.board.commands import (
     BlockNode,
     CancelNode,
-    CompleteNode,
-    CreateNode,
     LoseWorker,
     ReserveNode,
     StartRun,
@@ -16,19 +14,7 @@ from agiraph.board.decide import decide
 from agiraph.board.sub_nodes import depth, overseer
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import RunId
-from agiraph.core.models import NodeResult
-from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
-
-
-def child(desk: Desk, name: str, parent: str, *needs: str, worker: str | None = None) -> None:
-    desk.do(
-        CreateNode(
-            f"c-{name}",
-            NodeSpec(task="x", name=name, role=None, refs={}, dependencies=needs, worker=worker),
-            parent_node=parent,
-        )
-    )
 
 
 def family() -> Desk:
@@ -38,9 +24,9 @@ def family() -> Desk:
         desk.worker(worker)
     desk.node("top")
     desk.run("top", "ada")
-    child(desk, "middle", "top")
+    desk.node("middle", parent="top")
     desk.run("middle", "ben")
-    child(desk, "low", "middle")
+    desk.node("low", parent="middle")
     return desk
 
 
@@ -51,17 +37,17 @@ def test_a_sub_node_stands_one_deeper_than_its_parent() -> None:
 
 def test_what_a_firing_has_put_on_the_board_is_its_triggers_down_to_the_last_sub_node() -> None:
     desk = Desk()
-    desk.do(CreateNode("c-top", NodeSpec(task="x", name="top"), trigger="t-1"))
-    child(desk, "middle", "top")
-    child(desk, "low", "middle")
+    desk.node("top", trigger="t-1")
+    desk.node("middle", parent="top")
+    desk.node("low", parent="middle")
     assert [desk.at(name).trigger for name in ("top", "middle", "low")] == ["t-1"] * 3
 
 
 def test_too_deep_is_refused_with_what_is_possible() -> None:
     desk = family()
-    child(desk, "lower", "low")
+    desk.node("lower", parent="low")
     with pytest.raises(IllegalTransition, match=r"'lower' stands at depth 4.*suggest_next"):
-        child(desk, "lowest", "lower")
+        desk.node("lowest", parent="lower")
 
 
 @pytest.mark.parametrize(
@@ -80,14 +66,13 @@ def test_a_sub_node_cannot_wait_for_those_above_it(
     desk = family()
     desk.node("after", "top")
     with pytest.raises(IllegalTransition, match=f"part of a cycle: {ring}"):
-        child(desk, "late", "middle", *needs, worker=worker)
+        desk.node("late", *needs, parent="middle", worker=worker)
     assert "late" not in {node.name for node in desk.board.nodes.values()}
 
 
 def test_a_sub_node_cannot_be_kept_for_the_one_who_holds_its_parent() -> None:
     desk = family()
-    with pytest.raises(IllegalTransition, match="low -> middle -> low"):
-        desk.do(ReserveNode("low", "ben"))
+    desk.refuses(ReserveNode("low", "ben"), "low -> middle -> low")
     assert desk.do(ReserveNode("low", "cyd")) == ["node.reserved"]
 
 
@@ -95,12 +80,12 @@ def test_below_a_node_that_has_ended_nothing_is_created() -> None:
     desk = family()
     desk.fail("middle")
     with pytest.raises(IllegalTransition, match="'middle' is failed: nothing can be below it"):
-        child(desk, "late", "middle")
+        desk.node("late", parent="middle")
 
 
 def test_a_sub_node_may_wait_for_its_siblings() -> None:
     desk = family()
-    child(desk, "next", "middle", "low")
+    desk.node("next", "low", parent="middle")
     assert desk.at("next").dependencies == (desk.at("low").id,)
 
 
@@ -126,10 +111,10 @@ def test_a_parent_that_is_cancelled_or_loses_its_worker_takes_them_along_too() -
 def test_a_parent_that_is_completed_leaves_them_to_the_next_above() -> None:
     desk = family()
     assert overseer(desk.board, desk.at("low")) == desk.at("middle")
-    desk.do(CompleteNode("middle", 1, NodeResult(summary="done")))
+    desk.done("middle")
     assert desk.at("low").status == "pending"
     assert overseer(desk.board, desk.at("low")) == desk.at("top")
-    desk.do(CompleteNode("top", 1, NodeResult(summary="done")))
+    desk.done("top")
     assert overseer(desk.board, desk.at("low")) is None
 
 
@@ -153,7 +138,7 @@ def test_a_waiting_parent_leaves_its_place_to_its_sub_nodes_however_deep() -> No
     for level in (1, 2, 3):
         desk.settle(max_concurrent=1)
         assert desk.at(f"n{level}").status == "assigned"
-        child(desk, f"n{level + 1}", f"n{level}")
+        desk.node(f"n{level + 1}", parent=f"n{level}")
         desk.do(BlockNode(f"n{level}", (f"n{level + 1}",)))
     desk.settle(max_concurrent=1)
     assert desk.at("n4").status == "assigned"

@@ -2,6 +2,7 @@
 
 from agiraph.board.board import Board
 from agiraph.board.view import board_view
+from agiraph.core.turns import JsonObject
 from tests.unit.board.desk import Desk
 
 
@@ -12,38 +13,22 @@ def test_an_empty_board_can_be_shown() -> None:
 def test_a_model_sees_names_states_and_summaries() -> None:
     desk = Desk()
     desk.worker("ada")
-    desk.node("one")
-    desk.node("two")
+    for name in ("one", "two", "three"):
+        desk.node(name)
     desk.complete("one", "ada")
     desk.fail("two")
-    desk.node("three")
     desk.run("three", "ada")
+
+    def row(name: str, status: str, worker: str | None, summary: str | None) -> JsonObject:
+        about = {"status": status, "worker": worker, "summary": summary}
+        return {"id": desk.at(name).id, "name": name, **about}
+
     assert board_view(desk.board) == {
         "stage": "Stage 1",
         "nodes": [
-            {
-                "id": desk.at("one").id,
-                "name": "one",
-                "status": "completed",
-                "worker": "ada",
-                "summary": "one is done",
-            },
-            {
-                "id": desk.at("two").id,
-                "name": "two",
-                "status": "failed",
-                "worker": None,
-                "summary": "it went wrong",
-            },
-            {
-                "id": desk.at("three").id,
-                "name": "three",
-                "status": "running",
-                "worker": "ada",
-                "summary": None,
-            },
+            row("one", "completed", "ada", "one is done"),
+            row("two", "failed", None, "it went wrong"),
+            row("three", "running", "ada", None),
         ],
-        "workers": [
-            {"id": desk.who("ada").id, "name": "ada", "status": "busy", "node": "three"},
-        ],
+        "workers": [{"id": desk.who("ada").id, "name": "ada", "status": "busy", "node": "three"}],
     }

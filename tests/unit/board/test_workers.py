@@ -66,8 +66,7 @@ def test_a_worker_with_a_node_is_not_retired() -> None:
     desk.worker("ada")
     desk.node("one")
     desk.run("one", "ada")
-    with pytest.raises(IllegalTransition, match=r"'ada' holds node 'one' \(running\)"):
-        desk.do(RetireWorker("ada"))
+    desk.refuses(RetireWorker("ada"), r"'ada' holds node 'one' \(running\)")
 
 
 def test_a_lost_worker_never_holds_a_node() -> None:

@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from agiraph.storage.home import Home
-from cli.doctor_checks import DoctorCheck, DoctorContext, check_up
+from cli.doctor_checks import check_up
+from cli.doctor_checks.check import DoctorCheck, DoctorContext
 from cli.doctor_checks.machine import packages_by_extra
 from tests.unit.cli.fakes import command, json_of
 
@@ -18,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def checks(home: Path, environ: dict[str, str] | None = None) -> dict[str, DoctorCheck]:
-    return {check.name: check for check in check_up(DoctorContext(Home(home), environ or {}))}
+    return check_up(DoctorContext(Home(home), environ or {}))
 
 
 def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:

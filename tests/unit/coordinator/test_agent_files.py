@@ -8,8 +8,8 @@ from actors.coordinator.files import AgentFiles, coordinator_belongings
 from agiraph.board.board import Board
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent
-from agiraph.storage.files import UnsafeFile
 from agiraph.storage.home import AgentHome, Home
+from agiraph.storage.walk import UnsafeFile
 
 RUN = RunId("r1")
 AGENT = Agent(

@@ -28,9 +28,8 @@ def told(transcript: Transcript, *triggers: str) -> InputReceived:
         desk.worker(f"ada-{number}")
         desk.run(f"node-{number}", f"ada-{number}")
         fresh += desk.events(FailNode(f"node-{number}", None, "it went wrong"))
-    board = SimpleNamespace(
-        board=desk.board, since=lambda seen: fresh, count=len(fresh), forget=lambda seen: None
-    )
+    store = SimpleNamespace(since=lambda seen: fresh, count=len(fresh), forget=lambda seen: None)
+    board = SimpleNamespace(board=desk.board, store=store)
     context: Any = SimpleNamespace(transcript=transcript, now=SystemClock().now)
     [heard] = BoardNotifications(cast(BoardService, board), context).take()
     return heard

@@ -1,6 +1,5 @@
 """The cycles of a coordinator in infinite mode: how one ends, what wakes the next, and crashes."""
 
-import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -93,10 +92,10 @@ class Lead:
     def message_id(self, key: str) -> bytes:
         return derived_message_id(f"{AGENT}/coordinator", key)
 
-    def end(
+    async def end(
         self, call: str = "call-1", notes: str = "Two posts.", next_in: str | None = None
     ) -> Any:
-        return asyncio.run(self.cycles.end(call, notes, next_in))
+        return await self.cycles.end(call, notes, next_in)
 
     @property
     def run(self) -> RunFacts:
@@ -129,8 +128,10 @@ def lead(tmp_path: Path) -> Lead:
     return Lead(tmp_path)
 
 
-def test_the_end_of_a_cycle_leaves_notes_a_sleeping_run_and_a_wake_up_call(lead: Lead) -> None:
-    assert lead.end() == {"cycle": 1, "next_cycle_at": "2026-01-01T01:00:00Z"}
+async def test_the_end_of_a_cycle_leaves_notes_a_sleeping_run_and_a_wake_up_call(
+    lead: Lead,
+) -> None:
+    assert await lead.end() == {"cycle": 1, "next_cycle_at": "2026-01-01T01:00:00Z"}
     assert lead.cycles.is_asleep
     assert lead.cycles.description == "cycle 1 done, the next at 2026-01-01T01:00:00Z"
     assert lead.logs["2026-01-01.md"].count("## Run r1, cycle 1\n") == 1
@@ -143,83 +144,85 @@ def test_the_end_of_a_cycle_leaves_notes_a_sleeping_run_and_a_wake_up_call(lead:
     ("ordered", "asked", "seconds"),
     [(HOUR, None, HOUR), (HOUR, "90s", 90.0), (None, "2h", 7200.0)],
 )
-def test_what_was_said_last_sets_the_time(
+async def test_what_was_said_last_sets_the_time(
     tmp_path: Path, ordered: float | None, asked: str | None, seconds: float
 ) -> None:
     lead = Lead(tmp_path, cycle_seconds=ordered)
-    lead.end(next_in=asked)
+    await lead.end(next_in=asked)
     assert lead.run.next_at == MIDNIGHT + seconds
 
 
-def test_nobody_said_a_time_so_the_settings_do(tmp_path: Path) -> None:
+async def test_nobody_said_a_time_so_the_settings_do(tmp_path: Path) -> None:
     lead = Lead(tmp_path, cycle_seconds=None)
-    lead.end()
+    await lead.end()
     assert lead.run.next_at == MIDNIGHT + lead.line.config.run.cycle_seconds
 
 
-def test_the_same_call_after_a_crash_ends_one_cycle_and_sets_one_alarm(lead: Lead) -> None:
-    first = lead.end()
+async def test_the_same_call_after_a_crash_ends_one_cycle_and_sets_one_alarm(lead: Lead) -> None:
+    first = await lead.end()
     lead.time += 60
     lead.next_life()
-    again = lead.end()
+    again = await lead.end()
     assert again == first
     assert lead.run.cycle == 1
     assert len(lead.alarms) == 1
     assert "".join(lead.logs.values()).count("cycle 1\n") == 1
 
 
-def test_notes_that_were_written_before_the_crash_are_not_written_again_the_next_day(
+async def test_notes_that_were_written_before_the_crash_are_not_written_again_the_next_day(
     lead: Lead,
 ) -> None:
-    lead.end()
+    await lead.end()
     lead.board_service = MemoryOffice("infinite", lead.clock)  # the board had not noted it
     lead.time += 24 * HOUR
     lead.next_life()
-    lead.end()
+    await lead.end()
     assert "".join(lead.logs.values()).count("## Run r1, cycle 1\n") == 1
 
 
-def test_a_cycle_cannot_end_twice(lead: Lead) -> None:
-    lead.end("call-1")
+async def test_a_cycle_cannot_end_twice(lead: Lead) -> None:
+    await lead.end("call-1")
     with pytest.raises(IllegalTransition, match="cycle 1 has ended already"):
-        lead.end("call-2")
+        await lead.end("call-2")
 
 
-def test_a_cycle_without_notes_does_not_end(lead: Lead) -> None:
+async def test_a_cycle_without_notes_does_not_end(lead: Lead) -> None:
     with pytest.raises(InvalidInput, match="notes is empty"):
-        lead.end(notes="  \n")
+        await lead.end(notes="  \n")
     assert not lead.cycles.is_asleep
 
 
 @pytest.mark.parametrize("wrong", ["soon", "-5s", "0"])
-def test_a_time_that_is_none_is_refused_before_anything_is_written(lead: Lead, wrong: str) -> None:
+async def test_a_time_that_is_none_is_refused_before_anything_is_written(
+    lead: Lead, wrong: str
+) -> None:
     with pytest.raises(InvalidInput, match="next_in"):
-        lead.end(next_in=wrong)
+        await lead.end(next_in=wrong)
     assert not lead.cycles.is_asleep
     assert not lead.logs
 
 
-def test_a_finite_run_and_one_that_has_ended_have_no_cycles(tmp_path: Path) -> None:
+async def test_a_finite_run_and_one_that_has_ended_have_no_cycles(tmp_path: Path) -> None:
     finite = Lead(tmp_path / "finite", mode="finite")
     with pytest.raises(IllegalTransition, match="finite"):
-        finite.end()
+        await finite.end()
     assert not finite.cycles.is_infinite
     ended = Lead(tmp_path / "ended")
     ended.board_service.execute(c.StopRun("stopped", "enough"))
     with pytest.raises(IllegalTransition, match="the run has ended: it is stopped"):
-        ended.end()
+        await ended.end()
     assert not ended.cycles.is_infinite
 
 
-def test_long_notes_are_whole_in_memory_and_cut_on_the_board(lead: Lead) -> None:
+async def test_long_notes_are_whole_in_memory_and_cut_on_the_board(lead: Lead) -> None:
     notes = "x" * (NOTES_KEPT + 10)
-    lead.end(notes=notes)
+    await lead.end(notes=notes)
     assert lead.run.notes == notes[:NOTES_KEPT]
     assert notes in lead.logs["2026-01-01.md"]
 
 
-def test_the_wake_up_call_begins_the_next_cycle_with_goal_and_notes(lead: Lead) -> None:
-    lead.end()
+async def test_the_wake_up_call_begins_the_next_cycle_with_goal_and_notes(lead: Lead) -> None:
+    await lead.end()
     told = lead.cycles.wake(lead.firing())
     assert told is not None
     assert "# Cycle 2" in told
@@ -229,68 +232,68 @@ def test_the_wake_up_call_begins_the_next_cycle_with_goal_and_notes(lead: Lead) 
     assert lead.run.cycle == 2
 
 
-def test_the_same_wake_up_call_twice_begins_one_cycle(lead: Lead) -> None:
-    lead.end()
+async def test_the_same_wake_up_call_twice_begins_one_cycle(lead: Lead) -> None:
+    await lead.end()
     first = lead.cycles.wake(lead.firing())
     lead.next_life()
     assert lead.cycles.wake(lead.firing()) == first
     assert lead.run.cycle == 2
 
 
-def test_the_alarm_of_an_earlier_cycle_wakes_nobody(lead: Lead) -> None:
-    lead.end("call-1")
+async def test_the_alarm_of_an_earlier_cycle_wakes_nobody(lead: Lead) -> None:
+    await lead.end("call-1")
     lead.cycles.wake(lead.firing())
-    lead.end("call-2")
+    await lead.end("call-2")
     assert lead.cycles.wake(lead.firing(alarm=0)) is None
     assert lead.cycles.is_asleep
 
 
-def test_another_trigger_is_none_of_ours(lead: Lead) -> None:
-    lead.end()
+async def test_another_trigger_is_none_of_ours(lead: Lead) -> None:
+    await lead.end()
     other = lead.firing().model_copy(update={"trigger_id": "t-000000"})
     assert lead.cycles.wake(other) is None
     assert lead.cycles.is_asleep
 
 
-def test_a_wake_up_call_after_the_end_of_the_run_is_nothing_to_do(lead: Lead) -> None:
-    lead.end()
+async def test_a_wake_up_call_after_the_end_of_the_run_is_nothing_to_do(lead: Lead) -> None:
+    await lead.end()
     lead.board_service.execute(c.StopRun("stopped", "enough"))
     assert lead.cycles.wake(lead.firing()) == ""
 
 
-def test_after_a_crash_the_alarm_is_asked_for_again_with_what_is_left(lead: Lead) -> None:
-    lead.end()
+async def test_after_a_crash_the_alarm_is_asked_for_again_with_what_is_left(lead: Lead) -> None:
+    await lead.end()
     lead.time += HOUR / 2
-    asyncio.run(lead.next_life().set_alarm_again())
+    await lead.next_life().set_alarm_again()
     assert len(lead.alarms) == 1, "the same message: the clock has it already"
     lead.line.sent.clear()
     lead.line._ids.clear()
     lead.time += HOUR
-    asyncio.run(lead.next_life().set_alarm_again())
+    await lead.next_life().set_alarm_again()
     assert lead.alarms[0].body.config["delay_seconds"] > 0
 
 
-def test_whoever_is_awake_sets_no_alarm(lead: Lead) -> None:
-    asyncio.run(lead.cycles.set_alarm_again())
+async def test_whoever_is_awake_sets_no_alarm(lead: Lead) -> None:
+    await lead.cycles.set_alarm_again()
     assert not lead.alarms
 
 
-def test_a_mind_that_falls_silent_sleeps_all_the_same(lead: Lead) -> None:
-    asyncio.run(lead.cycles.end_silent(None))
+async def test_a_mind_that_falls_silent_sleeps_all_the_same(lead: Lead) -> None:
+    await lead.cycles.end_silent(None)
     assert lead.cycles.is_asleep
     assert "(nothing was noted)" in lead.logs["2026-01-01.md"]
 
 
 @pytest.mark.parametrize(("kind", "lives"), [("overloaded", True), ("bad_key", False)])
-def test_a_model_that_cannot_be_asked_now_is_asked_in_the_next_cycle(
+async def test_a_model_that_cannot_be_asked_now_is_asked_in_the_next_cycle(
     lead: Lead, kind: str, lives: bool
 ) -> None:
     failure = ModelFailure(kind, "not now")
-    assert asyncio.run(lead.cycles.outlive(failure, "the model is away")) is lives
+    assert await lead.cycles.outlive(failure, "the model is away") is lives
     assert lead.cycles.is_asleep is lives
     if lives:
         assert lead.cycles.may_not_think, "a restart does not ask it again before its time"
-        assert asyncio.run(lead.cycles.outlive(failure, "still away"))
+        assert await lead.cycles.outlive(failure, "still away")
         assert len(lead.alarms) == 1
 
 
@@ -307,9 +310,9 @@ def test_a_mind_whose_last_act_was_to_end_the_cycle_has_nothing_to_answer(lead: 
     assert not lead.cycles.may_not_think
 
 
-def test_each_cycle_has_its_own_count_of_turns(lead: Lead) -> None:
+async def test_each_cycle_has_its_own_count_of_turns(lead: Lead) -> None:
     lead.transcript.progress.model_turns = 7
     assert lead.cycles.turns_used == 7
-    lead.end()
+    await lead.end()
     lead.transcript.progress.model_turns = 9
     assert lead.cycles.turns_used == 2

@@ -1,6 +1,5 @@
 """What becomes of a worker's offer to the agent's memory: by policy, and once."""
 
-import asyncio
 from pathlib import Path
 from typing import Any, cast
 
@@ -36,18 +35,18 @@ class Desk:
         context.files = files  # type: ignore[attr-defined]
         self.insights = InsightReview(cast(CoordinatorContext, context))
 
-    def offer(self, times: int = 2) -> None:
+    async def offer(self, times: int = 2) -> None:
         """Offer one insight, delivered as often as after crashes."""
         for _ in range(times):
             received = arrived(
                 OfferInsight(node_id="n", insight=TEXT), f"{AGENT}/ada", id=b"i" * 16
             )
-            asyncio.run(self.insights.handle(received, cast(Any, received.body), "ada", "sums"))
+            await self.insights.handle(received, cast(Any, received.body), "ada", "sums")
 
 
-def test_ignored_is_done_with_and_told_and_nothing_else(tmp_path: Path) -> None:
+async def test_ignored_is_done_with_and_told_and_nothing_else(tmp_path: Path) -> None:
     desk = Desk(tmp_path, "ignore")
-    desk.offer()
+    await desk.offer()
     assert desk.line.finished == [b"i" * 16] * 2
     assert desk.inbox.is_empty
     assert not desk.kept.exists()
@@ -56,18 +55,18 @@ def test_ignored_is_done_with_and_told_and_nothing_else(tmp_path: Path) -> None:
     assert "path" not in event.data
 
 
-def test_accepted_stands_once_in_the_agents_memory(tmp_path: Path) -> None:
+async def test_accepted_stands_once_in_the_agents_memory(tmp_path: Path) -> None:
     desk = Desk(tmp_path, "accept")
-    desk.offer()
+    await desk.offer()
     assert desk.kept.read_text().count(f"## {TEXT}") == 1
     assert desk.line.finished == [b"i" * 16] * 2
     assert [event.data["path"] for event in desk.line.events()] == [INSIGHTS_FILE]
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_asked_waits_for_the_mind_and_is_not_done_before(tmp_path: Path, times: int) -> None:
+async def test_asked_waits_for_the_mind_and_is_not_done_before(tmp_path: Path, times: int) -> None:
     desk = Desk(tmp_path, "ask")
-    desk.offer(times)
+    await desk.offer(times)
     assert desk.line.finished == []
     assert {one.id for one in desk.inbox.take(with_followups=True)} == {(b"i" * 16).hex()}
     assert not desk.kept.exists()

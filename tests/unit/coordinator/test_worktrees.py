@@ -1,6 +1,5 @@
 """The coordinator's side of worktrees: who gets one, what is merged, what the person is told."""
 
-import asyncio
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +9,7 @@ from actors.coordinator.worktrees import RunWorktrees
 from agiraph.board.board import Board
 from agiraph.core.ids import AgentId, NodeId, RunId, WorkerId
 from agiraph.core.models import Worker, WorkNode
-from agiraph.tools.worktrees.merging import MergeConflict
+from agiraph.tools.worktrees.git import MergeConflict
 from agiraph.tools.worktrees.worktree import Worktree
 from tests.fakes.line import FakeLine
 from tests.unit.entity.contexts import entity_context
@@ -90,94 +89,83 @@ class Place:
         ("none", ANN, False),
     ],
 )
-def test_who_works_in_a_worktree(
+async def test_who_works_in_a_worktree(
     tmp_path: Path, workers: Any, worker: Worker, gets_one: bool
 ) -> None:
     place = Place(tmp_path, workers)
-    order = asyncio.run(place.worktrees().order_for(place.node("n"), worker))
+    order = await place.worktrees().order_for(place.node("n"), worker)
     assert (order is not None) is gets_one
     assert place.told() == []
 
 
-def test_why_there_are_none_is_told_once(tmp_path: Path) -> None:
-    async def work() -> None:
-        place = Place(tmp_path)
-        place.checkout.git("update-ref", "-d", "refs/heads/main")
-        worktrees = place.worktrees()
-        assert await worktrees.order_for(place.node("n"), ANN) is None
-        assert await worktrees.order_for(place.node("m"), ANN) is None
-        assert place.told() == ["worktree.off"]
-        assert "nothing has been committed" in place.line.reported[0].data["reason"]
-        assert await worktrees.closing_words(place.board) == ""
-
-    asyncio.run(work())
+async def test_why_there_are_none_is_told_once(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.checkout.git("update-ref", "-d", "refs/heads/main")
+    worktrees = place.worktrees()
+    assert await worktrees.order_for(place.node("n"), ANN) is None
+    assert await worktrees.order_for(place.node("m"), ANN) is None
+    assert place.told() == ["worktree.off"]
+    assert "nothing has been committed" in place.line.reported[0].data["reason"]
+    assert await worktrees.closing_words(place.board) == ""
 
 
-def test_the_person_is_told_where_the_changes_stand_and_how_to_take_them(tmp_path: Path) -> None:
-    async def work() -> None:
-        place = Place(tmp_path)
-        await place.merged("ada", "a.txt", "ONE\n")
-        await place.merged("bob", "b.txt", "B\n")
-        lost = place.node("eve", status="failed", reason="no time")
-        tree = await place.made(lost)
-        (tree.path / "c.txt").write_text("half\n")
-        words = await place.worktrees().closing_words(place.board)
-        path = place.checkout.path
-        assert f"(2 commits) are on the branch {RESULT} in {path}." in words
-        assert f"git -C {path} merge {RESULT}" in words
-        branch = f"agiraph/{RUN}/eve-eve-id"
-        assert f"what node eve, which has failed, had changed (branch {branch})" in words
-        assert place.checkout.show(branch, "c.txt") == "half"
-        assert not tree.path.exists()
-        assert place.checkout.git("rev-parse", "main") != place.checkout.git("rev-parse", RESULT)
-        await place.worktrees().clear(place.board)
-        assert not list(place.line.home.agent(AGENT).repository(RUN).glob("worktrees/*"))
-        assert place.told() == ["worktree.merged", "worktree.merged"]
-
-    asyncio.run(work())
-
-
-def test_with_the_word_for_it_the_checkout_is_moved_forward(tmp_path: Path) -> None:
-    async def work() -> None:
-        place = Place(tmp_path, merge="checkout")
-        await place.merged("ada", "a.txt", "ONE\n")
-        place.checkout.write({"a.txt": "mine\n"})
-        words = await place.worktrees().closing_words(place.board)
-        assert "Its checkout was left as it is: its checkout cannot be moved forward" in words
-        place.checkout.git("checkout", "-q", "a.txt")
-        words = await place.worktrees().closing_words(place.board)
-        assert "The branch main, checked out there, was moved forward to it." in words
-        assert (place.checkout.path / "a.txt").read_text() == "ONE\n"
-
-    asyncio.run(work())
+async def test_the_person_is_told_where_the_changes_stand_and_how_to_take_them(
+    tmp_path: Path,
+) -> None:
+    place = Place(tmp_path)
+    await place.merged("ada", "a.txt", "ONE\n")
+    await place.merged("bob", "b.txt", "B\n")
+    lost = place.node("eve", status="failed", reason="no time")
+    tree = await place.made(lost)
+    (tree.path / "c.txt").write_text("half\n")
+    words = await place.worktrees().closing_words(place.board)
+    path = place.checkout.path
+    assert f"(2 commits) are on the branch {RESULT} in {path}." in words
+    assert f"git -C {path} merge {RESULT}" in words
+    branch = f"agiraph/{RUN}/eve-eve-id"
+    assert f"what node eve, which has failed, had changed (branch {branch})" in words
+    assert place.checkout.show(branch, "c.txt") == "half"
+    assert not tree.path.exists()
+    assert place.checkout.git("rev-parse", "main") != place.checkout.git("rev-parse", RESULT)
+    await place.worktrees().clear(place.board)
+    assert not list(place.line.home.agent(AGENT).repository(RUN).glob("worktrees/*"))
+    assert place.told() == ["worktree.merged", "worktree.merged"]
 
 
-def test_what_a_person_holds_is_not_moved_and_they_are_told_how_to_fetch(tmp_path: Path) -> None:
-    async def work() -> None:
-        place = Place(tmp_path)
-        await place.merged("ada", "a.txt", "ONE\n")
-        place.checkout.git("checkout", "-q", RESULT)
-        await place.merged("bob", "b.txt", "B\n")
-        words = await place.worktrees().closing_words(place.board)
-        assert "they were not copied into" in words
-        assert "is checked out in" in words
-        assert f"fetch {place.line.home.agent(AGENT).repository(RUN)} {RESULT}" in words
-        assert (place.checkout.path / "b.txt").read_text() == "b\n"
-
-    asyncio.run(work())
+async def test_with_the_word_for_it_the_checkout_is_moved_forward(tmp_path: Path) -> None:
+    place = Place(tmp_path, merge="checkout")
+    await place.merged("ada", "a.txt", "ONE\n")
+    place.checkout.write({"a.txt": "mine\n"})
+    words = await place.worktrees().closing_words(place.board)
+    assert "Its checkout was left as it is: its checkout cannot be moved forward" in words
+    place.checkout.git("checkout", "-q", "a.txt")
+    words = await place.worktrees().closing_words(place.board)
+    assert "The branch main, checked out there, was moved forward to it." in words
+    assert (place.checkout.path / "a.txt").read_text() == "ONE\n"
 
 
-def test_a_conflict_is_told_and_refused(tmp_path: Path) -> None:
-    async def work() -> None:
-        place = Place(tmp_path)
-        late = place.node("late")
-        tree = await place.made(late)
-        await place.merged("ada", "a.txt", "ONE\n")
-        (tree.path / "a.txt").write_text("uno\n")
-        committed = await tree.commit("late")
-        assert committed is not None
-        with pytest.raises(MergeConflict, match=r"in: a\.txt"):
-            await place.worktrees().merge(late, committed.commit)
-        assert place.told() == ["worktree.merged", "worktree.conflict"]
+async def test_what_a_person_holds_is_not_moved_and_they_are_told_how_to_fetch(
+    tmp_path: Path,
+) -> None:
+    place = Place(tmp_path)
+    await place.merged("ada", "a.txt", "ONE\n")
+    place.checkout.git("checkout", "-q", RESULT)
+    await place.merged("bob", "b.txt", "B\n")
+    words = await place.worktrees().closing_words(place.board)
+    assert "they were not copied into" in words
+    assert "is checked out in" in words
+    assert f"fetch {place.line.home.agent(AGENT).repository(RUN)} {RESULT}" in words
+    assert (place.checkout.path / "b.txt").read_text() == "b\n"
 
-    asyncio.run(work())
+
+async def test_a_conflict_is_told_and_refused(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    late = place.node("late")
+    tree = await place.made(late)
+    await place.merged("ada", "a.txt", "ONE\n")
+    (tree.path / "a.txt").write_text("uno\n")
+    committed = await tree.commit("late")
+    assert committed is not None
+    with pytest.raises(MergeConflict, match=r"in: a\.txt"):
+        await place.worktrees().merge(late, committed.commit)
+    assert place.told() == ["worktree.merged", "worktree.conflict"]

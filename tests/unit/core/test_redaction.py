@@ -9,7 +9,7 @@ import pytest
 from actors.broker.llm_proxy.grant_table import TOKEN_PREFIX
 from actors.gateway.auth.credential_store import LOGIN_MARK, SESSION_MARK, TOKEN_MARK
 from agiraph.core.redaction import BLOT, KINDS, redact, redact_text, redact_texts
-from agiraph.notifications.signing import answer_token
+from agiraph.notifications.webhooks import answer_token
 
 ALNUM = string.ascii_letters + string.digits
 LETTERS = (ALNUM * 3)[:40]

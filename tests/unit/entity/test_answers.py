@@ -18,7 +18,7 @@ def arrived(message: str, done: list[str], answered: QuestionAnswered = YES) -> 
     return ArrivedAnswer(answered, message, lambda: done.append(message))
 
 
-def test_an_answer_is_taken_whether_it_came_before_or_after() -> None:
+async def test_an_answer_is_taken_whether_it_came_before_or_after() -> None:
     async def both() -> list[str]:
         answers = ArrivedAnswers()
         answers.put(arrived("early", []))
@@ -29,10 +29,10 @@ def test_an_answer_is_taken_whether_it_came_before_or_after() -> None:
         answers.put(arrived("late", []))
         return [first.message, (await waiting).message]
 
-    assert asyncio.run(both()) == ["early", "late"]
+    assert await both() == ["early", "late"]
 
 
-def test_of_two_answers_to_the_same_the_first_is_done_with() -> None:
+async def test_of_two_answers_to_the_same_the_first_is_done_with() -> None:
     done: list[str] = []
 
     async def put_both() -> str:
@@ -41,23 +41,20 @@ def test_of_two_answers_to_the_same_the_first_is_done_with() -> None:
         answers.put(arrived("two", done))
         return (await answers.take(ID)).message
 
-    assert asyncio.run(put_both()) == "two"
+    assert await put_both() == "two"
     assert done == ["one"]
 
 
-def test_who_stops_waiting_is_known_until_he_waits_again() -> None:
-    async def leave_and_return() -> None:
-        answers = ArrivedAnswers()
-        waiting = asyncio.create_task(answers.take(ID))
-        await asyncio.sleep(0)
-        waiting.cancel()
-        await asyncio.wait({waiting})
-        assert answers.was_abandoned(ID)
-        assert not answers.is_awaited(YES)
-        again = asyncio.create_task(answers.take(ID))
-        await asyncio.sleep(0)
-        assert not answers.was_abandoned(ID)
-        answers.put(arrived("now", []))
-        assert (await again).message == "now"
-
-    asyncio.run(leave_and_return())
+async def test_who_stops_waiting_is_known_until_he_waits_again() -> None:
+    answers = ArrivedAnswers()
+    waiting = asyncio.create_task(answers.take(ID))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait({waiting})
+    assert answers.was_abandoned(ID)
+    assert not answers.is_awaited(YES)
+    again = asyncio.create_task(answers.take(ID))
+    await asyncio.sleep(0)
+    assert not answers.was_abandoned(ID)
+    answers.put(arrived("now", []))
+    assert (await again).message == "now"

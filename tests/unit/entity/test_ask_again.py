@@ -1,6 +1,5 @@
 """Who is asked is waited for as long as it is being restarted."""
 
-import asyncio
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,12 +33,12 @@ class Bus:
 @pytest.mark.parametrize(
     "peer", ["broker", "clock", "supervisor", "tools/web", "survey-1/coordinator"]
 )
-def test_a_service_is_waited_for_however_long_it_is_away(
+async def test_a_service_is_waited_for_however_long_it_is_away(
     monkeypatch: pytest.MonkeyPatch, peer: str
 ) -> None:
     async def at_once(_seconds: float) -> None:
         pass
 
     monkeypatch.setattr("actors.runtime.ask_again.asyncio.sleep", at_once)
-    answer = asyncio.run(ask_until_answered(Bus(500), peer, ViewBoard()))  # type: ignore[arg-type]
+    answer = await ask_until_answered(Bus(500), peer, ViewBoard())  # type: ignore[arg-type]
     assert answer.body == Ok()

@@ -70,16 +70,12 @@ def approval_gate(gateway: Gateway) -> ApprovalGate:
     return gate
 
 
-def word_for(of: ApprovalGate, call: ToolCall, key: str) -> Permission:
+async def word_for(of: ApprovalGate, call: ToolCall, key: str) -> Permission:
     """Return what becomes of a call that is step `key`."""
     asking = of.approval_for(OpenCall(call, key))
     assert asking is not None
-
-    async def main() -> Permission:
-        async with asyncio.timeout(5):
-            return await asking.answer()
-
-    return asyncio.run(main())
+    async with asyncio.timeout(5):
+        return await asking.answer()
 
 
 @pytest.fixture
@@ -92,29 +88,29 @@ def collide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("actors.entity.questions._of_step", lambda key, *parts: "0" * 32)
 
 
-def test_the_word_about_one_deed_is_not_given_to_another_of_the_same_id(
+async def test_the_word_about_one_deed_is_not_given_to_another_of_the_same_id(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collide(monkeypatch)
     of = approval_gate(gateway)
-    assert word_for(of, LIST, "e-2.0").refusal == ""
-    assert "denied" in word_for(of, REMOVE, "e-9.0").refusal
+    assert (await word_for(of, LIST, "e-2.0")).refusal == ""
+    assert "denied" in (await word_for(of, REMOVE, "e-9.0")).refusal
     assert [one.answer for one in gateway.book.listed(9)] == ["allow once", "deny"]
 
 
-def test_the_same_step_of_a_restored_journal_with_another_deed_is_asked_for(
+async def test_the_same_step_of_a_restored_journal_with_another_deed_is_asked_for(
     gateway: Gateway,
 ) -> None:
-    assert word_for(approval_gate(gateway), LIST, "4.0").refusal == ""
-    assert "denied" in word_for(approval_gate(gateway), REMOVE, "4.0").refusal
+    assert (await word_for(approval_gate(gateway), LIST, "4.0")).refusal == ""
+    assert "denied" in (await word_for(approval_gate(gateway), REMOVE, "4.0")).refusal
 
 
-def test_an_answer_that_comes_late_allows_no_other_deed(
+async def test_an_answer_that_comes_late_allows_no_other_deed(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collide(monkeypatch)
     of = approval_gate(gateway)
-    word_for(of, LIST, "e-2.0")
+    await word_for(of, LIST, "e-2.0")
     [known] = gateway.book.live()
     late = QuestionAnswered(
         question_id=known.asked_as,
@@ -125,19 +121,19 @@ def test_an_answer_that_comes_late_allows_no_other_deed(
     )
     dropped: list[str] = []
     gateway.arrived.put(ArrivedAnswer(late, "again", lambda: dropped.append("again")))
-    assert "denied" in word_for(of, REMOVE, "e-9.0").refusal
+    assert "denied" in (await word_for(of, REMOVE, "e-9.0")).refusal
     assert dropped == ["again"]
 
 
-def test_asked_again_after_a_crash_the_same_deed_has_its_answer(gateway: Gateway) -> None:
-    assert word_for(approval_gate(gateway), LIST, "e-2.0").refusal == ""
+async def test_asked_again_after_a_crash_the_same_deed_has_its_answer(gateway: Gateway) -> None:
+    assert (await word_for(approval_gate(gateway), LIST, "e-2.0")).refusal == ""
     gateway.taken.clear()
-    assert word_for(approval_gate(gateway), LIST, "e-2.0").refusal == ""
+    assert (await word_for(approval_gate(gateway), LIST, "e-2.0")).refusal == ""
     assert len(gateway.book.listed(9)) == 1
 
 
-def test_a_step_begun_under_an_older_version_keeps_its_short_id(gateway: Gateway) -> None:
-    word_for(approval_gate(gateway), LIST, "4.0")
-    word_for(approval_gate(gateway), LIST, f"{'a' * 32}-4.0")
+async def test_a_step_begun_under_an_older_version_keeps_its_short_id(gateway: Gateway) -> None:
+    await word_for(approval_gate(gateway), LIST, "4.0")
+    await word_for(approval_gate(gateway), LIST, f"{'a' * 32}-4.0")
     old, new = (one.id for one in gateway.book.listed(9))
     assert (len(old), len(new)) == (len("a-") + 6, len("a-") + 32)

@@ -25,7 +25,9 @@ def found(monkeypatch: pytest.MonkeyPatch, what: SandboxProbe) -> None:
     monkeypatch.setattr("agiraph.tools.sandbox.sandbox.probe", lambda: what)
 
 
-def told(monkeypatch: pytest.MonkeyPatch, what: SandboxProbe, config: SandboxConfig) -> list[Any]:
+async def told(
+    monkeypatch: pytest.MonkeyPatch, what: SandboxProbe, config: SandboxConfig
+) -> list[Any]:
     """Return what is reported at a run's beginning."""
     found(monkeypatch, what)
     reported: list[Any] = []
@@ -33,13 +35,10 @@ def told(monkeypatch: pytest.MonkeyPatch, what: SandboxProbe, config: SandboxCon
     def report(event: str, data: dict[str, Any], key: str) -> None:
         reported.append((event, data, key))
 
-    async def scene() -> None:
-        task = asyncio.ensure_future(report_missing_sandbox(report, config, "r1"))
-        done, _ = await asyncio.wait([task], timeout=0.2)
-        assert not done, "it stays, for the coordinator ends with the first that ends"
-        task.cancel()
-
-    asyncio.run(scene())
+    task = asyncio.ensure_future(report_missing_sandbox(report, config, "r1"))
+    done, _ = await asyncio.wait([task], timeout=0.2)
+    assert not done, "it stays, for the coordinator ends with the first that ends"
+    task.cancel()
     return reported
 
 
@@ -60,20 +59,22 @@ def test_who_has_no_shell_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     assert guidance_of(toolbox, settings(), "ada") == toolbox.guidance()
 
 
-def test_the_person_is_told_once_a_run_that_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    [(event, data, key)] = told(monkeypatch, MISSING, settings())
+async def test_the_person_is_told_once_a_run_that_there_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    [(event, data, key)] = await told(monkeypatch, MISSING, settings())
     assert (event, key) == ("sandbox.missing", "r1:sandbox")
     happened = Event(type=event, agent_id=AgentId("a"), ts=0.0, data=data)
     line = EventNarrator().describe(happened)
     assert "commands run without: there is no sandbox, bubblewrap is not installed" in line.text
     assert "apt install bubblewrap" in line.text
     assert line.tone == "bad"
-    [(_, strict, _)] = told(monkeypatch, MISSING, settings(required=True))
+    [(_, strict, _)] = await told(monkeypatch, MISSING, settings(required=True))
     assert strict["effect"] == "commands are refused"
-    [(_, open_, _)] = told(monkeypatch, MISSING, settings(network=False))
+    [(_, open_, _)] = await told(monkeypatch, MISSING, settings(network=False))
     assert open_["effect"] == "commands run without, and with the network"
 
 
-def test_what_was_asked_for_or_stands_is_no_news(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert told(monkeypatch, WORKS, settings()) == []
-    assert told(monkeypatch, MISSING, settings(mode="none")) == []
+async def test_what_was_asked_for_or_stands_is_no_news(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await told(monkeypatch, WORKS, settings()) == []
+    assert await told(monkeypatch, MISSING, settings(mode="none")) == []

@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.core.mcp_settings import McpServerConfig
-from agiraph.mcp.catalog import ServedTool, make_catalog, plain_schema
-from agiraph.mcp.names import LONGEST, is_served, server_of, tool_names
+from agiraph.mcp.catalog import (
+    LONGEST,
+    ServedTool,
+    is_served,
+    make_catalog,
+    plain_schema,
+    server_of,
+    tool_names,
+)
 
 TAKEN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 

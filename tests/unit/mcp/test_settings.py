@@ -21,8 +21,8 @@ from agiraph.mcp.secrets import (
 )
 from agiraph.storage.home import Home
 from agiraph.tools.approvals.policy_file import read_policy
-from cli.doctor_checks import DoctorContext
-from cli.doctor_checks.others import check_servers
+from cli.doctor_checks.beside import check_servers
+from cli.doctor_checks.check import DoctorContext
 
 TRACKER = McpServerConfig(
     url="https://mcp.example.org/${TEAM}", headers={"Authorization": "Bearer ${TRACKER_TOKEN}"}

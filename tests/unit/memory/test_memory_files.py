@@ -1,6 +1,5 @@
 """The memory tools on real folders: names, bounds, scopes, and writing again after a crash."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -17,89 +16,91 @@ def lead(tmp_path: Path) -> Desk:
     return desk
 
 
-def say(desk: Desk, tool: str, **arguments: object) -> str:
-    result = asyncio.run(desk.call(tool, **arguments))
+async def say(desk: Desk, tool: str, **arguments: object) -> str:
+    result = await desk.call(tool, **arguments)
     assert not result.is_error, result.content
     return result.content
 
 
-def refused(desk: Desk, tool: str, **arguments: object) -> str:
-    result = asyncio.run(desk.call(tool, **arguments))
+async def refused(desk: Desk, tool: str, **arguments: object) -> str:
+    result = await desk.call(tool, **arguments)
     assert result.is_error, result.content
     return result.content
 
 
-def test_what_is_written_is_read_and_found(tmp_path: Path) -> None:
+async def test_what_is_written_is_read_and_found(tmp_path: Path) -> None:
     desk = lead(tmp_path)
-    say(desk, "memory_write", path="knowledge/x.md", content="# X\n\nX is 4.")
+    await say(desk, "memory_write", path="knowledge/x.md", content="# X\n\nX is 4.")
     assert (desk.agent.memory / "knowledge/x.md").read_text() == "# X\n\nX is 4.\n"
-    assert say(desk, "memory_read", path="memory/knowledge/x.md") == "# X\n\nX is 4.\n"
-    assert "**knowledge/x.md**" in say(desk, "memory_search", query="whatever")
-    say(desk, "memory_write", path="MEMORY.md", content="X stands in knowledge/x.md.")
-    assert say(desk, "memory_read", path="memory.md") == "X stands in knowledge/x.md.\n"
+    assert await say(desk, "memory_read", path="memory/knowledge/x.md") == "# X\n\nX is 4.\n"
+    assert "**knowledge/x.md**" in await say(desk, "memory_search", query="whatever")
+    await say(desk, "memory_write", path="MEMORY.md", content="X stands in knowledge/x.md.")
+    assert await say(desk, "memory_read", path="memory.md") == "X stands in knowledge/x.md.\n"
 
 
-def test_adding_the_same_again_changes_nothing(tmp_path: Path) -> None:
+async def test_adding_the_same_again_changes_nothing(tmp_path: Path) -> None:
     desk = lead(tmp_path)
     for _ in range(2):
-        say(desk, "memory_write", path="knowledge/x.md", content="One.\n", append=True)
-        say(desk, "memory_write", path="2026-11-22.md", content="Two.")
+        await say(desk, "memory_write", path="knowledge/x.md", content="One.\n", append=True)
+        await say(desk, "memory_write", path="2026-11-22.md", content="Two.")
     assert (desk.agent.memory / "knowledge/x.md").read_text() == "One.\n"
-    say(desk, "memory_write", path="2026-11-22.md", content="Three.")
+    await say(desk, "memory_write", path="2026-11-22.md", content="Three.")
     assert (desk.agent.memory / "2026-11-22.md").read_text() == "Two.\n\nThree.\n"
 
 
-def test_an_empty_content_removes_a_file_but_not_the_main_one(tmp_path: Path) -> None:
+async def test_an_empty_content_removes_a_file_but_not_the_main_one(tmp_path: Path) -> None:
     desk = lead(tmp_path)
-    say(desk, "memory_write", path="old.md", content="x")
-    assert "removed" in say(desk, "memory_write", path="old.md", content=" ")
+    await say(desk, "memory_write", path="old.md", content="x")
+    assert "removed" in await say(desk, "memory_write", path="old.md", content=" ")
     assert not (desk.agent.memory / "old.md").exists()
-    assert "cannot be removed" in refused(desk, "memory_write", path="MEMORY.md", content="")
+    assert "cannot be removed" in await refused(desk, "memory_write", path="MEMORY.md", content="")
 
 
 @pytest.mark.parametrize(
     "path", ["../GOAL.md", "knowledge/../../SOUL.md", "/etc/passwd", "x.txt", ".md/..", ".x.md", ""]
 )
-def test_a_path_that_is_no_memory_file_is_told_what_is(tmp_path: Path, path: str) -> None:
-    assert "no memory file" in refused(lead(tmp_path), "memory_write", path=path, content="x")
+async def test_a_path_that_is_no_memory_file_is_told_what_is(tmp_path: Path, path: str) -> None:
+    assert "no memory file" in await refused(lead(tmp_path), "memory_write", path=path, content="x")
 
 
-def test_a_link_out_of_the_memory_is_refused(tmp_path: Path) -> None:
+async def test_a_link_out_of_the_memory_is_refused(tmp_path: Path) -> None:
     desk = lead(tmp_path)
     (tmp_path / "secret.md").write_text("secret")
     (desk.agent.memory / "link.md").symlink_to(tmp_path / "secret.md")
-    assert "may not be read" in refused(desk, "memory_read", path="link.md")
-    assert "may not be written" in refused(desk, "memory_write", path="link.md", content="x")
-    assert "secret" not in say(desk, "memory_search", query="secret")
+    assert "may not be read" in await refused(desk, "memory_read", path="link.md")
+    assert "may not be written" in await refused(desk, "memory_write", path="link.md", content="x")
+    assert "secret" not in await say(desk, "memory_search", query="secret")
 
 
-def test_the_bounds_are_told(tmp_path: Path) -> None:
+async def test_the_bounds_are_told(tmp_path: Path) -> None:
     desk = lead(tmp_path)
     desk.limited("memory", file_limit=1000, max_files=2, total_limit=1500)
-    assert "at most 1000" in refused(desk, "memory_write", path="a.md", content="x" * 1001)
-    say(desk, "memory_write", path="a.md", content="x" * 900)
-    assert "at most 2 are" in refused(desk, "memory_write", path="b.md", content="x")
+    assert "at most 1000" in await refused(desk, "memory_write", path="a.md", content="x" * 1001)
+    await say(desk, "memory_write", path="a.md", content="x" * 900)
+    assert "at most 2 are" in await refused(desk, "memory_write", path="b.md", content="x")
     desk.limited("memory", max_files=9)
-    assert "more than 1500 bytes" in refused(desk, "memory_write", path="b.md", content="y" * 900)
-    say(desk, "memory_write", path="a.md", content="x" * 800)
+    assert "more than 1500 bytes" in await refused(
+        desk, "memory_write", path="b.md", content="y" * 900
+    )
+    await say(desk, "memory_write", path="a.md", content="x" * 800)
 
 
-def test_an_unknown_file_is_answered_with_the_known(tmp_path: Path) -> None:
+async def test_an_unknown_file_is_answered_with_the_known(tmp_path: Path) -> None:
     desk = lead(tmp_path)
-    say(desk, "memory_write", path="knowledge/x.md", content="x")
-    told = refused(desk, "memory_read", path="knowledge/y.md")
+    await say(desk, "memory_write", path="knowledge/x.md", content="x")
+    told = await refused(desk, "memory_read", path="knowledge/y.md")
     assert "unknown memory file 'knowledge/y.md', did you mean 'knowledge/x.md'?" in told
 
 
-def test_a_worker_has_a_memory_of_its_own_and_sees_none_of_the_agents(tmp_path: Path) -> None:
+async def test_a_worker_has_a_memory_of_its_own_and_sees_none_of_the_agents(tmp_path: Path) -> None:
     desk = Desk(tmp_path, "worker")
     desk.agent.memory.mkdir(parents=True)
     (desk.agent.memory / "secret.md").write_text("the agent's own")
-    say(desk, "memory_write", path="notebook.md", content="mine")
+    await say(desk, "memory_write", path="notebook.md", content="mine")
     assert (desk.run.worker("ada-1").notebook).read_text() == "mine\n"
-    assert "mine" in say(desk, "memory_search", query="own")
-    assert "agent's own" not in say(desk, "memory_search", query="own")
-    assert "known: memory.md, notebook.md" in refused(desk, "memory_read", path="secret.md")
+    assert "mine" in await say(desk, "memory_search", query="own")
+    assert "agent's own" not in await say(desk, "memory_search", query="own")
+    assert "known: memory.md, notebook.md" in await refused(desk, "memory_read", path="secret.md")
 
 
 def test_the_prompt_begins_with_main_file_index_and_the_last_two_days(tmp_path: Path) -> None:

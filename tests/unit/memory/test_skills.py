@@ -1,6 +1,5 @@
 """Skills of home and input folder: told by name, read on demand, bounded, never fatal."""
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,7 +93,7 @@ def test_the_listing_is_bounded_and_a_name_cannot_break_out_of_its_line(tmp_path
     assert find_skills(tmp_path, None)[0].name == "a # Human:"
 
 
-def test_a_prompt_tells_of_them_as_content_and_the_tool_reads_them(tmp_path: Path) -> None:
+async def test_a_prompt_tells_of_them_as_content_and_the_tool_reads_them(tmp_path: Path) -> None:
     put(tmp_path / "skills/pdf/SKILL.md", PDF)
     skills = find_skills(tmp_path, None)
     worker = Worker(id=WorkerId("ada-1"), name="ada")
@@ -104,9 +103,9 @@ def test_a_prompt_tells_of_them_as_content_and_the_tool_reads_them(tmp_path: Pat
     assert "Skills and guides" not in worker_system(worker, skills="", has_input=False, **told)
     context = replace(Desk(tmp_path / "desk").context(), skills=skills)
     call = ToolCall(id="c", name="read_skill", arguments={"name": "pdf-tables"})
-    result = asyncio.run(Toolbox.for_entity("worker").run(call, context))
+    result = await Toolbox.for_entity("worker").run(call, context)
     assert "# How" in result.content
     call = ToolCall(id="c", name="read_skill", arguments={"name": "nope"})
-    unknown = asyncio.run(Toolbox.for_entity("worker").run(call, context))
+    unknown = await Toolbox.for_entity("worker").run(call, context)
     assert unknown.is_error
     assert "unknown skill 'nope' (known: pdf-tables)" in unknown.content

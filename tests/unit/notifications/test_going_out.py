@@ -12,8 +12,14 @@ from actors.gateway.notifications.email import mail_of
 from agiraph.core.channel_settings import ChannelConfig
 from agiraph.core.errors import InvalidInput
 from agiraph.notifications.notice import body_of, title_of
-from agiraph.notifications.shapes import DISCORD_DESCRIPTION, SHAPES, SLACK_SECTION
-from agiraph.notifications.signing import answer_token, read_answer_token, webhook_headers
+from agiraph.notifications.webhooks import (
+    DISCORD_DESCRIPTION,
+    SHAPES,
+    SLACK_SECTION,
+    answer_token,
+    read_answer_token,
+    webhook_headers,
+)
 from tests.unit.notifications.notices import notice
 
 LINK = "https://agents.example.org/answer/abc.def"

@@ -41,7 +41,7 @@ def pairs(first: int, last: int) -> list[tuple[str, Event]]:
 def filled(path: Path, last: int) -> EventFile:
     file = EventFile(path, BYTES)
     for number in range(1, last + 1):
-        file.append(pairs(number, number))
+        file.append_events(pairs(number, number))
     return file
 
 
@@ -74,14 +74,16 @@ def test_a_repeat_is_known_however_long_ago_it_was_first_told(
     monkeypatch.setattr(event_file, "REMEMBERED", 10)
     path = tmp_path / "events.jsonl"
     file = filled(path, 300)
-    assert file.append(pairs(1, 300)) == []
-    before = file.close()
+    assert file.append_events(pairs(1, 300)) == []
+    before = file.shut()
     for again in (EventFile(path, BYTES), EventFile(path, BYTES, before)):
-        assert again.append(pairs(1, 300)) == []
+        assert again.append_events(pairs(1, 300)) == []
         late = event(150).model_copy(update={"key": "late"})
         again.close()
     again = EventFile(path, BYTES, before)
-    assert [one.seq for one in again.append([("late", late)])] == [301], "it is new, though old"
+    assert [one.seq for one in again.append_events([("late", late)])] == [301], (
+        "it is new, though old"
+    )
     assert len(again._sources) <= 10
     again.close()
 
@@ -92,10 +94,10 @@ def test_what_an_event_tells_is_not_taken_for_the_source_of_another(
     monkeypatch.setattr(event_file, "REMEMBERED", 5)
     file = EventFile(tmp_path / "events.jsonl", BYTES)
     forged = event(1).model_copy(update={"data": {"source": "board:1", "x": {"source": "board:1"}}})
-    file.append([("k1", forged)])
-    file.append(pairs(2, 50))
-    assert [one.seq for one in file.append([("board:1", event(1))])] == [51]
-    assert file.append([("board:1", event(1)), ("k1", forged)]) == []
+    file.append_events([("k1", forged)])
+    file.append_events(pairs(2, 50))
+    assert [one.seq for one in file.append_events([("board:1", event(1))])] == [51]
+    assert file.append_events([("board:1", event(1)), ("k1", forged)]) == []
     file.close()
 
 
@@ -110,7 +112,7 @@ def test_opening_reads_no_more_however_long_the_log_is(
         return found
 
     path = tmp_path / "events.jsonl"
-    before = filled(path, 400).close()
+    before = filled(path, 400).shut()
     monkeypatch.setattr("agiraph.storage.segments.Journal", journal)
     EventFile(path, BYTES).close()
     assert 0 < len(read) < 20, "the active file alone"
@@ -214,7 +216,7 @@ def _write_for_ever(path: Path) -> None:
     file = EventFile(path, BYTES)
     number = max(0, known - 30)  # what was under way is reported again
     while True:
-        file.append(pairs(number + 1, number + 3))
+        file.append_events(pairs(number + 1, number + 3))
         number += 3
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from actors.runtime.runtime import Runtime
-from actors.scheduler.scheduler import Scheduler
+from actors.scheduler.scheduler import Scheduler, TimeSource
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Event
 from agiraph.messages.control import RefusedReply
@@ -33,7 +33,7 @@ ADA = AgentId("ada-1")
 COORDINATOR = "ada-1/coordinator"
 
 
-class HandTime:
+class HandTime(TimeSource):
     """A time that stands still until it is turned."""
 
     def __init__(self) -> None:

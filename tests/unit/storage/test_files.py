@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agiraph.storage import files
-from agiraph.storage.files import MOST_LEVELS, UnsafeFile
+from agiraph.storage.files import MOST_LEVELS
+from agiraph.storage.walk import UnsafeFile, kind_of
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs the privileges of root")
 NAMES = st.text(
@@ -138,7 +139,7 @@ def test_a_status_is_the_links_own(home: Path) -> None:
     (home / "link").symlink_to(home.parent / "outside")
     status = files.status_of(home / "link")
     assert status is not None
-    assert files.kind_of(status) == "link"
+    assert kind_of(status) == "link"
     assert not files.is_folder(home / "link")
     assert not files.is_file(home / "link")
     assert not files.is_file(home / "link" / "agents" / "ada" / "file")

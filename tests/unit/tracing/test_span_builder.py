@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -72,7 +73,7 @@ def woven(log: Log, *, restart_at: int = 0, with_content: bool = False) -> list[
     found = []
     for event in log.events:
         if event.seq == restart_at:
-            kept = json.loads(json.dumps(weaver.state.as_json()))
+            kept = json.loads(json.dumps(asdict(weaver.state)))
             weaver = SpanBuilder("shop-1", SpanBuilderState(**kept), with_content=with_content)
         found += weaver.build_spans(event)
     return found

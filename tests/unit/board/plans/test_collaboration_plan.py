@@ -8,11 +8,9 @@ import pytest
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.run_start import fill_board, has_unopened_stage, plan_notice
-from agiraph.board.commands import CancelNode, CompleteNode, CreateNode, FailNode, Reconvene
+from agiraph.board.commands import CancelNode, FailNode, Reconvene
 from agiraph.board.plans.plan import parse_plan, plan_commands
 from agiraph.core.errors import IllegalTransition, InvalidInput
-from agiraph.core.models import NodeResult
-from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
 
 SEED: dict[str, Any] = {
@@ -74,8 +72,7 @@ def test_roles_become_workers_and_nodes() -> None:
 
 def test_a_later_stage_needs_the_one_before() -> None:
     desk = Desk()
-    for command in plan_commands(parse_plan(json.dumps(SEED))):
-        desk.do(command)
+    desk.fill(json.dumps(SEED))
     needed = {desk.at("alice").id, desk.at("bob").id}
     assert set(desk.at("alice-2").dependencies) == needed
     assert desk.at("alice-2").wanted_worker == desk.at("alice").wanted_worker
@@ -150,7 +147,7 @@ def test_a_plan_bounds_the_stages_of_its_run() -> None:
     for number in (1, 2):
         desk.do(Reconvene("so far", f"r{number}"))
         if number == 1:
-            desk.do(CreateNode("extra", NodeSpec(task="the third stage", name="extra")))
+            desk.node("extra")
             desk.do(CancelNode("extra"))
     with pytest.raises(IllegalTransition, match=r"has its 2 stages \(contract.max_stages"):
         desk.node("fourth")
@@ -163,8 +160,7 @@ def test_a_plan_has_no_more_stages_than_it_allows() -> None:
 
 def test_a_plan_may_be_all_there_is() -> None:
     desk = started(changed(contract={"coordinator_reconvenes": False}))
-    with pytest.raises(IllegalTransition, match=r"coordinator_reconvenes.*`finish`"):
-        desk.do(Reconvene("so far"))
+    desk.refuses(Reconvene("so far"), r"coordinator_reconvenes.*`finish`")
 
 
 def test_what_a_role_asks_of_its_node_stands_on_the_board() -> None:
@@ -173,8 +169,7 @@ def test_what_a_role_asks_of_its_node_stands_on_the_board() -> None:
     text = json.dumps(
         {"stages": [{"roles": [{"id": "a", "prompt": "p", "can_lead": True, **asked}]}]}
     )
-    for command in plan_commands(parse_plan(text)):
-        desk.do(command)
+    desk.fill(text)
     node = desk.at("a")
     assert (node.labels, node.max_iterations, node.timeout_seconds) == (("market",), 5, 60)
     assert desk.who("a").can_lead
@@ -210,7 +205,7 @@ def test_a_plan_that_is_reconvened_opens_a_stage_once_the_one_before_is_closed()
     assert has_unopened_stage(desk.board, RECONVENED)
     for name in ("alice", "bob"):
         desk.run(name, name)
-        desk.do(CompleteNode(name, 1, NodeResult(summary="done")))
+        desk.done(name)
         assert filled(desk) is None
     assert len(desk.board.nodes) == 2, "the coordinator has not had its turn"
     desk.do(Reconvene("both know enough", "r1"))

@@ -23,8 +23,7 @@ SEED = """
 
 def test_a_graph_fills_a_board() -> None:
     desk = Desk()
-    for command in plan_commands(parse_plan(SEED)):
-        desk.do(command)
+    desk.fill(SEED)
     assert [node.name for node in desk.board.nodes.values()] == ["n1", "n2", "n3"]
     assert desk.at("n3").dependencies == (desk.at("n1").id, desk.at("n2").id)
     assert desk.at("n3").refs["n1"] == f"nodes/{desk.at('n1').folder}/published"
@@ -69,8 +68,7 @@ def test_nodes_may_be_written_in_any_order() -> None:
         {"id": f"n{i}", "task": "t", "deps": [f"n{i + 1}"] if i < 49 else []} for i in range(50)
     ]
     desk = Desk(max_nodes=50)
-    for command in plan_commands(parse_plan(json.dumps({"nodes": nodes}))):
-        desk.do(command)
+    desk.fill(json.dumps({"nodes": nodes}))
     assert next(iter(desk.board.nodes.values())).name == "n49"
 
 

@@ -4,9 +4,7 @@ import json
 
 import pytest
 
-from agiraph.board.commands import CompleteNode
 from agiraph.board.plans.plan import parse_plan, plan_commands
-from agiraph.core.models import NodeResult
 from tests.unit.board.desk import Desk
 
 STAGES = [
@@ -27,7 +25,7 @@ def filled(policy: str, *, same_name: bool = False) -> Desk:
 
 
 def complete(desk: Desk, name: str) -> None:
-    desk.do(CompleteNode(name, 1, NodeResult(summary=f"{name} is done")))
+    desk.done(name, summary=f"{name} is done")
     desk.settle(max_concurrent=9)
 
 

@@ -34,17 +34,19 @@ def test_what_was_done_twice_is_counted() -> None:
         messages=Counter({"ada to ben": 3}),
         completions=Counter({"north": 2}),
     )
-    assert difference(CALM, rich) == RunDifference(done_twice=2, steps_twice=1, nodes_not_once=1)
+    assert difference(CALM, rich) == RunDifference(
+        done_twice=2, steps_twice=1, nodes_not_published_once=1
+    )
 
 
 def test_other_files_and_an_end_that_is_none_are_seen() -> None:
     other = replace(CALM, status="failed", files={"north/lines.txt": "bb", "north/x": "cc"})
-    assert difference(CALM, other) == RunDifference(other_files=2, unfinished=1)
+    assert difference(CALM, other) == RunDifference(files_that_differ=2, runs_unfinished=1)
 
 
 def test_differences_add_up() -> None:
-    assert RunDifference(lost=1) + RunDifference(lost=2, unfinished=1) == RunDifference(
-        lost=3, unfinished=1
+    assert RunDifference(lost=1) + RunDifference(lost=2, runs_unfinished=1) == RunDifference(
+        lost=3, runs_unfinished=1
     )
 
 

@@ -1,4 +1,4 @@
-"""The pure part of worktrees: names, ways to merge, what git said, messages."""
+"""The pure part of worktrees: names, what git said, messages."""
 
 import re
 
@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from agiraph.core.ids import NodeId, RunId
 from agiraph.core.models import WorkNode
-from agiraph.tools.worktrees.git import node_branch, ref, result_branch
-from agiraph.tools.worktrees.merging import (
-    MergeStep,
+from agiraph.tools.worktrees.git import (
     conflict_text,
     has_markers,
+    node_branch,
     read_trial,
-    way_to,
+    ref,
+    result_branch,
 )
 from agiraph.tools.worktrees.worktree import SUBJECT, commit_message, unfinished_message
 
@@ -34,21 +34,6 @@ def test_every_name_of_a_node_makes_a_branch_that_is_not_the_results(name: str) 
     assert GOOD_REF.fullmatch(ref(branch))
     assert branch != result_branch(RUN)
     assert not branch.startswith(f"{result_branch(RUN)}/")
-
-
-@pytest.mark.parametrize(
-    ("bases", "way"),
-    [
-        (("new",), MergeStep.NOTHING),
-        (("old",), MergeStep.FORWARD),
-        (("x", "y"), MergeStep.MERGE),
-        ((), MergeStep.MERGE),
-    ],
-)
-def test_how_a_commit_is_merged_follows_from_the_common_history(
-    bases: tuple[str, ...], way: MergeStep
-) -> None:
-    assert way_to("old", "new", bases) is way
 
 
 def test_what_git_says_of_a_merge_is_read() -> None:

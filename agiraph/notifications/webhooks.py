@@ -1,4 +1,9 @@
-"""Signatures of webhooks, and the tokens of answer links. Pure.
+"""Webhooks: their bodies (ours, Slack's, Discord's) and signatures; tokens of answer links. Pure.
+
+Slack: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks ; `text` is what
+notifications show, a section holds at most 3000 characters, `&<>` are escaped.
+Discord: https://discord.com/developers/docs/resources/webhook#execute-webhook ; an embed's title
+holds 256 characters, its description 4096; `allowed_mentions` keeps a text from ringing everybody.
 
 Webhooks are signed as https://www.standardwebhooks.com says, so that receivers can use a library:
 `webhook-signature: v1,BASE64(HMAC-SHA256(secret, "{id}.{timestamp}.{body}"))`. A secret that begins
@@ -12,12 +17,22 @@ import binascii
 import hmac
 import json
 from hashlib import sha256
+from typing import Any
 
+from agiraph.core.clock import iso
 from agiraph.core.errors import InvalidInput
+from agiraph.notifications.notice import Notice, body_of, cut, title_of
 
+SLACK_SECTION = 3000
+DISCORD_TITLE = 256
+DISCORD_DESCRIPTION = 4096
+ESCAPES = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
+LINK_ROOM = 300
 PREFIX = "whsec_"
 KEY_BYTES = 32
 PURPOSE = b"agiraph answer link v1\0"
+
+JsonObject = dict[str, Any]
 
 
 def webhook_headers(secret: str, delivery: str, at: int, body: bytes) -> dict[str, str]:
@@ -66,3 +81,46 @@ def _encoded(data: bytes) -> str:
 
 def _decoded(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def generic(notice: Notice, delivery: str, link: str | None) -> JsonObject:
+    """Return our own shape: every fact under its name; `id` is the delivery's, always the same."""
+    facts = notice.model_dump(mode="json", exclude={"id", "ts", "is_urgent", "channel"})
+    return facts | {
+        "id": delivery,
+        "title": title_of(notice),
+        "urgent": notice.is_urgent,
+        "at": iso(notice.ts),
+        "deadline_at": iso(notice.deadline_at) if notice.deadline_at is not None else None,
+        "answer_url": link,
+    }
+
+
+def slack(notice: Notice, _delivery: str, link: str | None) -> JsonObject:
+    """Return the shape of a Slack incoming webhook."""
+    title = title_of(notice).translate(ESCAPES)
+    text = cut(body_of(notice, None), SLACK_SECTION - LINK_ROOM).translate(ESCAPES)
+    blocks: list[JsonObject] = [
+        {"type": "section", "text": {"type": "mrkdwn", "text": f"*{title}*"}},
+        {"type": "section", "text": {"type": "mrkdwn", "text": text[:SLACK_SECTION]}},
+    ]
+    if link:
+        button = {"type": "plain_text", "text": "Answer"}
+        blocks.append(
+            {"type": "actions", "elements": [{"type": "button", "text": button, "url": link}]}
+        )
+    return {"text": title, "blocks": blocks}
+
+
+def discord(notice: Notice, _delivery: str, link: str | None) -> JsonObject:
+    """Return the shape of a Discord webhook."""
+    embed: JsonObject = {
+        "title": title_of(notice)[:DISCORD_TITLE],
+        "description": cut(body_of(notice, link), DISCORD_DESCRIPTION),
+    }
+    if link:
+        embed["url"] = link
+    return {"embeds": [embed], "allowed_mentions": {"parse": []}}
+
+
+SHAPES = {"generic": generic, "slack": slack, "discord": discord}

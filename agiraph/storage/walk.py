@@ -1,0 +1,126 @@
+"""Walk: the way to a folder of a home, from the root, one component after the other.
+
+Each folder is opened relative to the one before it and no component may be a link, so nothing can
+be exchanged between a check and an open. `files` opens what is in the folder.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, Literal
+
+PATH_ONLY: Final = getattr(os, "O_PATH", os.O_RDONLY)  # macOS has none: folders must be readable
+FOLDER: Final = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+STEP: Final = PATH_ONLY | FOLDER
+ODD: Final = {
+    errno.ELOOP: "is a symbolic link",
+    errno.ENOTDIR: "is no folder",
+    errno.EISDIR: "is a folder where a file belongs",
+    errno.ENXIO: "is no regular file",
+}
+Kind = Literal["file", "folder", "link", "other"]
+_WHOLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+
+
+class UnsafeFile(OSError):
+    """Something in a home is not what Agiraph put there; `filename` names it."""
+
+    def __str__(self) -> str:
+        """Return the path and what is wrong with it."""
+        return f"{self.filename} {self.strerror}"
+
+
+def is_about_place(error: OSError) -> bool:
+    """Whether an error is about the file that was opened, not about the disk or the process.
+
+    A process that serves many agents then continues without this one.
+    """
+    return error.errno not in _WHOLE
+
+
+def kind_of(status: os.stat_result) -> Kind:
+    """Return the kind of file that a status describes."""
+    mode = status.st_mode
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "link" if stat.S_ISLNK(mode) else "other"
+
+
+@contextmanager
+def folder_of(path: Path, *, make: bool = False) -> Iterator[int]:
+    """Yield a descriptor of the folder that holds `path`, for `dir_fd`; `make` it if missing.
+
+    Raises UnsafeFile if a component is a link or no folder, else OSError.
+    """
+    if path.name in ("", ".."):
+        raise UnsafeFile(errno.EINVAL, "names nothing in a folder", str(path))
+    fd = walk(path.parent, make)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def closing(fd: int) -> Iterator[int]:
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def walk(folder: Path, make: bool) -> int:
+    """Return a descriptor of a folder, only for use as `dir_fd`."""
+    root, *parts = folder.absolute().parts
+    if ".." in parts:
+        raise UnsafeFile(errno.EINVAL, "leads upward", str(folder))
+    fd = os.open(root, STEP)
+    for number, part in enumerate(parts, start=1):
+        try:
+            inner = os.open(part, STEP, dir_fd=fd)
+        except OSError:
+            inner = step(part, fd, os.path.join(root, *parts[:number]), make)
+        finally:
+            os.close(fd)
+        fd = inner
+    return fd
+
+
+def step(part: str, fd: int, place: str, make: bool) -> int:
+    try:
+        return os.open(part, STEP, dir_fd=fd)
+    except FileNotFoundError as missing:
+        if not make:
+            raise _with_path(missing, place) from None
+    except OSError as error:
+        raise explained(error, part, fd, place) from None
+    with suppress(FileExistsError):  # another process has just created it
+        os.mkdir(part, dir_fd=fd)
+    return step(part, fd, place, make=False)
+
+
+def _with_path(error: OSError, place: str) -> OSError:
+    """Return an error with the whole path: an open by descriptor knows only the last name."""
+    return type(error)(error.errno, error.strerror, place)
+
+
+def explained(error: OSError, name: str, fd: int, place: str) -> OSError:
+    """Return the error to raise for a name that could not be opened."""
+    number = error.errno or 0
+    if number == errno.ENOTDIR and _is_link(name, fd):
+        number = errno.ELOOP
+    if number in ODD:
+        return UnsafeFile(number, ODD[number], place)
+    return _with_path(error, place)
+
+
+def _is_link(name: str, fd: int) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
+    except OSError:
+        return False

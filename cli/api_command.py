@@ -1,0 +1,51 @@
+"""api_command: declares a command that asks the gateway of a home and prints its answer."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from cli.exits import DONE
+from cli.listing import Shown
+from cli.options import connect, examples, home_option, json_option
+
+
+def api_command(
+    *lines: str, json: str, name: str | None = None, group: click.Group | None = None, **more: Any
+) -> Callable[[Callable[..., Shown]], click.Command]:
+    """Make a command of a function that is given the client first and returns what to print.
+
+    `lines` are examples, and `json` says what --json prints; --json and --home are added. The
+    command is put into `group`, if there is one; `more` is for click.
+    """
+
+    def decorate(function: Callable[..., Shown]) -> click.Command:
+        @functools.wraps(function)
+        def run(home: Any, as_json: bool, **arguments: Any) -> int:
+            if click.get_current_context().invoked_subcommand is not None:
+                return DONE  # a subcommand follows
+            with connect(home) as client:
+                shown = function(client, **arguments)
+            return shown.print(as_json=as_json)
+
+        own: list[click.Parameter] = run.__dict__.pop("__click_params__", [])
+        home_option(json_option(json)(run))
+        run.__dict__["__click_params__"] += own  # they come first in --help
+        make = group.command if group is not None else click.command
+        command: click.Command = make(name, epilog=examples(*lines), **more)(run)
+        return command
+
+    return decorate
+
+
+def api_group(*lines: str, json: str) -> Callable[[Callable[..., Shown]], click.Group]:
+    """Make a group that without a subcommand is such a command itself."""
+
+    def decorate(function: Callable[..., Shown]) -> click.Group:
+        make = api_command(*lines, json=json, cls=click.Group, invoke_without_command=True)
+        group = make(function)
+        assert isinstance(group, click.Group)
+        return group
+
+    return decorate

@@ -1,0 +1,214 @@
+"""`agiraph tokens`, `login`, `sessions`, `logout`: who may use the HTTP API of this home."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from pydantic import ValidationError
+
+from agiraph.http.api import CreateTokenRequest, NewTokenView
+from agiraph.http.api.access import HOME_TOKEN, SCOPES, Scope
+from cli.api_command import api_command, api_group
+from cli.formats import format_time
+from cli.listing import Column, Done, Listing, Shown, print_json, to_rows
+from cli.options import Duration, PositiveNumber, connect, examples, home_option, json_option
+
+if TYPE_CHECKING:
+    from agiraph.http.client import Client
+
+
+def _or_never(value: Any) -> str:
+    return format_time(value) if value is not None else "never"
+
+
+TOKENS = (
+    Column("NAME", "name"),
+    Column("SCOPE", "scope"),
+    Column("STATUS", "status"),
+    Column("CREATED", "created_at", format_time, spare=2),
+    Column("BY", "created_by", spare=3),
+    Column("EXPIRES", "expires_at", _or_never),
+    Column("USED", "last_used_at", _or_never, spare=1),
+)
+SESSIONS = (
+    Column("ID", "id"),
+    Column("SCOPE", "scope"),
+    Column("SINCE", "created_at", format_time, spare=1),
+    Column("UNTIL", "expires_at", format_time),
+    Column("BY", "created_by", spare=2),
+    Column("BROWSER", "browser", wide=True),
+)
+FIELDS = "name, scope, status, created_at, created_by, expires_at, rotated_at, last_used_at"
+
+
+@api_group(
+    "agiraph tokens",
+    "agiraph tokens add ci --scope talk --expires 30d",
+    "agiraph tokens rotate ci --grace 10m",
+    "agiraph tokens revoke ci",
+    "agiraph tokens rotate home",
+    json=f"a JSON array: {FIELDS}",
+)
+def tokens(client: "Client") -> Shown:
+    """List the API tokens of this home; the commands on this machine use `home`.
+
+    The scope `read` allows reading, `talk` also sending messages and answering questions,
+    `control` everything. Changes take effect at once, without a restart.
+    """
+    return _tokens(client)
+
+
+@api_command(
+    "agiraph tokens list --json", json=f"a JSON array: {FIELDS}", name="list", group=tokens
+)
+def list_tokens(client: "Client") -> Shown:
+    """List the tokens, including those that ended within the last thirty days."""
+    return _tokens(client)
+
+
+def _tokens(client: "Client") -> Listing:
+    return Listing(client.tokens(), TOKENS, "no tokens")
+
+
+@api_command(
+    "agiraph tokens add dashboard",
+    "agiraph tokens add ci --scope talk --expires 30d --rate 10",
+    "agiraph tokens add backup --scope control > token.txt",
+    json="one JSON object: the token, its secret under `token`",
+    group=tokens,
+)
+@click.argument("name")
+@click.option(
+    "--scope", type=click.Choice(SCOPES), default="read", show_default=True, help="What it may do."
+)
+@click.option(
+    "--expires", type=Duration(), help="How long it is valid, such as 30d [default: for ever]."
+)
+@click.option(
+    "--rate", type=PositiveNumber(), help="The number of calls that it may make per second."
+)
+def add(
+    client: "Client", name: str, scope: Scope, expires: float | None, rate: float | None
+) -> Shown:
+    """Create the token NAME and print its secret, once: only a digest of it is stored."""
+    try:
+        wanted = CreateTokenRequest(
+            name=name, scope=scope, expires_in_seconds=expires, calls_per_second=rate
+        )
+    except ValidationError as error:
+        raise click.UsageError(_complaint(error)) from None
+    return _secret(client.add_token(wanted))
+
+
+@api_command(
+    "agiraph tokens rotate ci --grace 10m",
+    "agiraph tokens rotate home",
+    json="one JSON object: the token, its new secret under `token`",
+    group=tokens,
+)
+@click.argument("name")
+@click.option("--grace", type=Duration(), help="How long the old secret stays valid [default: 0].")
+def rotate(client: "Client", name: str, grace: float | None) -> Shown:
+    """Give the token NAME a new secret and print it.
+
+    The secret of `home` is written to system/token, where the commands find it.
+    """
+    made = client.rotate_token(name, grace_seconds=grace or 0)
+    if name == HOME_TOKEN:
+        return Done(made, "", remark="rotated: the new secret is in system/token")
+    return _secret(made)
+
+
+@api_command("agiraph tokens revoke ci", json="one JSON object: the token", group=tokens)
+@click.argument("name")
+def revoke(client: "Client", name: str) -> Shown:
+    """Revoke the token NAME, and log out the browsers that logged in by a link of it."""
+    ended = client.revoke_token(name)
+    return Done(ended, f"revoked: {ended.name}")
+
+
+def _secret(made: NewTokenView) -> Done:
+    until = f" until {format_time(made.expires_at)}" if made.expires_at is not None else ""
+    remark = f"shown only once; '{made.name}' has scope {made.scope}{until}"
+    return Done(made, made.token or "", remark=remark)
+
+
+def _complaint(error: ValidationError) -> str:
+    first = error.errors()[0]
+    if first["loc"] == ("name",):
+        return "NAME: at most 40 of a-z, 0-9, '.', '_' and '-', the first a letter or a digit"
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
+# --- browsers ------------------------------------------------------------------------------------
+
+
+@click.command(
+    epilog=examples(
+        "agiraph login",
+        "agiraph login --open",
+        "agiraph login --scope read --for 12h",
+        "agiraph login --at https://atlas.example",
+    )
+)
+@click.option(
+    "--scope",
+    type=click.Choice(SCOPES),
+    default="control",
+    show_default=True,
+    help="What the browser may do.",
+)
+@click.option("--for", "lasts", type=Duration(), help="How long it stays logged in, such as 12h.")
+@click.option("--open", "opens", is_flag=True, help="Open the link in this machine's browser.")
+@click.option("--at", metavar="URL", help="The gateway's address as that browser reaches it.")
+@home_option
+@json_option("one JSON object: url, scope, expires_at, session_seconds")
+def login(
+    scope: Scope, lasts: float | None, opens: bool, at: str | None, home: Path, as_json: bool
+) -> None:
+    """Print a login link that works once, within a few minutes."""
+    with connect(home) as client:
+        made = client.begin_login(scope=scope, session_seconds=lasts)
+        url = (at or client.url).rstrip("/") + made.path
+    is_open = opens and _open(url)
+    if as_json:
+        row = to_rows([made])[0]
+        print_json({"url": url, **{key: row[key] for key in row if key != "path"}})
+        return
+    if not is_open:
+        click.echo(url)
+    click.echo(
+        f"the link works once, until {format_time(made.expires_at)}, with scope {scope}", err=True
+    )
+
+
+def _open(url: str) -> bool:
+    import webbrowser
+
+    return webbrowser.open(url)
+
+
+@api_command(
+    "agiraph sessions",
+    "agiraph sessions --json",
+    json="a JSON array: id, scope, created_by, created_at, expires_at, browser",
+)
+def sessions(client: "Client") -> Shown:
+    """List the browsers that are logged in."""
+    return Listing(client.sessions(), SESSIONS, "no browsers are logged in")
+
+
+@api_command(
+    "agiraph logout 3fa9c1d2",
+    "agiraph logout --all",
+    json="a JSON array: the sessions that were ended",
+)
+@click.argument("session", required=False)
+@click.option("--all", "everyone", is_flag=True, help="Log out every browser.")
+def logout(client: "Client", session: str | None, everyone: bool) -> Shown:
+    """Log out the browser with the id SESSION."""
+    if everyone == (session is not None):
+        raise click.UsageError("name a session (`agiraph sessions` lists them), or --all")
+    ids = [one.id for one in client.sessions()] if session is None else [session]
+    ended = [client.end_session(id) for id in ids]
+    return Done(ended, f"logged out: {', '.join(one.id for one in ended) or 'none'}")

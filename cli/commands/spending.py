@@ -1,0 +1,239 @@
+"""`agiraph usage` and `agiraph budget`: what was spent, and what agents and triggers may spend."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import click
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.money import BudgetState, Period, Unit, parse_limit, shown, whose
+from agiraph.core.turns import UsageGroup
+from cli.api_command import api_command
+from cli.console.plain_text import format_budget, limits_of, owner_of
+from cli.formats import format_count, format_money
+from cli.listing import Column, Done, JsonObject, Listing, Shown, print_json, to_rows
+from cli.options import connect, examples, home_option, json_option, run_option
+
+if TYPE_CHECKING:
+    from agiraph.http.api import BudgetView
+    from agiraph.http.client import Client
+
+USAGE = (
+    Column("RUN", "run", spare=2),
+    Column("NAME", "name", wide=True),
+    Column("CALLS", "calls", format_count, align="right"),
+    Column("INPUT", "input_tokens", format_count, align="right"),
+    Column("CACHED", "cache_read_tokens", format_count, align="right", spare=3),
+    Column("STORED", "cache_write_tokens", format_count, align="right", spare=4),
+    Column("OUTPUT", "output_tokens", format_count, align="right"),
+    Column("COST", "cost_usd", format_money, align="right"),
+)
+STATES = (
+    Column("BUDGET OF", "whose", wide=True),
+    Column("LIMIT", "limit", align="right"),
+    Column("SPENT", "spent", align="right"),
+    Column("LEFT", "left", align="right"),
+    Column("RAISED", "raises", format_count, align="right", spare=1),
+)
+BUDGETS = (
+    Column("BUDGET OF", "whose", wide=True),
+    Column("PER", "per"),
+    Column("IN", "unit"),
+    Column("LIMIT", "limit", align="right"),
+    Column("SPENT", "spent", align="right"),
+    Column("LEFT", "left", align="right"),
+    Column("SET BY", "set_by", spare=1),
+)
+ALL_RUNS = "*"
+AMOUNTS = ("limit", "spent", "left")
+_IN: dict[Unit, str] = {"usd": "dollars", "tokens": "tokens"}
+_SHOW: dict[Unit, Callable[[float], str]] = {
+    "usd": format_money,
+    "tokens": lambda some: f"{some:,.0f}",
+}
+FIELDS = "scope, agent, key, name, period, usd, tokens, spent_usd, left_usd, is_own and more"
+
+
+@click.command(
+    epilog=examples(
+        "agiraph usage",
+        "agiraph usage --by day",
+        "agiraph usage my-agent --by node",
+        "agiraph usage my-agent --by stage",
+        "agiraph usage my-agent --by model --all-runs --json",
+        "agiraph usage my-agent --json --budgets",
+    )
+)
+@click.argument("agent", required=False)
+@click.option(
+    "--by",
+    type=click.Choice(get_args(UsageGroup)),
+    default="entity",
+    show_default=True,
+    help="What each row is about; days are in UTC.",
+)
+@run_option
+@click.option("--all-runs", is_flag=True, help="All runs of AGENT, not only the current one.")
+@home_option
+@json_option("a JSON array: key, name, run, calls, seconds, input_tokens, cost_usd and more")
+@click.option("--budgets", is_flag=True, help="With --json: one object: rows, total, budgets.")
+def usage(
+    agent: str | None,
+    by: UsageGroup,
+    run_id: str | None,
+    all_runs: bool,
+    home: Path,
+    as_json: bool,
+    budgets: bool,
+) -> None:
+    """Show what model calls used in tokens and money, and what is left of the budgets.
+
+    With AGENT (an id or a name): its current run. Without: everything in this home. INPUT counts
+    all input tokens; of them, CACHED were read from a provider's cache and STORED written to it.
+    """
+    if budgets and not as_json:
+        raise click.UsageError("--budgets needs --json: the table always shows them")
+    if agent is None and (run_id or all_runs):
+        raise click.UsageError("--run and --all-runs need an AGENT")
+    if run_id and all_runs:
+        raise click.UsageError("--run and --all-runs cannot be used together")
+    with connect(home) as client:
+        found = client.usage(agent=agent, run=ALL_RUNS if all_runs else run_id, by=by)
+    rows, total = [_usage_row(row) for row in to_rows(found.rows)], to_rows([found.total])[0]
+    if budgets:
+        print_json({"rows": rows, "total": total, "budgets": to_rows(found.budgets)})
+        return
+    calls = sum(row["calls"] for row in rows)
+    summed = [*rows, _usage_row({"key": "total", "usage": total, "calls": calls})] if rows else []
+    Listing(rows, USAGE, "nothing was spent", summed).print(as_json=as_json)
+    held = [row for state in found.budgets for row in _state_rows(state)]
+    if held and not as_json:
+        click.echo("")
+        Listing(held, STATES, "").print(as_json=False)
+
+
+def _usage_row(row: JsonObject) -> JsonObject:
+    """Return a row with its counts beside its key."""
+    facts = {**row, **row["usage"]}
+    del facts["usage"]
+    return facts | {"name": row.get("name") or row["key"] or "(no node)"}
+
+
+def _state_rows(state: BudgetState) -> list[JsonObject]:
+    """Return a row for each limit of a budget."""
+    limits: list[tuple[Unit, float | None, float]] = [
+        ("usd", state.usd, state.spent_usd),
+        ("tokens", state.tokens, float(state.spent_tokens)),
+    ]
+    return [
+        {
+            "whose": whose(state),
+            "limit": shown(limit, unit),
+            "spent": shown(spent, unit),
+            "left": shown(max(0.0, limit - spent), unit),
+            "raises": state.raises,
+        }
+        for unit, limit, spent in limits
+        if limit is not None
+    ]
+
+
+# --- budgets -------------------------------------------------------------------------------------
+
+
+class BudgetLimit(click.ParamType[Any]):
+    """A limit: `5`, `2.50`, `40k`, `2m`, or `none`."""
+
+    name = "amount"
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | Literal["none"]:
+        """Return the amount, or refuse the value."""
+        try:
+            return parse_limit(str(value), self.unit)
+        except InvalidInput as error:
+            self.fail(str(error), param, ctx)
+
+
+@api_command(
+    "agiraph budget",
+    "agiraph budget my-agent",
+    "agiraph budget my-agent --usd 5",
+    "agiraph budget my-agent --usd 1 --tokens 2m --per-day",
+    "agiraph budget my-agent --trigger mornings --usd 0.50 --per-day",
+    "agiraph budget my-agent --usd none",
+    "agiraph budget my-agent --per-day --remove",
+    json=f"a JSON array of budgets, one object if you set one: {FIELDS}",
+)
+@click.argument("agent", required=False)
+@click.option("--usd", type=BudgetLimit("usd"), help="The limit in US dollars, or none.")
+@click.option(
+    "--tokens", type=BudgetLimit("tokens"), help="The limit in tokens, such as 40k or 2m, or none."
+)
+@click.option("--per-day", is_flag=True, help="For each day (UTC) instead of in all.")
+@click.option("--trigger", metavar="TRIGGER", help="For what the firings of this trigger lead to.")
+@click.option(
+    "--remove",
+    is_flag=True,
+    help="Remove the limit; that of the settings applies again, if there is one.",
+)
+def budget(
+    client: "Client",
+    agent: str | None,
+    usd: float | Literal["none"] | None,
+    tokens: float | Literal["none"] | None,
+    per_day: bool,
+    trigger: str | None,
+    remove: bool,
+) -> Shown:
+    """Show or set what AGENT, its triggers and its run may spend; without AGENT, show all.
+
+    A limit that you do not name stays as it is; `none` means no limit, even if the settings have
+    one. Setting a budget discards earlier raises. Entities that wait for more budget continue if
+    there is enough now. The budget of a run is raised by answering its question.
+    """
+    is_limit = usd is not None or tokens is not None
+    if agent is None and (remove or is_limit or trigger or per_day):
+        raise click.UsageError("AGENT is missing")
+    if remove and is_limit:
+        raise click.UsageError(
+            "--remove cannot be used with --usd or --tokens (for no limit: --usd none)"
+        )
+    period: Period = "day" if per_day else "total"
+    if agent is not None and remove:
+        removed = client.remove_budget(agent, period=period, trigger=trigger)
+        return Done(removed, format_budget(removed))
+    if agent is not None and is_limit:
+        whole = tokens if tokens is None or tokens == "none" else int(tokens)
+        made = client.set_budget(agent, usd=usd, tokens=whole, period=period, trigger=trigger)
+        return Done(made, format_budget(made))
+    wanted = [one for one in client.budgets(agent) if _is_wanted(one, trigger, per_day=per_day)]
+    rows = [row for one in wanted for row in _budget_rows(one)]
+    none = f"{agent} has no such budget (agiraph budget {agent} --usd 5 sets one)"
+    return Listing(wanted, BUDGETS, "no budgets" if agent is None else none, rows)
+
+
+def _is_wanted(one: "BudgetView", trigger: str | None, *, per_day: bool) -> bool:
+    is_its = trigger is None or (one.scope == "trigger" and trigger in (one.key, one.name))
+    return is_its and (not per_day or one.period == "day")
+
+
+def _budget_rows(one: "BudgetView") -> list[JsonObject]:
+    """Return a row for each limit of a budget, one for a budget without any."""
+    common = {
+        "whose": owner_of(one),
+        "per": "day" if one.period == "day" else "all",
+        "set_by": ("the run" if one.scope == "run" else "you") if one.is_own else "settings",
+    }
+    rows = [
+        common | {"unit": _IN[unit]} | dict(zip(AMOUNTS, map(_SHOW[unit], amounts), strict=True))
+        for unit, *amounts in limits_of(one)
+    ]
+    return rows or [
+        common | {"unit": _IN["usd"], "limit": "none", "spent": format_money(one.spent_usd)}
+    ]

@@ -1,0 +1,180 @@
+"""What Agiraph uses: the sandbox, models, external agents, tool servers, web, channels, traces."""
+
+import importlib.util
+import shutil
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from agiraph.core.errors import InvalidInput
+from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
+from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, ok, warn
+
+if TYPE_CHECKING:
+    from agiraph.external.preset import ExternalAgent
+    from agiraph.tools.approvals.policy import ApprovalPolicy
+
+
+def check_sandbox(context: DoctorContext) -> DoctorCheck:
+    """Models' commands run in a sandbox, which is tried."""
+    config = context.settings().sandbox
+    wall = find_sandbox(config)
+    if wall.is_up:
+        network = "the network" if config.network else "no network"
+        detail = (
+            f"commands run in {wall.found.program}, with {network}; so does the reader of web pages"
+        )
+        if config.network and not wall.found.can_scope:
+            detail += ", which reaches this machine's abstract Unix sockets (D-Bus, X11) too"
+        return ok(f"{detail} (mode {config.mode})")
+    if wall.is_required:
+        detail = f"required, but not available, so commands are refused: {wall.why_missing}"
+        return fail(detail, _advice(wall))
+    detail = (
+        f"none, so commands and the reader of web pages can read what you can: {wall.why_missing}"
+    )
+    return warn(detail, _advice(wall))
+
+
+def _advice(wall: Sandbox) -> str:
+    return wall.advice or "see docs/sandbox.md"
+
+
+def check_agents(context: DoctorContext) -> DoctorCheck:
+    """Which external agents can be workers; none is required."""
+    from agiraph.external.preflight import rules_not_enforced, why_not_confined
+    from agiraph.external.preset import known_agents
+
+    try:
+        agents = known_agents(context.home.path, context.environ)
+    except InvalidInput as error:
+        return fail(str(error), "fix that line of agents.yaml")
+    there = [agent for agent in agents if agent.program]
+    missing = ", ".join(agent.name for agent in agents if not agent.program)
+    detail = f"installed: {_names(there) or 'none'}"
+    detail += f"; not installed: {missing} (see `agiraph outside`)" if missing else ""
+    if own := [agent for agent in there if agent.preset.account == "own"]:
+        detail += f"; with your own login, keys and settings: {_names(own)}"
+    advice: list[str] = []
+    policy = _policy_of(context)
+    if free := [agent for agent in there if rules_not_enforced(agent, policy)]:
+        detail += f"; not bound by your approvals.yaml: {_names(free)}"
+        advice.append(
+            "where the rules must be enforced, use agents that ask (docs/outside.md, Rules)"
+        )
+    wall = find_sandbox(context.settings().sandbox)
+    problems = {agent.name: why_not_confined(agent, wall, context.environ) for agent in there}
+    if found := [f"{name} cannot work here: {why}" for name, why in problems.items() if why]:
+        detail = "; ".join([detail, *found])
+        advice.append(_advice(wall))
+    if advice:
+        return warn(detail, "; ".join(advice))
+    return ok(detail)
+
+
+def _names(agents: "Sequence[ExternalAgent]") -> str:
+    return ", ".join(agent.name for agent in agents)
+
+
+def _policy_of(context: DoctorContext) -> "ApprovalPolicy":
+    """Return the rules in force, none if they cannot be read: another check reports that."""
+    from agiraph.tools.approvals.policy import ApprovalPolicy
+    from agiraph.tools.approvals.policy_file import policy_file, read_policy
+    from agiraph.tools.table import tool_names
+
+    try:
+        return read_policy(policy_file(context.home.path), tool_names())
+    except InvalidInput:
+        return ApprovalPolicy()
+
+
+def check_servers(context: DoctorContext) -> DoctorCheck:
+    """The tool servers can be started."""
+    from agiraph.mcp.secrets import read_secrets, why_unusable
+
+    servers = context.settings().mcp.servers
+    if not servers:
+        return ok("none is configured (docs/mcp.md)")
+    if importlib.util.find_spec("mcp") is None:
+        return fail("no MCP SDK", "pip install 'agiraph[mcp]'")
+    known = {**read_secrets(context.home.system.secrets), **context.environ}
+    problems = [why_unusable(name, servers[name], known) for name in sorted(servers)]
+    if found := "; ".join(filter(None, problems)):
+        return warn(found, "see docs/mcp.md")
+    return ok(", ".join(sorted(servers)))
+
+
+def check_providers(context: DoctorContext) -> DoctorCheck:
+    """A model can be called with the keys of this environment."""
+    from agiraph.llm.registry import load_presets, usable
+
+    presets = load_presets(context.home.path / "providers.yaml")
+    rows = [row for row in usable(presets, context.environ) if not row["local"]]
+    ready = [f"{row['name']} ({row['reason']})" for row in rows if row["usable"]]
+    wanting = dict.fromkeys(str(row["reason"]) for row in rows if not row["usable"])
+    reasons = ", ".join(wanting)
+    if ready:
+        more = f"; not usable: {reasons}" if reasons else ""
+        return ok(f"usable: {', '.join(ready)}{more}")
+    detail = f"no provider's key is set, so the embedded script/survey is used ({reasons})"
+    return warn(detail, "set a key, for example: export ANTHROPIC_API_KEY=...")
+
+
+def check_search(context: DoctorContext) -> DoctorCheck:
+    """A search service is available for `web_search`."""
+    from agiraph.tools.web.services import advice, chosen, why_unusable
+
+    web = context.settings().web
+    name = chosen(web.search, web.search_url, context.environ)
+    has_ddgs = importlib.util.find_spec("ddgs") is not None
+    reason = why_unusable(name, web.search_url, context.environ, has_ddgs=has_ddgs)
+    if reason is None:
+        return ok(f"{name} (web.search is {web.search})")
+    return warn(f"{name} cannot be used: {reason}", advice(name))
+
+
+def check_pages(_context: DoctorContext) -> DoctorCheck:
+    """The main text of web pages can be extracted."""
+    if importlib.util.find_spec("trafilatura") is not None:
+        return ok("trafilatura extracts the main text of a page")
+    detail = (
+        "trafilatura is not installed; pages are read whole, with navigation and advertisements"
+    )
+    return warn(detail, "pip install 'agiraph[web]'")
+
+
+def check_channels(context: DoctorContext) -> DoctorCheck:
+    """What the channels need is set and installed."""
+    from agiraph.core.variables import variables_in
+
+    channels = context.settings().channels
+    if not channels:
+        return ok("none is configured (docs/channels.md)")
+    plain = {name: one.model_dump(mode="json") for name, one in channels.items()}
+    missing = sorted(name for name in variables_in(plain) if not context.environ.get(name))
+    if missing:
+        advice = f"export {missing[0]}=... where the supervisor is started"
+        return warn(f"not set: {', '.join(missing)}", advice)
+    needs_screen = any(one.kind == "desktop" for one in channels.values())
+    if needs_screen and not (shutil.which("notify-send") or shutil.which("osascript")):
+        detail = "neither notify-send nor osascript is installed for the desktop channel"
+        return warn(detail, "install libnotify (apt install libnotify-bin)")
+    return ok(", ".join(sorted(channels)))
+
+
+def check_traces(context: DoctorContext) -> DoctorCheck:
+    """Traces can be sent, if they are configured."""
+    endpoint = context.settings().telemetry.otlp_endpoint
+    endpoint = endpoint or context.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+    if not endpoint:
+        return ok("not sent (telemetry.otlp_endpoint is empty)")
+    if importlib.util.find_spec("opentelemetry") is None or not _has_exporter():
+        detail = f"should go to {endpoint}, but OpenTelemetry is not installed"
+        return warn(detail, "pip install 'agiraph[otel]'")
+    return ok(f"sent to {endpoint}")
+
+
+def _has_exporter() -> bool:
+    try:
+        return importlib.util.find_spec("opentelemetry.exporter.otlp.proto.http") is not None
+    except ModuleNotFoundError:
+        return False

@@ -1,1 +1,1 @@
-"""The coordinator's process: an agent's brain and face, and the only writer of its board."""
+"""The coordinator's process: it leads an agent's runs, and is the only writer of their boards."""

@@ -1,4 +1,4 @@
-"""BoardNotifications: what the board has to tell the coordinator's model, in words.
+"""BoardNotifications: events of the board as messages to the coordinator's model.
 
 It follows from board and conversation, so no crash loses any of it.
 """
@@ -22,10 +22,12 @@ BOARD_NAME = "board"
 
 
 class BoardNotifications:
-    """The board's events that the mind has not looked at yet."""
+    """The board's events that the model has not been shown yet.
+
+    The first is the one after the last event that the conversation contains.
+    """
 
     def __init__(self, board_service: BoardService, context: CoordinatorContext) -> None:
-        """Begin behind the last event that the conversation knows of."""
         self._board_service = board_service
         self._context = context
         transcript = context.transcript
@@ -33,7 +35,7 @@ class BoardNotifications:
         self._noticed = min(transcript.board_seq, board_service.store.count)
 
     def take(self) -> list[InputReceived]:
-        """Return what there is to tell, as one turn; it is not told again."""
+        """Return all notifications as one turn, and forget them."""
         lines = self._lines()
         self._noticed = self._board_service.store.count
         self._board_service.store.forget(self._noticed)
@@ -51,20 +53,20 @@ class BoardNotifications:
         ]
 
     def has_news(self) -> bool:
-        """Whether there is anything to tell."""
+        """Whether there are notifications."""
         return bool(self._lines())
 
     def has_alarm(self) -> bool:
-        """Whether a deadlock was found that the mind has not been told of."""
+        """Whether a deadlock was found of which the model was not notified."""
         fresh = self._board_service.store.since(self._noticed)
         return any(isinstance(event, e.DeadlockFound) for event in fresh)
 
     def _lines(self) -> list[tuple[str, str]]:
-        """Return what each event is told as, with the trigger that led to it ('': none did)."""
+        """Return the line of each event, with the trigger that led to it ('': none did)."""
         board, covered = self._board_service.board, self._context.transcript.covered
         fresh = self._board_service.store.since(self._noticed)
-        told = [(event, notice(board, event, covered)) for event in fresh]
-        return [(line, self._trigger_of(event)) for event, line in told if line]
+        lines = [(event, notice(board, event, covered)) for event in fresh]
+        return [(line, self._trigger_of(event)) for event, line in lines if line]
 
     def _trigger_of(self, event: e.BoardEvent) -> str:
         node = self._board_service.board.nodes.get(getattr(event, "node_id", NodeId("")))
@@ -72,7 +74,7 @@ class BoardNotifications:
 
 
 def notice(board: Board, event: e.BoardEvent, covered: Collection[NodeId]) -> str | None:
-    """Return the line for an event, or None if it needs no thought or the mind knows of it."""
+    """Return the line for an event, None if it needs no thought or the model knows of it."""
     match event:
         case e.NodeCompleted(node_id=node_id) if _is_news(board, node_id, covered):
             node = board.nodes[node_id]

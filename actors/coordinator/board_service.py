@@ -72,7 +72,6 @@ class BoardService:
 
     @property
     def board(self) -> Board:
-        """The board as it stands."""
         return self.store.board
 
     def execute(self, command: c.Command) -> None:
@@ -104,7 +103,6 @@ class BoardService:
             check_agent_command(agent_command, home, config, os.environ)
 
     async def run_effects(self) -> None:
-        """Carry effects out, one after the other, for as long as the process lives."""
         while True:
             effect = await self._effects.get()
             self._is_at_work = True
@@ -113,12 +111,10 @@ class BoardService:
             self._effects.task_done()
 
     async def settled(self) -> None:
-        """Wait until every effect has been carried out."""
         await self._effects.join()
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether every effect has been carried out."""
         return self._effects.empty() and not self._is_at_work
 
     def reconcile(self) -> None:
@@ -139,7 +135,6 @@ class BoardService:
             self._effects.put_nowait(partial(self._notify_of_sub_node, node, above))
 
     def close(self) -> None:
-        """Close the journals."""
         self.store.close()
         self.shared_context.close()
 
@@ -214,7 +209,6 @@ class BoardService:
                 self.send_roster_to(worker_address(self._agent.id, mate.id))
 
     def send_roster_to(self, address: Address) -> None:
-        """Send the roster to one worker."""
         self._runtime.post(address, RosterChanged(roster=self._context.roster.current))
 
     def _write_node(self, node: NodeId) -> None:

@@ -28,7 +28,6 @@ class DeadlockWatch:
         return not self._fresh()
 
     async def run(self) -> None:
-        """Watch for as long as the process lives."""
         while True:
             await self._board_service.changes.until(lambda: bool(self._fresh()))
             before = self._fresh()
@@ -60,7 +59,6 @@ class StageTimeouts:
         return due_at(self._board_service.board) is not None
 
     async def run(self) -> None:
-        """Keep the limit of every stage, for as long as the process lives."""
         while True:
             due = due_at(self._board_service.board)
             left = None if due is None else max(0.0, due - self._clock.now())
@@ -73,7 +71,7 @@ class StageTimeouts:
         """Let the open stage go on if its time is up; otherwise do nothing."""
         board, due = self._board_service.board, due_at(self._board_service.board)
         if due is not None and board.open_stage is not None and due <= self._clock.now():
-            self._board_service.execute(c.ExpireStage(board.open_stage))
+            self._board_service.execute(c.EndStageEarly(board.open_stage))
 
     async def _changed_from(self, due: float | None) -> None:
         await self._board_service.changes.until(lambda: due_at(self._board_service.board) != due)

@@ -15,7 +15,10 @@ from agiraph.core.ids import COORDINATOR_NAME
 
 
 class CoordinatorContext(EntityContext):
-    """What a coordinator's parts share. Which run it is in follows from its conversation."""
+    """What a coordinator's parts share. Which run it is in follows from its conversation.
+
+    `args` are those of the agent's first run.
+    """
 
     def __init__(
         self,
@@ -24,7 +27,6 @@ class CoordinatorContext(EntityContext):
         environment: dict[str, str],
         inbox: EntityInbox,
     ) -> None:
-        """Read the agent's files; `args` are those of its first run."""
         home = runtime.home.agent(args.agent.id)
         conversation = Conversation(home.conversation)
         self.args = args = args.of_run(conversation.transcript.began)
@@ -33,9 +35,9 @@ class CoordinatorContext(EntityContext):
         self.record.renew_goal()
         input_dir = args.agent.input_dir
         super().__init__(
-            runtime,
-            conversation,
-            inbox,
+            runtime=runtime,
+            conversation=conversation,
+            inbox=inbox,
             agent=args.agent.id,
             name=COORDINATOR_NAME,
             run=args.run,

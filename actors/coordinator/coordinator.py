@@ -1,7 +1,7 @@
 """CoordinatorActor: leads an agent's run. It thinks only when something needs thought.
 
 What it knows is the fold of the agent's `conversation.jsonl`, its board the fold of the run's
-`journal.jsonl`. What the board has to tell it (`notices`) is computed from the two, so a crash
+`journal.jsonl`. What it is notified of (`notices`) is computed from the two, so a crash
 between them loses nothing.
 """
 
@@ -16,7 +16,7 @@ from actors.coordinator.cycles import Cycles
 from actors.coordinator.files import coordinator_belongings
 from actors.coordinator.insight_review import InsightReview
 from actors.coordinator.prompt_facts import PromptFacts, facts_for
-from actors.coordinator.public_events import tell
+from actors.coordinator.public_events import events_of
 from actors.coordinator.run_start import fill_board, has_unopened_stage, start_run, task_of
 from actors.coordinator.run_transition import NextRunRequested, RunTransition
 from actors.coordinator.trigger_handler import TriggerHandler
@@ -28,10 +28,8 @@ from actors.entity.sandbox_report import report_missing_sandbox
 from actors.runtime.background_tasks import first_to_end
 from actors.runtime.runtime import Runtime
 from agiraph.agent.compaction import CompactionContext
-from agiraph.agent.event_replay import circled
 from agiraph.agent.inbox import EntityInbox
-from agiraph.agent.loop import CallEffects
-from agiraph.agent.loop_detection import LoopStuck, LoopWarning, judge_loop
+from agiraph.agent.loop import AgentLoop, CallEffects
 from agiraph.agent.prompts import COORDINATOR_REMINDER, CYCLE_REMINDER, coordinator_system
 from agiraph.agent.records import InputReceived, StepQuarantined
 from agiraph.agent.transcript import OpenCall
@@ -57,11 +55,14 @@ REMINDERS = (COORDINATOR_REMINDER, CYCLE_REMINDER)
 OPENS_A_STAGE = ("launch_roles", "create_work_node", "create_stage_node")
 EVENTS_REPEATED = 20
 LOOP_PATIENCE = 2
-"""How many more repeats of a call a coordinator may make after it was told that it loops."""
+"""How many more repeats of a call a coordinator may make after it was warned of a loop."""
 
 
 class CoordinatorActor:
-    """One agent's coordinator, in one run."""
+    """One agent's coordinator, in one run.
+
+    `args` are those of the agent's first run: which run it is in follows from its conversation.
+    """
 
     def __init__(
         self,
@@ -70,10 +71,6 @@ class CoordinatorActor:
         environment: dict[str, str],
         inbox: EntityInbox,
     ) -> None:
-        """Read the agent's files, make what is missing, and put the parts together.
-
-        `args` are those of the agent's first run: which run it is in follows from its conversation.
-        """
         self.runtime = runtime
         self.context = context = CoordinatorContext(runtime, args, environment, inbox)
         context.may_park = self._may_park
@@ -154,7 +151,6 @@ class CoordinatorActor:
             await self._run_transition.begin(next_run)
 
     def close(self) -> None:
-        """Close the journals."""
         self.context.conversation.close()
         self.board_service.close()
 
@@ -167,7 +163,6 @@ class CoordinatorActor:
             await self._worker_requests.handle(received)
 
     def _start_run(self) -> None:
-        """Start the run, unless it has been started before."""
         context, board = self.context, self.board_service
         context.record.open()
         if context.record.is_new:
@@ -191,7 +186,7 @@ class CoordinatorActor:
         if self.runtime.config.mcp.servers:
             await self._grant_mcp_tools()
         await self._refresh_prompt()
-        loop = self.entity.loop(self)
+        loop = AgentLoop(self, self.entity)
         while True:
             try:
                 await loop.run()
@@ -253,7 +248,7 @@ class CoordinatorActor:
 
     def _public_events(self, event: e.BoardEvent, place: int) -> list[Event]:
         context, board = self.context, self.board_service.board
-        events = tell(
+        events = events_of(
             board, event, place, agent=context.agent, run=context.run, entity=context.name
         )
         return self._trigger_handler.marked(events)
@@ -272,12 +267,10 @@ class CoordinatorActor:
         return False
 
     def is_between_works(self) -> bool:
-        """Whether the coordinator has nothing left to think about or to do."""
         transcript = self.context.transcript
         return not transcript.open_calls and not transcript.has_news
 
     def tool_context(self, key: str) -> ToolContext:
-        """Return what a tool is handed."""
         context = self.context
         scope = Scope.for_coordinator(
             context.files.home,
@@ -288,11 +281,10 @@ class CoordinatorActor:
         return self.entity.tool_context(key, "coordinator", scope, self._tools)
 
     def notices(self) -> list[InputReceived]:
-        """Return what happened on the board that the model has not been told, as one turn."""
+        """Return the events of the board that the model has not been shown, as one turn."""
         return self._notifications.take()
 
     def take_effects(self) -> CallEffects:
-        """Return what the last call has shown."""
         return self._tools.take_effects()
 
     async def on_rest(self) -> None:
@@ -352,7 +344,9 @@ class CoordinatorActor:
         if self._cycles.turns_used >= limit:
             self._fail(f"the coordinator's {limit} model turns are used up")
             return False
-        return not self._gave_up_loop()
+        if reason := self.context.warn_of_loop("the run fails", LOOP_PATIENCE):
+            self._fail(reason)
+        return not reason
 
     def _may_think(self) -> bool:
         """Whether the model may be asked: while the run runs and is awake, or when spoken to."""
@@ -364,28 +358,13 @@ class CoordinatorActor:
         is_spoken_to = isinstance(transcript.turns[-1], UserTurn)
         return is_spoken_to and not transcript.is_set_aside
 
-    def _gave_up_loop(self) -> bool:
-        """Warn the model if it repeats a call; fail the run if it goes on doing so."""
-        context = self.context
-        match judge_loop(context.transcript.progress.streak, patience=LOOP_PATIENCE):
-            case LoopStuck(reason=reason):
-                self._fail(reason)
-                return True
-            case LoopWarning() as warning:
-                record = warning.record("the run fails", context.now())
-                context.conversation.append(record)
-                context.report(*circled(record, context.transcript.place).told)
-        return False
-
     # --- what its parts ask for ------------------------------------------------------------------
 
     def _compaction_context(self) -> CompactionContext:
-        """Return the goal, the board and the files."""
         task = task_of(self.context.transcript, self.context.args)
         return coordinator_belongings(task, self.board_service.board, self.context.files)
 
     def _acting(self) -> ActingEntity:
-        """Return who acts, and which folders are its own, for the rules of approvals."""
         is_sandboxed = find_sandbox(self.runtime.config.sandbox).is_up
         input_dir = self.context.input_dir
         folders = [str(self.context.files.home.path), *([input_dir] if input_dir else [])]

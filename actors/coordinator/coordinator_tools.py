@@ -46,7 +46,7 @@ class CoordinatorTools(EntityTools):
         self._covered: list[NodeId] = []
 
     def take_effects(self) -> CallEffects:
-        """Return what the last call has told the model, and forget it."""
+        """Return what the last call has shown the model, and forget it."""
         effects = replace(self.messenger.take_effects(), covers=tuple(self._covered))
         self._covered.clear()
         return effects
@@ -106,8 +106,8 @@ class CoordinatorTools(EntityTools):
         assert spawned is not None
         hired = (spawned.name, spawned.role, spawned.agent_command)
         warnings = warnings_of(self._runtime, *hired) if spawned.type == "autonomous" else []
-        told = hired_worker(self._board_service.board, cause)
-        return told | ({"warnings": warnings} if warnings else {})
+        hired_row = hired_worker(self._board_service.board, cause)
+        return hired_row | ({"warnings": warnings} if warnings else {})
 
     async def assign_worker(self, call_id: str, node: str, worker: str) -> JsonObject:
         self._board_service.execute(c.ReserveNode(node, worker))

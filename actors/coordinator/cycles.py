@@ -39,13 +39,11 @@ class Cycles:
 
     @property
     def is_infinite(self) -> bool:
-        """Whether the run goes on until it is stopped."""
         run = self._board_service.board.run
         return run is not None and run.mode == "infinite" and run.status == "running"
 
     @property
     def is_asleep(self) -> bool:
-        """Whether the run waits for its next cycle."""
         run = self._board_service.board.run
         return run is not None and run.status == "running" and run.is_asleep
 

@@ -60,7 +60,6 @@ class AgentFiles:
         return Agent.model_validate(read_object(self.home.record, read_bytes(self.home.record)))
 
     def save_agent(self, agent: Agent) -> None:
-        """Replace the agent's record."""
         replace_file(self.home.record, agent.model_dump_json(indent=2) + "\n")
 
     def renew_goal(self, old: str, new: str) -> None:
@@ -69,7 +68,6 @@ class AgentFiles:
             replace_file(self.home.goal, goal_text(new))
 
     def soul(self) -> str:
-        """Return who the agent is."""
         return read_shown(self.home.soul)
 
     def memory(self) -> str:
@@ -81,7 +79,6 @@ class AgentFiles:
         return read_shown(self.home.goal)
 
     def write_node(self, board: Board, node: WorkNode) -> None:
-        """Write a node's spec, refs and status."""
         home = self.run.node(node.folder)
         if not is_file(home.spec):
             replace_file(home.spec, f"# {node.name}\n\n{node.task.strip()}\n{_checks(node)}")
@@ -114,7 +111,6 @@ class AgentFiles:
             replace_file(copy, text)
 
     def write_output(self, summary: str) -> None:
-        """Write the run's result."""
         replace_file(self.run.output, f"{summary.rstrip()}\n")
 
     def log_day(self, title: str, text: str, now: float, about: str = "") -> None:
@@ -128,12 +124,10 @@ class AgentFiles:
 
 
 def goal_text(goal: str) -> str:
-    """Return GOAL.md as it is written for a goal."""
     return f"# Goal\n\n{goal}\n"
 
 
 def _checks(node: WorkNode) -> str:
-    """Return the part of a spec that lists the node's checks."""
     if not node.checks:
         return ""
     listed = "\n".join(f"- `{check}`" for check in node.checks)
@@ -141,7 +135,6 @@ def _checks(node: WorkNode) -> str:
 
 
 def _evidence(node: WorkNode) -> str:
-    """Return the part of a status that shows the evidence of a completed node."""
     evidence = node.evidence
     if evidence is None:
         return ""
@@ -156,7 +149,7 @@ def _evidence(node: WorkNode) -> str:
 
 
 def failure_notes(node: WorkNode, worker: str, lost: ChildFailed) -> str:
-    """Return what is known of a worker's failure, for whoever plans again."""
+    """Return what is known of a worker's failure, for the next plan."""
     lines = [
         f"# Why '{node.name}' failed",
         "",
@@ -177,7 +170,7 @@ def failure_notes(node: WorkNode, worker: str, lost: ChildFailed) -> str:
 
 
 def coordinator_belongings(task: str, board: Board, files: AgentFiles) -> CompactionContext:
-    """Return what a coordinator's new conversation is to tell of; `task` as it was given."""
+    """Return what a coordinator's new conversation contains; `task` as it was given."""
     run = files.run
     own = [one for one in entries(run.path, MOST_FILES) if one.name not in OWN_FOLDERS]
     folders = [listing(run.path / one.name, f"{one.name}/") for one in own if one.kind == "folder"]

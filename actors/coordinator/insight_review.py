@@ -2,7 +2,7 @@
 policy.
 
     accept   it is written into the agent's memory, with who offered it and when
-    ask      the coordinator's model is told and may write it down itself
+    ask      the coordinator's model is shown it and may write it down itself
     ignore   nothing
 
 In each case once: the offer is a durable message whose id follows from the worker's step.

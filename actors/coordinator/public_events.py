@@ -104,7 +104,7 @@ def _names(board: Board, nodes: tuple[NodeId, ...]) -> list[str]:
     return [board.nodes[node].name for node in nodes]
 
 
-def tell(
+def events_of(
     board: Board, event: e.BoardEvent, place: int, *, agent: AgentId, run: RunId, entity: str
 ) -> list[Event]:
     """Return the public events of the board event at this place of the run's journal.

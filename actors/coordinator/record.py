@@ -33,11 +33,10 @@ class AgentRecord:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the record says that the run has ended."""
         return self.agent.status in ("completed", "failed", "stopped")
 
     def renew_goal(self) -> None:
-        """Let GOAL.md tell of the run that begins; to be done before a prompt is made of it."""
+        """Write the goal of a run that begins into GOAL.md, before a prompt is made of it."""
         if self.agent.run != self._args.run:
             self._files.renew_goal(self.agent.goal, self._args.agent.goal)
 
@@ -52,7 +51,7 @@ class AgentRecord:
             self._change(run=self._args.run, status="working")
 
     def _begin_run(self) -> None:
-        """Let the record tell of the run that has begun, and of nothing of the one before."""
+        """Describe the run that has begun in the record, and nothing of the one before."""
         ordered = self._args.agent.model_dump(
             include={"goal", "mode", "model", "worker_model", "input_dir"}
         )
@@ -73,7 +72,6 @@ class AgentRecord:
             self._change(status=status)
 
     def follow(self, board: Board, event: e.BoardEvent) -> None:
-        """Take a board event into the record."""
         match event:
             case e.RunFinished(summary=summary):
                 self._files.write_output(summary)
@@ -110,7 +108,7 @@ class AgentRecord:
 
 
 def _counts(board: Board) -> dict[str, object]:
-    """Return what listings tell of a run's board."""
+    """Return what listings show of a run's board."""
     return {
         "node_count": len(board.nodes),
         "nodes_ended": sum(node.has_ended for node in board.nodes.values()),

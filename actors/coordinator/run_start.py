@@ -50,7 +50,7 @@ def _plan_of(text: str | None) -> Plan | None:
     try:
         return parse_plan(text) if text is not None else None
     except Refused:
-        return None  # `fill_board` tells why
+        return None  # `fill_board` says why
 
 
 def fill_board(board_service: BoardService, plan: str | None) -> str | None:
@@ -80,7 +80,7 @@ def has_unopened_stage(board: Board, plan: str | None) -> bool:
 
 
 def plan_notice(plan: str | None) -> str:
-    """Return what the model is told of the plan that was given, "" if none was."""
+    """Return what the model reads of the plan that was given, "" if none was."""
     given = _plan_of(plan)
     if given is not None and given.is_reconvened and len(stage_names(given)) > 1:
         return PLAN_IN_STAGES
@@ -95,7 +95,7 @@ def task_of(transcript: Transcript, args: CoordinatorArgs) -> str:
 
 
 def upkeep_turn(context: CoordinatorContext, run: RunId, cycle: int = 1) -> str:
-    """Return what the model is told if its memory needs pruning, and report that; "" if not."""
+    """Return what the model reads if its memory needs pruning, and report that; "" if not."""
     home, bounds = context.files.home, context.runtime.config.memory
     reasons = maintenance_reasons(home, bounds)
     if not reasons:

@@ -3,7 +3,7 @@
 The new run stands with one record in the conversation (`RunBegan`): before it the old run counts,
 after it the new one, and a process that dies on either side comes back there. The parts that
 belong to one run are then put together again, from disk, as after a restart. Before the record is
-written every effect of the old run has been carried out: its workers are let go.
+written every effect of the old run has been carried out: its workers are dismissed.
 """
 
 from typing import NoReturn
@@ -101,9 +101,9 @@ class RunTransition:
             ts=now,
         )
         upkeep = upkeep_turn(self._context, run)
-        told = (InputReceived(content=upkeep, from_name="runtime", ts=now),) if upkeep else ()
+        notices = (InputReceived(content=upkeep, from_name="runtime", ts=now),) if upkeep else ()
         left_open = interrupted_calls(self._context.transcript, INTERRUPTED_CALL, now)
-        self._context.conversation.append(*left_open, began, *told)
+        self._context.conversation.append(*left_open, began, *notices)
         await self._answer(next_run.received, None)
 
     def _why_not(self, body: BeginRun) -> str:

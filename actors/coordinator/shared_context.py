@@ -19,7 +19,6 @@ class SharedContextService:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """All keys."""
         return tuple(self._store.context.entries)
 
     def read(self, key: str) -> str:
@@ -46,5 +45,4 @@ class SharedContextService:
         return receipt.model_dump(mode="json")
 
     def close(self) -> None:
-        """Close the journal."""
         self._store.close()

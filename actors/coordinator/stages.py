@@ -1,4 +1,4 @@
-"""Stages as the coordinator's tools act on them: launch one with its roles, tell of one closed."""
+"""Stages as the coordinator's tools act on them: launch one with its roles, describe one closed."""
 
 import os
 
@@ -19,7 +19,7 @@ from agiraph.tools.table import tool_names
 
 
 def warnings_of(runtime: Runtime, name: str, role: str, agent_command: str | None) -> list[str]:
-    """Return what is to be known of an external agent before it starts, as its worker will tell.
+    """Return what is to be known of an external agent before it starts, as its worker will report.
 
     Nothing of a worker without one, or with one that is not known any more.
     """

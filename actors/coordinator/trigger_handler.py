@@ -18,10 +18,7 @@ from agiraph.core.errors import ModelFailure, Refused
 from agiraph.core.ids import (
     CLOCK,
     COORDINATOR_NAME,
-    HUMAN,
-    HUMAN_NAME,
     TRIGGER_NAME,
-    Address,
 )
 from agiraph.core.models import Event, WorkNode
 from agiraph.core.specs import NodeSpec, NodeTerms
@@ -32,7 +29,6 @@ from agiraph.messages.trigger import TriggerFailed, TriggerFired
 from transport.endpoint import Received
 from transport.errors import Nacked
 
-EVERYONE = "*"
 CAUSE = "trigger."
 
 
@@ -78,7 +74,7 @@ class TriggerHandler:
         return [event.model_copy(update={"data": {**event.data, **mark}}) for event in events]
 
     async def model_failed(self, failure: ModelFailure) -> str:
-        """Have the trigger paused that the mind acts on; return what the human is to be told."""
+        """Pause the trigger that led to the failed call; return what the human reads of it."""
         trigger = self._context.transcript.woken_by
         if not trigger:
             return ""
@@ -122,15 +118,15 @@ class TriggerHandler:
 
     async def _send(self, received: Received, fired: TriggerFired) -> None:
         to, content = str(fired.payload.get("to")), str(fired.payload.get("content"))
-        receivers = await self._receivers(to)
-        if not receivers:
-            lost = f"This was to be told to '{to}', whom nobody here is called: {content}"
+        if to.strip().lstrip("@").lower() == COORDINATOR_NAME:
+            self._wake(received, fired, shown(fired, content))
+            return
+        recipients = await self._context.recipients(to)
+        if not recipients:
+            lost = f"This was for '{to}', but nobody here has that name: {content}"
             self._wake(received, fired, shown(fired, lost))
             return
-        for number, (name, address) in enumerate(receivers):
-            if address == self._runtime.address:
-                self._wake(received, fired, shown(fired, content))
-                return
+        for number, (name, address) in enumerate(recipients):
             text = TextMessage(
                 content=f"(trigger '{fired.name}') {content}",
                 from_name=COORDINATOR_NAME,
@@ -140,22 +136,9 @@ class TriggerHandler:
             try:
                 await self._runtime.send(address, text, id=id)
             except Nacked as error:
-                self._runtime.log.warning("not told", to=name, reason=str(error))
+                self._runtime.log.warning("not sent", to=name, reason=str(error))
         self._note(fired, "message.sent", {"from": TRIGGER_NAME, "to": to, "content": content})
         self._done(received, fired)
-
-    async def _receivers(self, to: str) -> list[tuple[str, Address]]:
-        """Return the names and addresses that `to` means, our own if it means us."""
-        named = to.strip().lstrip("@")
-        if named.lower() == HUMAN_NAME:
-            return [(HUMAN_NAME, HUMAN)]
-        if named.lower() == COORDINATOR_NAME:
-            return [(COORDINATOR_NAME, Address(self._runtime.address))]
-        roster = self._context.roster
-        if named == EVERYONE:
-            return await roster.everyone()
-        address = roster.find(named)
-        return [(named, address)] if address else []
 
     def _run_node(self, received: Received, fired: TriggerFired) -> None:
         """Put the work of a node on the board once more, unless it is still on its way."""
@@ -194,12 +177,12 @@ class TriggerHandler:
 
     def _note(self, fired: TriggerFired, type: str, data: JsonObject) -> None:
         facts = {"trigger_id": fired.trigger_id, "name": fired.name, "firing": fired.firing}
-        told = {**data, **facts, "lineage": list(fired.lineage)}
-        self._context.report(type, told, f"{type}.{fired.firing}")
+        data = {**data, **facts, "lineage": list(fired.lineage)}
+        self._context.report(type, data, f"{type}.{fired.firing}")
 
 
 def shown(fired: TriggerFired, content: str) -> str:
-    """Return a firing as the mind is shown it."""
+    """Return a firing as the model is shown it."""
     lines = [f"[Trigger '{fired.name}']: {content}"]
     if fired.about:
         lines.append(f"(What set it off: {fired.about})")

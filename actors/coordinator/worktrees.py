@@ -102,14 +102,14 @@ class RunWorktrees:
                 before = await self._repository.tip()
                 merged = await self._repository.merge(commit, branch, merge_message(node))
             except MergeConflict as conflict:
-                told = {"name": node.name, "branch": branch, "files": list(conflict.files)}
-                self._report("worktree.conflict", told, node, commit)
+                about = {"name": node.name, "branch": branch, "files": list(conflict.files)}
+                self._report("worktree.conflict", about, node, commit)
                 raise
             except (GitFailed, OSError) as error:
                 raise Refused(f"branch '{branch}' cannot be merged: {error}") from None
             if merged != before:
-                told = {"name": node.name, "branch": branch, "commit": merged}
-                self._report("worktree.merged", told, node, commit)
+                about = {"name": node.name, "branch": branch, "commit": merged}
+                self._report("worktree.merged", about, node, commit)
             await self._hand_over()
 
     async def _hand_over(self, branch: str | None = None) -> str:
@@ -125,7 +125,7 @@ class RunWorktrees:
     # --- at the end of a run ---------------------------------------------------------------------
 
     async def closing_words(self, board: Board) -> str:
-        """Return what the person is told of the result's branch, '' if there is nothing to tell.
+        """Return what the person reads of the result's branch, '' if there is nothing.
 
         With the setting `merge: checkout` their checked-out branch is moved forward before.
         """

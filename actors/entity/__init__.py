@@ -1,1 +1,1 @@
-"""What coordinator and worker processes share: the way to the broker, the reception, the talk."""
+"""What coordinator and worker processes share: model calls, messages, questions, approvals."""

@@ -40,7 +40,7 @@ class Compactor:
     """Makes room in one entity's conversation.
 
     `request` returns what would be asked of the model now, `compaction_context` the entity's task
-    and files as a new conversation is to tell of them.
+    and files as a new conversation contains them.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Compactor:
         turns_before = len(transcript.turns)
         self._context.conversation.append(compacted)
         more = {"window": fill.window, "turns_before": turns_before}
-        self._context.report(*event_replay.compacted(compacted, transcript.place, more).told)
+        self._context.report(*event_replay.compacted(compacted, transcript.place, more).report)
 
     async def _summary(self, request: ModelRequest) -> tuple[str, Usage]:
         """Return the model's summary and what it cost; "" if it cannot be had."""

@@ -6,6 +6,8 @@ Every part of an entity (messenger, approvals, compactor, tools) is given this o
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,12 +15,23 @@ from actors.entity.roster import Roster
 from actors.runtime.crash_counter import LIMIT
 from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.event_replay import TOLD_AGAIN, told_again
+from agiraph.agent.event_replay import RECORDS_REPLAYED, loop_warned, replayed_events
 from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.agent.loop import PauseSwitch
+from agiraph.agent.loop_detection import LoopStuck, LoopWarning, judge_loop
 from agiraph.agent.records import CallFinished, InputReceived
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
-from agiraph.core.ids import AgentId, QuestionId, RunId, derived_message_id
+from agiraph.core.ids import (
+    COORDINATOR_NAME,
+    HUMAN,
+    HUMAN_NAME,
+    Address,
+    AgentId,
+    QuestionId,
+    RunId,
+    coordinator_address,
+    derived_message_id,
+)
 from agiraph.core.models import DeliveryMode, Event
 from agiraph.core.money import RunTerms
 from agiraph.core.turns import JsonObject
@@ -31,6 +44,7 @@ from transport.endpoint import Received
 AT_ONCE_SECONDS = 0.5
 
 
+@dataclass(eq=False, kw_only=True)
 class EntityContext:
     """One coordinator or worker in one run.
 
@@ -38,40 +52,26 @@ class EntityContext:
     whether nothing would be lost if the process ended now.
     """
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        conversation: Conversation,
-        inbox: EntityInbox,
-        *,
-        agent: AgentId,
-        name: str,
-        run: RunId,
-        model: str,
-        terms: RunTerms,
-        input_dir: str | None,
-        calls: Path,
-        environment: dict[str, str],
-        roster: Roster,
-    ) -> None:
-        self.runtime = runtime
-        self.conversation = conversation
-        self.inbox = inbox
-        self.agent = agent
-        self.name = name
-        self.run = run
-        self.model = model
-        self.terms = terms
-        self.input_dir = input_dir
-        self.calls = calls
-        self.environment = environment
-        self.roster = roster
+    runtime: Runtime
+    conversation: Conversation
+    inbox: EntityInbox
+    agent: AgentId
+    name: str
+    run: RunId
+    model: str
+    terms: RunTerms
+    input_dir: str | None
+    calls: Path
+    environment: dict[str, str]
+    roster: Roster
+
+    def __post_init__(self) -> None:
         self.pause_switch = PauseSwitch()
         if self.transcript.is_paused:
             self.pause_switch.pause()
-        self.skills = find_skills(runtime.home.path, input_dir)
+        self.skills = find_skills(self.runtime.home.path, self.input_dir)
         self.may_park: Callable[[], bool] = lambda: False
-        inbox.take_up = runtime.take_up
+        self.inbox.take_up = self.runtime.take_up
 
     @property
     def transcript(self) -> Transcript:
@@ -80,11 +80,9 @@ class EntityContext:
 
     @property
     def run_home(self) -> RunHome:
-        """The folder of the run."""
         return self.runtime.home.agent(self.agent).run(self.run)
 
     def now(self) -> float:
-        """Return the time in seconds since the epoch."""
         return self.runtime.clock.now()
 
     def message_id(self, key: str, number: int = 0) -> bytes:
@@ -125,8 +123,8 @@ class EntityContext:
     def replay_events(self) -> None:
         """Report the last records of the work in hand again: reports may have died with the
         last process. What is known is not recorded twice."""
-        for replayed in told_again(self.conversation.lately(TOLD_AGAIN)):
-            self.runtime.report(self.event(*replayed.told, ts=replayed.ts))
+        for replayed in replayed_events(self.conversation.lately(RECORDS_REPLAYED)):
+            self.runtime.report(self.event(*replayed.report, ts=replayed.ts))
 
     def show(self, state: str, step: str) -> None:
         """Show people what is being done right now."""
@@ -142,6 +140,20 @@ class EntityContext:
             content=text, from_name=RUNTIME_NAME, ts=self.now(), warns_of=warns_of
         )
         self.conversation.append(notice)
+
+    def warn_of_loop(self, end: str, patience: int = 0) -> str:
+        """Warn the model if it repeats a call, in which case `end` follows if it continues.
+
+        Return why it is to be given up if it does after that and `patience` repeats, '' if not.
+        """
+        match judge_loop(self.transcript.progress.streak, patience=patience):
+            case LoopStuck(reason=reason):
+                return reason
+            case LoopWarning() as warning:
+                record = warning.record(end, self.now())
+                self.conversation.append(record)
+                self.report(*loop_warned(record, self.transcript.place).report)
+        return ""
 
     def stuck_step(self) -> str:
         """Return why the step that comes next must not be tried again, '' if it may be.
@@ -185,6 +197,24 @@ class EntityContext:
                 **more,
             )
         )
+
+    async def recipients(self, to: str) -> list[tuple[str, Address]]:
+        """Return the names and addresses that `to` means, without its own; [] if nobody.
+
+        It is a worker's name or id, `coordinator`, `human` or `*`.
+        """
+        named, own = to.strip().lstrip("@"), self.runtime.address
+        coordinator = (COORDINATOR_NAME, coordinator_address(self.agent))
+        if named.lower() == HUMAN_NAME:
+            return [(HUMAN_NAME, HUMAN)]
+        if named.lower() == COORDINATOR_NAME:
+            found = [coordinator]
+        elif named == "*":
+            found = sorted([*await self.roster.everyone(), coordinator], key=itemgetter(1))
+        else:
+            address = await self.roster.find_anywhere(named)
+            found = [(named, address)] if address else []
+        return [(name, address) for name, address in found if address != own]
 
     # --- waiting ---------------------------------------------------------------------------------
 

@@ -17,7 +17,6 @@ from actors.entity.questions import ArrivedAnswers
 from actors.entity.remote_tools import RemoteToolProcesses
 from agiraph.agent.compaction import CompactionContext
 from agiraph.agent.context_window import answer_tokens
-from agiraph.agent.loop import AgentLoop, Role
 from agiraph.core.turns import ModelRequest
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.ports import EntityKind, Team, ToolContext
@@ -84,7 +83,6 @@ class Entity:
         )
 
     def tool_context(self, key: str, kind: EntityKind, scope: Scope, team: Team) -> ToolContext:
-        """Return what a tool is handed when it runs as step `key`."""
         context = self.context
         return ToolContext(
             kind=kind,
@@ -98,10 +96,6 @@ class Entity:
             report=context.report,
             skills=context.skills,
         )
-
-    def loop(self, role: Role) -> AgentLoop:
-        """Return the loop of this entity as a coordinator or a worker."""
-        return AgentLoop(role, self)
 
     async def receive_messages(self, handler: Handler) -> None:
         """Receive for as long as the process lives; `handler` handles what only its kind does."""

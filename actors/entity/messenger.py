@@ -24,7 +24,6 @@ from agiraph.core.ids import (
     HUMAN_NAME,
     Address,
     QuestionId,
-    coordinator_address,
     message_id,
 )
 from agiraph.core.models import DeliveryMode
@@ -54,7 +53,11 @@ class Messenger:
         """Send text; return once the router holds it. Raises Refused for an unknown name."""
         if not content.strip():
             raise InvalidInput("content is empty: there is nothing to send")
-        for number, (name, address) in enumerate(await self._recipients(to)):
+        recipients = await self._context.recipients(to)
+        if not recipients and to.strip().lstrip("@") != "*":
+            names = [name for name in self._context.roster.names if name != self._context.name]
+            raise unknown("recipient", to, [*names, COORDINATOR_NAME, HUMAN_NAME, "*"])
+        for number, (name, address) in enumerate(recipients):
             link = self._context.transcript.mail.unanswered.get(key_of(name), NOTHING)
             message = self._context.message_id(call_id, number)
             await self._send_text(message, name, address, content, link, mode)
@@ -211,23 +214,3 @@ class Messenger:
         self._shown.clear()
         self._asked = self.received_answer = None
         return effects
-
-    async def _recipients(self, to: str) -> list[tuple[str, Address]]:
-        wanted = to.strip().lstrip("@")
-        if wanted.lower() == HUMAN_NAME:
-            return [(HUMAN_NAME, HUMAN)]
-        coordinator = coordinator_address(self._context.agent)
-        is_coordinator = self._runtime.address == coordinator
-        if wanted.lower() == COORDINATOR_NAME and not is_coordinator:
-            return [(COORDINATOR_NAME, coordinator)]
-        roster, own = self._context.roster, self._runtime.address
-        if wanted == "*":
-            mates = {address: name for name, address in await roster.everyone() if address != own}
-            if not is_coordinator:
-                mates[coordinator] = COORDINATOR_NAME
-            return [(name, address) for address, name in sorted(mates.items())]
-        address = await roster.find_anywhere(wanted)
-        if address is None or address == own:
-            names = [name for name in roster.names if name != self._context.name]
-            raise unknown("recipient", to, [*names, COORDINATOR_NAME, HUMAN_NAME, "*"])
-        return [(wanted, address)]

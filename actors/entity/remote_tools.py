@@ -35,7 +35,6 @@ class RemoteToolProcesses(RemoteTools):
     """Calls tools in other processes."""
 
     def __init__(self, runtime: Runtime) -> None:
-        """Call for the entity of `runtime`."""
         self._runtime = runtime
 
     async def call(

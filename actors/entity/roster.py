@@ -29,7 +29,6 @@ class Roster:
 
     @property
     def names(self) -> list[str]:
-        """The names of the team's workers."""
         return [member.name for member in self.current.members]
 
     def find(self, named: str) -> Address | None:

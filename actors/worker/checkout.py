@@ -12,10 +12,9 @@ from agiraph.tools.worktrees.worktree import Worktree, commit_message, conflict_
 
 
 class Checkout:
-    """The worktree of whichever node its worker holds."""
+    """The worktree of whichever node its worker holds. Git is looked for in `search`, a PATH."""
 
     def __init__(self, worker: WorkerContext, search: str) -> None:
-        """Look for git in `search`, a value of PATH."""
         self._worker = worker
         self._search = search
 
@@ -41,8 +40,8 @@ class Checkout:
             raise NodeLimitReached(f"its git worktree cannot be made: {error}") from None
         if is_new:
             node, order = assignment.node, tree.order
-            told = {"name": node.name, "branch": order.branch, "base": order.base}
-            self._worker.report("worktree.made", told, f"{node.id}.{assignment.attempt}")
+            about = {"name": node.name, "branch": order.branch, "base": order.base}
+            self._worker.report("worktree.made", about, f"{node.id}.{assignment.attempt}")
 
     async def commit(self, assignment: Assignment, summary: str) -> str:
         """Commit what is in the worktree, with a patch of it in scratch/.
@@ -65,7 +64,7 @@ class Checkout:
         return made.commit
 
     async def why_refused(self, assignment: Assignment, refusal: Refused) -> Refused:
-        """Return what the worker is told of a refusal to publish.
+        """Return a refusal to publish as the worker reads it.
 
         If others have merged meanwhile what conflicts with its changes, that now is in its
         worktree too, for it to be solved there.

@@ -52,9 +52,9 @@ class WorkerContext(EntityContext):
         self.unpublished: tuple[str, ...] = ()
         self._scope: tuple[NodeId, Scope] | None = None
         super().__init__(
-            runtime,
-            Conversation(home.conversation),
-            EntityInbox(),
+            runtime=runtime,
+            conversation=Conversation(home.conversation),
+            inbox=EntityInbox(),
             agent=args.agent,
             name=args.worker.name,
             run=args.run,
@@ -117,17 +117,15 @@ class WorkerContext(EntityContext):
         await self.runtime.send(self.coordinator, body, id=self.message_id(key))
 
     def standing_still(self) -> AbstractContextManager[None]:
-        """Stop the node's deadline inside this block."""
         return self.deadline.standing_still() if self.deadline else nullcontext()
 
     def close(self) -> None:
-        """Close the journals."""
         self.conversation.close()
         self.files.close()
 
 
 class NodeDeadline:
-    """A limit in seconds; put `timer` round the work, `standing_still` round the waits.
+    """A limit of `seconds` from now; put `timer` round the work, `standing_still` round waits.
 
     `was_announced`: whether the model was told that it is near.
     """
@@ -146,7 +144,6 @@ class NodeDeadline:
         return cls(seconds - work.seconds)
 
     def __init__(self, seconds: float) -> None:
-        """Allow `seconds` of the loop's time from now; none is left if they are negative."""
         self._loop = asyncio.get_running_loop()
         self.timer = asyncio.timeout(max(0.0, seconds))
         self.was_announced = False
@@ -159,7 +156,6 @@ class NodeDeadline:
 
     @contextmanager
     def standing_still(self) -> Iterator[None]:
-        """Stop the deadline inside this block."""
         ends_at = self.timer.when()
         if ends_at is None or self.timer.expired():
             yield

@@ -1,8 +1,8 @@
 """Evidence: a node's checks are run before its result is published, and kept with its hashes.
 
-`_evidence.json` is written before the first file moves. So whoever publishes again, after a crash
-or an interruption, knows from an empty `scratch/` that the checks of this attempt have passed, and
-runs none of them a second time, in a folder where there is nothing left to check.
+`_evidence.json` is written before the first file moves. So a worker that publishes again, after a
+crash or an interruption, knows from an empty `scratch/` that the checks of this attempt have
+passed, and runs none of them again in a folder where nothing is left to check.
 """
 
 import asyncio

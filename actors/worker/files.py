@@ -14,10 +14,9 @@ from agiraph.storage.home import NodeHome, WorkerHome
 
 
 class WorkerFiles:
-    """Writes identity, memory, notebook and history; its worker alone does."""
+    """Writes identity, memory, notebook and history, and creates what is missing of them."""
 
     def __init__(self, home: WorkerHome, worker: Worker) -> None:
-        """Create what is missing in the folder."""
         self.home = home
         self._log: tuple[Path, IO[bytes]] | None = None
         role = f"I am {worker.name}, a {worker.role}."
@@ -50,7 +49,6 @@ class WorkerFiles:
             notebook.write(f"\n- {iso(now)} took up {node.name} ({node.id})\n")
 
     def has_completed(self, node: WorkNode) -> bool:
-        """Whether a node stands in the history."""
         return any(entry["node_id"] == node.id for entry in self._history())
 
     def note_completion(self, node: WorkNode, summary: str, learned: str) -> None:
@@ -84,7 +82,6 @@ class WorkerFiles:
         return self._log[1]
 
     def close(self) -> None:
-        """Close what is open."""
         if self._log is not None:
             self._log[1].close()
             self._log = None

@@ -2,8 +2,6 @@
 
 from actors.entity.compactor import Compactor
 from actors.worker.context import NodeLimitReached, WorkerContext
-from agiraph.agent.event_replay import circled
-from agiraph.agent.loop_detection import LoopStuck, LoopWarning, judge_loop
 from agiraph.agent.node_limits import TIME_NEAR, LastTurn, MustStop, judge
 
 
@@ -23,13 +21,8 @@ class WorkerLimits:
     def check(self) -> None:
         """Warn the model of a loop and before its last turn; NodeLimitReached after that."""
         context, transcript = self._context, self._context.transcript
-        match judge_loop(transcript.progress.streak):
-            case LoopStuck(reason=reason):
-                raise NodeLimitReached(reason)
-            case LoopWarning() as warning:
-                record = warning.record("your node fails", context.now())
-                context.conversation.append(record)
-                context.report(*circled(record, transcript.place).told)
+        if reason := context.warn_of_loop("your node fails"):
+            raise NodeLimitReached(reason)
         self.warn_of_deadline(TIME_NEAR)
         is_used_up = self.is_context_used_up()
         match judge(transcript, context.assignment.contract, is_context_used_up=is_used_up):

@@ -11,7 +11,6 @@ from agiraph.core.prompt_folder import lay_over
 
 
 async def serve(runtime: Runtime) -> None:
-    """Run the worker that the launch describes."""
     check_own_prompts(runtime.home.prompts)
     lay_over(runtime.home.prompts)
     args = WorkerArgs.model_validate(runtime.launch.args)

@@ -37,7 +37,7 @@ async def reflect(model_client: BrokerModelClient, request: ModelRequest) -> str
 
 
 def known_before(home: WorkerHome, limit: int) -> str:
-    """Return what a worker is told of its earlier nodes, "" before it has completed any.
+    """Return what a worker reads of its earlier nodes, "" before it has completed any.
 
     Each of memory, notebook and history has its share of `limit` characters; the newest stays.
     """

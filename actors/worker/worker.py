@@ -23,7 +23,7 @@ from actors.worker.single_inference import SingleInference
 from actors.worker.worker_tools import WorkerTools
 from agiraph.agent.compaction import CompactionContext, SummarySection
 from agiraph.agent.listing import listing, read_texts
-from agiraph.agent.loop import CallEffects
+from agiraph.agent.loop import AgentLoop, CallEffects
 from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, single_system, worker_system
 from agiraph.agent.records import AssignmentTaken, InputReceived, NodeClosed, StateNoted
 from agiraph.agent.transcript import RUNTIME_NAME
@@ -102,7 +102,6 @@ class WorkerActor:
     # --- its life --------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Work until the process is stopped."""
         context = self.context
         stuck = context.stuck_step()
         self._stuck = stuck if context.transcript.assignment is not None else ""
@@ -120,7 +119,6 @@ class WorkerActor:
             await self._work_on(self.context.assignment)
 
     def _may_park(self) -> bool:
-        """Whether everything that came in is recorded."""
         is_cancelled = self._cancelled.is_set()
         return self.context.inbox.is_empty and not self._waiting and not is_cancelled
 
@@ -248,7 +246,7 @@ class WorkerActor:
             return
         if self.runtime.config.mcp.servers and not self._single:
             await self._grant_mcp_tools()
-        await self.entity.loop(self).run()
+        await AgentLoop(self, self.entity).run()
 
     async def _grant_mcp_tools(self) -> None:
         """Have the MCP tools that there are for this node; the same after a restart."""
@@ -278,7 +276,6 @@ class WorkerActor:
         context.conversation.append(NodeClosed.model_validate(about | {"ts": context.now()}))
 
     async def _remember(self, node: WorkNode) -> None:
-        """Write down what was done on a node, and what was learned."""
         context, memory = self.context, self.runtime.config.memory
         if context.files.has_completed(node):
             return
@@ -307,16 +304,13 @@ class WorkerActor:
     # --- its role in the loop --------------------------------------------------------------------
 
     def is_over(self) -> bool:
-        """Whether the node is published and nothing of that answer is left to do."""
         transcript = self.context.transcript
         return transcript.is_published and not transcript.open_calls
 
     def is_between_works(self) -> bool:
-        """Whether the last node is done and the next one not begun."""
         return self.context.transcript.progress.model_turns == 0
 
     def tool_context(self, key: str) -> ToolContext:
-        """Return what a tool is handed."""
         return self._tools.tool_context(key)
 
     def notices(self) -> list[InputReceived]:
@@ -324,7 +318,6 @@ class WorkerActor:
         return []
 
     def take_effects(self) -> CallEffects:
-        """Return what the last call has shown."""
         return self.entity.messenger.take_effects()
 
     async def on_rest(self) -> None:
@@ -374,7 +367,6 @@ class WorkerActor:
         )
 
     def _acting(self) -> ActingEntity:
-        """Return who acts, and which folders are its own, for the rules of approvals."""
         context = self.context
         is_sandboxed = find_sandbox(self.runtime.config.sandbox).is_up
         assignment, input_dir = context.transcript.assignment, context.input_dir
@@ -396,6 +388,5 @@ def _why_failed(error: TimeoutError | ModelFailure | NodeLimitReached, seconds: 
 
 
 def last_lines(error: BaseException) -> str:
-    """Return the last lines of an error's traceback, secrets redacted."""
     lines = "".join(traceback.format_exception(error)).splitlines()
     return str(redact("\n".join(lines[-TRACEBACK_LINES:])))

@@ -56,7 +56,6 @@ class WorkerTools(EntityTools):
         self._runtime = worker.runtime
 
     def tool_context(self, key: str) -> ToolContext:
-        """Return what a tool is handed when it runs as step `key`."""
         return self._entity.tool_context(key, "worker", self._worker.scope, self)
 
     async def create_node(

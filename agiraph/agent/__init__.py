@@ -1,4 +1,4 @@
-"""The mind of one entity: its conversation, prompts, and the loop that all entities share.
+"""One entity: its conversation, its prompts, and the loop that all entities share.
 
 records      what a conversation's journal holds
 transcript   the fold of those records: what the model is shown, what is still open

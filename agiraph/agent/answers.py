@@ -1,6 +1,6 @@
-"""Answers: what became of a question to the human, in the words that its asker reads; pure.
+"""Answers: the outcome of a question to the human as its asker reads it; pure.
 
-Not answered is not refused: who asked is told which of the two it was, and what holds now.
+Not answered is not refused: the asker reads which of the two it was, and what holds now.
 """
 
 from typing import Literal
@@ -21,7 +21,7 @@ QUOTED_CHARACTERS = 200
 def answer_in_words(answered: QuestionAnswered, unanswered: Unanswered) -> str:
     """Return what the asker reads as the result of its question.
 
-    `unanswered` is the house's word for a question that has neither answer nor default.
+    `unanswered` is the setting for a question that has neither answer nor default.
     """
     match answered.outcome:
         case "answered" if answered.by == HUMAN_NAME:

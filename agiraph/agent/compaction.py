@@ -182,18 +182,18 @@ def _leaning(turns: Iterable[Turn]) -> set[str]:
 
 def _with_thoughts(kept: Sequence[Group], leaning: set[str]) -> list[Group]:
     """Return the groups, as text where calls have lost the reasoning before them."""
-    told: list[Group] = []
+    shown: list[Group] = []
     is_in_chain = False
     for group in kept:
         first = group[0]
         if isinstance(first, AssistantTurn):
             leans = bool(first.tool_calls) and first.tool_calls[0].id in leaning
             if leans and not is_in_chain:
-                told.append(_in_words(group, estimate_turns(group)))
+                shown.append(_in_words(group, estimate_turns(group)))
                 continue
             is_in_chain = bool(first.tool_calls)
-        told.append(group)
-    return told
+        shown.append(group)
+    return shown
 
 
 def _in_words(group: Group, budget: int) -> Group:

@@ -121,7 +121,7 @@ def room_for_turns(fill: WindowUsage, *, share: float) -> int:
 
 
 def window_of(transcript: Transcript, override: int | None) -> int | None:
-    """Return how many tokens the model can take: what a person says, what it told, what it bore.
+    """Return how many tokens the model can take: as set, as reported, or as learned.
 
     None before its first answer, if nobody says: what it takes is then seen when it refuses.
     """

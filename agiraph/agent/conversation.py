@@ -1,7 +1,7 @@
 """Conversation: one entity's journal, its snapshot and its transcript, kept in step.
 
 Every change of an entity's model goes through `append`: it is on disk before it counts, and
-whatever waits for that (acknowledgements to the bus) is let go right after.
+whatever waits for that (acknowledgements to the bus) is done right after.
 
 A journal names its steps with an epoch of its own, random, that begins with its first record. One
 that lost its end (`agiraph.storage.journal`) begins another one with the next record: its steps
@@ -21,10 +21,12 @@ from agiraph.storage.snapshot import Snapshots, beside
 
 
 class Conversation:
-    """The only place where an entity's conversation changes."""
+    """The only place where an entity's conversation changes: the journal at `path`, folded.
+
+    Raises Corrupt or OSError if it cannot be opened.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Open the journal at `path` and fold it. Raises Corrupt, OSError."""
         self.path = path
         self._snapshots = Snapshots(beside(path), TRANSCRIPT, FOLD)
         self._when_recorded: list[Callable[[], None]] = []
@@ -47,7 +49,7 @@ class Conversation:
         self._when_recorded.append(act)
 
     def append(self, *records: ConversationRecord) -> None:
-        """Put records on disk in one piece, take them in, then let go what waited for that."""
+        """Write records to disk in one piece, apply them, then do what waited for that."""
         before = self.transcript.epoch
         if records and before != self._epoch:
             began = ConversationEpochBegan(epoch=self._epoch, after=before, ts=records[0].ts)
@@ -74,5 +76,4 @@ class Conversation:
         return steps[::-1]
 
     def close(self) -> None:
-        """Close the journal."""
         self._journal.close()

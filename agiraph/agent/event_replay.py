@@ -22,7 +22,7 @@ from agiraph.agent.records import (
 )
 from agiraph.core.turns import JsonObject, ToolCall
 
-TOLD_AGAIN = 24
+RECORDS_REPLAYED = 24
 """How many records an incarnation reports again: the few steps that may have been in progress."""
 
 
@@ -36,7 +36,7 @@ class ReplayedEvent:
     ts: float
 
     @property
-    def told(self) -> tuple[str, JsonObject, str]:
+    def report(self) -> tuple[str, JsonObject, str]:
         """The arguments of a report of something that happens now: type, data and key."""
         return self.type, self.data, self.key
 
@@ -69,13 +69,13 @@ def returned(finished: CallFinished, key: str) -> ReplayedEvent:
     return ReplayedEvent("tool.result", data, key, finished.ts)
 
 
-def heard(message: str, record: InputReceived) -> ReplayedEvent:
+def message_received(message: str, record: InputReceived) -> ReplayedEvent:
     """Return the event of a message that entered the conversation; its key is the bus id."""
     data = {"from": record.from_name, "id": message}
     return ReplayedEvent("message.received", data, message, record.ts)
 
 
-def circled(seen: LoopDetected, place: str) -> ReplayedEvent:
+def loop_warned(seen: LoopDetected, place: str) -> ReplayedEvent:
     """Return the event of a loop that the model was warned of, the step at `place`."""
     data = {"call": seen.call, "count": seen.count}
     return ReplayedEvent("tool.loop", data, place, seen.ts)
@@ -96,30 +96,30 @@ def compacted(
     return ReplayedEvent("memory.compacted", data, place, record.ts)
 
 
-def told_again(lately: Iterable[tuple[str, ConversationRecord]]) -> list[ReplayedEvent]:
+def replayed_events(lately: Iterable[tuple[str, ConversationRecord]]) -> list[ReplayedEvent]:
     """Return the events of the last steps (key and record) of the current work."""
-    tellings: list[ReplayedEvent] = []
+    events: list[ReplayedEvent] = []
     calls: dict[str, tuple[ToolCall, str]] = {}
     for place, record in lately:
         match record:
             case AssignmentTaken() | RunBegan() | NodeClosed():
-                tellings, calls = [], {}
+                events, calls = [], {}
             case ModelAnswered() if not record.interrupted:
-                tellings.append(answered(record, place))
+                events.append(answered(record, place))
                 calls = {
                     call.id: (call, f"{place}.{index}")
                     for index, call in enumerate(record.tool_calls)
                 }
             case CallStarted() if record.call_id in calls:
-                tellings.append(called(*calls[record.call_id], record.ts))
+                events.append(called(*calls[record.call_id], record.ts))
             case CallFinished() if record.call_id in calls:
-                tellings.append(returned(record, calls[record.call_id][1]))
+                events.append(returned(record, calls[record.call_id][1]))
             case InputReceived() if record.message is not None and not record.trigger:
-                tellings.append(heard(record.message, record))
+                events.append(message_received(record.message, record))
             case LoopDetected():
-                tellings.append(circled(record, place))
+                events.append(loop_warned(record, place))
             case ConversationCompacted():
-                tellings.append(compacted(record, place))
+                events.append(compacted(record, place))
             case _:
                 pass
-    return tellings
+    return events

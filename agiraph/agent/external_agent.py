@@ -82,7 +82,6 @@ class ExternalAgentState:
         self.messages.append(shown)
 
     def apply(self, record: OutsideRecord) -> None:
-        """Apply one record to the state."""
         match record:
             case ExternalAgentStarted():
                 self.starts, self.agent = record.number, record.agent

@@ -32,7 +32,6 @@ class IncomingMessage:
     facts: JsonObject = field(default_factory=dict)
 
     def record(self, now: float) -> InputReceived:
-        """Return the record with which it enters a conversation."""
         return InputReceived(
             content=self.shown,
             from_name=self.from_name,
@@ -116,7 +115,6 @@ class EntityInbox:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing waits, follow-ups included."""
         return not self._waiting
 
     def has_followups(self) -> bool:

@@ -62,7 +62,7 @@ class CallEffects:
 class Permission:
     """Whether an action may be done: `refusal` says why not, '' that it may.
 
-    `message` is the bus id of the human's word on it.
+    `message` is the bus id of the human's answer.
     """
 
     refusal: str = ""
@@ -88,7 +88,6 @@ class PartialAnswer:
         self._pieces: list[str] = []
 
     def add(self, piece: str) -> None:
-        """Take a piece of text."""
         self._pieces.append(piece)
 
     def clear(self) -> None:
@@ -97,7 +96,6 @@ class PartialAnswer:
 
     @property
     def text(self) -> str:
-        """The text so far."""
         return "".join(self._pieces)
 
 
@@ -113,16 +111,13 @@ class PauseSwitch:
         self._running.clear()
 
     def resume(self) -> None:
-        """Let the entity go on."""
         self._running.set()
 
     @property
     def is_paused(self) -> bool:
-        """Whether the entity is held."""
         return not self._running.is_set()
 
     async def until_resumed(self) -> None:
-        """Wait until the entity may go on."""
         await self._running.wait()
 
 
@@ -139,10 +134,10 @@ class Role(Protocol):
         """Return what a tool is handed when it runs as step `key`."""
 
     def notices(self) -> list[InputReceived]:
-        """Return what the runtime has to tell that is not in the conversation yet."""
+        """Return the runtime's messages to the model that are not in the conversation yet."""
 
     def take_effects(self) -> CallEffects:
-        """Return what the tool that just ran has told the model besides its result."""
+        """Return what the tool that just ran has shown the model besides its result."""
 
     async def on_rest(self) -> None:
         """Do what is to be done when the model is silent: remind, give up, or wait for news."""
@@ -230,7 +225,7 @@ class AgentLoop:
             self._entity.report(*incoming.event)
 
     def _notices(self) -> list[InputReceived]:
-        """Return what the runtime has to tell, but in the middle of a call nothing: it comes after.
+        """Return the role's notices; none in the middle of a call, they come after it.
 
         A `wait` that the next incarnation takes up again is not ended by what it waits for in part.
         """
@@ -280,14 +275,14 @@ class AgentLoop:
             asked_at=asked_at,
             ts=self._entity.now(),
         )
-        told = stand_in_notice(self._transcript, response, said)
-        place = self._conversation.place(len(told) + 1)
+        notice = stand_in_notice(self._transcript, response, said)
+        place = self._conversation.place(len(notice) + 1)
         calls = unique_calls(said.tool_calls)
-        self._record(said, OpenCall(calls[0], f"{place}.0") if calls else None, told)
-        self._tell(answered(said, place))
+        self._record(said, OpenCall(calls[0], f"{place}.0") if calls else None, notice)
+        self._report(answered(said, place))
 
-    def _tell(self, telling: ReplayedEvent) -> None:
-        self._entity.report(*telling.told)
+    def _report(self, event: ReplayedEvent) -> None:
+        self._entity.report(*event.report)
 
     def _record_partial(self, text: str, model: str) -> None:
         if text:
@@ -327,8 +322,8 @@ class AgentLoop:
     async def _act(self, opened: OpenCall) -> None:
         cleared = Permission()
         if not opened.was_started and (asking := self._entity.approval_for(opened)) is not None:
-            word = await self._unless_interrupted(asking.answer())
-            cleared = word or await asking.withdraw()
+            permission = await self._unless_interrupted(asking.answer())
+            cleared = permission or await asking.withdraw()
         if cleared.refusal:
             self._finish(opened, _turn(opened, cleared.refusal, is_error=True))
             return
@@ -338,7 +333,7 @@ class AgentLoop:
         if may_run or opened.key == begun:
             if not opened.was_started:
                 self._conversation.append(self._start_of(call, cleared.message))
-            self._tell(called(call, opened.key, self._entity.now()))
+            self._report(called(call, opened.key, self._entity.now()))
             work = self._entity.toolbox.run(call, context)
         else:
             work = self._recover(opened, context)
@@ -367,7 +362,7 @@ class AgentLoop:
         )
         others = [other for other in self._transcript.open_calls if other is not opened]
         self._record(finished, others[0] if others else None)
-        self._tell(returned(finished, opened.key))
+        self._report(returned(finished, opened.key))
 
     async def _unless_interrupted(self, work: Awaitable[T]) -> T | None:
         """Return what `work` returns, or None if a message interrupted it; it is then cancelled."""
@@ -407,14 +402,14 @@ def _turn(opened: OpenCall, content: str, *, is_error: bool) -> ToolTurn:
 def stand_in_notice(
     transcript: Transcript, response: ModelResponse, said: ModelAnswered
 ) -> tuple[InputReceived, ...]:
-    """Return what is told right before an answer of another model than that of the one before.
+    """Return the notice before an answer of another model than the one that answered before.
 
-    It is in one append with the answer, so it is told once.
+    It is in one append with the answer, so there is one.
     """
     stands_in = said.model if said.instead_of else ""
     if stands_in == transcript.stand_in:
         return ()
     text = FROM_HERE if stands_in else AGAIN
     why = response.why if len(response.why) <= WHY_SHOWN else response.why[:WHY_SHOWN] + "..."
-    told = text.format(model=said.model, asked=said.instead_of, why=why)
-    return (InputReceived(content=told, from_name=RUNTIME_NAME, ts=said.ts),)
+    content = text.format(model=said.model, asked=said.instead_of, why=why)
+    return (InputReceived(content=content, from_name=RUNTIME_NAME, ts=said.ts),)

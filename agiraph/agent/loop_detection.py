@@ -31,7 +31,7 @@ WARNING = (
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCalls:
-    """How often the last answers were the same; `told` is the count at the model's warning.
+    """How often the last answers were the same; `warned_at` is the count at the model's warning.
 
     `pending` are the signatures of an answer's finished calls while others are still open.
     """
@@ -39,7 +39,7 @@ class RepeatedCalls:
     signature: str = ""
     shown: str = ""
     count: int = 0
-    told: int = 0
+    warned_at: int = 0
     pending: tuple[str, ...] = ()
     is_new: bool = False
 
@@ -49,7 +49,7 @@ class RepeatedCalls:
 
     def warned(self, count: int) -> "RepeatedCalls":
         """Return the streak after the model was warned."""
-        return replace(self, told=count)
+        return replace(self, warned_at=count)
 
     def called(self, call: ToolCall, result: CallFinished, *, is_last: bool) -> "RepeatedCalls":
         """Return the streak after one call; `is_last`: no other call of that answer is open."""
@@ -66,7 +66,7 @@ class RepeatedCalls:
         times = len(self.pending) if len(kinds) == 1 else 1
         if signature != self.signature:
             return RepeatedCalls(signature=signature, shown=shown, count=times)
-        return RepeatedCalls(signature, shown, self.count + times, self.told)
+        return RepeatedCalls(signature, shown, self.count + times, self.warned_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,9 @@ def judge_loop(streak: RepeatedCalls, *, patience: int = 0) -> LoopWarning | Loo
     """Return what is to be done; `patience`: how many repeats are allowed after the warning."""
     if streak.count < LIMIT:
         return None
-    if not streak.told:
+    if not streak.warned_at:
         return LoopWarning(streak.count, streak.shown)
-    if streak.count > streak.told + patience:
+    if streak.count > streak.warned_at + patience:
         return LoopStuck(
             f"a loop: the same call with the same result {streak.count} times in a row, even after "
             f"a warning: {streak.shown}"

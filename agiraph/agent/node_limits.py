@@ -46,7 +46,6 @@ class LastTurn:
     why: str
 
     def record(self, now: float) -> LimitReached:
-        """Return the record, with the message to the model."""
         text = LAST_TURN.format(why=self.why)
         return LimitReached(bound=self.bound, why=self.why, content=text, ts=now)
 

@@ -299,7 +299,6 @@ class StateNoted(Record):
 
     @property
     def is_step(self) -> bool:
-        """Whether it counts as a step."""
         return self.what not in ("away", "restored")
 
 

@@ -176,7 +176,6 @@ class Transcript:
 
     @classmethod
     def fold(cls, records: Iterable[ConversationRecord]) -> "Transcript":
-        """Return the state after all `records`."""
         transcript = cls()
         for record in records:
             transcript.apply(record)
@@ -213,11 +212,9 @@ class Transcript:
         return step_place(self.epoch, self.position)
 
     def has_seen(self, message: str) -> bool:
-        """Whether this message's effect is in the conversation."""
         return message in self.mail.seen
 
     def apply(self, record: ConversationRecord) -> None:
-        """Apply one record to the state."""
         if isinstance(record, ConversationEpochBegan):
             self.epoch, self.is_restored = record.epoch, False
             return

@@ -118,7 +118,6 @@ class ExternalAgentProcess:
                 stdin.write(data)
 
     def close_stdin(self) -> None:
-        """Close its stdin: it gets no further input."""
         if self._process.stdin is not None:
             self._process.stdin.close()
 
@@ -144,12 +143,10 @@ class ExternalAgentProcess:
         return int(ended["exit_code"])
 
     def pause(self) -> None:
-        """Stop it and all its descendants by SIGSTOP."""
         self._signal_all(signal.SIGSTOP)
         self.is_paused = True
 
     def resume(self) -> None:
-        """Continue it and all its descendants."""
         self._signal_all(signal.SIGCONT)
         self.is_paused = False
 

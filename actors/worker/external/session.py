@@ -209,7 +209,7 @@ class AgentSession:
         model = reported.model or self._launch.agent.name
         record = ModelAnswered(text=reported.text, model=model, ts=self._clock.now())
         self._worker.conversation.append(record)
-        self._worker.report(*answered(record, self._worker.transcript.place).told)
+        self._worker.report(*answered(record, self._worker.transcript.place).report)
 
     def _tool_started(self, started: ToolUseStarted) -> None:
         self._has_spoken = True

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.event_replay import TOLD_AGAIN, told_again
+from agiraph.agent.event_replay import RECORDS_REPLAYED, replayed_events
 from agiraph.agent.records import (
     CallFinished,
     CallStarted,
@@ -125,7 +125,7 @@ def test_a_journal_without_an_epoch_opens_and_begins_one_with_the_next_record(pa
     old.close()
     again = Conversation(path)
     assert keys_of(again) == [key]
-    told = [one.key for one in told_again(again.lately(TOLD_AGAIN))]
+    told = [one.key for one in replayed_events(again.lately(RECORDS_REPLAYED))]
     assert told[:2] == ["2", "2.0"]
     assert told[-1] == key.partition(".")[0]
     again.close()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.event_replay import TOLD_AGAIN, told_again
+from agiraph.agent.event_replay import RECORDS_REPLAYED, replayed_events
 from agiraph.agent.records import (
     CallFinished,
     CallStarted,
@@ -41,7 +41,7 @@ def opened(tmp_path: Path) -> Conversation:
 
 
 def keys(conversation: Conversation) -> list[tuple[str, str]]:
-    return [(one.type, one.key) for one in told_again(conversation.lately(TOLD_AGAIN))]
+    return [(one.type, one.key) for one in replayed_events(conversation.lately(RECORDS_REPLAYED))]
 
 
 def test_the_last_step_is_told_again_with_the_keys_it_had(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_warnings_and_compactions_are_told_again(tmp_path: Path) -> None:
         LoopDetected(count=3, call="bash(x)", content="Stop.", ts=5.0),
         ConversationCompacted(turns=(), cause="full", tokens_before=9, tokens_after=3, ts=6.0),
     )
-    warned, compacted = told_again(conversation.lately(TOLD_AGAIN))
+    warned, compacted = replayed_events(conversation.lately(RECORDS_REPLAYED))
     assert (warned.type, warned.key, warned.data["count"]) == ("tool.loop", "e-2", 3)
     assert (compacted.type, compacted.key) == ("memory.compacted", "e-3")
 
@@ -92,7 +92,7 @@ def test_only_what_is_near_the_end_is_read(tmp_path: Path) -> None:
     for _ in range(300):
         conversation.append(heard("x" * 1000), said())
     told = keys(conversation)
-    assert 0 < len(told) <= TOLD_AGAIN
+    assert 0 < len(told) <= RECORDS_REPLAYED
     assert told[-1] == ("model.answered", "e-600")
 
 

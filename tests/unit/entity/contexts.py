@@ -21,9 +21,9 @@ def entity_context(
     line.address = address
     agent, _, name = address.partition("/")
     context = EntityContext(
-        cast(Runtime, line),
-        Conversation(home / f"{name}.jsonl"),
-        EntityInbox(),
+        runtime=cast(Runtime, line),
+        conversation=Conversation(home / f"{name}.jsonl"),
+        inbox=EntityInbox(),
         agent=AgentId(agent),
         name=name.partition("-")[0],
         run=RunId("r1"),

@@ -201,7 +201,7 @@ def test_what_belongs_to_the_run_journal_is_not_read(house: House, name: str) ->
         house.worker().to_read(name)
 
 
-# --- the coordinator -------------------------------------------------------------------------------
+# --- the coordinator ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -256,7 +256,7 @@ def _stays_open(scope: Scope) -> bool:
 
 
 def _headers_of(refusal: ApiError) -> dict[str, str]:
-    """Return the headers that tell a caller what to do about a refusal; the connection ends."""
+    """Return the headers that say what to do about a refusal; the connection ends."""
     headers: dict[str, Any] = {"connection": "close"}
     if isinstance(refusal, TooManyRequests):
         headers["retry-after"] = str(max(1, math.ceil(refusal.wait_seconds)))

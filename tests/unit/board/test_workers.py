@@ -63,17 +63,13 @@ def test_an_autonomous_worker_needs_a_command() -> None:
 
 def test_a_worker_with_a_node_is_not_retired() -> None:
     desk = Desk()
-    desk.worker("ada")
-    desk.node("one")
-    desk.run("one", "ada")
+    desk.busy("one", "ada")
     desk.refuses(RetireWorker("ada"), r"'ada' holds node 'one' \(running\)")
 
 
 def test_a_lost_worker_never_holds_a_node() -> None:
     desk = Desk()
-    desk.worker("ada")
-    desk.node("one")
-    desk.run("one", "ada")
+    desk.busy("one", "ada")
     assert desk.do(LoseWorker("ada", "killed by signal 9")) == ["node.failed", "worker.stopped"]
     assert (desk.who("ada").status, desk.who("ada").node) == ("stopped", None)
     assert desk.at("one").reason == "its worker 'ada' was lost: killed by signal 9"

@@ -34,7 +34,7 @@ from transport.envelope import VERSION, Flag, body_of, pack_fields, read_map
 from transport.mailbox_file import Durability
 from transport.mailboxes import Mailboxes
 from transport.peers import Topology
-from transport.protocol import link_frame
+from transport.protocol import hello_frame, link_frame
 from transport.router import LAST, MORE, Router
 from transport.stored_mailboxes import StoredMailboxes
 
@@ -202,15 +202,8 @@ class End:
         self._context.destroy(linger=0)
 
     def _hello(self) -> None:
-        body = {
-            "address": self._address,
-            "incarnation": 1,
-            "ticket": tickets.make_ticket(KEY, self._address, 1),
-            "pid": 1,
-            "version": protocol.PROTOCOL_VERSION,
-        }
-        frame = link_frame(protocol.HELLO, body, sender=self._address, incarnation=1)
-        self.socket.send(frame)
+        ticket = tickets.make_ticket(KEY, self._address, 1)
+        self.socket.send(hello_frame(self._address, 1, ticket, 1))
         self.socket.recv()
 
 

@@ -51,10 +51,10 @@ class Header:
     to: str
     sender: str
     incarnation: int
-    reply_to: bytes | None
-    sent_at: float
-    flags: int
-    trace: str | None
+    reply_to: bytes | None = None
+    sent_at: float = 0.0
+    flags: int = 0
+    trace: str | None = None
 
     @property
     def is_durable(self) -> bool:

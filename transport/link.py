@@ -32,7 +32,7 @@ from transport import protocol
 from transport.backlog import Backlog
 from transport.envelope import NO_ID, Header, body_of, read_header, read_map
 from transport.errors import MalformedFrame
-from transport.protocol import link_frame
+from transport.protocol import hello_frame, link_frame
 
 T = TypeVar("T")
 
@@ -129,13 +129,7 @@ class Link:
     ) -> None:
         self.address = address
         self.incarnation = incarnation
-        self._hello_body = {
-            "address": address,
-            "incarnation": incarnation,
-            "ticket": ticket,
-            "pid": pid,
-            "version": protocol.PROTOCOL_VERSION,
-        }
+        self._hello = hello_frame(address, incarnation, ticket, pid)
         self.state = LinkState.CONNECTING
         self.out = Backlog()
         self._early = Backlog()
@@ -332,7 +326,7 @@ class Link:
     def _greet(self, now: float) -> None:
         self._was_cut = self._was_cut or bool(self.out)
         self.out.clear()
-        self.out.push(self._frame(protocol.HELLO, self._hello_body), False)
+        self.out.push(self._hello, False)
         self.state = LinkState.GREETING
         self._greeted_at = now
 

@@ -58,3 +58,15 @@ def link_frame(
     """Return the blob of a passing frame of the link itself."""
     fields: Fields = (VERSION, id, type_, to, sender, incarnation, reply_to, sent_at, 0, None)
     return pack_fields(fields, pack_map(body))
+
+
+def hello_frame(address: str, incarnation: int, ticket: bytes, pid: int) -> bytes:
+    """Return the frame with which an incarnation of `address` says hello."""
+    body = {
+        "address": address,
+        "incarnation": incarnation,
+        "ticket": ticket,
+        "pid": pid,
+        "version": PROTOCOL_VERSION,
+    }
+    return link_frame(HELLO, body, sender=address, incarnation=incarnation)

@@ -78,12 +78,8 @@ class BudgetLimits:
         self._sets: dict[Key, int] = {}
         rows = db.execute("SELECT scope, key, period, usd, tokens, sets, is_own FROM budgets")
         for scope, key, period, usd, tokens, sets, is_own in rows:
-            place = (scope, key, period)
-            self._sets[place] = sets
-            if is_own:
-                self._set[place] = Budget(
-                    scope=scope, key=key, usd=usd, tokens=tokens, period=period
-                )
+            budget = Budget(scope=scope, key=key, usd=usd, tokens=tokens, period=period)
+            self._hold(_place(budget), budget if is_own else None, sets)
 
     # --- setting ---------------------------------------------------------------------------------
 
@@ -248,13 +244,10 @@ class BudgetLimits:
         spent = self._spending.total(SpendingKey(budget.scope, budget.key, day))
         usd, tokens, raises = self._raises(place, day)
         return BudgetState(
-            scope=budget.scope,
-            key=budget.key,
-            period=budget.period,
+            **budget.model_dump(exclude={"usd", "tokens"}),
             day=day,
             usd=None if budget.usd is None else budget.usd + usd,
             tokens=None if budget.tokens is None else budget.tokens + tokens,
-            calls=budget.calls,
             spent_usd=spent.usd,
             spent_tokens=spent.tokens,
             spent_calls=spent.calls,

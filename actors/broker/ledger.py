@@ -60,19 +60,20 @@ GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
 }
 """What usage can be grouped by: the SQL of a group's key, and of its run."""
 
-SUMS: Final = (
-    "COUNT(*), COALESCE(SUM(input_tokens), 0), COALESCE(SUM(output_tokens), 0),"
-    " COALESCE(SUM(cache_read_tokens), 0), COALESCE(SUM(cache_write_tokens), 0), SUM(cost_usd),"
-    " MAX(is_estimate)"
-)
-"""The SQL of the sums over rows: how many they are, then what `_usage` takes."""
-
 OF_REQUEST: Final = {"run_id", "node_id", "entity", "model", "attempt", "door"}
-OF_USAGE: Final = {
-    "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd",
-    "is_estimate",
-}  # fmt: skip
+TOKENS: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+OF_USAGE: Final = (*TOKENS, "cost_usd", "is_estimate")
 """The fields that are columns of the same name."""
+
+SUMS: Final = ", ".join(
+    [
+        "COUNT(*)",
+        *(f"COALESCE(SUM({name}), 0)" for name in TOKENS),
+        "SUM(cost_usd)",
+        "COALESCE(MAX(is_estimate), 0)",
+    ]
+)
+"""The SQL of the sums over rows: how many they are, then OF_USAGE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,7 @@ class UsageLedger:
     def write(self, spent: LedgerRow) -> None:
         """Write one row."""
         asked = spent.request
-        row = asked.model_dump(include=OF_REQUEST) | spent.usage.model_dump(include=OF_USAGE)
+        row = asked.model_dump(include=OF_REQUEST) | spent.usage.model_dump(include=set(OF_USAGE))
         row |= {"ts": spent.ts, "outcome": spent.outcome, "seconds": spent.seconds}
         row["trigger_id"] = asked.trigger
         columns, places = ", ".join(row), ", ".join("?" * len(row))
@@ -198,7 +199,7 @@ class UsageLedger:
         sums = self._db.execute(
             f"SELECT {SUMS} FROM calls WHERE entity = ? AND door = ?", (entity, digest)
         ).fetchone()
-        return _usage(*sums[1:]), int(sums[0])
+        return _usage(sums[1:]), int(sums[0])
 
     def rows(self, by: UsageBy, run_id: str = "", agent: str = "") -> tuple[UsageRow, ...]:
         """Return usage by entity, node, model, trigger or day (of UTC), in their order.
@@ -214,7 +215,7 @@ class UsageLedger:
             (run_id, agent),
         )
         return tuple(
-            UsageRow(key=key, run=run, calls=calls, seconds=seconds, usage=_usage(*sums))
+            UsageRow(key=key, run=run, calls=calls, seconds=seconds, usage=_usage(sums))
             for key, run, seconds, calls, *sums in rows
         )
 
@@ -232,14 +233,5 @@ class UsageLedger:
         self.close()
 
 
-def _usage(
-    given: int, made: int, read: int, written: int, cost_usd: float | None, is_estimate: int | None
-) -> Usage:
-    return Usage(
-        input_tokens=given,
-        output_tokens=made,
-        cache_read_tokens=read,
-        cache_write_tokens=written,
-        cost_usd=cost_usd,
-        is_estimate=bool(is_estimate),
-    )
+def _usage(sums: Sequence[float | None]) -> Usage:
+    return Usage.model_validate(dict(zip(OF_USAGE, sums, strict=True)))

@@ -4,7 +4,6 @@ from typing import Any
 
 from actors.gateway.state.agents import AgentDirectory
 from actors.runtime.runtime import Runtime
-from agiraph.core.clock import Clock
 from agiraph.core.ids import HUMAN, HUMAN_NAME, RECORDER, AgentId, derived_message_id
 from agiraph.core.models import Event
 from agiraph.messages.event import ReportEvents
@@ -18,10 +17,9 @@ class GatewayEventReporter:
     drops a report that is repeated after a crash.
     """
 
-    def __init__(self, bus: Runtime, agents: AgentDirectory, clock: Clock) -> None:
+    def __init__(self, bus: Runtime, agents: AgentDirectory) -> None:
         self._bus = bus
         self._agents = agents
-        self._clock = clock
 
     async def report(
         self,
@@ -36,7 +34,7 @@ class GatewayEventReporter:
         event = Event(
             type=type,
             agent_id=agent,
-            ts=self._clock.now(),
+            ts=self._bus.clock.now(),
             entity=entity,
             run_id=known.run if known else None,
             data=data,

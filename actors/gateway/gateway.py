@@ -1,16 +1,12 @@
-"""The gateway: all of its parts in one record, which every endpoint and the bus loop are given."""
+"""The gateway: all of its parts in one object, which every endpoint and the bus loop are given."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 from pydantic import BaseModel
 
 from actors.gateway.event_feed import EventTexts, LogSignals
 from actors.gateway.event_reporter import GatewayEventReporter
-from actors.gateway.notifications.answer_links import AnswerLinks
-from actors.gateway.notifications.delivery_journal import DeliveryJournal
 from actors.gateway.notifications.dispatcher import NotificationDispatcher
 from actors.gateway.problems import INSUFFICIENT_STORAGE
 from actors.gateway.questions.answer_delivery import AnswerDelivery
@@ -25,13 +21,10 @@ from actors.gateway.state.idempotency_store import IdempotencyStore
 from actors.gateway.state.message_history import MessageHistory
 from actors.runtime.ask_again import Reply, ask_for
 from actors.runtime.runtime import Runtime
-from agiraph.core.clock import Clock
-from agiraph.core.config import Config
 from agiraph.core.errors import AgiraphError, Refused
 from agiraph.core.ids import coordinator_address, worker_address
 from agiraph.core.models import Agent, Worker
 from agiraph.http.errors import ApiError
-from agiraph.storage.home import Home
 from transport.errors import DeadlineExceeded, Nacked, NotStored, TransportError
 
 ANSWER_SECONDS = 10.0
@@ -42,29 +35,34 @@ TOO_LATE = 504
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(slots=True)
 class Gateway:
-    """Stores, readers and the bus of one home's gateway. `close` closes the files."""
+    """Stores, readers and the bus of one home's gateway. `close` closes the files.
 
-    bus: Runtime
-    home: Home
-    config: Config
-    clock: Clock
-    log: Any
-    agents: AgentDirectory
-    messages: MessageHistory
-    questions: QuestionStore
-    reporter: GatewayEventReporter
-    answer_delivery: AnswerDelivery
-    boards: BoardReader
-    dead_letters: DeadLetterStore
-    dispatcher: NotificationDispatcher
-    idempotency: IdempotencyStore
-    signals: LogSignals
-    counters: GatewayCounters
-    activities: EntityActivities = field(default_factory=EntityActivities)
-    event_texts: EventTexts = field(default_factory=EventTexts)
-    cpu: dict[tuple[str, int], tuple[float, float, float]] = field(default_factory=dict)
+    `environ` holds the variables that its channels name. Raises Corrupt, OSError.
+    """
+
+    def __init__(self, bus: Runtime, environ: Mapping[str, str] = NOTHING) -> None:
+        self.bus, self.home, self.config = bus, bus.home, bus.config
+        self.clock, self.log = bus.clock, bus.log
+        self.agents, self.boards = AgentDirectory(bus.home), BoardReader()
+        self.signals, self.counters = LogSignals(), GatewayCounters()
+        self.activities, self.event_texts = EntityActivities(), EventTexts()
+        self.cpu: dict[tuple[str, int], tuple[float, float, float]] = {}
+        self.reporter = GatewayEventReporter(bus, self.agents)
+        database = GatewayDatabase(bus.home.human.book)
+        self.questions, self.messages = QuestionStore(database), MessageHistory(database)
+        self.dead_letters = DeadLetterStore(database)
+        self.idempotency = IdempotencyStore(bus.home.human.repeats, self.clock.now())
+        self.dispatcher = NotificationDispatcher(
+            bus, environ, self.agents, self.messages, self.questions, self.reporter
+        )
+        self.answer_delivery = AnswerDelivery(
+            bus, self.questions, self.messages, self.reporter, self.agents, self.boards
+        )
+        self.messages.when_added = self.dispatcher.on_message
+        self.signals.on_notify = self.dispatcher.on_event
+        self.dispatcher.when_delivered = self.counters.delivered
+        self.answer_delivery.absence = lambda: self.dispatcher.queue.absence_at(self.clock.now())
 
     async def ask(
         self,
@@ -150,56 +148,3 @@ def _as_api_error(error: TransportError, to: str) -> ApiError:
             return ApiError(CONFLICT, f"{to} cannot be reached ({error})")
         case _:
             return ApiError(UNAVAILABLE, f"{to} cannot be reached now ({error})")
-
-
-def open_gateway(
-    bus: Runtime,
-    home: Home,
-    config: Config,
-    clock: Clock,
-    log: Any,
-    environ: Mapping[str, str] = NOTHING,
-) -> Gateway:
-    """Open the gateway of a home. Raises Corrupt, OSError.
-
-    `environ` holds the variables that its channels name.
-    """
-    agents, boards = AgentDirectory(home), BoardReader()
-    signals, counters = LogSignals(), GatewayCounters()
-    reporter = GatewayEventReporter(bus, agents, clock)
-    database = GatewayDatabase(home.human.book)
-    questions, history = QuestionStore(database), MessageHistory(database)
-    answers = AnswerDelivery(bus, questions, history, reporter, agents, boards, clock, log)
-    dispatcher = NotificationDispatcher(
-        DeliveryJournal(home.human.channels),
-        AnswerLinks(home.human.answer_key, config.gateway.answer_link_seconds),
-        config,
-        environ,
-        agents,
-        history,
-        questions,
-        reporter,
-        clock,
-        log,
-    )
-    history.when_added, signals.on_notify = dispatcher.on_message, dispatcher.on_event
-    answers.absence = lambda: dispatcher.queue.absence_at(clock.now())
-    dispatcher.when_delivered = counters.delivered
-    return Gateway(
-        bus=bus,
-        home=home,
-        config=config,
-        clock=clock,
-        log=log,
-        agents=agents,
-        messages=history,
-        questions=questions,
-        reporter=reporter,
-        answer_delivery=answers,
-        boards=boards,
-        dead_letters=DeadLetterStore(database),
-        dispatcher=dispatcher,
-        idempotency=IdempotencyStore(home.human.repeats, clock.now()),
-        signals=signals,
-        counters=counters,
-    )

@@ -10,7 +10,7 @@ from actors.gateway.api.lifecycle import remove_half_deleted
 from actors.gateway.auth.audit import AuditFile, AuditLog
 from actors.gateway.auth.credential_store import CredentialStore
 from actors.gateway.bus_handlers import attend
-from actors.gateway.gateway import Gateway, open_gateway
+from actors.gateway.gateway import Gateway
 from actors.gateway.http.app import build_app
 from actors.gateway.http.server import bind, server_of, tls_of, url_of
 from actors.runtime.http_server import HttpServer
@@ -33,9 +33,7 @@ async def serve(runtime: Runtime) -> None:
     incarnation can listen on the same port.
     """
     remove_half_deleted(runtime.home)
-    gateway = open_gateway(
-        runtime, runtime.home, runtime.config, runtime.clock, runtime.log, os.environ
-    )
+    gateway = Gateway(runtime, os.environ)
     try:
         await _serve(gateway, runtime)
     finally:
@@ -48,7 +46,7 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
     tls = tls_of(http)
     if tls is None and not is_loopback(http.host):
         runtime.log.warning(
-            "THE API IS OPEN TO THE NETWORK WITHOUT TLS: whoever reads the traffic reads tokens",
+            "THE API IS OPEN TO THE NETWORK WITHOUT TLS: who reads the traffic reads tokens",
             host=http.host,
             because="http.insecure is true",
         )

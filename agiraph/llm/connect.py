@@ -1,6 +1,5 @@
 """Connecting: from a provider's name to a Provider that can be called, or why it cannot."""
 
-import os
 from collections.abc import Mapping
 
 from agiraph.core.config import configs_folder
@@ -8,7 +7,7 @@ from agiraph.core.errors import unknown
 from agiraph.llm.base import Provider, ProviderError
 from agiraph.llm.providers.sdk import sdk_service
 from agiraph.llm.providers.service import HttpService, ServiceProvider, http_client
-from agiraph.llm.registry import UNKNOWN_WINDOW, ProviderPreset, why_unusable
+from agiraph.llm.registry import ProviderPreset, why_unusable
 from agiraph.llm.wire.anthropic import AnthropicFormat
 from agiraph.llm.wire.chat import ChatFormat
 from agiraph.llm.wire.format import WireFormat
@@ -53,15 +52,7 @@ def connect(
     if api == "local":
         from agiraph.llm.providers.local.provider import LocalProvider
 
-        return LocalProvider(
-            name,
-            own=preset.model,
-            context=preset.context or UNKNOWN_WINDOW,
-            threads=preset.threads or max(1, (os.cpu_count() or 2) // 2),
-            idle_seconds=preset.idle_seconds,
-            timeout_seconds=timeout_seconds,
-            environ=environ,
-        )
+        return LocalProvider(name, preset, environ, timeout_seconds)
     if preset.api == "replay":
         from agiraph.llm.recording.replay import ReplayProvider
 

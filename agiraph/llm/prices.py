@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from agiraph.core.config import ConfigSection, configs_folder
-from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import AssistantTurn, ModelRequest, Turn, Usage, encoded_length
 from agiraph.llm.base import PartialUsage
-from agiraph.llm.registry import DATE, JsonObject, ProviderPreset, read_table, usable
+from agiraph.llm.registry import DATE, JsonObject, ProviderPreset, read_row, read_table, usable
 
 MILLION = 1_000_000
 CHARACTERS_PER_TOKEN = 3  # real text has about four; a guess for a budget had better be too high
@@ -52,12 +51,7 @@ def load_prices(*files: Path) -> dict[str, Price]:
     prices: dict[str, Price] = {}
     for file in (configs_folder() / "prices.yaml", *files):
         for name, values in read_table(file).items():
-            try:
-                prices[name] = Price.model_validate(values)
-            except ValidationError as error:
-                problem = error.errors()[0]
-                key = ".".join(map(str, (name, *problem["loc"])))
-                raise InvalidInput(f"{file}: {key}: {problem['msg']}") from None
+            prices[name] = read_row(file, name, Price, values)
     return prices
 
 

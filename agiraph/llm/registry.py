@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import yaml
 from pydantic import Field, ValidationError, field_validator
@@ -26,7 +26,7 @@ OFFLINE = "models.offline is set, and this is not on this machine"
 UNKNOWN_WINDOW = 32_768
 BUILT_IN = ("script", "local", "replay")  # answered in the broker itself: no place, no key
 DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
-
+Row = TypeVar("Row", bound=ConfigSection)
 
 Api = Literal["anthropic", "openai", "responses", "google", "script", "local", "replay"]
 
@@ -188,13 +188,18 @@ def load_presets(*files: Path) -> dict[str, ProviderPreset]:
             if not isinstance(values, dict) or "/" in name:
                 raise InvalidInput(f"{file}: {name}: expected a name and `key: value` lines")
             base = presets[name].model_dump() if name in presets else {}
-            try:
-                presets[name] = ProviderPreset.model_validate(_overridden(base, values))
-            except ValidationError as error:
-                problem = error.errors()[0]
-                key = ".".join(map(str, (name, *problem["loc"])))
-                raise InvalidInput(f"{file}: {key}: {problem['msg']}") from None
+            presets[name] = read_row(file, name, ProviderPreset, _overridden(base, values))
     return presets
+
+
+def read_row(file: Path, name: str, kind: type[Row], values: object) -> Row:
+    """Return a row of a table as a record; InvalidInput names the file and the key."""
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        key = ".".join(map(str, (name, *problem["loc"])))
+        raise InvalidInput(f"{file}: {key}: {problem['msg']}") from None
 
 
 def _overridden(base: JsonObject, values: JsonObject) -> JsonObject:
@@ -248,9 +253,7 @@ def usable(
         {
             "name": name,
             "usable": preset.is_usable(environ) and not is_out_of_reach(preset, environ, offline),
-            "reason": OFFLINE
-            if is_out_of_reach(preset, environ, offline)
-            else _reason(preset, environ),
+            "reason": _reason(preset, environ, offline=offline),
             "default_model": f"{name}/{preset.usual_model}" if preset.usual_model else None,
             "base_url": preset.url(environ),
             "api": preset.of(preset.default_model or "").api,
@@ -268,7 +271,9 @@ def is_out_of_reach(preset: ProviderPreset, environ: Mapping[str, str], offline:
     return offline and not preset.is_on_this_machine(environ)
 
 
-def _reason(preset: ProviderPreset, environ: Mapping[str, str]) -> str:
+def _reason(preset: ProviderPreset, environ: Mapping[str, str], *, offline: bool) -> str:
+    if is_out_of_reach(preset, environ, offline):
+        return OFFLINE
     if (missing := why_unusable(preset, environ)) is not None:
         return missing
     if preset.api == "replay":
@@ -276,17 +281,11 @@ def _reason(preset: ProviderPreset, environ: Mapping[str, str]) -> str:
     if preset.api == "script":
         return "built in: plays a playbook, needs no key and no network"
     if preset.api == "local":
-        return _describe_local(preset)
+        what = f"runs {preset.model} on this machine" if preset.model else ""
+        return what or f"runs on this machine; {HONESTLY}"
     if (key := preset.key_name(environ)) is not None:
         return f"{key} is set"
     return "needs no key; whether it runs is seen at the first call"
-
-
-def _describe_local(preset: ProviderPreset) -> str:
-    """Return what a local model is."""
-    if preset.model:
-        return f"runs {preset.model} on this machine"
-    return f"runs on this machine; {HONESTLY}"
 
 
 def pick_default(

@@ -1,11 +1,13 @@
 """Board tools: put work on the board, wait for it, see it, report on one's own."""
 
+from dataclasses import asdict
+
 from pydantic import Field
 
 from agiraph.core.specs import Names, NodeSpec, StageTerms
 from agiraph.core.turns import JsonObject
 from agiraph.tools.base import WORKERS, NoParams, ToolParams, tool
-from agiraph.tools.ports import ToolContext, WaitOutcome
+from agiraph.tools.ports import ToolContext
 
 
 class CreateWorkNodeParams(NodeSpec, ToolParams):
@@ -27,25 +29,17 @@ async def create_work_node(context: ToolContext, params: CreateWorkNodeParams) -
     if not params.wait:
         return created
     outcome = await context.team.wait(context.call_id, (created["node_id"],))
-    return created | _waited(outcome)
+    return created | asdict(outcome)
 
 
 @tool("Wait until nodes have ended or a message arrives, whichever comes first.")
 async def wait(context: ToolContext, params: WaitParams) -> JsonObject:
     """Return {"nodes", "interrupted_by_message"} once nodes have ended or a message is there."""
-    return _waited(await context.team.wait(context.call_id, params.nodes))
-
-
-def _waited(outcome: WaitOutcome) -> JsonObject:
-    return {
-        "nodes": list(outcome.nodes),
-        "interrupted_by_message": outcome.interrupted_by_message,
-    }
+    return asdict(await context.team.wait(context.call_id, params.nodes))
 
 
 @tool("See all nodes and workers and their states.")
 async def check_board(context: ToolContext, params: NoParams) -> JsonObject:
-    """Return {"stage", "nodes": [...], "workers": [...]}."""
     return await context.team.view_board()
 
 

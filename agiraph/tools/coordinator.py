@@ -1,12 +1,10 @@
 """Leading tools: what only the coordinator does with its team, its run and its cycles."""
 
-from typing import Any
-
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from agiraph.core.specs import WorkerSpec
 from agiraph.core.turns import JsonObject
-from agiraph.tools.base import COORDINATORS, ToolParams, tool
+from agiraph.tools.base import COORDINATORS, Duration, ToolParams, tool
 from agiraph.tools.ports import ToolContext
 
 
@@ -35,16 +33,9 @@ class EndCycleParams(ToolParams):
     notes: str = Field(
         min_length=1, description="what was done, and what the next cycle must know of it"
     )
-    next_in: str | None = Field(
+    next_in: Duration | None = Field(
         default=None, description="when the next cycle begins: as 30s, 5m, 2h"
     )
-
-    @field_validator("next_in", mode="before")
-    @classmethod
-    def _as_text(cls, value: Any) -> Any:
-        """Take a number of seconds, which models write too."""
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return str(value) if is_number else value
 
 
 @tool(
@@ -53,25 +44,21 @@ class EndCycleParams(ToolParams):
     for_leads=True,
 )
 async def spawn_worker(context: ToolContext, params: SpawnWorkerParams) -> JsonObject:
-    """Create a worker; return {"worker_id", "name"}, and {"warnings"} of an external agent."""
     return await context.team.spawn_worker(context.call_id, params)
 
 
 @tool("Give a pending node to a certain worker.", kinds=COORDINATORS)
 async def assign_worker(context: ToolContext, params: AssignWorkerParams) -> JsonObject:
-    """Give a node to a worker; return {"node_id", "worker_id", "status"}."""
     return await context.team.assign_worker(context.call_id, params.node_id, params.worker_id)
 
 
 @tool("Remove an idle worker from the team.", kinds=COORDINATORS)
 async def retire_worker(context: ToolContext, params: RetireWorkerParams) -> JsonObject:
-    """Remove an idle worker; return {"worker_id", "status"}."""
     return await context.team.retire_worker(context.call_id, params.worker_id)
 
 
 @tool("Cancel a node whose result is no longer wanted.", kinds=COORDINATORS)
 async def cancel_node(context: ToolContext, params: CancelNodeParams) -> JsonObject:
-    """Cancel a node that has not ended; return {"node_id", "status"}."""
     return await context.team.cancel_node(context.call_id, params.node_id)
 
 
@@ -92,5 +79,4 @@ async def finish(context: ToolContext, params: FinishParams) -> str:
     is_essential=True,
 )
 async def end_cycle(context: ToolContext, params: EndCycleParams) -> JsonObject:
-    """End the cycle and sleep; return {"cycle", "next_cycle_at"}."""
     return await context.team.end_cycle(context.call_id, params.notes, params.next_in)

@@ -36,7 +36,7 @@ class NewQuestion:
 
 @dataclass(frozen=True, slots=True)
 class WaitOutcome:
-    """Why a wait came back: `nodes` are the rows of the awaited nodes, `message` if one arrived."""
+    """Why a wait ended; `nodes` are the rows of the awaited nodes."""
 
     nodes: tuple[JsonObject, ...]
     interrupted_by_message: bool = False
@@ -45,7 +45,8 @@ class WaitOutcome:
 class Team:
     """What an entity's tools do with the team, the board and the clock; all raise Refused.
 
-    Workers and the coordinator override what they can do; the rest is refused.
+    Workers and the coordinator override what they can do; the rest is refused. What a method
+    returns as an object is what the model reads.
     """
 
     async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
@@ -78,11 +79,11 @@ class Team:
         raise _not_possible("check_board")
 
     async def read_context(self, key: str) -> str:
-        """Return what stands under a key of the shared context, as one JSON object."""
+        """Return {"key", "value", "version", "by", "at"} of the shared context, as JSON."""
         raise _not_possible("read_context")
 
     async def list_context(self) -> str:
-        """Return the rows of all keys, as one JSON object."""
+        """Return {"keys": [{"key", "kind", "bytes", "version", "by", "at"}]}, as JSON."""
         raise _not_possible("list_context")
 
     async def change_context(
@@ -123,7 +124,7 @@ class Team:
         raise _not_possible("suggest_next")
 
     async def spawn_worker(self, call_id: str, worker: WorkerSpec) -> JsonObject:
-        """Create a worker; return {"worker_id", "name"}."""
+        """Create a worker; return {"worker_id", "name"}, and {"warnings"} of an external agent."""
         raise _not_possible("spawn_worker")
 
     async def assign_worker(self, call_id: str, node: str, worker: str) -> JsonObject:

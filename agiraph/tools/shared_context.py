@@ -27,7 +27,6 @@ class AppendContextParams(ToolParams):
 
 @tool("Read the value of a key of the team's shared context.")
 async def read_context(context: ToolContext, params: ReadContextParams) -> str:
-    """Return {"key", "value", "version", "by", "at"}; InvalidInput lists the known keys."""
     return await context.team.read_context(params.key)
 
 
@@ -45,7 +44,6 @@ async def append_context(context: ToolContext, params: AppendContextParams) -> J
 
 @tool("List the keys of the team's shared context, and who wrote them when.")
 async def list_context(context: ToolContext, params: NoParams) -> str:
-    """Return {"keys": [{"key", "kind", "bytes", "version", "by", "at"}]}."""
     return await context.team.list_context()
 
 

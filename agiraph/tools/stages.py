@@ -47,7 +47,6 @@ class ReconveneParams(ToolParams):
     for_leads=True,
 )
 async def launch_roles(context: ToolContext, params: LaunchRolesParams) -> JsonObject:
-    """Open a stage; return {"stage", "contract", "nodes": [...], "workers": [...]}."""
     return await context.team.launch_roles(context.call_id, params.stage)
 
 

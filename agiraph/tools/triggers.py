@@ -35,17 +35,14 @@ class CancelTriggerParams(ToolParams):
 
 @tool("Have something done later: at a time, repeatedly, or when something happens.")
 async def schedule(context: ToolContext, params: ScheduleParams) -> JsonObject:
-    """Create a trigger; return {"trigger_id", "name", "type", "status", "next_due"}."""
     return await context.team.schedule(context.call_id, params.type, params.config, params.action)
 
 
 @tool("List the triggers, with the time when each is due next.")
 async def list_triggers(context: ToolContext, params: NoParams) -> JsonObject:
-    """Return {"triggers": [...]}, those that have not ended."""
     return {"triggers": await context.team.list_triggers()}
 
 
 @tool("Cancel a trigger.")
 async def cancel_trigger(context: ToolContext, params: CancelTriggerParams) -> JsonObject:
-    """Cancel a trigger; return {"trigger_id", "status"}."""
     return await context.team.cancel_trigger(context.call_id, params.trigger_id)

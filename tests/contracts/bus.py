@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel
 
@@ -95,30 +95,6 @@ class Depths(BaseModel):
 
 
 CODEC = Codec([Task, Result, Ping, Report, Addresses, Stop, AskDepths, Depths])
-
-
-class Bus(Protocol):
-    """A bus to test: a router somewhere, endpoints here."""
-
-    key: bytes
-
-    def wire(self, address: str, routing_id: bytes) -> Wire:
-        """Return a bare wire to the router."""
-        ...
-
-    def endpoint(
-        self, address: str, incarnation: int = 1, *, ticket: bytes | None = None
-    ) -> Endpoint:
-        """Return an endpoint that is not started."""
-        ...
-
-    async def restart_router(self) -> None:
-        """Kill the router and start another one on what was committed to its mailboxes."""
-        ...
-
-    async def router_has_stopped(self) -> bool:
-        """Wait a while for the router to end by itself."""
-        ...
 
 
 class LoopbackBus:
@@ -226,6 +202,9 @@ class ZeromqBus:
     def close(self) -> None:
         self.process.terminate()
         assert self.ended() in (0, -signal.SIGKILL)
+
+
+Bus = LoopbackBus | ZeromqBus
 
 
 class House:
@@ -379,7 +358,7 @@ async def open_house(name: BusName, folder: Path) -> AsyncIterator[House]:
         yield house
 
 
-def make_bus(name: BusName, folder: Path) -> LoopbackBus | ZeromqBus:
+def make_bus(name: BusName, folder: Path) -> Bus:
     """Return the bus of this name."""
     match name:
         case "loopback":
@@ -391,7 +370,7 @@ def make_bus(name: BusName, folder: Path) -> LoopbackBus | ZeromqBus:
 
 
 @asynccontextmanager
-async def house_on(bus: LoopbackBus | ZeromqBus) -> AsyncIterator[House]:
+async def house_on(bus: Bus) -> AsyncIterator[House]:
     """Run a house on a bus, and take both down."""
     house = House(bus)
     try:

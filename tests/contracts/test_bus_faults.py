@@ -31,15 +31,11 @@ from transport.tickets import make_ticket
 def message(sender: str, to: str, *, n: int = 1, incarnation: int = 1, **fields: Any) -> bytes:
     """Return the blob of a durable Task."""
     values: dict[str, Any] = {
-        "version": 1,
         "id": secrets.token_bytes(16),
         "type": Task.TYPE,
-        "reply_to": None,
-        "sent_at": 1.0,
         "flags": int(Flag.DURABLE),
-        "trace": None,
-    }
-    header = Header(sender=sender, to=to, incarnation=incarnation, **values | fields)
+    } | fields
+    header = Header(version=1, sender=sender, to=to, incarnation=incarnation, **values)
     return pack(header, CODEC.encode(Task(n=n)))
 
 

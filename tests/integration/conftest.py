@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.http.client import Client
+from agiraph.http.client import Client, read_door
 from tests.fakes.gateway import World, gateway_world
 from tests.integration.house import House, running
 
@@ -35,6 +35,18 @@ def house(_house: House) -> House:
 def world(tmp_path: Path) -> Iterator[World]:
     with gateway_world(tmp_path / "home") as world:
         yield world
+
+
+@pytest.fixture
+def url(world: World) -> str:
+    """Return where the world's gateway listens."""
+    return read_door(world.home.path)[0]
+
+
+@pytest.fixture
+def token(world: World) -> str:
+    """Return the home's own token."""
+    return read_door(world.home.path)[1]
 
 
 @pytest.fixture

@@ -24,11 +24,8 @@ from agiraph.messages.event import ReportEvents
 from agiraph.messages.model import (
     AskUsage,
     CallModel,
-    ListModels,
     ModelAnswer,
-    ModelCatalog,
     ModelDelta,
-    ModelFailed,
     UsageTable,
 )
 from tests.fakes.accounts import begin_run
@@ -193,15 +190,6 @@ async def test_a_call_goes_all_the_way_and_is_counted(
     assert not server.problems
 
 
-async def test_the_script_needs_no_key_and_the_default_is_the_first_key(house: House) -> None:
-    async with started(house) as (_, ada):
-        got = (await ada.ask(BROKER, ListModels())).body
-        assert isinstance(got, ModelCatalog)
-        assert got.default.startswith("anthropic/")
-        assert {row["name"] for row in got.providers if row["usable"]} >= {"script", "openai"}
-        assert house.server.key not in repr(got)
-
-
 async def test_failures_are_tried_again_and_reported(house: House, server: FakeModelServer) -> None:
     answers = iter([server_error(), rate_limited("0.01"), rate_limited(), say("at last")])
     server.brain = lambda seen: next(answers)
@@ -252,19 +240,6 @@ async def test_what_was_spent_is_still_known_after_a_kill(house: House) -> None:
         assert isinstance(after, UsageTable)
         assert after.total.tokens > 0
         assert after == before
-
-
-async def test_a_wrong_key_is_told_and_the_key_is_not(
-    house: House, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    environ = server.env() | {"OPENAI_API_KEY": "sk-wrong-and-secret"}
-    monkeypatch.setattr(server, "env", lambda: environ)
-
-    async with started(house) as (_, ada):
-        got = (await ada.ask(BROKER, CallModel(request=ask(model="openai/fake")))).body
-        assert isinstance(got, ModelFailed)
-        assert got.kind == "bad_key"
-        assert "sk-wrong" not in got.message
 
 
 async def test_a_stop_signal_ends_it_in_order_even_in_mid_call(

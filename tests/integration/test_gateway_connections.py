@@ -18,13 +18,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.fixture
-def url(world: World) -> str:
-    return str(json.loads(world.home.human.address.read_text())["url"])
-
-
-@pytest.fixture
-def own(world: World) -> str:
-    return f"Authorization: Bearer {world.home.system.token.read_text().strip()}"
+def own(token: str) -> str:
+    return f"Authorization: Bearer {token}"
 
 
 def answers(raw: Raw, wanted: int) -> list[bytes]:
@@ -93,22 +88,3 @@ def test_empty_lines_before_a_head_keep_no_connection_open(url: str, odd: bytes)
     with Raw(url) as raw:
         raw.socket.sendall(odd)
         assert raw.status() in (400, 408)
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        *("CONNECT localhost:80 HTTP/1.1", "get /health HTTP/1.1"),
-        *("GET /h\x01ealth HTTP/1.1", "GET /health HTTP/9", "GET /ü HTTP/1.1", "PRI * HTTP/2.0"),
-        "GET /health HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked",
-        "GET /health HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2",
-        "GET /health HTTP/1.1\r\nContent-Length: -1",
-        "GET /health HTTP/1.1\r\nX : spaced",
-    ],
-)
-def test_what_is_no_request_of_ours_is_refused_and_hung_up_on(
-    url: str, own: str, head: str
-) -> None:
-    with Raw(url) as raw:
-        raw.send(head, own, "Connection: close")
-        assert raw.status() in (400, 404, 405)

@@ -29,12 +29,6 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield world
 
 
-@pytest.fixture
-def client(world: World) -> Iterator[Client]:
-    with world.client() as client:
-        yield client
-
-
 def ring(world: World) -> None:
     """Let the recorder say that something was appended."""
     world.arrive(arrived(EventAppended(event=Event(type="x", agent_id=AGENT, ts=1.0)), "recorder"))

@@ -43,17 +43,6 @@ def hang_up() -> Iterator[None]:
     HTTP.close()
 
 
-@pytest.fixture
-def client(world: World) -> Iterator[Client]:
-    with world.client() as client:
-        yield client
-
-
-@pytest.fixture
-def url(client: Client) -> str:
-    return client.url
-
-
 @pytest.fixture(autouse=True)
 def clean(world: World) -> Iterator[None]:
     yield

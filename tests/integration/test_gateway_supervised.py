@@ -126,16 +126,6 @@ def test_an_agent_is_stopped_started_again_and_archived(home: Path, folder: Path
         assert not [row for row in client.entities() if row.address.startswith(agent.id)]
 
 
-def test_text_to_a_live_agent_is_journaled_by_the_bus_and_logged(home: Path, folder: Path) -> None:
-    with Client.for_home(home) as client:
-        agent = create(client, folder)
-        with client.follow_events(agent.id) as follower:
-            client.send(agent.id, "hello there")
-            read_until(follower, "message.sent")
-        sent = [m for m in client.conversation(agent.id).messages if m.sender == "human"]
-        assert [m.content for m in sent] == ["hello there"]
-
-
 def test_stopping_the_supervisor_ends_the_gateway_with_open_followers(
     supervised: tuple[Path, ExitStack], folder: Path
 ) -> None:

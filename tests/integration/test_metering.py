@@ -7,7 +7,7 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -107,28 +107,19 @@ class House:
     async def answer(self, request: ModelRequest) -> ModelResponse:
         return await self.calls.answer(request, lambda text: None, self.retries.append)
 
-    def failure(self, request: ModelRequest) -> ProviderError:
-        async def main() -> ProviderError:
-            try:
-                with pytest.raises(ProviderError) as caught:
-                    await self.answer(request)
-                return caught.value
-            finally:
-                await self.services.close()
+    async def failure(self, request: ModelRequest) -> ProviderError:
+        with pytest.raises(ProviderError) as caught:
+            await self.answer(request)
+        await self.ledger.flushed()
+        return caught.value
 
-        return asyncio.run(main())
-
-    def interrupted(self, request: ModelRequest) -> None:
+    async def interrupted(self, request: ModelRequest) -> None:
         """Make a call and drop it once something has come in."""
-
-        async def main() -> None:
-            task = asyncio.create_task(self.answer(request))
-            await self.services.until_streamed()
-            task.cancel()
-            await asyncio.wait([task])
-            await self.services.close()
-
-        asyncio.run(main())
+        task = asyncio.create_task(self.answer(request))
+        await self.services.until_streamed()
+        task.cancel()
+        await asyncio.wait([task])
+        await self.ledger.flushed()
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return outcome, tokens in, tokens out, dollars and whether it is an estimate."""
@@ -137,9 +128,27 @@ class House:
             return db.execute(f"SELECT {columns} FROM calls ORDER BY id").fetchall()
 
 
+Build = Callable[..., House]
+
+
 @pytest.fixture(params=APIS)
 def api(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+@pytest.fixture
+async def build(tmp_path: Path, server: FakeModelServer) -> AsyncIterator[Build]:
+    """Build a house with these settings of the broker, and close it."""
+    built: list[House] = []
+
+    def house(**broker: float) -> House:
+        built.append(House(tmp_path, server, **broker))
+        return built[-1]
+
+    yield house
+    for one in built:
+        await one.services.close()
+        one.ledger.close()
 
 
 @pytest.fixture
@@ -171,74 +180,63 @@ def check_estimate(house: House, api: str, what: str, outcome: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["thinking", "calls"])
-def test_a_connection_that_drops_before_the_first_text_is_paid_for(
-    tmp_path: Path, server: FakeModelServer, api: str, what: str
+async def test_a_connection_that_drops_before_the_first_text_is_paid_for(
+    build: Build, server: FakeModelServer, api: str, what: str
 ) -> None:
     reply = replace(reply_with(what), usage=COUNTED)
     server.brain = lambda seen: cut(reply, EVENTS[api, what])
-    house = House(tmp_path, server, attempts=1)
-    with house.ledger:
-        house.failure(ask(model=f"{api}/fake"))
-        check_estimate(house, api, what, "failed")
+    house = build(attempts=1)
+    await house.failure(ask(model=f"{api}/fake"))
+    check_estimate(house, api, what, "failed")
 
 
 @pytest.mark.parametrize("what", ["thinking", "calls"])
-def test_a_call_that_is_interrupted_before_its_first_text_is_paid_for(
-    tmp_path: Path, server: FakeModelServer, api: str, what: str
+async def test_a_call_that_is_interrupted_before_its_first_text_is_paid_for(
+    build: Build, server: FakeModelServer, api: str, what: str
 ) -> None:
     reply = replace(reply_with(what), usage=COUNTED, stall_after=EVENTS[api, what])
-    house = House(tmp_path, server)
-    with house.ledger:
-        held = replace(reply, text_gate=(gate := threading.Event()))
-        server.brain = lambda seen: held
-        house.interrupted(ask(model=f"{api}/fake"))
-        gate.set()
-        check_estimate(house, api, what, "cancelled")
+    house = build()
+    held = replace(reply, text_gate=(gate := threading.Event()))
+    server.brain = lambda seen: held
+    await house.interrupted(ask(model=f"{api}/fake"))
+    gate.set()
+    check_estimate(house, api, what, "cancelled")
 
 
-def test_a_call_that_takes_too_long_is_paid_for(
-    tmp_path: Path, server: FakeModelServer, api: str
+async def test_a_call_that_takes_too_long_is_paid_for(
+    build: Build, server: FakeModelServer, api: str
 ) -> None:
     reply = replace(reply_with("thinking"), usage=COUNTED, stall_after=EVENTS[api, "thinking"])
-    house = House(tmp_path, server, attempts=1, timeout_seconds=2.0)
-    with house.ledger:
-        held = replace(reply, text_gate=(gate := threading.Event()))
-        server.brain = lambda seen: held
-        assert house.failure(ask(model=f"{api}/fake")).kind == "timed_out"
-        gate.set()
-        check_estimate(house, api, "thinking", "failed")
+    house = build(attempts=1, timeout_seconds=2.0)
+    held = replace(reply, text_gate=(gate := threading.Event()))
+    server.brain = lambda seen: held
+    assert (await house.failure(ask(model=f"{api}/fake"))).kind == "timed_out"
+    gate.set()
+    check_estimate(house, api, "thinking", "failed")
 
 
-def test_a_service_that_counts_nothing_is_estimated(
-    tmp_path: Path, server: FakeModelServer
+async def test_a_service_that_counts_nothing_is_estimated(
+    build: Build, server: FakeModelServer
 ) -> None:
     server.brain = lambda seen: Reply(text="word " * 300, is_counted=False)
-    house = House(tmp_path, server)
-
-    async def main() -> Usage:
-        response = await house.answer(ask(model="openai/fake"))
-        await house.services.close()
-        return response.usage
-
-    with house.ledger:
-        usage = asyncio.run(main())
-        assert usage.is_estimate
-        assert usage.output_tokens >= 1500 // 4
-        assert house.ledger.by_entity() == {"shop-1/ada": usage}
+    house = build()
+    usage = (await house.answer(ask(model="openai/fake"))).usage
+    assert usage.is_estimate
+    assert usage.output_tokens >= 1500 // 4
+    assert house.ledger.by_entity() == {"shop-1/ada": usage}
 
 
-def test_what_a_service_refused_costs_nothing(
-    tmp_path: Path, server: FakeModelServer, api: str
+async def test_what_a_service_refused_costs_nothing(
+    build: Build, server: FakeModelServer, api: str
 ) -> None:
     server.brain = lambda seen: Reply(status=500)
-    house = House(tmp_path, server, attempts=2)
-    with house.ledger:
-        house.failure(ask(model=f"{api}/fake"))
-        assert house.rows() == []
+    house = build(attempts=2)
+    await house.failure(ask(model=f"{api}/fake"))
+    assert house.rows() == []
 
 
-def test_each_attempt_is_reserved_and_charged(
-    tmp_path: Path, server: FakeModelServer, api: str
+async def test_each_attempt_is_reserved_and_charged(
+    build: Build, server: FakeModelServer, api: str
 ) -> None:
     """A service that breaks off again and again, right after it has answered all it may."""
     asked: list[int] = []
@@ -250,11 +248,10 @@ def test_each_attempt_is_reserved_and_charged(
         return cut(Reply(thinking="abc" * longest), EVENTS[api, "thinking"])
 
     server.brain = breaks_off
-    house = House(tmp_path, server, attempts=6)
-    with house.ledger:
-        error = house.failure(ask(model=f"{api}/fake", budget_usd=0.2, max_tokens=15_000))
-        spent = house.ledger.spent_usd("run-1")
-        rows = house.rows()
+    house = build(attempts=6)
+    error = await house.failure(ask(model=f"{api}/fake", budget_usd=0.2, max_tokens=15_000))
+    spent = house.ledger.spent_usd("run-1")
+    rows = house.rows()
     assert error.kind == "out_of_budget"
     assert error.shortage is not None
     assert len(asked) == len(rows) == 2, "the second had what the first had left"

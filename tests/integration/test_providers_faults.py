@@ -1,6 +1,5 @@
 """The real SDKs against a model server that fails: every failure has its kind and a clear text."""
 
-import asyncio
 import socket
 import threading
 from collections.abc import Iterator
@@ -44,54 +43,43 @@ def server() -> Iterator[FakeModelServer]:
         yield running
 
 
-def failure(
+async def failure(
     api: str, environ: dict[str, str], model: str = "fake", timeout_seconds: float = 20
 ) -> ProviderError:
-    async def once() -> ProviderError:
-        provider = connect(api, load_presets(), environ, timeout_seconds=timeout_seconds)
-        try:
-            with pytest.raises(ProviderError) as caught:
-                await provider.generate(ask(model=f"{api}/{model}"), lambda text: None)
-        finally:
-            await provider.close()
-        return caught.value
-
-    return asyncio.run(once())
+    provider = connect(api, load_presets(), environ, timeout_seconds=timeout_seconds)
+    try:
+        with pytest.raises(ProviderError) as caught:
+            await provider.generate(ask(model=f"{api}/{model}"), lambda text: None)
+    finally:
+        await provider.close()
+    return caught.value
 
 
-def test_rate_limited_with_the_providers_wish(server: FakeModelServer, api: str) -> None:
-    server.brain = lambda seen: rate_limited(retry_after="7")
-    error = failure(api, server.env())
-    assert (error.kind, error.retry_after, error.is_retryable) == ("rate_limited", 7, True)
+WHOLE = calls(call("bash", command="ls"), text="one two three four")
+FAILURES: dict[str, tuple[Reply, str, float | None]] = {
+    "rate limited, with a wish": (rate_limited(retry_after="7"), "rate_limited", 7),
+    "rate limited": (rate_limited(), "rate_limited", None),
+    "a 500": (server_error(), "overloaded", None),
+    "too long": (too_long(), "context_too_long", None),
+    **{f"cut off after {n}": (cut(WHOLE, n), "unreachable", None) for n in (0, 1, 3, 4)},
+}
 
 
-def test_rate_limited_without_a_wish(server: FakeModelServer, api: str) -> None:
-    server.brain = lambda seen: rate_limited()
-    error = failure(api, server.env())
-    assert (error.kind, error.retry_after) == ("rate_limited", None)
-    assert len(server.requests) == 1, "the SDK does not try again by itself"
-
-
-def test_a_500_is_tried_again_later(server: FakeModelServer, api: str) -> None:
-    server.brain = lambda seen: server_error()
-    error = failure(api, server.env())
-    assert (error.kind, error.is_retryable) == ("overloaded", True)
-    assert "internal server error" in str(error)
-
-
-@pytest.mark.parametrize("after_events", [0, 1, 3, 4])
-def test_a_connection_that_drops_in_mid_stream(
-    server: FakeModelServer, api: str, after_events: int
+@pytest.mark.parametrize(("reply", "kind", "wish"), FAILURES.values(), ids=FAILURES)
+async def test_a_failure_has_its_kind_and_the_sdk_does_not_retry_by_itself(
+    server: FakeModelServer, api: str, reply: Reply, kind: str, wish: float | None
 ) -> None:
-    whole = calls(call("bash", command="ls"), text="one two three four")
-    server.brain = lambda seen: cut(whole, after_events)
-    error = failure(api, server.env())
-    assert (error.kind, error.is_retryable) == ("unreachable", True)
+    server.brain = lambda seen: reply
+    error = await failure(api, server.env())
+    assert (error.kind, error.retry_after) == (kind, wish)
+    assert error.is_retryable == (kind != "context_too_long")
+    assert kind != "overloaded" or "internal server error" in str(error)
+    assert len(server.requests) == 1
 
 
-def test_a_wrong_key_is_refused_and_not_shown(server: FakeModelServer, api: str) -> None:
+async def test_a_wrong_key_is_refused_and_not_shown(server: FakeModelServer, api: str) -> None:
     environ = server.env() | {VARIABLES[api][1]: "sk-wrong-and-secret"}
-    error = failure(api, environ)
+    error = await failure(api, environ)
     assert (error.kind, error.is_retryable) == ("bad_key", False)
     assert "sk-wrong" not in str(error)
     assert "[key]" in str(error)
@@ -103,58 +91,48 @@ def test_no_key_says_which_variable_to_set(server: FakeModelServer, api: str) ->
     assert caught.value.kind == "bad_key"
 
 
-def test_an_unknown_model(server: FakeModelServer, api: str) -> None:
-    error = failure(api, server.env(), model="no-such-model")
+async def test_an_unknown_model(server: FakeModelServer, api: str) -> None:
+    error = await failure(api, server.env(), model="no-such-model")
     assert (error.kind, error.is_retryable) == ("unknown_model", False)
     assert "no-such-model" in str(error)
 
 
-def test_input_that_is_too_long(server: FakeModelServer, api: str) -> None:
-    server.brain = lambda seen: too_long()
-    assert failure(api, server.env()).kind == "context_too_long"
-
-
-def test_a_service_that_is_not_there(api: str) -> None:
+async def test_a_service_that_is_not_there(api: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound but not listening: refused at once
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         environ = dict(zip(VARIABLES[api], (url, "k-0123456789"), strict=True))
-        error = failure(api, environ)
+        error = await failure(api, environ)
     assert (error.kind, error.is_retryable) == ("unreachable", True)
     assert url in str(error)
 
 
-def test_a_service_that_does_not_answer_in_time(server: FakeModelServer, api: str) -> None:
+async def test_a_service_that_does_not_answer_in_time(server: FakeModelServer, api: str) -> None:
     gate = threading.Event()
     server.brain = lambda seen: Reply(text="late", gate=gate)
     try:
-        error = failure(api, server.env(), timeout_seconds=0.3)
+        error = await failure(api, server.env(), timeout_seconds=0.3)
     finally:
         gate.set()
     assert (error.kind, error.is_retryable) == ("timed_out", True)
 
 
-def test_a_service_that_speaks_something_else(server: FakeModelServer, api: str) -> None:
+async def test_a_service_that_speaks_something_else(server: FakeModelServer, api: str) -> None:
     others = VARIABLES.keys() - {api, "openai"}
     environ = server.env() | {VARIABLES[api][0]: f"{server.url}/nowhere"}
-    error = failure(api, environ)
+    error = await failure(api, environ)
     assert error.kind == "unknown_model"
     assert "no route" in str(error)
     assert not any(other in str(error) for other in others)
 
 
-def test_local_services_need_no_key(server: FakeModelServer) -> None:
+async def test_local_services_need_no_key(server: FakeModelServer) -> None:
     server.key = "none"
-
-    async def once() -> str | None:
-        environ = {"OLLAMA_BASE_URL": f"{server.url}/v1"}
-        provider = connect("ollama", load_presets(), environ, timeout_seconds=20)
-        try:
-            return (await provider.generate(ask(model="ollama/x"), lambda text: None)).text
-        finally:
-            await provider.close()
-
-    assert asyncio.run(once()) == "fine"
+    environ = {"OLLAMA_BASE_URL": f"{server.url}/v1"}
+    provider = connect("ollama", load_presets(), environ, timeout_seconds=20)
+    answer = await provider.generate(ask(model="ollama/x"), lambda text: None)
+    assert answer.text == "fine"
+    await provider.close()
 
 
 def test_an_unknown_provider_is_told_with_the_known_ones() -> None:

@@ -10,6 +10,7 @@ import shlex
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -30,7 +31,7 @@ from tests.unit.tools.scopes.house import OTHER, House, build
 FOUND = probe()
 pytestmark = pytest.mark.skipif(not FOUND.works, reason=FOUND.why or "no sandbox")
 SECRET = "sk-agiraph-never-seen"
-
+Inside = Callable[..., CommandResult]
 
 TOOLS = os.pathsep.join((os.path.dirname(sys.executable), os.defpath))
 REACH = """
@@ -49,29 +50,29 @@ def house(tmp_path: Path) -> House:
     return build(tmp_path.resolve() / "home")
 
 
-def inside(
-    scope: Scope,
-    command: str,
-    folder: Path,
-    has_network: bool | None = None,
-    path: str = os.defpath,
-) -> CommandResult:
+@pytest.fixture
+def inside(tmp_path: Path) -> Inside:
     """Run a command as `bash` does."""
-    before = find_sandbox(load_config().sandbox).words_before(
-        scope, path=path, has_network=has_network
-    )
-    finished = asyncio.run(
-        run_command(
+
+    def run(
+        scope: Scope, command: str, path: str = os.defpath, has_network: bool | None = None
+    ) -> CommandResult:
+        before = find_sandbox(load_config().sandbox).words_before(
+            scope, path=path, has_network=has_network
+        )
+        running = run_command(
             command,
-            folder=folder,
+            folder=tmp_path / "call",
             cwd=scope.cwd,
             environment={"PATH": os.defpath, "AGIRAPH_RUN": "/some/run"},
             limits=CommandLimits(20, 20_000),
             before=before,
         )
-    )
-    assert finished is not None
-    return finished
+        finished = asyncio.run(running)
+        assert finished is not None
+        return finished
+
+    return run
 
 
 def test_an_agent_in_a_virtual_environment_of_its_own_runs_there(
@@ -104,21 +105,21 @@ def test_an_agent_in_a_virtual_environment_of_its_own_runs_there(
     assert (done.stdout, done.stderr) == (f"{house.node.scratch} [1]\n", "")
 
 
-def test_a_worker_sees_its_own_files_at_their_own_places(house: House, tmp_path: Path) -> None:
+def test_a_worker_sees_its_own_files_at_their_own_places(house: House, inside: Inside) -> None:
     me = house.run.worker("ada-111111")
     command = (
         f"pwd; cat draft.md ../_spec.md {house.run.plan} {me.notebook} {house.input_dir}/table.csv "
         f"{house.run.node(OTHER).published}/sub/result.md; echo new > made.txt; "
         f"echo noted >> {me.notebook}"
     )
-    finished = inside(house.worker(), command, tmp_path / "call")
+    finished = inside(house.worker(), command)
     assert finished.exit_code == 0, finished.output
     assert finished.output.startswith(f"{house.node.scratch}\n")
     assert (house.node.scratch / "made.txt").read_text() == "new\n"
     assert me.notebook.read_text().endswith("noted\n")
 
 
-def test_a_worker_sees_nothing_of_others(house: House, tmp_path: Path) -> None:
+def test_a_worker_sees_nothing_of_others(house: House, inside: Inside) -> None:
     """Neither another worker's files nor the agent's, the broker's or the person's."""
     agent, other = house.agent, house.run.node(OTHER)
     hidden = (
@@ -129,49 +130,49 @@ def test_a_worker_sees_nothing_of_others(house: House, tmp_path: Path) -> None:
         *(Path.home(), Path("/root"), Path("/etc/shadow"), Path("/var"), Path("/run")),
     )
     looks = "; ".join(f"test -e {path} && echo SEEN {path}" for path in hidden)
-    finished = inside(house.worker(), f"{looks}; find {house.root} -type f", tmp_path / "call")
+    finished = inside(house.worker(), f"{looks}; find {house.root} -type f")
     assert "SEEN" not in finished.output
     found = {Path(line) for line in finished.output.splitlines()}
     assert not found & set(hidden)
     assert house.node.scratch / "draft.md" in found
 
 
-def test_what_is_not_its_own_cannot_be_written(house: House, tmp_path: Path) -> None:
+def test_what_is_not_its_own_cannot_be_written(house: House, inside: Inside) -> None:
     places = (
         *(house.node.published / "x", house.node.log, house.run.plan, house.run.path / "x"),
         *(house.run.node(OTHER).published / "sub" / "result.md", house.input_dir / "table.csv"),
         *(house.run.worker("ada-111111").conversation, Path("/usr/x"), Path("/etc/x")),
     )
     writes = "; ".join(f"(echo spoilt > {place}) 2>/dev/null" for place in places)
-    inside(house.worker(), writes, tmp_path / "call")
+    inside(house.worker(), writes)
     assert not [place for place in places if place.exists() and "spoilt" in place.read_text()]
 
 
 def test_no_other_process_and_no_foreign_environment_is_in_sight(
-    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    house: House, inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
     command = "cat /proc/*/environ | tr '\\0' '\\n'; ls -d /proc/[0-9]*; ls -A /tmp /dev/shm"
-    finished = inside(house.worker(), command, tmp_path / "call")
+    finished = inside(house.worker(), command)
     assert SECRET not in finished.output
     assert f"/proc/{os.getpid()}\n" not in finished.output
     assert len([line for line in finished.output.splitlines() if line.startswith("/proc/")]) < 6
 
 
-def test_no_file_of_the_kernel_can_be_written(house: House, tmp_path: Path) -> None:
+def test_no_file_of_the_kernel_can_be_written(house: House, inside: Inside) -> None:
     """Root could, though without any privilege; by core_pattern alone a command would be out."""
     command = "find /proc -path '/proc/[0-9]*' -prune -o -type f -writable -print; echo looked"
-    assert inside(house.worker(), command, tmp_path / "call").output == "looked\n"
+    assert inside(house.worker(), command).output == "looked\n"
 
 
-def test_it_can_neither_reach_nor_kill_its_runner(house: House, tmp_path: Path) -> None:
-    finished = inside(house.worker(), "kill -9 -1; kill -9 $PPID; echo alive", tmp_path / "call")
+def test_it_can_neither_reach_nor_kill_its_runner(house: House, inside: Inside) -> None:
+    finished = inside(house.worker(), "kill -9 -1; kill -9 $PPID; echo alive")
     assert finished.exit_code == 0 or finished.exit_code == 137
 
 
-def test_nothing_outlives_a_command_whatever_session_it_began(house: House, tmp_path: Path) -> None:
+def test_nothing_outlives_a_command_whatever_session_it_began(house: House, inside: Inside) -> None:
     command = "setsid sleep 86398.017 & setsid sleep 86398.017 & echo begun"
-    assert inside(house.worker(), command, tmp_path / "call").output == "begun\n"
+    assert inside(house.worker(), command).output == "begun\n"
     left = [
         one
         for one in psutil.process_iter(["cmdline"])
@@ -181,18 +182,18 @@ def test_nothing_outlives_a_command_whatever_session_it_began(house: House, tmp_
     assert alive == []
 
 
-def test_without_the_network_not_even_this_machine_answers(house: House, tmp_path: Path) -> None:
+def test_without_the_network_not_even_this_machine_answers(house: House, inside: Inside) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         command = f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached"
-        assert "reached" in inside(house.worker(), command, tmp_path / "call").output
-        finished = inside(house.worker(), command, tmp_path / "call", has_network=False)
+        assert "reached" in inside(house.worker(), command).output
+        finished = inside(house.worker(), command, has_network=False)
         assert "reached" not in finished.output
 
 
 @pytest.mark.skipif(not FOUND.can_scope, reason="Landlock here knows no scopes")
 def test_with_the_network_the_machines_abstract_sockets_are_out_of_reach(
-    house: House, tmp_path: Path
+    house: House, inside: Inside
 ) -> None:
     """D-Bus and X11 listen there; neither way to run something in the sandbox reaches them."""
     name = f"agiraph-test-{secrets.token_hex(8)}"
@@ -208,7 +209,7 @@ def test_with_the_network_the_machines_abstract_sockets_are_out_of_reach(
             text=True,
             check=False,
         )
-        bash = inside(house.worker(), shlex.join(argv), tmp_path / "call", path=TOOLS)
+        bash = inside(house.worker(), shlex.join(argv), path=TOOLS)
     assert bare.stdout == "its own\nthe machine's\n", bare.stderr
     for said in (agent.stdout + agent.stderr, bash.output):
         assert said.startswith("its own\n"), said
@@ -216,7 +217,9 @@ def test_with_the_network_the_machines_abstract_sockets_are_out_of_reach(
         assert "Operation not permitted" in said
 
 
-def test_the_routers_socket_is_a_file_that_no_command_sees(house: House, tmp_path: Path) -> None:
+def test_the_routers_socket_is_a_file_that_no_command_sees(
+    house: House, inside: Inside, tmp_path: Path
+) -> None:
     url = socket_url(Home(tmp_path / "home"))
     assert url.startswith("ipc:///"), "no abstract socket: that would be reached by its name"
     path = Path(url.removeprefix("ipc://"))
@@ -224,20 +227,20 @@ def test_the_routers_socket_is_a_file_that_no_command_sees(house: House, tmp_pat
     try:
         path.touch()
         look = f"test -e {path} && echo seen; echo looked"
-        assert inside(house.worker(), look, tmp_path / "call").output == "looked\n"
+        assert inside(house.worker(), look).output == "looked\n"
     finally:
         path.unlink()
 
 
 def test_a_coordinator_writes_its_run_and_leaves_journals_alone(
-    house: House, tmp_path: Path
+    house: House, inside: Inside
 ) -> None:
     command = (
         f"echo planned >> _plan.md; echo mine > report.md; (echo spoilt > {house.run.journal}); "
         f"(echo spoilt > {house.node.scratch}/draft.md); (cat {house.agent.conversation}); "
         f"echo kept >> {house.agent.memory_file}; cat {house.node.scratch}/draft.md"
     )
-    finished = inside(house.coordinator(), command, tmp_path / "call")
+    finished = inside(house.coordinator(), command)
     assert finished.exit_code == 0, finished.output
     assert house.run.plan.read_text().endswith("planned\n")
     assert (house.run.path / "report.md").read_text() == "mine\n"

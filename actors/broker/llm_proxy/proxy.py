@@ -79,16 +79,12 @@ class LlmProxy:
         if asked.bounds.usd is not None:
             self._refuse_without_price(asked.model)
         grant = ProxyGrant(
+            **asked.model_dump(exclude={"model", "models"}),
             entity=entity,
             incarnation=incarnation,
             opened_by=message.hex(),
-            run_id=asked.run_id,
-            node_id=asked.node_id,
             model=str(self._services.check(asked.model)),
             models=tuple(str(self._services.check(model)) for model in asked.models),
-            trigger=asked.trigger,
-            attempt=asked.attempt,
-            bounds=asked.bounds,
             opened_at=self._runtime.clock.now(),
         )
         await self.listen()
@@ -241,13 +237,6 @@ class LlmProxy:
     def _request(self, asked: ProxyRequest) -> ModelRequest:
         """Return the canonical request; InvalidInput."""
         request, grant = asked.wire.parse_request(asked.body), asked.grant
-        return request.model_copy(
-            update={
-                "model": model_for(request.model, grant, self._services.presets),
-                "entity": grant.entity,
-                "run_id": grant.run_id,
-                "node_id": grant.node_id,
-                "trigger": grant.trigger,
-                "attempt": grant.attempt,
-            }
-        )
+        own = grant.model_dump(include={"entity", "run_id", "node_id", "trigger", "attempt"})
+        model = model_for(request.model, grant, self._services.presets)
+        return request.model_copy(update={**own, "model": model})

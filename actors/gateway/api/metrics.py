@@ -5,7 +5,7 @@ Labels are kinds, states, channels and living agents: never as many as there are
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from fastapi import APIRouter, Response
@@ -46,118 +46,70 @@ Family = tuple[str, str, str, list[Sample]]
 
 
 def _families(gateway: Gateway, rows: Sequence[EntityView] | None) -> Iterator[Any]:
-    yield (
-        "gauge",
-        "agiraph_supervisor_up",
-        "Whether the supervisor answers.",
-        [({}, float(rows is not None))],
-    )
+    is_up: list[Sample] = [({}, float(rows is not None))]
+    yield "gauge", "agiraph_supervisor_up", "Whether the supervisor answers.", is_up
     yield from _of_entities(rows or ())
     yield from _of_people(gateway)
     yield from _of_events(gateway.counters.events)
-    yield (
-        "histogram",
-        "agiraph_delivery_seconds",
-        "From a notice's cause until a channel had it.",
-        dict(gateway.counters.deliveries),
-    )
+    took = dict(gateway.counters.deliveries)
+    until = "From a notice's cause until a channel had it."
+    yield "histogram", "agiraph_delivery_seconds", until, took
+
+
+def _by(label: str, counts: Mapping[str, float]) -> list[Sample]:
+    return [({label: key}, float(count)) for key, count in counts.items()]
 
 
 def _of_entities(rows: Sequence[EntityView]) -> Iterator[Family]:
     states = Counter((row.kind, row.state) for row in rows)
-    yield (
-        "gauge",
-        "agiraph_entities",
-        "Entities by kind and state.",
-        [({"kind": kind, "state": state}, float(count)) for (kind, state), count in states.items()],
-    )
+    counted = [({"kind": kind, "state": state}, float(n)) for (kind, state), n in states.items()]
+    yield "gauge", "agiraph_entities", "Entities by kind and state.", counted
     for name, help, field in (
         ("agiraph_restarts", "Restarts of the entities that there are.", "restarts"),
         ("agiraph_mailbox_messages", "Messages that are not done.", "mailbox"),
         ("agiraph_memory_bytes", "Resident memory.", "memory_bytes"),
     ):
-        yield "gauge", name, help, _summed(rows, field)
-    spent: dict[str, tuple[int, float]] = {}
+        sums: Counter[str] = Counter()
+        for row in rows:
+            sums[row.kind] += getattr(row, field) or 0
+        yield "gauge", name, help, _by("kind", sums)
+    tokens: Counter[str] = Counter()
+    dollars: dict[str, float] = {}
     for row in rows:
-        agent = agent_of(row.address)
-        if agent is not None:
-            tokens, dollars = spent.get(agent, (0, 0.0))
-            spent[agent] = (tokens + row.tokens, dollars + (row.cost_usd or 0.0))
-    yield (
-        "counter",
-        "agiraph_tokens",
-        "Tokens, in and out, by agent.",
-        [({"agent": agent}, float(tokens)) for agent, (tokens, _) in spent.items()],
-    )
-    yield (
-        "counter",
-        "agiraph_cost_dollars",
-        "US dollars where prices are known, by agent.",
-        [({"agent": agent}, dollars) for agent, (_, dollars) in spent.items()],
-    )
-
-
-def _summed(rows: Iterable[EntityView], field: str) -> list[Sample]:
-    sums: Counter[str] = Counter()
-    for row in rows:
-        sums[row.kind] += getattr(row, field) or 0
-    return [({"kind": kind}, float(count)) for kind, count in sums.items()]
+        if (agent := agent_of(row.address)) is not None:
+            tokens[agent] += row.tokens
+            dollars[agent] = dollars.get(agent, 0.0) + (row.cost_usd or 0.0)
+    yield "counter", "agiraph_tokens", "Tokens, in and out, by agent.", _by("agent", tokens)
+    priced = "US dollars where prices are known, by agent."
+    yield "counter", "agiraph_cost_dollars", priced, _by("agent", dollars)
 
 
 def _of_people(gateway: Gateway) -> Iterator[Family]:
-    agents = Counter(agent.status for agent in gateway.agents.all())
-    yield (
-        "gauge",
-        "agiraph_agents",
-        "Agents by the status of their record.",
-        [({"status": status}, float(count)) for status, count in agents.items()],
-    )
+    agents = _by("status", Counter(agent.status for agent in gateway.agents.all()))
+    yield "gauge", "agiraph_agents", "Agents by the status of their record.", agents
     kinds = Counter(question.kind for question in gateway.questions.open())
-    yield (
-        "gauge",
-        "agiraph_questions_open",
-        "Questions that wait for a person.",
-        [({"kind": kind}, float(kinds[kind])) for kind in get_args(QuestionKind)],
-    )
-    yield (
-        "gauge",
-        "agiraph_followers",
-        "Who follows events by WebSocket.",
-        [({}, float(gateway.signals.followers))],
-    )
-    book, names = gateway.dispatcher.queue, list(gateway.dispatcher.settings)
-    kept = Counter((one.channel, one.status) for one in book.deliveries.values())
-    yield (
-        "gauge",
-        "agiraph_deliveries",
-        "Notices that have yet to go out, or were given up.",
-        [
-            ({"channel": name, "status": status}, float(kept[name, status]))
-            for name in names
-            for status in ("waiting", "dead")
-        ],
-    )
+    waiting = _by("kind", {kind: kinds[kind] for kind in get_args(QuestionKind)})
+    yield "gauge", "agiraph_questions_open", "Questions that wait for a person.", waiting
+    followers: list[Sample] = [({}, float(gateway.signals.followers))]
+    yield "gauge", "agiraph_followers", "Who follows events by WebSocket.", followers
+    book = gateway.dispatcher.queue.deliveries.values()
+    kept = Counter((one.channel, one.status) for one in book)
+    deliveries = [
+        ({"channel": name, "status": status}, float(kept[name, status]))
+        for name in gateway.dispatcher.settings
+        for status in ("waiting", "dead")
+    ]
+    left = "Notices that have yet to go out, or were given up."
+    yield "gauge", "agiraph_deliveries", left, deliveries
 
 
 def _of_events(events: Counter[str]) -> Iterator[Family]:
-    yield (
-        "counter",
-        "agiraph_events",
-        "Events by type, since the gateway began.",
-        [({"type": type}, float(count)) for type, count in events.items()],
-    )
-    yield (
-        "counter",
-        "agiraph_messages",
-        "Messages sent, since the gateway began.",
-        [({}, float(events["message.sent"]))],
-    )
-    yield (
-        "counter",
-        "agiraph_model_calls",
-        "Model calls, since the gateway began.",
-        [({"outcome": outcome}, float(events[type])) for type, outcome in CALLS.items()],
-    )
+    sent: list[Sample] = [({}, float(events["message.sent"]))]
+    calls = _by("outcome", {outcome: events[type] for type, outcome in CALLS.items()})
+    types = _by("type", events)
+    yield "counter", "agiraph_events", "Events by type, since the gateway began.", types
+    yield "counter", "agiraph_messages", "Messages sent, since the gateway began.", sent
+    yield "counter", "agiraph_model_calls", "Model calls, since the gateway began.", calls
 
 
 def _written(families: list[Any]) -> tuple[bytes, str]:

@@ -26,9 +26,8 @@ from actors.gateway.notifications.sources import (
 from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.state.message_history import MessageHistory
+from actors.runtime.runtime import Runtime
 from agiraph.core.channel_settings import MissingChannelVariable, filled_in
-from agiraph.core.clock import Clock
-from agiraph.core.config import Config
 from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
@@ -51,31 +50,26 @@ class NotificationDispatcher:
 
     def __init__(
         self,
-        journal: DeliveryJournal,
-        links: AnswerLinks,
-        config: Config,
+        bus: Runtime,
         environ: Mapping[str, str],
         agents: AgentDirectory,
         history: MessageHistory,
         questions: QuestionStore,
         reporter: GatewayEventReporter,
-        clock: Clock,
-        log: Any,
     ) -> None:
-        self._journal = journal
-        self.links = links
-        self.settings = config.channels
-        self._bounds = config.gateway
+        self._bounds, files = bus.config.gateway, bus.home.human
+        self._journal = DeliveryJournal(files.channels)
+        self.links = AnswerLinks(files.answer_key, self._bounds.answer_link_seconds)
+        self.settings = bus.config.channels
         self._environ = environ
         self._agents = agents
         self._history = history
         self._questions = questions
         self._reporter = reporter
-        self._clock = clock
-        self._log = log
+        self._clock, self._log = bus.clock, bus.log
         self._news = Signal()
         self._grown: set[str] = set()
-        self._due = {name: Signal() for name in config.channels}
+        self._due = {name: Signal() for name in self.settings}
         self.when_delivered: Callable[[str, float], None] = lambda _channel, _seconds: None
 
     @property

@@ -6,7 +6,6 @@ what was missed while the gateway was down is done at its next start, under the 
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from actors.gateway.event_reporter import GatewayEventReporter
 from actors.gateway.questions.outcomes import outcome_event, write_outcome
@@ -16,7 +15,6 @@ from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.state.boards import BoardReader
 from actors.gateway.state.message_history import MessageHistory
 from actors.runtime.runtime import Runtime
-from agiraph.core.clock import Clock
 from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import (
     BROKER,
@@ -59,8 +57,6 @@ class AnswerDelivery:
         reporter: GatewayEventReporter,
         agents: AgentDirectory,
         boards: BoardReader,
-        clock: Clock,
-        log: Any,
     ) -> None:
         self._bus = bus
         self._questions = questions
@@ -68,10 +64,9 @@ class AnswerDelivery:
         self._reporter = reporter
         self._agents = agents
         self._boards = boards
-        self._clock = clock
-        self._log = log
+        self._clock, self._log = bus.clock, bus.log
         self._news = Signal()
-        self._check_at: float | None = clock.monotonic()
+        self._check_at: float | None = self._clock.monotonic()
         self.absence: Callable[[], str] = lambda: ""
         """Returns in words that the human is away, and until when."""
 

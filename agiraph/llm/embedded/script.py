@@ -29,9 +29,7 @@ from agiraph.llm.embedded.playbook import (
 )
 from agiraph.llm.embedded.script_state import (
     MARK,
-    ScriptedEntity,
     ScriptState,
-    StepVisit,
     call_id,
     caller_of,
     read_state,
@@ -69,27 +67,16 @@ class ScriptProvider:
         name = request.model.removeprefix("script/")
         playbook = load_playbook(self._folder, name)
         try:
-            role, answer, visit = self._decide(playbook, request)
+            play = script_play(self._renderer, playbook, request)
+            answer = play.reply() or play.next_answer()
         except (TemplateError, TypeError, ValueError, LookupError, AttributeError) as error:
             raise ProviderError("bad_request", f"playbook {name}: {error}") from error
         await asyncio.sleep(answer.think_seconds)
         await _stream(answer.say, on_text)
-        return _response(request, role, answer, visit)
+        return _response(request, play, answer)
 
     async def close(self) -> None:
         """Do nothing: there are no connections."""
-
-    def _decide(self, playbook: Playbook, request: ModelRequest) -> tuple[str, ScriptedAnswer, int]:
-        who = caller_of(request)
-        name, role = playbook.role_for(who.role, who.kind)
-        state = read_state(request.turns, name)
-        renderer = self._renderer
-        tools = [tool.name for tool in request.tools]
-        names = _names(renderer, who, role, state, tools)
-        reply = _reply(renderer, playbook, state, names)
-        answer = reply or next_answer(renderer, role, state, names)
-        visit = sum(one.step == answer.step for one in state.visits)
-        return name, answer, visit
 
 
 class TemplateRenderer:
@@ -133,77 +120,69 @@ class TemplateRenderer:
         return file.read_text(encoding="utf-8")  # plain: shipped with the package
 
 
-def next_answer(
-    renderer: TemplateRenderer, role: PlaybookRole, state: ScriptState, names: Names
-) -> ScriptedAnswer:
-    """Return the step to make now: the last one again until it is done, else the next one."""
-    for step in _from_here(renderer, role, state, names):
-        if not renderer.value(step.when, names):
-            continue
-        answer = _answer(renderer, step, names)
-        if answer.say or answer.calls:
-            return answer
-    return ScriptedAnswer("", OVER)
+@dataclass(frozen=True, slots=True)
+class ScriptPlay:
+    """A role of a playbook at one point of a conversation; `names` is what templates can name."""
 
+    renderer: TemplateRenderer
+    playbook: Playbook
+    role_name: str
+    role: PlaybookRole
+    state: ScriptState
+    names: Names
 
-def _from_here(
-    renderer: TemplateRenderer, role: PlaybookRole, state: ScriptState, names: Names
-) -> tuple[PlaybookStep, ...]:
-    ids = [step.id for step in role.steps]
-    made = [visit for visit in state.visits if visit.step in ids]
-    if not made:
-        return role.steps
-    at = ids.index(made[-1].step)
-    is_done = _is_done(renderer, role.steps[at], made, names)
-    return role.steps[at + 1 :] if is_done else role.steps[at:]
+    def next_answer(self) -> ScriptedAnswer:
+        """Return the step to make now: the last one again until it is done, else the next one."""
+        for step in self._from_here():
+            if not self.renderer.value(step.when, self.names):
+                continue
+            answer = self._answer(step)
+            if answer.say or answer.calls:
+                return answer
+        return ScriptedAnswer("", OVER)
 
-
-def _is_done(
-    renderer: TemplateRenderer, step: PlaybookStep, made: list[StepVisit], names: Names
-) -> bool:
-    visits = [visit for visit in made if visit.step == step.id]
-    if len(visits) >= step.at_most:
-        return True
-    return bool(renderer.value(step.until, names | {"ok": visits[-1].ok}))
-
-
-def _answer(renderer: TemplateRenderer, step: PlaybookStep, names: Names) -> ScriptedAnswer:
-    calls: list[tuple[str, JsonObject]] = []
-    for call in step.calls:
-        items = [None] if call.each is None else renderer.value(call.each, names)
-        for item in items:
-            calls.append((call.tool, renderer.filled(call.arguments, names | {"item": item})))
-    say = renderer.text(step.say, names).strip()
-    return ScriptedAnswer(step.id, say, tuple(calls), step.think_seconds)
-
-
-def _reply(
-    renderer: TemplateRenderer, playbook: Playbook, state: ScriptState, names: Names
-) -> ScriptedAnswer | None:
-    """Return the reply to messages since the last answer, None if none needs one."""
-    made = [visit.step for visit in state.visits if visit.step != REPLY_STEP]
-    about = {"step": made[-1] if made else "the first step"}
-    calls = tuple(
-        ("send_message", {"to": message.sender, "content": content})
-        for message in state.unanswered
-        if message.sender in playbook.replies
-        and (
-            content := renderer.text(
-                playbook.replies[message.sender], names | about | {"message": message}
-            )
+    def _from_here(self) -> tuple[PlaybookStep, ...]:
+        steps = self.role.steps
+        ids = [step.id for step in steps]
+        made = [visit for visit in self.state.visits if visit.step in ids]
+        if not made:
+            return steps
+        at = ids.index(made[-1].step)
+        visits = [visit for visit in made if visit.step == steps[at].id]
+        is_done = len(visits) >= steps[at].at_most or self.renderer.value(
+            steps[at].until, self.names | {"ok": visits[-1].ok}
         )
-    )
-    return ScriptedAnswer(REPLY_STEP, calls=calls) if calls else None
+        return steps[at + 1 :] if is_done else steps[at:]
+
+    def _answer(self, step: PlaybookStep) -> ScriptedAnswer:
+        calls: list[tuple[str, JsonObject]] = []
+        for call in step.calls:
+            items = [None] if call.each is None else self.renderer.value(call.each, self.names)
+            for item in items:
+                names = self.names | {"item": item}
+                calls.append((call.tool, self.renderer.filled(call.arguments, names)))
+        say = self.renderer.text(step.say, self.names).strip()
+        return ScriptedAnswer(step.id, say, tuple(calls), step.think_seconds)
+
+    def reply(self) -> ScriptedAnswer | None:
+        """Return the reply to messages since the last answer, None if none needs one."""
+        made = [visit.step for visit in self.state.visits if visit.step != REPLY_STEP]
+        names = self.names | {"step": made[-1] if made else "the first step"}
+        calls: list[tuple[str, JsonObject]] = []
+        for message in self.state.unanswered:
+            template = self.playbook.replies.get(message.sender, "")
+            if content := self.renderer.text(template, names | {"message": message}):
+                calls.append(("send_message", {"to": message.sender, "content": content}))
+        return ScriptedAnswer(REPLY_STEP, calls=tuple(calls)) if calls else None
 
 
-def _names(
-    renderer: TemplateRenderer,
-    who: ScriptedEntity,
-    role: PlaybookRole,
-    state: ScriptState,
-    tools: list[str],
-) -> Names:
-    """Return what templates and expressions can name."""
+def script_play(
+    renderer: TemplateRenderer, playbook: Playbook, request: ModelRequest
+) -> ScriptPlay:
+    """Return where the script of the role that makes a request stands."""
+    who = caller_of(request)
+    role_name, role = playbook.role_for(who.role, who.kind)
+    state = read_state(request.turns, role_name)
     did: dict[str, list[Any]] = {step.id: [] for step in role.steps}
     did |= {visit.step: list(visit.results) for visit in state.visits}
     names: Names = {
@@ -213,12 +192,12 @@ def _names(
         "assignment": state.assignment,
         "messages": state.messages,
         "did": SimpleNamespace(**did),
-        "tools": tools,
+        "tools": [tool.name for tool in request.tools],
         "sample": str(configs_folder() / "sample"),
     }
     for name, given in role.let.items():
         names[name] = renderer.filled(given, names)
-    return names
+    return ScriptPlay(renderer, playbook, role_name, role, state, names)
 
 
 async def _stream(text: str, on_text: OnText) -> None:
@@ -227,9 +206,8 @@ async def _stream(text: str, on_text: OnText) -> None:
         await asyncio.sleep(0)
 
 
-def _response(
-    request: ModelRequest, role: str, answer: ScriptedAnswer, visit: int
-) -> ModelResponse:
+def _response(request: ModelRequest, play: ScriptPlay, answer: ScriptedAnswer) -> ModelResponse:
+    role, visit = play.role_name, sum(one.step == answer.step for one in play.state.visits)
     calls = tuple(
         ToolCall(
             id=call_id(request, role, answer.step, visit, index), name=tool, arguments=arguments

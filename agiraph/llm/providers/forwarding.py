@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from agiraph.core.ids import split_model
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
 from agiraph.llm.base import OnAnswer, OnText, PartialUsage, ProviderError, unmetered
-from agiraph.llm.failures import ServiceError, explain
+from agiraph.llm.failures import ServiceError, explained
 from agiraph.llm.providers.service import EVENT_STREAM, HttpService, events_of
 from agiraph.llm.request_body_cache import as_json
 from agiraph.llm.wire.format import WireFormat
@@ -34,10 +34,6 @@ class AnswerSink(Protocol):
     async def write(self, data: bytes) -> None:
         """Send a piece of the answer; return when there is room for more."""
         ...
-
-
-class AnswerSinkClosed(Exception):
-    """The external agent does not read the answer any more; raised by an AnswerSink."""
 
 
 class AnswerBrokenOff(ProviderError):
@@ -93,21 +89,15 @@ class ForwardingProvider:
         is_streamed = self._body.get("stream") is True
         path = service.wire.path(model, is_streamed=is_streamed) + self._query
         try:
-            async with service.post(path, body, self._headers) as response:
-                on_answer(reader.so_far)
-                await self._pass_on(response, reader)
-            return reader.response(request)
-        except AnswerSinkClosed:
-            raise
+            with explained(service.name, model, service.url, service.key):
+                async with service.post(path, body, self._headers) as response:
+                    on_answer(reader.so_far)
+                    await self._pass_on(response, reader)
+                return reader.response(request)
         except ProviderError as error:
-            raise self._final(error) from error
-        except Exception as error:  # whatever goes wrong at a remote service fails the call only
-            explained = explain(error, service.name, model, service.url, service.key)
-            raise self._final(explained) from error
-
-    def _final(self, error: ProviderError) -> ProviderError:
-        """Return an error that allows no second attempt, if the agent has some of the answer."""
-        return AnswerBrokenOff(error.kind, str(error)) if self._has_begun else error
+            if not self._has_begun:
+                raise
+            raise AnswerBrokenOff(error.kind, str(error)) from error
 
     async def _pass_on(self, response: "Response", reader: "_LenientReader") -> None:
         headers = {name: response.headers[name] for name in PASSED_BACK if name in response.headers}

@@ -52,20 +52,11 @@ class RecordedCall:
 
 
 @dataclass(slots=True)
-class RecordedSoFar:
-    """What the earlier lines of an entity have stored already."""
-
-    system: str | None = None
-    tools: tuple[str, ...] | None = None
-    turns: tuple[Turn, ...] = ()
-
-
-@dataclass(slots=True)
 class RecordingWriter:
     """Makes the lines of one recording. `secrets` are texts that must not appear in it."""
 
     secrets: tuple[str, ...] = ()
-    _stored: dict[str, RecordedSoFar] = field(default_factory=dict)
+    _last: dict[str, ModelRequest] = field(default_factory=dict)
 
     def line(
         self,
@@ -75,21 +66,22 @@ class RecordingWriter:
         failed: tuple[str, str] | None = None,
     ) -> str:
         """Return the line of a call, with the line break."""
-        stored = self._stored.setdefault(request.entity, RecordedSoFar())
+        last = self._last.get(request.entity)
+        self._last[request.entity] = request
         tools = tuple(tool.name for tool in request.tools)
-        kept = _common_prefix(stored.turns, request.turns)
+        has_tools = last is not None and tools == tuple(tool.name for tool in last.tools)
+        kept = _common_prefix(last.turns, request.turns) if last else 0
         line = RecordedLine(
             ts=ts,
             entity=request.entity,
             model=request.model,
-            system=None if request.system == stored.system else request.system,
-            tools=None if tools == stored.tools else tools,
+            system=None if last and request.system == last.system else request.system,
+            tools=None if has_tools else tools,
             kept=kept,
             turns=request.turns[kept:],
             response=response,
             failed=failed,
         )
-        stored.system, stored.tools, stored.turns = request.system, tools, request.turns
         values = redacted(line.model_dump(mode="json", exclude_none=True), self.secrets)
         return json.dumps(values, ensure_ascii=False, separators=(",", ":")) + "\n"
 

@@ -72,18 +72,24 @@ def _rendered(turn: Turn, malformed: Mapping[str, str], tools: Sequence[ToolSche
         case UserTurn():
             return turn
         case ToolTurn():
-            what = "Error of" if turn.is_error else "Result of"
-            text = f"[{what} {turn.name}]\n{turn.content}"
+            text = result_as_text(turn)
             if turn.call_id in malformed:
                 problem = problem_of(malformed[turn.call_id], tools)
                 text += CORRECTION.format(problem=problem, example=EXAMPLE)
             return UserTurn(content=text)
         case AssistantTurn():
-            calls = (f"{OPEN}{_call_text(call)}{CLOSE}" for call in turn.tool_calls)
+            calls = (f"{OPEN}{call_as_text(call)}{CLOSE}" for call in turn.tool_calls)
             return AssistantTurn(text="\n".join(filter(None, [spoken(turn), *calls])))
 
 
-def _call_text(call: ToolCall) -> str:
+def result_as_text(turn: ToolTurn) -> str:
+    """Return the result of a call as the text of a message."""
+    what = "Error of" if turn.is_error else "Result of"
+    return f"[{what} {turn.name}]\n{turn.content}"
+
+
+def call_as_text(call: ToolCall) -> str:
+    """Return a call as JSON; one that could not be read as it was written."""
     if call.malformed is not None:
         return call.malformed
     return json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False)

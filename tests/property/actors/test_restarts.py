@@ -1,5 +1,6 @@
 """What holds for every life of every child."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from hypothesis import given
@@ -32,26 +33,38 @@ exits = st.one_of(
 )
 chances = st.floats(0, 1)
 lives = st.lists(st.tuples(exits, st.booleans(), st.floats(0, 50), chances), max_size=60)
+Life = list[tuple[ProcessExit, bool, float, float]]
 
 
-@given(policies, lives)
-def test_no_child_is_restarted_more_often_than_its_policy_says(
-    policy: RestartPolicy, life: list[tuple[ProcessExit, bool, float, float]]
-) -> None:
-    history, now, crashes, failures = RestartHistory(), 0.0, [], 0
+def restarted(
+    policy: RestartPolicy, life: Life, *, is_patient: bool = False
+) -> Iterator[tuple[ProcessExit, bool, float, Restart]]:
+    """Yield each end, whether it was ready before, when it ended and its restart, while it has one.
+
+    With `is_patient` time passes during its delays too.
+    """
+    history, now = RestartHistory(), 0.0
     for ended, was_ready, gap, chance in life:
         now += gap
         verdict = decide(policy, history, ended, was_ready, now, chance)
         if not isinstance(verdict, Restart):
             return
+        yield ended, was_ready, now, verdict
         history = verdict.history
+        now += verdict.delay_seconds if is_patient else 0.0
+
+
+@given(policies, lives)
+def test_no_child_is_restarted_more_often_than_its_policy_says(
+    policy: RestartPolicy, life: Life
+) -> None:
+    crashes, failures = list[float](), 0
+    for ended, was_ready, now, _ in restarted(policy, life):
         if ended.code == 76 or ended.is_from_outside:
             continue
         if was_ready:
             crashes.append(now)
-            failures = 0
-        else:
-            failures += 1
+        failures = 0 if was_ready else failures + 1
         recent = [at for at in crashes if at > now - policy.period_seconds]
         assert not was_ready or len(recent) <= policy.intensity
         assert failures < policy.start_attempts
@@ -61,18 +74,13 @@ def test_no_child_is_restarted_more_often_than_its_policy_says(
 def test_delays_stay_within_their_bounds(
     policy: RestartPolicy, ended: ProcessExit, was_ready: bool, chance: float
 ) -> None:
-    history = RestartHistory()
-    for step in range(20):
-        verdict = decide(policy, history, ended, was_ready, float(step), chance)
-        if not isinstance(verdict, Restart):
-            return
+    for _, _, _, verdict in restarted(policy, [(ended, was_ready, 1.0, chance)] * 20):
         assert 0 <= verdict.delay_seconds <= policy.max_backoff_seconds
-        history = verdict.history
 
 
 @given(policies, lives)
 def test_a_temporary_child_never_comes_back_and_a_clean_end_is_never_a_failure(
-    policy: RestartPolicy, life: list[tuple[ProcessExit, bool, float, float]]
+    policy: RestartPolicy, life: Life
 ) -> None:
     for ended, was_ready, now, chance in life:
         verdict = decide(policy, RestartHistory(), ended, was_ready, now, chance)
@@ -86,28 +94,19 @@ def test_a_temporary_child_never_comes_back_and_a_clean_end_is_never_a_failure(
 
 
 @given(services, lives)
-def test_a_service_is_restarted_whatever_happens_to_it(
-    policy: RestartPolicy, life: list[tuple[ProcessExit, bool, float, float]]
-) -> None:
-    history, now = RestartHistory(), 0.0
-    for ended, was_ready, gap, chance in life:
-        now += gap
-        verdict = decide(policy, history, ended, was_ready, now, chance)
-        assert isinstance(verdict, Restart)
-        assert 0 <= verdict.delay_seconds <= policy.max_backoff_seconds
-        history, now = verdict.history, now + verdict.delay_seconds
+def test_a_service_is_restarted_whatever_happens_to_it(policy: RestartPolicy, life: Life) -> None:
+    verdicts = [verdict for *_, verdict in restarted(policy, life, is_patient=True)]
+    assert len(verdicts) == len(life)
+    assert all(0 <= one.delay_seconds <= policy.max_backoff_seconds for one in verdicts)
 
 
 @given(services, lives)
 def test_a_service_that_has_lived_for_a_while_is_restarted_at_once(
-    policy: RestartPolicy, life: list[tuple[ProcessExit, bool, float, float]]
+    policy: RestartPolicy, life: Life
 ) -> None:
     history, now = RestartHistory(), 0.0
-    for ended, was_ready, gap, chance in life:
-        now += gap
-        verdict = decide(policy, history, ended, was_ready, now, chance)
-        assert isinstance(verdict, Restart)
-        history, now = verdict.history, now + verdict.delay_seconds
+    for _, _, ended_at, verdict in restarted(policy, life, is_patient=True):
+        history, now = verdict.history, ended_at + verdict.delay_seconds
     calm = decide(policy, history, ProcessExit(code=1), True, now + policy.period_seconds, 0.5)
     assert isinstance(calm, Restart)
     assert calm.delay_seconds == 0
@@ -115,7 +114,7 @@ def test_a_service_that_has_lived_for_a_while_is_restarted_at_once(
 
 @given(policies, lives)
 def test_kills_from_outside_change_nothing_for_the_faults_between_them(
-    policy: RestartPolicy, life: list[tuple[ProcessExit, bool, float, float]]
+    policy: RestartPolicy, life: Life
 ) -> None:
     killed = ProcessExit(signal=9, is_from_outside=True)
     plain, struck, now = RestartHistory(), RestartHistory(), 0.0
@@ -139,11 +138,5 @@ def test_kills_from_outside_change_nothing_for_the_faults_between_them(
 def test_a_long_history_overflows_nothing(
     policy: RestartPolicy, ended: ProcessExit, misses: int, chance: float
 ) -> None:
-    decide(
-        policy,
-        RestartHistory(router_misses=misses, start_failures=misses),
-        ended,
-        False,
-        1e9,
-        chance,
-    )
+    history = RestartHistory(router_misses=misses, start_failures=misses)
+    decide(policy, history, ended, False, 1e9, chance)

@@ -21,7 +21,7 @@ from transport.envelope import (
 from transport.errors import MalformedBody, MalformedFrame
 from transport.link import Link
 from transport.mailboxes import Mailboxes
-from transport.protocol import HELLO, LINK_PREFIX, PROTOCOL_VERSION, link_frame
+from transport.protocol import LINK_PREFIX, hello_frame, link_frame
 from transport.router_core import RouterCore
 
 KEY = bytes(32)
@@ -149,14 +149,8 @@ def strange_frames(draw: st.DrawFn) -> bytes:
 def greeted(address: str) -> RouterCore:
     """Return a switch to which one peer has said hello."""
     switch = RouterCore(KEY, Mailboxes(), b"epoch", TOPOLOGY)
-    body = {
-        "address": address,
-        "incarnation": 1,
-        "ticket": tickets.make_ticket(KEY, address, 1),
-        "pid": 1,
-        "version": PROTOCOL_VERSION,
-    }
-    switch.receive(b"rid", link_frame(HELLO, body, sender=address, incarnation=1))
+    ticket = tickets.make_ticket(KEY, address, 1)
+    switch.receive(b"rid", hello_frame(address, 1, ticket, 1))
     assert switch.present == {address: 1}
     return switch
 

@@ -332,6 +332,7 @@ async def test_models_are_listed_and_checked(ada: Endpoint) -> None:
     assert rows["anthropic"]["usable"]
     assert not rows["openai"]["usable"]
     assert got.body.default.startswith("anthropic/")
+    assert rows["script"]["usable"]
     reasons = {}
     for model in ("openai/gpt-5", "nobody/x", "script/none"):
         refused = await ada.ask(BROKER, CheckModel(model=model))

@@ -50,19 +50,29 @@ async def granted(
         return tokens
 
 
-async def test_without_a_budget_nothing_is_asked() -> None:
-    assert await granted(of_run(lambda: 1e9), request(None), None) == 8192
+FREE = Price(input=0, output=0)
+RUN = BudgetState(scope="run", key="run-1", usd=1.0)
+PAYS_2000 = RUN.model_copy(update={"usd": cost_of(request(None), 2000) + 5e-6})
+PAYS_51 = RUN.model_copy(update={"usd": cost_of(request(None), 51)})
+OVERDRAWN = RUN.model_copy(update={"spent_usd": 1.2})
+IN_TOKENS = BudgetState(scope="run", key="run-1", tokens=100_000)
 
 
-async def test_enough_money_gives_the_whole_answer() -> None:
-    assert await granted(of_run(lambda: 0.0), request(1.0)) == 8192
-
-
-async def test_little_money_gives_a_shorter_answer() -> None:
-    wanted = request(0.0, 8192)
-    wanted = request(cost_of(wanted, 2000))
-    tokens = await granted(of_run(lambda: 0.0), wanted)
-    assert 1990 <= tokens <= 2000
+@pytest.mark.parametrize(
+    ("states", "wanted", "price", "answer"),
+    [
+        pytest.param((), 8192, None, 8192, id="no budget"),
+        pytest.param((RUN,), 8192, PRICE, 8192, id="enough money"),
+        pytest.param((PAYS_2000,), 8192, PRICE, 2000, id="a shorter answer for little money"),
+        pytest.param((PAYS_51,), 50, PRICE, 50, id="a short answer needs only its own length"),
+        pytest.param((OVERDRAWN,), 8192, FREE, 8192, id="what costs nothing always fits"),
+        pytest.param((IN_TOKENS,), 8192, None, 8192, id="a budget in tokens needs no price"),
+    ],
+)
+async def test_an_answer_is_as_long_as_the_budgets_pay_for(
+    states: tuple[BudgetState, ...], wanted: int, price: Price | None, answer: int
+) -> None:
+    assert await granted(of_all(*states), request(None, wanted), price) == answer
 
 
 async def test_too_little_money_is_out_of_budget_and_says_how_much_is_left() -> None:
@@ -71,21 +81,10 @@ async def test_too_little_money_is_out_of_budget_and_says_how_much_is_left() -> 
     assert caught.value.kind == "out_of_budget"
 
 
-async def test_a_short_answer_needs_no_more_than_its_own_length() -> None:
-    wanted = request(0.0, max_tokens=50)
-    wanted = request(cost_of(wanted, 51), max_tokens=50)
-    assert await granted(of_run(lambda: 0.0), wanted) == 50
-
-
 async def test_a_budget_without_a_price_is_refused() -> None:
     with pytest.raises(ProviderError, match=r"prices\.yaml") as caught:
         await granted(of_run(lambda: 0.0), request(1.0), None)
     assert caught.value.kind == "bad_request"
-
-
-async def test_what_costs_nothing_always_fits() -> None:
-    free = Price(input=0, output=0)
-    assert await granted(of_run(lambda: 0.0), request(0.0), free) == 8192
 
 
 async def test_a_call_waits_for_the_money_that_another_holds() -> None:
@@ -165,16 +164,6 @@ async def test_the_narrowest_of_several_budgets_decides() -> None:
     assert (it.value.shortage.unit, it.value.shortage.budget.scope) == ("tokens", "agent")
 
 
-async def test_a_budget_in_tokens_needs_no_price() -> None:
-    budget = BudgetState(scope="run", key="run-1", tokens=100_000)
-    assert await granted(of_all(budget), request(None), None) == 8192
-
-
-async def test_what_costs_nothing_fits_a_budget_that_is_overdrawn() -> None:
-    over = BudgetState(scope="run", key="run-1", usd=1.0, spent_usd=1.2)
-    assert await granted(of_all(over), request(None), Price(input=0, output=0)) == 8192
-
-
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.floats(0.05, 1), min_size=1, max_size=8),
@@ -223,7 +212,7 @@ async def test_calls_are_bounded_also_while_others_are_in_flight() -> None:
                 await asyncio.sleep(0)
                 made += 1
         except ProviderError as error:
-            return error.shortage.told() if error.shortage else str(error)
+            return error.shortage.in_words() if error.shortage else str(error)
         return "made"
 
     async def all_at_once() -> list[str]:

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from actors.gateway.bus_handlers import attend, handle
-from actors.gateway.gateway import Gateway, open_gateway
+from actors.gateway.gateway import Gateway
 from actors.runtime.runtime import Runtime
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import BUDGET, ProposedAction
@@ -36,7 +36,7 @@ class Crash(BaseException):
 
 
 def opened(line: FakeLine) -> Gateway:
-    return open_gateway(cast(Runtime, line), line.home, line.config, line.clock, line.log)
+    return Gateway(cast(Runtime, line))
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,6 +16,7 @@ from agiraph.messages.event import EventAppended, ReportEvents
 from agiraph.messages.text import TextMessage
 from agiraph.storage.home import Home
 from tests.fakes.line import FakeLine, SilentLog, arrived, events_of
+from transport.endpoint import Received
 
 
 @pytest.fixture
@@ -42,100 +42,89 @@ def lines(home: Home, agent: str = "survey-abc123") -> list[dict[str, object]]:
     return [json.loads(line) for line in home.agent(agent).events.read_text().splitlines()]
 
 
-def opened(home: Home, log: SilentLog, **retention: Any) -> Recorder:
-    kept = load_config().retention.model_copy(update=retention)
-    return Recorder(home, log, kept, lambda: 7.0)
+def opened(home: Home, log: SilentLog | None = None) -> Recorder:
+    return Recorder(home, log or SilentLog(), load_config().retention, lambda: 7.0)
 
 
-def report(*types: str, agent: str = "survey-abc123") -> ReportEvents:
-    return ReportEvents(events=events_of(agent, types))
+def recorded(home: Home, *batch: Received, log: SilentLog | None = None) -> list[Event]:
+    """Have a recorder of its own write a batch; return the events that are new."""
+    recorder = opened(home, log)
+    new = recorder.record(batch)
+    recorder.close()
+    return new
+
+
+def report(*types: str, agent: str = "survey-abc123", by: str = "x") -> Received:
+    return arrived(ReportEvents(events=events_of(agent, types)), by)
+
+
+def text(
+    content: str, sender: str, to: str, from_name: str = "Alice", to_name: str = "Bob"
+) -> Received:
+    body = TextMessage(content=content, from_name=from_name, to_name=to_name)
+    return arrived(body, sender, to=f"survey-abc123/{to}", is_tap=True)
+
+
+def numbered(home: Home) -> list[tuple[object, object]]:
+    return [(line["seq"], line["type"]) for line in lines(home)]
 
 
 def test_events_are_numbered_by_their_line_over_all_reports_and_restarts(home: Home) -> None:
-    first = opened(home, SilentLog())
-    first.record([arrived(report("a", "b"), "x"), arrived(report("c"), "y")])
-    first.close()
-    again = opened(home, SilentLog())
-    new = again.record([arrived(report("d"), "x")])
-    again.close()
-    assert [(line["seq"], line["type"]) for line in lines(home)] == [
-        (1, "a"),
-        (2, "b"),
-        (3, "c"),
-        (4, "d"),
-    ]
-    assert [event.seq for event in new] == [4]
+    recorded(home, report("a", "b"), report("c", by="y"))
+    assert [event.seq for event in recorded(home, report("d"))] == [4]
+    assert numbered(home) == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
 
 
 def test_a_report_delivered_again_leaves_no_second_trace(home: Home) -> None:
-    message = arrived(report("a", "b"), "x")
-    first = opened(home, SilentLog())
-    first.record([message])
-    assert first.record([message]) == []
-    first.close()
-    again = opened(home, SilentLog())
-    assert again.record([message]) == []
-    again.close()
+    message = report("a", "b")
+    recorder = opened(home)
+    recorder.record([message])
+    assert recorder.record([message]) == []
+    recorder.close()
+    assert recorded(home, message) == []
     assert len(lines(home)) == 2
 
 
 def test_a_report_of_which_a_crash_wrote_only_a_part_is_completed(home: Home) -> None:
-    message = arrived(report("a", "b", "c"), "x")
-    first = opened(home, SilentLog())
-    first.record([message])
-    first.close()
+    message = report("a", "b", "c")
+    recorded(home, message)
     path = home.agent("survey-abc123").events
     whole = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(whole[0] + whole[1][:20])
-    again = opened(home, SilentLog())
-    new = again.record([message])
-    again.close()
-    assert [(line["seq"], line["type"]) for line in lines(home)] == [(1, "a"), (2, "b"), (3, "c")]
-    assert [event.seq for event in new] == [2, 3]
+    assert [event.seq for event in recorded(home, message)] == [2, 3]
+    assert numbered(home) == [(1, "a"), (2, "b"), (3, "c")]
 
 
 def test_secrets_in_events_are_blotted_out(home: Home) -> None:
-    event = Event(
-        type="tool.called",
-        agent_id=AgentId("survey-abc123"),
-        ts=1.0,
-        data={"arguments": {"command": "curl -H 'Authorization: Bearer abcdefgh12345678'"}},
-    )
-    recorder = opened(home, SilentLog())
-    recorder.record([arrived(ReportEvents(events=(event,)), "x")])
-    recorder.close()
+    command = "curl -H 'Authorization: Bearer abcdefgh12345678'"
+    data = {"arguments": {"command": command}}
+    event = Event(type="tool.called", agent_id=AgentId("survey-abc123"), ts=1.0, data=data)
+    recorded(home, arrived(ReportEvents(events=(event,)), "x"))
     assert "abcdefgh12345678" not in home.agent("survey-abc123").events.read_text()
 
 
 @pytest.mark.parametrize("odd", ["../evil", ".archive", "", "a/b"])
 def test_an_agent_id_that_is_no_folder_name_writes_nothing(home: Home, odd: str) -> None:
-    recorder = opened(home, SilentLog())
-    assert recorder.record([arrived(report("a", agent=odd), "x")]) == []
-    recorder.close()
+    assert recorded(home, report("a", agent=odd)) == []
     assert sorted(path.name for path in home.path.rglob("*.jsonl")) == []
 
 
 def test_an_event_with_a_key_is_written_once_however_often_it_is_reported(home: Home) -> None:
     one = Event(type="node.completed", agent_id=AgentId("a-1"), ts=1.0, key="board:r:1:0")
     other = one.model_copy(update={"key": "board:r:2:0"})
-    with_key = [ReportEvents(events=(one,)), ReportEvents(events=(one, other))]
-    first = opened(home, SilentLog())
-    new = first.record([arrived(with_key[0], "a-1/coordinator")])
-    assert [event.seq for event in new] == [1]
-    first.close()
-    again = opened(home, SilentLog())
-    new = again.record([arrived(body, "a-1/coordinator") for body in with_key])
+    with_key = [
+        arrived(ReportEvents(events=events), "a-1/coordinator") for events in ((one,), (one, other))
+    ]
+    assert [event.seq for event in recorded(home, with_key[0])] == [1]
+    new = recorded(home, *with_key)
     assert [(event.seq, event.key) for event in new] == [(2, "board:r:2:0")]
-    again.close()
 
 
 def test_late_events_of_an_archived_agent_follow_it_into_the_archive(home: Home) -> None:
     archive = home.agents / ".archive"
     archive.mkdir()
     home.agent("survey-abc123").path.rename(archive / "survey-abc123")
-    recorder = opened(home, SilentLog())
-    recorder.record([arrived(report("a"), "x")])
-    recorder.close()
+    recorded(home, report("a"))
     assert (archive / "survey-abc123" / "events.jsonl").exists()
     assert not home.agent("survey-abc123").path.exists()
 
@@ -145,10 +134,8 @@ def test_a_damaged_log_of_one_agent_does_not_stop_the_others(home: Home) -> None
     damaged.parent.mkdir()
     damaged.write_text("rubbish\nmore rubbish\n")
     log = SilentLog()
-    recorder = opened(home, log)
-    batch = [arrived(report("a", agent="broken-1"), "x"), arrived(report("b"), "x")]
-    assert [event.type for event in recorder.record(batch)] == ["b"]
-    recorder.close()
+    new = recorded(home, report("a", agent="broken-1"), report("b"), log=log)
+    assert [event.type for event in new] == ["b"]
     assert "broken-1" in log.lines[0]
     aside = next(damaged.parent.glob("events.jsonl.corrupt-*"))
     assert aside.read_text() == "rubbish\nmore rubbish\n"
@@ -172,11 +159,11 @@ def test_an_agent_whose_log_is_no_file_is_set_aside_alone_until_it_is_mended(
     odd = home.agent("odd-1").events
     put_in_place(odd, kind)
     recorder = opened(home, log)
-    batch = [arrived(report("a", "b", agent="odd-1"), "x"), arrived(report("c"), "x")]
+    batch = [report("a", "b", agent="odd-1"), report("c")]
     assert [event.type for event in recorder.record(batch)] == ["c"]
     assert "odd-1" in log.lines[0]
     odd.rename(odd.with_name("away"))
-    new = recorder.record([arrived(report("d", agent="odd-1"), "y")])
+    new = recorder.record([report("d", agent="odd-1", by="y")])
     recorder.close()
     assert [(event.type, event.data.get("lost")) for event in new] == [
         ("agent.set_aside", 2),
@@ -192,15 +179,9 @@ def test_a_message_log_that_was_put_there_by_somebody_else_is_not_read_and_is_to
     secret = messages / "elsewhere"
     put_in_place(messages / JOURNAL, kind)
     secret.write_text("no newline, and secret")
-    recorder = opened(home, SilentLog())
-    sent = arrived(
-        text("Hello", "Alice", "Bob"),
-        "survey-abc123/alice-0",
-        to="survey-abc123/bob-1",
-        is_tap=True,
-    )
-    assert recorder.record([sent]) == []
-    [told] = recorder.record([arrived(report("b"), "y")])[:1]
+    recorder = opened(home)
+    assert recorder.record([text("Hello", "survey-abc123/alice-0", "bob-1")]) == []
+    [told] = recorder.record([report("b", by="y")])[:1]
     recorder.close()
     assert told.type == "agent.set_aside"
     assert str(messages / JOURNAL) in told.data["reason"]
@@ -208,29 +189,12 @@ def test_a_message_log_that_was_put_there_by_somebody_else_is_not_read_and_is_to
     assert not list(messages.glob("*.corrupt-*"))
 
 
-def text(content: str, sender: str, to: str, **names: str) -> TextMessage:
-    return TextMessage(content=content, from_name=names.get("from_name", sender), to_name=to)
-
-
 def test_texts_between_entities_become_numbered_files_with_names(home: Home) -> None:
-    recorder = opened(home, SilentLog())
-    recorder.record(
-        [
-            arrived(
-                text("Hello Bob", "Alice", ""),
-                "survey-abc123/alice-0a1b2c",
-                to="survey-abc123/bob-112233",
-                is_tap=True,
-            ),
-            arrived(
-                text("Go", "human", "coordinator"),
-                "human",
-                to="survey-abc123/coordinator",
-                is_tap=True,
-            ),
-        ]
+    recorded(
+        home,
+        text("Hello Bob", "survey-abc123/alice-0a1b2c", "bob-112233", to_name=""),
+        text("Go", "human", "coordinator", "human", "coordinator"),
     )
-    recorder.close()
     folder = home.agent("survey-abc123").run("r1").messages
     first = folder / "0001_alice_to_bob.md"
     assert first.read_text() == "FROM: Alice\nTO: bob\nTIME: 1970-01-01T00:16:40Z\n\nHello Bob\n"
@@ -238,16 +202,9 @@ def test_texts_between_entities_become_numbered_files_with_names(home: Home) -> 
 
 
 def test_a_text_delivered_again_is_written_once_and_numbers_go_on(home: Home) -> None:
-    again = arrived(
-        text("one", "Alice", "Bob"), "survey-abc123/a-1", to="survey-abc123/b-2", is_tap=True
-    )
-    other = arrived(
-        text("two", "Alice", "Bob"), "survey-abc123/a-1", to="survey-abc123/b-2", is_tap=True
-    )
-    for batch in ([again, again], [again, other]):
-        recorder = opened(home, SilentLog())
-        recorder.record(batch)
-        recorder.close()
+    again, other = (text(content, "survey-abc123/a-1", "b-2") for content in ("one", "two"))
+    recorded(home, again, again)
+    recorded(home, again, other)
     folder = home.agent("survey-abc123").run("r1").messages
     assert [message.content for message in read_messages(folder)] == ["one", "two"]
     assert len(list(folder.glob("*.md"))) == 2
@@ -290,7 +247,7 @@ async def test_a_message_is_done_only_when_it_is_on_disk_and_the_gateway_hears_o
 ) -> None:
     line = FakeLine(home.path)
     serving = asyncio.create_task(serve(line))  # type: ignore[arg-type]
-    messages = [arrived(report("a"), "x"), arrived(report("b"), "x")]
+    messages = [report("a"), report("b")]
     for message in messages:
         line.put(message)
     await line.until(lambda: len(line.finished) == 2)

@@ -47,13 +47,6 @@ def test_one_that_turns_again_is_no_suspect_any_more() -> None:
     assert looks(heartbeats, 14, 24, "router") == [SuspectedHang("shop/ada", 1, 10)]
 
 
-def test_while_the_router_is_silent_nobody_else_is_suspect() -> None:
-    heartbeats = watching("shop/ada", "human")
-    found = looks(heartbeats, 2, 60)
-    assert {one.address for one in found} == {"router"}
-    assert [type(one) for one in found] == [SuspectedHang, Hung]
-
-
 def test_a_router_that_begins_again_sets_all_silence_back() -> None:
     heartbeats = watching("shop/ada")
     looks(heartbeats, 2, 10, "router")

@@ -20,8 +20,10 @@ async def test_messages_come_as_text(desk: Desk) -> None:
     assert "ada]: a\n\n[Message" in (await desk.call("check_messages")).content
 
 
-async def test_the_humans_answer_is_the_result(desk: Desk) -> None:
+async def test_a_result_of_the_team_is_what_the_model_reads(desk: Desk) -> None:
     assert (await desk.call("ask_human", question="colour?")).content == "blue"
+    published = await desk.call("publish", summary="done")
+    assert json.loads(published.content) == {"published": ["report.md"]}
 
 
 async def test_a_node_may_be_created_and_waited_for_in_one_call(desk: Desk) -> None:
@@ -47,11 +49,6 @@ async def test_waiting_for_nothing_in_particular_names_no_nodes(desk: Desk) -> N
     await desk.call("wait", nodes=None)
     await desk.call("wait", nodes="ada")
     assert [asked[2] for asked in desk.team.asked] == [(), (), ("ada",)]
-
-
-async def test_publishing_names_the_files(desk: Desk) -> None:
-    result = await desk.call("publish", summary="done")
-    assert json.loads(result.content) == {"published": ["report.md"]}
 
 
 async def test_a_worker_is_spawned_with_memory_as_text_or_object(tmp_path: Path) -> None:

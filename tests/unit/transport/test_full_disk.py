@@ -1,7 +1,5 @@
 """When the disk is full the router promises nothing: the batch is refused, none of it delivered."""
 
-from pathlib import Path
-
 from actors.router.topology import TOPOLOGY
 from tests.unit.transport.test_router_core import Hall, kinds
 from transport import protocol
@@ -9,7 +7,6 @@ from transport.envelope import Flag
 from transport.errors import NotStored
 from transport.mailboxes import Mailboxes
 from transport.router_core import WINDOW
-from transport.stored_mailboxes import StoredMailboxes
 
 DURABLE = int(Flag.DURABLE)
 
@@ -78,20 +75,3 @@ def test_a_receiver_whose_window_was_full_of_refused_messages_is_not_forgotten()
     assert [h.id for rid, h, _ in hall.settle() if rid == "bob#1"] == [second]
     hall.done("bob", [first, second])
     assert disk.depths() == {}
-
-
-def test_a_real_file_that_cannot_grow_refuses_and_goes_on_later(tmp_path: Path) -> None:
-    boxes = StoredMailboxes(tmp_path / "mailboxes.db", log=lambda text: None)
-    hall = Hall(boxes)
-    hall.hello("ada")
-    hall.hello("bob")
-    hall.settle()
-    database = boxes._file._db
-    database.execute("PRAGMA max_page_count = 1")
-    large = {"data": bytes(100_000)}
-    id_ = hall.say("ada", "bob", large, flags=DURABLE)
-    assert kinds(hall.settle()) == [("ada#1", protocol.NACK)]
-    database.execute("PRAGMA max_page_count = 100000")
-    hall.say("ada", "bob", large, flags=DURABLE, id=id_)
-    assert kinds(hall.settle()) == [("ada#1", protocol.ACK), ("bob#1", "text")]
-    boxes.close()

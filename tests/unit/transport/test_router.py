@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from transport.backlog import MOST_KEPT_FRAMES
 from transport.envelope import body_of, read_header, read_map
 from transport.errors import BindRefused
 from transport.mailboxes import Mailboxes
-from transport.protocol import link_frame
+from transport.protocol import hello_frame, link_frame
 from transport.router import Router
 
 KEY = b"k" * 32
@@ -60,14 +60,18 @@ def peer(url: str) -> Iterator["zmq.Socket[bytes]"]:
 
 def hello(address: str) -> bytes:
     """Return a good hello."""
-    body = {
-        "address": address,
-        "incarnation": 1,
-        "ticket": tickets.make_ticket(KEY, address, 1),
-        "pid": 1,
-        "version": protocol.PROTOCOL_VERSION,
-    }
-    return link_frame(protocol.HELLO, body, sender=address, incarnation=1)
+    return hello_frame(address, 1, tickets.make_ticket(KEY, address, 1), 1)
+
+
+@contextmanager
+def welcomed(url: str, *addresses: str) -> Iterator[list["zmq.Socket[bytes]"]]:
+    """Connect peers that the router has let in."""
+    with ExitStack() as stack:
+        peers = [stack.enter_context(peer(url)) for _ in addresses]
+        for socket, address in zip(peers, addresses, strict=True):
+            socket.send(hello(address))
+            assert read_header(socket.recv()).type == protocol.WELCOME
+        yield peers
 
 
 def test_a_socket_has_one_router(tmp_path: Path) -> None:
@@ -77,9 +81,8 @@ def test_a_socket_has_one_router(tmp_path: Path) -> None:
         with pytest.raises(BindRefused, match="another router"):
             second.bind()
         second.close()
-        with peer(url) as socket:  # the first one still has its path
-            socket.send(hello("ada"))
-            assert read_header(socket.recv()).type == protocol.WELCOME
+        with welcomed(url, "ada"):
+            pass  # the first one still has its path
     with running(url):
         pass  # and gives it back
 
@@ -124,10 +127,7 @@ def test_a_peer_that_does_not_read_loses_passing_messages_and_blocks_nobody(
 ) -> None:
     url = f"ipc://{tmp_path}/run/bus"
     flood = link_frame("test.flood", {"data": bytes(20_000)}, to="bob", sender="ada", incarnation=1)
-    with running(url) as router, peer(url) as ada, peer(url) as bob:
-        for socket, address in ((ada, "ada"), (bob, "bob")):
-            socket.send(hello(address))
-            assert read_header(socket.recv()).type == protocol.WELCOME
+    with running(url) as router, welcomed(url, "ada", "bob") as (ada, bob):
         for _ in range(8_000):
             ada.send(flood)
         beat = link_frame(protocol.HEARTBEAT, {"lag": 0.0}, sender="ada", incarnation=1)
@@ -140,10 +140,7 @@ def test_a_peer_that_does_not_read_loses_passing_messages_and_blocks_nobody(
 def test_a_peer_that_reads_nothing_of_what_must_not_be_dropped_is_cut_off(tmp_path: Path) -> None:
     url, said = f"ipc://{tmp_path}/run/bus", list[str]()
     refused = link_frame("no.such", {}, to=protocol.ROUTER, sender="ada", incarnation=1)
-    with running(url, said.append) as router, peer(url) as ada, peer(url) as bob:
-        for socket, address in ((ada, "ada"), (bob, "bob")):
-            socket.send(hello(address))
-            assert read_header(socket.recv()).type == protocol.WELCOME
+    with running(url, said.append) as router, welcomed(url, "ada", "bob") as (ada, bob):
         for _ in range(MOST_KEPT_FRAMES + 20_000):
             ada.send(refused)
         down = bob.recv()

@@ -9,10 +9,11 @@ from transport import protocol, tickets
 from transport.envelope import Flag, Header, body_of, pack, pack_map, read_header, read_map
 from transport.mailboxes import Mailboxes
 from transport.peers import Topology
-from transport.protocol import link_frame
+from transport.protocol import hello_frame, link_frame
 from transport.router_core import MAX_HELD, WINDOW, RouterCore
 
 KEY = b"k" * 32
+DURABLE, ASK = int(Flag.DURABLE), int(Flag.ASK)
 UNTAPPED = replace(TOPOLOGY, tap=None)
 
 
@@ -32,15 +33,16 @@ class Hall:
         self.mailboxes = mailboxes or CountingMailboxes()
         self.core = RouterCore(KEY, self.mailboxes, b"epoch", topology)
 
+    def join(self, *addresses: str) -> "Hall":
+        """Let peers say hello; return this hall."""
+        for address in addresses:
+            self.hello(address)
+        self.settle()
+        return self
+
     def hello(self, address: str, incarnation: int = 1, rid: bytes | None = None) -> None:
-        body = {
-            "address": address,
-            "incarnation": incarnation,
-            "ticket": tickets.make_ticket(KEY, address, incarnation),
-            "pid": 1,
-            "version": protocol.PROTOCOL_VERSION,
-        }
-        frame = link_frame(protocol.HELLO, body, sender=address, incarnation=incarnation)
+        ticket = tickets.make_ticket(KEY, address, incarnation)
+        frame = hello_frame(address, incarnation, ticket, 1)
         self.core.receive(rid or f"{address}#{incarnation}".encode(), frame)
 
     def announce(self, *known: str) -> None:
@@ -49,17 +51,8 @@ class Hall:
         self.settle()
 
     def say(self, sender: str, to: str, body: dict[str, Any] | None = None, **fields: Any) -> bytes:
-        values: dict[str, Any] = {
-            "version": 1,
-            "id": secrets.token_bytes(16),
-            "type": "text",
-            "incarnation": 1,
-            "reply_to": None,
-            "sent_at": 1.0,
-            "flags": 0,
-            "trace": None,
-        }
-        header = Header(to=to, sender=sender, **values | fields)
+        values = {"id": secrets.token_bytes(16), "type": "text"} | fields
+        header = Header(version=1, to=to, sender=sender, incarnation=1, **values)
         self.core.receive(f"{sender}#1".encode(), pack(header, pack_map(body or {})))
         return header.id
 
@@ -80,13 +73,15 @@ def kinds(frames: list[tuple[str, Header, dict[str, Any]]]) -> list[tuple[str, s
     return [(rid, header.type) for rid, header, _ in frames]
 
 
+def texts(hall: Hall) -> list[bytes]:
+    """Return the ids of the messages that are delivered."""
+    return [header.id for _, header, _ in hall.settle() if header.type == "text"]
+
+
 def test_a_batch_is_committed_once_and_acknowledged_in_one_frame() -> None:
     mailboxes = CountingMailboxes()
-    hall = Hall(mailboxes)
-    hall.hello("ada")
-    hall.hello("bob")
-    hall.settle()
-    ids = [hall.say("ada", "bob", flags=int(Flag.DURABLE)) for _ in range(3)]
+    hall = Hall(mailboxes).join("ada", "bob")
+    ids = [hall.say("ada", "bob", flags=DURABLE) for _ in range(3)]
     assert mailboxes.commits == 0
     frames = hall.settle()
     assert mailboxes.commits == 1
@@ -98,18 +93,15 @@ def test_a_batch_is_committed_once_and_acknowledged_in_one_frame() -> None:
 
 
 def test_only_a_window_of_durable_messages_is_on_its_way() -> None:
-    hall = Hall()
-    hall.hello("ada")
-    hall.hello("bob")
-    hall.settle()
-    ids = [hall.say("ada", "bob", flags=int(Flag.DURABLE)) for _ in range(2 * WINDOW)]
-    sent = [header.id for rid, header, _ in hall.settle() if header.type == "text"]
+    hall = Hall().join("ada", "bob")
+    ids = [hall.say("ada", "bob", flags=DURABLE) for _ in range(2 * WINDOW)]
+    sent = texts(hall)
     assert sent == ids[:WINDOW]
     hall.done("bob", ids[: WINDOW // 2])
-    sent += [header.id for rid, header, _ in hall.settle() if header.type == "text"]
+    sent += texts(hall)
     assert sent == ids[: WINDOW + WINDOW // 2]
     hall.done("bob", ids[WINDOW // 2 : WINDOW + WINDOW // 2])
-    sent += [header.id for rid, header, _ in hall.settle() if header.type == "text"]
+    sent += texts(hall)
     assert sent == ids
     hall.done("bob", ids)
     assert hall.mailboxes.depths() == {}
@@ -119,7 +111,7 @@ def test_a_greeting_again_delivers_again_what_is_not_done() -> None:
     hall = Hall()
     hall.hello("ada")
     hall.hello("bob")
-    ids = [hall.say("ada", "bob", flags=int(Flag.DURABLE)) for _ in range(3)]
+    ids = [hall.say("ada", "bob", flags=DURABLE) for _ in range(3)]
     hall.done("bob", ids[:1])
     hall.settle()
     hall.hello("bob")
@@ -129,10 +121,7 @@ def test_a_greeting_again_delivers_again_what_is_not_done() -> None:
 
 
 def test_the_others_hear_that_a_peer_was_cut_off_and_is_back() -> None:
-    hall = Hall()
-    hall.hello("ada")
-    hall.hello("bob")
-    hall.settle()
+    hall = Hall().join("ada", "bob")
     hall.hello("bob")
     (body,) = [body for rid, _, body in hall.settle() if rid == "ada#1"]
     assert body == {"address": "bob", "incarnation": 1, "is_back": True}
@@ -169,11 +158,9 @@ def test_a_connection_cannot_greet_as_somebody_else() -> None:
 
 
 def test_what_is_held_back_is_bounded_and_goes_with_its_connection() -> None:
-    hall = Hall()
-    hall.hello("ada")
-    hall.settle()
+    hall = Hall().join("ada")
     for _ in range(MAX_HELD + 1):
-        hall.say("ada", "nobody", flags=int(Flag.DURABLE))
+        hall.say("ada", "nobody", flags=DURABLE)
     assert [body["reason"] for _, _, body in hall.settle()] == ["mailbox_full"]
     hall.core.peer_gone(b"ada#1")
     hall.announce("nobody")
@@ -185,10 +172,10 @@ def test_an_address_that_is_taken_from_the_list_is_unknown_unless_it_is_there() 
     hall.hello("ada")
     hall.hello("bob")
     hall.announce("ada")
-    hall.say("ada", "bob", flags=int(Flag.DURABLE))
+    hall.say("ada", "bob", flags=DURABLE)
     assert ("bob#1", "text") in kinds(hall.settle())
     hall.core.peer_gone(b"bob#1")
-    hall.say("ada", "bob", flags=int(Flag.DURABLE))
+    hall.say("ada", "bob", flags=DURABLE)
     assert hall.settle()[-1][2]["reason"] == "unknown_recipient"
 
 
@@ -198,26 +185,21 @@ def test_a_full_record_does_not_stop_the_work() -> None:
     for to in ("bob", "eve"):
         hall.hello(to)
         hall.settle()
-        hall.say("ada", to, flags=int(Flag.DURABLE))
+        hall.say("ada", to, flags=DURABLE)
         assert kinds(hall.settle()) == [("ada#1", protocol.ACK), (f"{to}#1", "text")]
     assert hall.core.counts["tap_dropped"] == 1
 
 
 def test_answers_and_questions_are_not_expendable() -> None:
-    hall = Hall()
-    hall.hello("ada")
-    hall.hello("bob")
-    hall.settle()
+    hall = Hall().join("ada", "bob")
     hall.say("ada", "bob")
-    hall.say("ada", "bob", flags=int(Flag.ASK))
+    hall.say("ada", "bob", flags=ASK)
     hall.say("ada", "bob", reply_to=bytes(16))
     assert [is_expendable for _, _, is_expendable in hall.core.settle()] == [True, False, False]
 
 
 def test_odd_link_frames_are_counted_and_nothing_more() -> None:
-    hall = Hall()
-    hall.hello("ada")
-    hall.settle()
+    hall = Hall().join("ada")
     for type_, body in (
         ("link.unheard", {}),
         (protocol.ACK, {"ids": 3, "stage": "done"}),
@@ -232,9 +214,7 @@ def test_odd_link_frames_are_counted_and_nothing_more() -> None:
 
 
 def test_a_list_of_addresses_must_be_one() -> None:
-    hall = Hall()
-    hall.hello("supervisor")
-    hall.settle()
+    hall = Hall().join("supervisor")
     for known in (None, "ada", [1]):
         hall.say("supervisor", "router", type=protocol.ADDRESSES, body={"known": known})
         assert hall.settle()[0][2]["reason"] == "malformed"
@@ -256,9 +236,9 @@ def test_mail_for_somebody_absent_calls_it_once_until_it_comes() -> None:
     hall.announce("ada", "ben")
     hall.hello("ada")
     for _ in range(3):
-        hall.say("ada", "ben", flags=int(Flag.DURABLE))
+        hall.say("ada", "ben", flags=DURABLE)
     assert called(hall.settle()) == ["ben"]
-    hall.say("ada", "ben", flags=int(Flag.DURABLE))
+    hall.say("ada", "ben", flags=DURABLE)
     assert called(hall.settle()) == []
     hall.hello("ben")
     hall.settle()
@@ -270,7 +250,7 @@ def test_a_question_to_somebody_absent_calls_it_too() -> None:
     hall = Hall()
     hall.announce("ada", "ben")
     hall.hello("ada")
-    hall.say("ada", "ben", flags=int(Flag.ASK))
+    hall.say("ada", "ben", flags=ASK)
     assert called(hall.settle()) == ["ben"]
     hall.say("ada", "ben")
     assert called(hall.settle()) == []
@@ -289,7 +269,7 @@ def test_a_new_list_of_addresses_calls_everybody_again_who_has_mail() -> None:
     hall = Hall()
     hall.announce("ada", "ben")
     hall.hello("ada")
-    hall.say("ada", "ben", flags=int(Flag.DURABLE))
+    hall.say("ada", "ben", flags=DURABLE)
     assert called(hall.settle()) == ["ben"]
     hall.say("supervisor", "router", type=protocol.ADDRESSES, body={"known": ["ada", "ben"]})
     assert called(hall.settle()) == ["ben"]

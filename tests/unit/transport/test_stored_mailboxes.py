@@ -9,7 +9,7 @@ import pytest
 from transport import mailbox_file
 from transport.errors import NotStored, StoreRefused
 from transport.mailbox_file import Durability, check_durability
-from transport.mailboxes import DUPLICATE, FULL, Mailbox
+from transport.mailboxes import COMPACT_FROM, DUPLICATE, FULL, Mailbox, Mailboxes
 from transport.stored_mailboxes import StoredMailboxes
 
 
@@ -317,3 +317,13 @@ def test_an_id_that_was_taken_back_and_came_again_waits_once() -> None:
     box.take(ident(1))
     box.put(2, ident(1), 1, b"x")
     assert [entry.position for _, entry in box.following(10, 0)] == [2]
+
+
+def test_order_holds_while_thousands_come_and_go() -> None:
+    boxes = Mailboxes()
+    for n in range(4 * COMPACT_FROM):
+        boxes.accept("bob", ident(n), b"x")
+    for n in range(3 * COMPACT_FROM):
+        boxes.done("bob", ident(n))
+    found = [one.id for one in boxes.undone("bob", 10_000)]
+    assert found == [ident(n) for n in range(3 * COMPACT_FROM, 4 * COMPACT_FROM)]

@@ -13,6 +13,7 @@ from agiraph.core.turns import (
     UserTurn,
 )
 from agiraph.llm.providers.local.schemas import SAY
+from agiraph.llm.text_tools.text_tools import call_as_text, result_as_text
 from agiraph.llm.wire.transcript import spoken, unique_calls
 
 INTRODUCTION = f"""Answer with one JSON object, and nothing else:
@@ -43,19 +44,12 @@ def _rendered(turn: Turn, *, in_json: bool) -> Turn:
         case UserTurn():
             return turn
         case ToolTurn():
-            what = "Error of" if turn.is_error else "Result of"
-            return UserTurn(content=f"[{what} {turn.name}]\n{turn.content}")
+            return UserTurn(content=result_as_text(turn))
         case AssistantTurn():
             text = spoken(turn)
             texts = [json.dumps({SAY: text}, ensure_ascii=False) if in_json else text]
-            calls = [_call_text(call) for call in turn.tool_calls]
+            calls = map(call_as_text, turn.tool_calls)
             return AssistantTurn(text="\n".join([*(texts if text else []), *calls]))
-
-
-def _call_text(call: ToolCall) -> str:
-    if call.malformed is not None:
-        return call.malformed
-    return json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False)
 
 
 def read_answer(response: ModelResponse, request: ModelRequest) -> ModelResponse:

@@ -1,6 +1,7 @@
 """LocalProvider: models that run on this machine, each in a process beside this one."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from agiraph.llm.providers.local.process import LocalProcess
 from agiraph.llm.providers.local.prompts import as_rendered, read_answer
 from agiraph.llm.providers.local.schemas import answer_schema, plain
 from agiraph.llm.providers.service import HttpService, http_client
-from agiraph.llm.registry import ModelTraits
+from agiraph.llm.registry import UNKNOWN_WINDOW, ModelTraits, ProviderPreset
 from agiraph.llm.request_body_cache import RequestBodyCache, as_json
 from agiraph.llm.wire.chat import ChatFormat
 from agiraph.llm.wire.chat_requests import encode_request
@@ -24,24 +25,17 @@ LOOPBACK = "http://127.0.0.1"
 
 
 class LocalProvider:
-    """Runs the packaged model, and `own`, the file of the person's own, from the first call on."""
+    """Runs the packaged model, and the file that the preset names, from the first call on."""
 
     def __init__(
         self,
         name: str,
-        *,
-        own: str | None,
-        context: int,
-        threads: int,
-        idle_seconds: float,
-        timeout_seconds: float,
+        preset: ProviderPreset,
         environ: Mapping[str, str],
+        timeout_seconds: float,
     ) -> None:
         self._name = name
-        self._own = own
-        self._context = context
-        self._threads = threads
-        self._idle_seconds = idle_seconds
+        self._preset = preset
         self._environ = dict(environ)
         self._processes: dict[Path, LocalProcess] = {}
         self._client = http_client(LOOPBACK, timeout_seconds)
@@ -49,15 +43,15 @@ class LocalProvider:
     def process(self, model: str) -> LocalProcess:
         """Return the process of a model; ProviderError if it is not known or not installed."""
         try:
-            file = file_of(model, self._own)
+            file = file_of(model, self._preset.model)
         except InvalidInput as error:
             raise ProviderError("unknown_model", str(error)) from None
         if file not in self._processes:
             self._processes[file] = LocalProcess(
                 file,
-                context=self._context,
-                threads=self._threads,
-                idle_seconds=self._idle_seconds,
+                context=self._preset.context or UNKNOWN_WINDOW,
+                threads=self._preset.threads or max(1, (os.cpu_count() or 2) // 2),
+                idle_seconds=self._preset.idle_seconds,
                 environ=self._environ,
             )
         return self._processes[file]

@@ -1,6 +1,5 @@
 """The typed clients: one definition of each call, keys on what changes, patience with restarts."""
 
-import asyncio
 from collections.abc import Callable
 
 import httpx
@@ -8,8 +7,9 @@ import pytest
 
 from agiraph.http.api import AgentView, ApiError, CreateAgentRequest, NotReachable, SentView
 from agiraph.http.client import AsyncClient, Client
-from agiraph.http.client.call import ApiCall, ApiMethod
+from agiraph.http.client.call import ApiCall
 from agiraph.http.client.connection import ApiCalls
+from tests.unit.http.client.test_coverage import verbs
 
 SENT = {"id": "00", "to": ["coordinator"], "ts": 1.0}
 KEY = "Idempotency-Key"
@@ -118,32 +118,22 @@ def test_a_refusal_is_an_error_with_its_reason(
     assert error.value.status == response.status_code
 
 
-def test_the_async_client_makes_the_same_calls_and_has_the_same_patience() -> None:
+async def test_the_async_client_makes_the_same_calls_and_has_the_same_patience() -> None:
     gateway = Flaky(deaths=1)
-
-    async def scenario() -> None:
-        async with AsyncClient("http://gateway", "t") as client:
-            await client._http.aclose()
-            client._http = httpx.AsyncClient(
-                base_url="http://gateway", transport=httpx.MockTransport(gateway), headers=KEYED
-            )
-            client._has_answered = True
-            sent: SentView = await client.send("shop", "hello", to="Ada")
-            assert sent.to == ("coordinator",)
-
-    asyncio.run(scenario())
+    async with AsyncClient("http://gateway", "t") as client:
+        await client._http.aclose()
+        client._http = httpx.AsyncClient(
+            base_url="http://gateway", transport=httpx.MockTransport(gateway), headers=KEYED
+        )
+        client._has_answered = True
+        sent: SentView = await client.send("shop", "hello", to="Ada")
+        assert sent.to == ("coordinator",)
     assert [request.url.path for request in gateway.requests] == ["/agents/shop/send"] * 2
 
 
 def test_every_call_is_documented_and_has_a_name_that_help_shows() -> None:
-    found = {
-        name: verb
-        for family in ApiCalls.__mro__
-        for name, verb in vars(family).items()
-        if isinstance(verb, ApiMethod)
-    }
-    assert len(found) > 30
-    assert all(verb.__doc__ for verb in found.values())
+    assert len(verbs()) > 30
+    assert all(verb.__doc__ for verb in verbs().values())
     with Client("http://gateway", "t") as client:
         assert client.create_agent.__name__ == "create_agent"
 

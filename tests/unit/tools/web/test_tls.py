@@ -34,7 +34,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def fetch(certificate: Path, host: str) -> FetchedPage:
+async def fetch(certificate: Path, host: str) -> FetchedPage:
     """Fetch from a server that has the certificate, under another host's name if need be."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -46,38 +46,35 @@ def fetch(certificate: Path, host: str) -> FetchedPage:
     async def resolve(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
-    async def go() -> FetchedPage:
-        config = load_config().web.model_copy(update={"allow_private": True})
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, certificate.with_name("key.pem"))
-        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
-        port = server.sockets[0].getsockname()[1]
-        fetcher = PageFetcher(config, resolve)
-        try:
-            async with asyncio.timeout(20):
-                return await fetcher.fetch(f"https://{host}:{port}/")
-        finally:
-            await fetcher.close()
-            server.close()
-
-    return asyncio.run(go())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+    port = server.sockets[0].getsockname()[1]
+    config = load_config().web.model_copy(update={"allow_private": True})
+    fetcher = PageFetcher(config, resolve)
+    try:
+        async with asyncio.timeout(20):
+            return await fetcher.fetch(f"https://{host}:{port}/")
+    finally:
+        await fetcher.close()
+        server.close()
 
 
-def test_a_certificate_for_the_host_is_taken(
-    certificate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    assert fetch(certificate, "example.com").body == b"secret"
+    return certificate
 
 
-def test_a_certificate_for_another_host_is_refused(
-    certificate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+async def test_a_certificate_for_the_host_is_taken(trusted: Path) -> None:
+    assert (await fetch(trusted, "example.com")).body == b"secret"
+
+
+async def test_a_certificate_for_another_host_is_refused(trusted: Path) -> None:
     with pytest.raises(Refused, match=r"bank\.example cannot be read: .*certificate"):
-        fetch(certificate, "bank.example")
+        await fetch(trusted, "bank.example")
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(certificate: Path) -> None:
+async def test_a_certificate_that_nobody_vouches_for_is_refused(certificate: Path) -> None:
     with pytest.raises(Refused, match=r"example\.com cannot be read: .*certificate"):
-        fetch(certificate, "example.com")
+        await fetch(certificate, "example.com")

@@ -214,15 +214,31 @@ async def test_a_repository_that_was_half_made_is_made_again(checkout: Checkout)
     assert await repository.tip() == checkout.git("rev-parse", "HEAD")
 
 
+HOOKS = (
+    *("post-checkout", "reference-transaction", "post-merge", "update", "post-index-change"),
+    "pre-commit",
+)
+PROGRAMS_NAMED = (
+    *("core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.askPass"),
+    *("filter.x.clean", "filter.x.smudge", "filter.x.process", "diff.x.textconv"),
+    *("diff.x.command", "merge.x.driver", "diff.external", "gpg.program", "alias.ls-files"),
+)
+
+
+def set_trap(checkout: Checkout, repository: Path, proof: Path) -> None:
+    """Let whatever program a git in this repository runs make the file `proof`."""
+    hooks = repository / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for hook in HOOKS:
+        (hooks / hook).write_text(f"#!/bin/sh\ntouch {proof}\n")
+        (hooks / hook).chmod(0o755)
+    for key in PROGRAMS_NAMED:
+        checkout.git("config", key, f"touch {proof}; cat", at=repository)
+
+
 async def test_no_file_of_a_worktree_makes_git_run_a_program(checkout: Checkout) -> None:
     proof = checkout.root / "proof"
-    evil = f"touch {proof}; cat"
-    (checkout.path / ".git/hooks").mkdir(exist_ok=True)
-    for hook in ("post-checkout", "reference-transaction", "post-merge", "update"):
-        (checkout.path / ".git/hooks" / hook).write_text(f"#!/bin/sh\ntouch {proof}\n")
-        (checkout.path / ".git/hooks" / hook).chmod(0o755)
-    for key in ("core.fsmonitor", "filter.x.clean", "filter.x.smudge", "diff.external"):
-        checkout.git("config", key, evil)
+    set_trap(checkout, checkout.path, proof)
     tree = await checkout.made("ada")
     (tree.path / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
     (tree.path / "a.txt").write_text("changed\n")
@@ -234,8 +250,7 @@ async def test_no_file_of_a_worktree_makes_git_run_a_program(checkout: Checkout)
     checkout.git("add", "-A", at=inner)
     checkout.git("commit", "-q", "-m", "inner", at=inner)
     (inner / "f").write_text("changed\n")
-    for key in ("core.fsmonitor", "filter.x.clean"):
-        checkout.git("config", key, evil, at=inner)
+    set_trap(checkout, inner, proof)
     (tree.path / "out").symlink_to("/etc")
     found = await tree.commit("ada")
     assert found is not None
@@ -264,20 +279,9 @@ async def test_a_worktree_that_poses_as_another_repository_makes_git_run_nothing
     checkout.git("init", "-q", at=hidden)
     if form == "file":
         (tree.path / ".git").write_text(f"gitdir: {hidden}/.git\n")
-    evil = f"touch {proof}; cat"
-    for key in (
-        *("core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.askPass"),
-        *("filter.x.clean", "filter.x.smudge", "filter.x.process", "diff.x.textconv"),
-        *("diff.x.command", "merge.x.driver", "diff.external", "gpg.program", "alias.ls-files"),
-    ):
-        checkout.git("config", key, evil, at=hidden)
+    set_trap(checkout, hidden, proof)
     checkout.git("config", "core.worktree", str(victim), at=hidden)
     checkout.git("config", "commit.gpgSign", "true", at=hidden)
-    hooks = hidden / ".git" / "hooks"
-    hooks.mkdir(exist_ok=True)
-    for hook in ("post-checkout", "reference-transaction", "post-index-change", "pre-commit"):
-        (hooks / hook).write_text(f"#!/bin/sh\ntouch {proof}\n")
-        (hooks / hook).chmod(0o755)
     (tree.path / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
     (tree.path / "a.txt").write_text("changed\n")
     commit = committed(await tree.commit("ada"))

@@ -71,7 +71,7 @@ class StageTimeouts:
         """Let the open stage go on if its time is up; otherwise do nothing."""
         board, due = self._board_service.board, due_at(self._board_service.board)
         if due is not None and board.open_stage is not None and due <= self._clock.now():
-            self._board_service.execute(c.ExpireStage(board.open_stage))
+            self._board_service.execute(c.EndStageEarly(board.open_stage))
 
     async def _changed_from(self, due: float | None) -> None:
         await self._board_service.changes.until(lambda: due_at(self._board_service.board) != due)

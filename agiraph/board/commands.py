@@ -143,15 +143,8 @@ class LaunchStage:
 
 
 @dataclass(frozen=True, slots=True)
-class MeetStage:
-    """Go on without what has not ended, because the stage's policy is met."""
-
-    stage: int
-
-
-@dataclass(frozen=True, slots=True)
-class ExpireStage:
-    """Go on without what has not ended, because the stage's time is up."""
+class EndStageEarly:
+    """Continue without what has not ended: the stage's policy is met, or its time is up."""
 
     stage: int
 
@@ -237,8 +230,7 @@ Command = (
     | SpawnWorker
     | LaunchRoles
     | LaunchStage
-    | MeetStage
-    | ExpireStage
+    | EndStageEarly
     | RetireWorker
     | LoseWorker
     | Reconvene

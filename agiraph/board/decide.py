@@ -27,10 +27,8 @@ def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ..
             return launch_rules.launch(board, command, now)
         case c.LaunchStage():
             return stage_rules.begin_wait(board, now)
-        case c.MeetStage():
-            return stage_rules.complete_by_policy(board, command, now)
-        case c.ExpireStage():
-            return stage_rules.expire(board, command, now)
+        case c.EndStageEarly():
+            return stage_rules.end_early(board, command, now)
         case c.CreateNode():
             return node_rules.create(board, command, now)
         case c.ReserveNode():

@@ -6,11 +6,12 @@ of a cohort are completed, those who need it may start, and what has not ended o
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from agiraph.core.models import WorkNode
 from agiraph.core.specs import CheckpointPolicy
 
-ALL: CheckpointPolicy = "all_must_complete"
+ALL: Final = "all_must_complete"
 WHY = {"any": "any of its nodes was enough", "majority": "a majority of its nodes was enough"}
 
 
@@ -23,22 +24,25 @@ def cohort_of(nodes: Iterable[WorkNode], node: WorkNode) -> tuple[WorkNode, ...]
 
 def is_enough(cohort: Sequence[WorkNode]) -> bool:
     """Whether as many are completed as the plan wants."""
-    return _suffice(sum(node.status == "completed" for node in cohort), cohort)
+    completed = sum(node.status == "completed" for node in cohort)
+    return suffice(cohort[0].enough, completed, len(cohort))
 
 
 def can_be_enough(cohort: Sequence[WorkNode]) -> bool:
     """Whether as many may still be completed as the plan wants."""
-    return _suffice(sum(node.status not in ("failed", "cancelled") for node in cohort), cohort)
+    possible = sum(node.status not in ("failed", "cancelled") for node in cohort)
+    return suffice(cohort[0].enough, possible, len(cohort))
 
 
-def _suffice(count: int, cohort: Sequence[WorkNode]) -> bool:
-    match cohort[0].enough:
+def suffice(policy: CheckpointPolicy, count: int, of: int) -> bool:
+    """Whether a policy is content with so many of so many nodes."""
+    match policy:
         case "any":
             return count >= 1
         case "majority":
-            return count * 2 > len(cohort)
+            return count * 2 > of
         case "all_must_complete":
-            return count == len(cohort)
+            return count == of
 
 
 def stragglers(nodes: Sequence[WorkNode]) -> tuple[tuple[WorkNode, str], ...]:

@@ -17,7 +17,7 @@ from functools import partial
 from itertools import count
 
 from agiraph.board.board import Board
-from agiraph.board.commands import AssignNode, CancelNode, FailNode, MeetStage, SpawnWorker
+from agiraph.board.commands import AssignNode, CancelNode, EndStageEarly, FailNode, SpawnWorker
 from agiraph.board.matching import can_do, what_it_asks_for
 from agiraph.board.plan_stages import ALL, can_be_enough, cohort_of, stragglers
 from agiraph.board.stage_rules import stage_to_meet
@@ -25,7 +25,7 @@ from agiraph.core.ids import NodeId, slug
 from agiraph.core.models import Worker, WorkNode
 from agiraph.core.specs import WorkerSpec
 
-Action = AssignNode | SpawnWorker | FailNode | CancelNode | MeetStage
+Action = AssignNode | SpawnWorker | FailNode | CancelNode | EndStageEarly
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def plan(board: Board, limits: SchedulingLimits) -> tuple[Action, ...]:
     if not board.is_running:
         return ()
     if (over := stage_to_meet(board)) is not None:
-        return (MeetStage(over),)
+        return (EndStageEarly(over),)
     if late := stragglers(tuple(board.nodes.values())):
         return tuple(CancelNode(node.id, reason) for node, reason in late)
     failures = _failures(board)

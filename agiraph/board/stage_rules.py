@@ -12,6 +12,7 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
 from agiraph.board.events import BoardEvent
+from agiraph.board.plan_stages import ALL, WHY, suffice
 from agiraph.board.run_rules import require_running
 from agiraph.core.errors import IllegalTransition
 from agiraph.core.models import Stage, StageContract, StageOver, StagePlan, WorkNode
@@ -103,14 +104,10 @@ def count_completed(nodes: list[WorkNode]) -> tuple[int, int]:
 
 def is_policy_met(stage: Stage, nodes: list[WorkNode]) -> bool:
     """Whether enough nodes of a stage have completed to close it over the others."""
-    completed, of = count_completed(nodes)
-    match stage.contract.checkpoint_policy:
-        case "any":
-            return completed >= 1
-        case "majority":
-            return completed * 2 > of
-        case "all_must_complete":
-            return all(node.has_ended for node in nodes)
+    policy = stage.contract.checkpoint_policy
+    if policy == ALL:
+        return all(node.has_ended for node in nodes)
+    return suffice(policy, *count_completed(nodes))
 
 
 def stage_to_meet(board: Board) -> int | None:
@@ -119,7 +116,7 @@ def stage_to_meet(board: Board) -> int | None:
     if index is None or board.stages[index].status != "running":
         return None
     stage = board.stages[index]
-    if stage.contract.checkpoint_policy == "all_must_complete":
+    if stage.contract.checkpoint_policy == ALL:
         return None
     return index if is_policy_met(stage, nodes_of(board, stage)) else None
 
@@ -149,14 +146,10 @@ def _is_late(stage: Stage, now: float) -> bool:
 
 
 def over_in_words(over: StageOver, contract: StageContract) -> str:
-    """Return why a stage is over, as people and models are told."""
-    match over:
-        case "any":
-            return "any of its nodes was enough"
-        case "majority":
-            return "a majority of its nodes was enough"
-        case "timeout":
-            return f"its time of {contract.timeout_seconds or 0:g} s is up"
+    """Return why a stage is over, in words for people and models."""
+    if over == "timeout":
+        return f"its time of {contract.timeout_seconds or 0:g} s is up"
+    return WHY[over]
 
 
 # --- what is asked of a stage --------------------------------------------------------------------
@@ -170,21 +163,16 @@ def begin_wait(board: Board, now: float) -> tuple[BoardEvent, ...]:
     return (e.StageLaunched(ts=now, stage=index),)
 
 
-def complete_by_policy(board: Board, command: c.MeetStage, now: float) -> tuple[BoardEvent, ...]:
-    """Be over because the policy is met."""
-    if command.stage != stage_to_meet(board):
+def end_early(board: Board, command: c.EndStageEarly, now: float) -> tuple[BoardEvent, ...]:
+    """Be over because the policy is met, or because the time is up; () while neither is so."""
+    index, due = command.stage, due_at(board)
+    if index == stage_to_meet(board):
+        policy = board.stages[index].contract.checkpoint_policy
+        assert policy != ALL
+        return _go_on_without(board, index, policy, now)
+    if index != board.open_stage or due is None or now < due:
         return ()
-    policy = board.stages[command.stage].contract.checkpoint_policy
-    assert policy != "all_must_complete"
-    return _go_on_without(board, command.stage, policy, now)
-
-
-def expire(board: Board, command: c.ExpireStage, now: float) -> tuple[BoardEvent, ...]:
-    """Be over because the time is up; () while it is not."""
-    due = due_at(board)
-    if command.stage != board.open_stage or due is None or now < due:
-        return ()
-    return _go_on_without(board, command.stage, "timeout", now)
+    return _go_on_without(board, index, "timeout", now)
 
 
 def _go_on_without(board: Board, index: int, why: StageOver, now: float) -> tuple[BoardEvent, ...]:
@@ -229,7 +217,7 @@ def reconvene(board: Board, command: c.Reconvene, now: float) -> tuple[BoardEven
         )
     before: tuple[BoardEvent, ...] = ()
     policy = stage.contract.checkpoint_policy
-    if late and policy != "all_must_complete":
+    if late and policy != ALL:
         before = _go_on_without(board, index, policy, now)
     closed = e.StageReconvened(
         ts=now,

@@ -25,14 +25,12 @@ LOOK_BACK_SECONDS = 7 * 86400.0
 def first_due(schedule: Schedule, anchor: float) -> float | None:
     """Return the first due time of a schedule that counts from `anchor`; None: no set time."""
     match schedule:
-        case CronSchedule():
-            return next(cron_times(schedule.cron, schedule.time_zone, anchor), None)
+        case CronSchedule() | HeartbeatSchedule():
+            return _recurring(schedule, anchor, anchor)
         case DelaySchedule():
             return anchor + schedule.delay_seconds
         case TimeSchedule():
             return schedule.moment
-        case HeartbeatSchedule():
-            return anchor + schedule.interval_seconds
         case IdleSchedule():
             return anchor + schedule.idle_seconds
         case EventSchedule():
@@ -41,18 +39,27 @@ def first_due(schedule: Schedule, anchor: float) -> float | None:
 
 def next_due(trigger: Trigger, after: float) -> float | None:
     """Return the first due time of a recurring trigger that lies after `after`, else None."""
-    match trigger.schedule:
-        case CronSchedule() as schedule:
-            return next(cron_times(schedule.cron, schedule.time_zone, after), None)
-        case HeartbeatSchedule(interval_seconds=interval):
-            return _on_grid(trigger.anchor, interval, after)
-        case _:
-            return None
+    if isinstance(trigger.schedule, CronSchedule | HeartbeatSchedule):
+        return _recurring(trigger.schedule, trigger.anchor, after)
+    return None
+
+
+def _recurring(
+    schedule: CronSchedule | HeartbeatSchedule, anchor: float, after: float
+) -> float | None:
+    """Return the first due time after `after`; a heartbeat's are anchor + k * interval, k > 0."""
+    if isinstance(schedule, CronSchedule):
+        return next(cron_times(schedule.cron, schedule.time_zone, after), None)
+    interval = schedule.interval_seconds
+    number = max(1, math.floor((after - anchor) / interval) + 1)
+    while anchor + number * interval <= after:
+        number += 1
+    return anchor + number * interval
 
 
 @dataclass(frozen=True, slots=True)
 class DueFirings:
-    """What to do about a trigger that is due: the times to fire for, and how many were let go."""
+    """What to do about a trigger that is due: the times to fire for, and how many were skipped."""
 
     fire: tuple[float, ...]
     let_go: int
@@ -104,11 +111,3 @@ def _times_until(trigger: Trigger, now: float) -> tuple[tuple[float, ...], int]:
 def _cron_until(schedule: CronSchedule, after: float, now: float) -> list[float]:
     times = cron_times(schedule.cron, schedule.time_zone, after)
     return list(takewhile(lambda moment: moment <= now, times))
-
-
-def _on_grid(anchor: float, interval: float, after: float) -> float:
-    """Return the first of anchor + k * interval (k = 1, 2, ...) that lies after `after`."""
-    number = max(1, math.floor((after - anchor) / interval) + 1)
-    while anchor + number * interval <= after:
-        number += 1
-    return anchor + number * interval

@@ -10,7 +10,7 @@ from agiraph.http.api import EntityAct
 from agiraph.storage.disk_space import has_room
 from cli.api_command import api_command, api_group
 from cli.commands.console import is_screen
-from cli.console.top_rows import SORTS, ordered, top_rows
+from cli.console.entities import SORTS, ordered, top_rows
 from cli.formats import (
     format_age,
     format_count,

@@ -20,10 +20,12 @@ T = TypeVar("T")
 
 
 class ClientThread:
-    """One client and the one thread that uses it. `connect` makes a client, also a second time."""
+    """One client and the one thread that uses it. `connect` makes a client, also a second time.
+
+    To make one raises NotReachable.
+    """
 
     def __init__(self, connect: Callable[[], Client]) -> None:
-        """Connect; raises NotReachable."""
         self._connect = connect
         self._client = connect()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="api")
@@ -53,15 +55,15 @@ class ClientThread:
 
 
 class EventFeed:
-    """An agent's events, followed by a thread of their own with `follow(after)`.
+    """An agent's events after number `after`, followed by a thread with `follow(after)`.
 
-    It holds at most MOST: when the reader is behind, the thread waits, and what comes meanwhile
-    waits in the log. The follower continues from its cursor through every restart, so that no event
-    is missed and none comes twice. `came` is set when there is something to `take`.
+    Make it in the event loop. It holds at most MOST: when the reader is behind, the thread waits,
+    and what comes meanwhile waits in the log. The follower continues from its cursor through every
+    restart, so that no event is missed and none comes twice. `came` is set when there is something
+    to `take`.
     """
 
     def __init__(self, follow: Callable[[int], EventFollower], after: int) -> None:
-        """Follow from the event after `after` on, once started; make it in the event loop."""
         self.came = asyncio.Event()
         self.refusal: ApiError | None = None
         self._follow = follow

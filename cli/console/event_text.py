@@ -92,9 +92,11 @@ class EventNarrator:
         return named or self.name(event.node_id or "node")
 
     def worker(self, event: Event) -> str:
-        """Return the name of the worker that an event speaks of, or ''."""
+        """Return the name of the worker that an event is about, or ''."""
+        is_new = event.type == "worker.spawned"
+        named = text_of(event.data, "name") if is_new else ""
         found = text_of(event.data, "worker_name", "worker", "assigned_worker", "worker_id")
-        return self.name(found) if found else ""
+        return named or (self.name(found) if found else "")
 
 
 def text_of(data: Data, *keys: str) -> str:
@@ -165,42 +167,10 @@ def _message(narrator: EventNarrator, event: Event) -> Described:
     return f"→ {to}: {text_of(event.data, 'content', 'text', 'message')}", "voice"
 
 
-def _question(_narrator: EventNarrator, event: Event) -> Described:
-    return f"asks you: {text_of(event.data, 'question')}", "ask"
-
-
 def _answered(narrator: EventNarrator, event: Event) -> Described:
     asker = text_of(event.data, "to")
     to = f" {narrator.name(asker)}" if asker else ""
     return f"answered{to}: {text_of(event.data, 'answer', 'response')}", "voice"
-
-
-def _node_created(narrator: EventNarrator, event: Event) -> Described:
-    return _with(f"new node {narrator.node(event)}", text_of(event.data, "task")), "plain"
-
-
-def _node_assigned(narrator: EventNarrator, event: Event) -> Described:
-    return _with(
-        f"node {narrator.node(event)} is assigned to", narrator.worker(event), " "
-    ), "quiet"
-
-
-def _node_started(narrator: EventNarrator, event: Event) -> Described:
-    return _with(f"works on {narrator.node(event)}", text_of(event.data, "task")), "plain"
-
-
-def _node_completed(narrator: EventNarrator, event: Event) -> Described:
-    return _with(f"completed {narrator.node(event)}", text_of(event.data, "summary")), "good"
-
-
-def _node_waits(narrator: EventNarrator, event: Event) -> Described:
-    waits_for = event.data.get("on")
-    names = ", ".join(map(str, waits_for)) if isinstance(waits_for, list) else ""
-    return _with(f"{narrator.node(event)} waits for", names, " "), "quiet"
-
-
-def _node_failed(narrator: EventNarrator, event: Event) -> Described:
-    return _with(f"failed {narrator.node(event)}", text_of(event.data, "reason")), "bad"
 
 
 def _node_checked(narrator: EventNarrator, event: Event) -> Described:
@@ -210,11 +180,6 @@ def _node_checked(narrator: EventNarrator, event: Event) -> Described:
     if failed:
         return _with(f"{len(failed)} of {len(ended)} checks failed", "; ".join(failed)), "bad"
     return f"{len(ended)} of {len(ended)} checks passed", "good"
-
-
-def _worker_spawned(narrator: EventNarrator, event: Event) -> Described:
-    name = text_of(event.data, "name") or narrator.worker(event)
-    return _with(f"new worker {name}", text_of(event.data, "role"), ", "), "plain"
 
 
 def _thought(_narrator: EventNarrator, event: Event) -> Described:
@@ -256,12 +221,19 @@ def _ready(_narrator: EventNarrator, event: Event) -> Described:
 
 
 def _phrase(
-    phrase: str, *keys: str, tone: Tone = "plain"
+    phrase: str, *keys: str, tone: Tone = "plain", joint: str = ": "
 ) -> Callable[[EventNarrator, Event], Described]:
-    """Return a describer of `phrase` and the first of `keys` that the event has."""
+    """Return a describer of `phrase` and the first of `keys` that the event has.
 
-    def describe(_narrator: EventNarrator, event: Event) -> Described:
-        return _with(phrase, text_of(event.data, *keys)), tone
+    The phrase may name the event's {node}, its {worker}, and what it waits {on}.
+    """
+
+    def describe(narrator: EventNarrator, event: Event) -> Described:
+        waits_for = event.data.get("on")
+        on = ", ".join(map(str, waits_for)) if isinstance(waits_for, list) else ""
+        node, worker = narrator.node(event), narrator.worker(event)
+        text = phrase.format(node=node, worker=worker, on=on).rstrip()
+        return _with(text, text_of(event.data, *keys), joint), tone
 
     return describe
 
@@ -278,17 +250,17 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "stage.started": _phrase("stage opened", "name", "stage"),
     "stage.reconvened": _phrase("the team reconvenes", "assessment"),
     "stage.completed": _phrase("stage completed", "name", "stage", tone="good"),
-    "node.created": _node_created,
-    "node.assigned": _node_assigned,
-    "node.started": _node_started,
-    "node.completed": _node_completed,
-    "node.failed": _node_failed,
+    "node.created": _phrase("new node {node}", "task"),
+    "node.assigned": _phrase("node {node} is assigned to {worker}", tone="quiet"),
+    "node.started": _phrase("works on {node}", "task"),
+    "node.completed": _phrase("completed {node}", "summary", tone="good"),
+    "node.failed": _phrase("failed {node}", "reason", tone="bad"),
     "node.checked": _node_checked,
-    "node.blocked": _node_waits,
+    "node.blocked": _phrase("{node} waits for {on}", tone="quiet"),
     "node.unblocked": _phrase("continues with", "name", tone="quiet"),
     "node.cancelled": _phrase("node cancelled", "reason", tone="bad"),
     "node.checkpoint": _phrase("milestone", "summary"),
-    "worker.spawned": _worker_spawned,
+    "worker.spawned": _phrase("new worker {worker}", "role", joint=", "),
     "worker.stopped": _phrase("worker stopped", "name", tone="quiet"),
     "outside.warning": _phrase("warning", "text", tone="ask"),
     "outside.started": _outside_started,
@@ -311,7 +283,7 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "tool.result": _tool_result,
     "message.sent": _message,
     "message.dead": _phrase("a message is a dead letter", "cause", tone="bad"),
-    "human.question": _question,
+    "human.question": _phrase("asks you", "question", tone="ask"),
     "human.response": _answered,
     "human.nudge": _phrase("instruction", "content", "message", tone="voice"),
     "model.answered": _thought,

@@ -12,10 +12,9 @@ PIECE: Final = 65536
 
 
 class LineReader:
-    """The lines of one descriptor; use it inside a running event loop and close it."""
+    """The lines of one descriptor, which stays open; use it inside a running event loop."""
 
     def __init__(self, fd: int) -> None:
-        """Read from `fd`, which stays open when we are done."""
         self._fd = fd
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         self._rest = b""

@@ -19,8 +19,9 @@ from agiraph.http.api import (
     FileEntryView,
     FolderView,
 )
+from cli.console.entities import entity_name
 from cli.formats import format_size
-from cli.sanitize import one_line, printable, short_name
+from cli.sanitize import one_line, printable
 
 BINARY_LIMIT: Final = 256
 
@@ -115,18 +116,11 @@ class TreeRow:
     depth: int
     lead: str = ""
 
-    @property
-    def name(self) -> str:
-        """Return what it is called, without control characters."""
-        key = self.row.address.partition("/")[2] or self.row.address
-        named = key if key == COORDINATOR_NAME else self.row.name
-        return one_line(short_name(key) if named == self.row.address else named, 40)
-
 
 def format_tree(rows: Iterable[TreeRow]) -> str:
     """Return the tree as lines."""
     lines = [
-        f"{one.lead}{one.name}  {one.row.state}  {one_line(one.row.doing, 60)}".rstrip()
+        f"{one.lead}{entity_name(one.row)}  {one.row.state}  {one_line(one.row.doing, 60)}".rstrip()
         for one in rows
     ]
     return "\n".join(lines) or "no entities"

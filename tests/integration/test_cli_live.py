@@ -1,10 +1,8 @@
 """The command line against a supervisor that keeps running: listings, acts, and a console."""
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,21 +100,6 @@ def test_models_and_doctor(place: Place) -> None:
     assert (check["status"], "its API is" in check["detail"]) == ("ok", True)
 
 
-def test_unknown_names_list_the_known(place: Place) -> None:
-    for args in (
-        ("show", "nobody"),
-        ("board", "nobody"),
-        ("stop", "nobody"),
-        ("send", "nobody", "x"),
-    ):
-        done = place.commands.here(*args)
-        assert (done.returncode, done.stdout) == (1, ""), args
-        assert place.agent in done.stderr
-        assert "Traceback" not in done.stderr
-    done = place.commands.here("send", "summer", "x", "--to", "nobody")
-    assert (done.returncode, "ada" in done.stderr) == (1, True)
-
-
 def test_a_console_says_a_line_and_shows_the_answer(place: Place) -> None:
     done = place.commands.run("console", "summer", stdin="How are you?\n")
     assert done.returncode == 0, done.stderr
@@ -153,18 +136,3 @@ def test_detach_starts_and_leaves(place: Place) -> None:
     assert agent in [row["id"] for row in place.commands.json("agents")]
     stopped = place.commands.json("stop", agent)
     assert f"{agent}/coordinator" in [row["address"] for row in stopped]
-
-
-def test_without_a_supervisor_every_command_says_so(tmp_path: Path) -> None:
-    commands = Commands(tmp_path / "none")
-    for args in (
-        ("ps",),
-        ("agents",),
-        ("send", "a", "b"),
-        ("console", "a"),
-        ("run", "x", "--detach"),
-    ):
-        done = commands.here(*args)
-        assert (done.returncode, done.stdout) == (4, ""), args
-        assert "agiraph-supervisor" in done.stderr
-    assert not os.path.exists(tmp_path / "none")

@@ -4,7 +4,6 @@ The state is drawn a few times a second, however much changes; keys are served i
 person does runs as tasks of its own, so nothing that is slow or away holds up typing.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar, Final, assert_never
@@ -13,7 +12,7 @@ from textual import events, on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
-from textual.widgets import ContentSwitcher, Input, OptionList, Static
+from textual.widgets import ContentSwitcher, DataTable, Footer, Input, OptionList, Static
 
 from agiraph.core.errors import AgiraphError, InvalidInput
 from cli.console.commands import (
@@ -30,7 +29,7 @@ from cli.console.commands import (
 )
 from cli.console.ui.conversation_panel import TalkPanel
 from cli.console.ui.drawing import markdown
-from cli.console.ui.header import HELP_PAGE, Focus, head_of, keys_of, notice_of, target_of
+from cli.console.ui.header import HELP_PAGE, head_of, notice_of, target_of
 from cli.console.ui.input_line import InputLine
 from cli.console.ui.panels import BoardPanel, ConfirmScreen, FilesPanel, TeamPanel, TreePanel
 from cli.console.ui.question_bar import QuestionBar
@@ -53,7 +52,6 @@ class TaskApp(App[Any]):
     def __init__(self, *, is_colourless: bool) -> None:
         # Only with the terminal's own colours does Textual leave them out; else it makes greys.
         super().__init__(ansi_color=True if is_colourless else None)
-        self._doing: set[asyncio.Task[None]] = set()
 
     def on_mount(self) -> None:
         """Set the colours."""
@@ -69,15 +67,11 @@ class TaskApp(App[Any]):
             except AgiraphError as error:
                 self.show_notice(str(error), is_bad=True)
 
-        task = asyncio.ensure_future(run())
-        self._doing.add(task)
-        task.add_done_callback(self._doing.discard)
+        self.run_worker(run())
 
-    async def cancel_all(self) -> None:
-        """Cancel what is being done."""
-        for task in self._doing:
-            task.cancel()
-        await asyncio.gather(*self._doing, return_exceptions=True)
+    def confirm(self, question: str, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do something once the person has agreed to it."""
+        self.push_screen(ConfirmScreen(question), lambda yes: self.begin(act()) if yes else None)
 
     def show_notice(self, text: str, *, is_bad: bool = False) -> None:
         """Show a text in the status line."""
@@ -85,25 +79,28 @@ class TaskApp(App[Any]):
 
 
 class ConsoleApp(TaskApp):
-    """One console on the agent of `state`; `source` keeps it up to date and acts for the person."""
+    """One console on the agent of `state`; `source` keeps it up to date and acts for the person.
+
+    `clock` returns the epoch time.
+    """
 
     TITLE = "agiraph"
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f6,a", "questions", "questions"),
         Binding("f1,question_mark", "turn('help')", "help"),
         Binding("f2,s", "fold_team", "team"),
         Binding("f3,b", "turn('board')", "board"),
         Binding("f4,f", "turn('files')", "files"),
         Binding("f5,t", "turn('tree')", "tree"),
-        Binding("c", "turn('talk')", "conversation"),
-        Binding("i", "write('')", "write"),
-        Binding("slash", "write('/')", "command"),
-        Binding("at", "write('@')", "to someone"),
-        Binding("a,f6", "questions", "answer"),
-        Binding("ctrl+n", "select(1)", "next entity", priority=True),
-        Binding("ctrl+p", "select(-1)", "previous entity", priority=True),
-        Binding("escape", "go_back", "back"),
         Binding("ctrl+q", "quit", "quit", priority=True),
-        Binding("ctrl+c", "leave", "quit", priority=True),
+        Binding("ctrl+n", "select(1)", "entity", priority=True),
+        Binding("ctrl+p", "select(-1)", "previous entity", priority=True, show=False),
+        Binding("c", "turn('talk')", "conversation", show=False),
+        Binding("i", "write('')", "write"),
+        Binding("slash", "write('/')", "command", show=False),
+        Binding("at", "write('@')", "to someone", show=False),
+        Binding("escape", "go_back", "back"),
+        Binding("ctrl+c", "leave", "quit", priority=True, show=False),
     ]
 
     def __init__(
@@ -114,7 +111,6 @@ class ConsoleApp(TaskApp):
         is_colourless: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Show `state`; `clock` returns the epoch time."""
         super().__init__(is_colourless=is_colourless)
         self.state = state
         self._source = source
@@ -124,7 +120,7 @@ class ConsoleApp(TaskApp):
         self._known_questions: frozenset[str] = frozenset()
         self._answering: str | None = None
         self._is_team_wanted: bool | None = None
-        self._is_reading_back = False
+        self._is_asked = self._is_reading_back = False
         self._ctrl_c_at = self._key_at = float("-inf")
 
     # --- the screen ---
@@ -146,7 +142,7 @@ class ConsoleApp(TaskApp):
         with Horizontal(id="line"):
             yield Static("", id="target", markup=False)
             yield InputLine(self._names, id="input")
-        yield Static("", id="keys", markup=False)
+        yield Footer(compact=True)
 
     def on_mount(self) -> None:
         """Begin to draw."""
@@ -160,7 +156,7 @@ class ConsoleApp(TaskApp):
 
     async def on_unmount(self) -> None:
         """Close the source; the team goes on."""
-        await self.cancel_all()
+        self.workers.cancel_all()
         await self._source.close()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -172,11 +168,14 @@ class ConsoleApp(TaskApp):
         waiting = frozenset(question.id for question in self.state.waiting)
         if waiting - self._known_questions:
             self._call_for_answer()
+        if bool(waiting) != self._is_asked:
+            self._is_asked = bool(waiting)
+            self.refresh_bindings()
         self._known_questions |= waiting
         self._draw()
 
     def _draw(self) -> None:
-        if not self.query("#keys"):
+        if not self.query("#target"):
             return  # the screen is not there yet, or not any more
         state, now = self.state, self._clock()
         if self._drawn == (state.revision, int(now)):
@@ -199,7 +198,6 @@ class ConsoleApp(TaskApp):
         note.display = state.notice is not None
         note.update(notice_of(state.notice))
         self.query_one("#target", Static).update(target_of(state, self._answering))
-        self.query_one("#keys", Static).update(keys_of(state, self._focus_place, self.size.width))
 
     def _redraw(self) -> None:
         self._drawn = None
@@ -270,12 +268,8 @@ class ConsoleApp(TaskApp):
             self.show_notice(f"{act}: {', '.join(states)}")
 
         if act == "stop" and not name:
-            question = (
-                f"Stop the whole team of {self.state.agent.name}? `agiraph resume` starts it again."
-            )
-            self.push_screen(
-                ConfirmScreen(question), lambda is_sure: self.begin(steer()) if is_sure else None
-            )
+            whole = f"the whole team of {self.state.agent.name}"
+            self.confirm(f"Stop {whole}? `agiraph resume` starts it again.", steer)
         else:
             self.begin(steer())
 
@@ -347,13 +341,19 @@ class ConsoleApp(TaskApp):
     async def _open(self, path: str) -> None:
         self.query_one(FilesPanel).show(await self._source.open_file(path))
 
-    @on(FilesPanel.Wanted)
-    def _file_wanted(self, event: FilesPanel.Wanted) -> None:
-        self.begin(self._open(event.path))
+    @on(DataTable.RowSelected, "#entries")
+    def _file_chosen(self, event: DataTable.RowSelected) -> None:
+        self.begin(self._open(str(event.row_key.value)))
 
-    @on(TreePanel.Chosen)
-    def _tree_row_chosen(self, event: TreePanel.Chosen) -> None:
-        self._select(event.key)
+    def action_open_parent(self) -> None:
+        """Show the folder above."""
+        path = self.query_one(FilesPanel).path
+        if path:
+            self.begin(self._open(path.rpartition("/")[0]))
+
+    @on(DataTable.RowSelected, "#tree")
+    def _tree_row_chosen(self, event: DataTable.RowSelected) -> None:
+        self._select(str(event.row_key.value))
 
     @on(OptionList.OptionSelected, "#team")
     def _member_chosen(self, event: OptionList.OptionSelected) -> None:
@@ -405,15 +405,11 @@ class ConsoleApp(TaskApp):
 
     # --- moving about ---
 
-    @property
-    def _focus_place(self) -> Focus:
-        if isinstance(self.focused, InputLine):
-            return "line"
-        return "question" if isinstance(self.focused, QuestionBar) else "panel"
-
-    def on_descendant_focus(self) -> None:
-        """Show the keys that apply now."""
-        self._drawn = None
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer the questions while there are some, and the line to whoever is not in it."""
+        if action == "questions":
+            return bool(self.state.waiting)
+        return action != "write" or not isinstance(self.focused, InputLine)
 
     def action_write(self, text: str) -> None:
         """Go to the line and begin with `text`."""
@@ -422,8 +418,8 @@ class ConsoleApp(TaskApp):
         if text and not line.value:
             line.put(text)
 
-    @on(InputLine.Left)
-    def _line_left(self) -> None:
+    def action_leave_line(self) -> None:
+        """Take back the beginning of an answer, or go to the panel."""
         if self._answering is not None:
             self._answering = None
             self._redraw()
@@ -462,8 +458,8 @@ class ConsoleApp(TaskApp):
     def on_key(self, event: events.Key) -> None:
         """Answer with a digit from everywhere but the line."""
         digit = event.character or ""
-        is_choice = digit.isdigit() and self._focus_place != "line" and bool(self.state.waiting)
-        if is_choice and self.query_one(QuestionBar).choose(int(digit)):
+        is_choice = digit.isdigit() and not isinstance(self.focused, InputLine)
+        if is_choice and self.state.waiting and self.query_one(QuestionBar).choose(int(digit)):
             event.stop()
 
     @on(Input.Changed, "#input")

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
@@ -28,17 +29,16 @@ class TalkPanel(ScrollView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "mark(-1)", "previous", show=False),
         Binding("down,j", "mark(1)", "next", show=False),
-        Binding("enter,space", "open", "open", show=False),
+        Binding("enter,space", "open", "open"),
         Binding("home,g", "oldest", "older", show=False),
         Binding("end,G", "newest", "newest", show=False),
     ]
 
+    @dataclass
     class Opened(Message):
         """The person opened or folded an entry."""
 
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self.key = key
+        key: str
 
     class OlderWanted(Message):
         """The person has scrolled to the beginning of what is here."""

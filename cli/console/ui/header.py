@@ -1,42 +1,16 @@
-"""The lines round the panels: how the agent is, whom a line goes to, which keys apply; the help."""
+"""The lines round the panels: how the agent is, whom a line goes to, what happened; the help."""
 
-from typing import Final, Literal
+from typing import Final
 
 from rich.text import Text
 
 from cli.console.commands import HELP
-from cli.console.event_text import Tone
+from cli.console.entities import spent_by
 from cli.console.ui.state import ConsoleState, HeaderNotice
-from cli.console.ui.theme import BOLD, QUIET, TONES, voice
+from cli.console.ui.theme import BOLD, QUIET, TONES, state_style, voice
 from cli.formats import format_short_count, format_short_money
 from cli.sanitize import one_line
 
-Focus = Literal["line", "question", "panel"]
-Keys = list[tuple[str, str]]
-
-STATUS_TONES: Final[dict[str, Tone]] = {
-    "working": "good",
-    "completed": "good",
-    "failed": "bad",
-    "stopped": "bad",
-    "waiting_for_human": "ask",
-    "paused": "ask",
-}
-PANEL_KEYS: Final[dict[str, Keys]] = {
-    "talk": [("↑↓ Enter", "open")],
-    "board": [("↑↓", "node")],
-    "files": [("Enter", "open"), ("←", "up")],
-    "tree": [("Enter", "talk")],
-    "help": [],
-}
-LINE_KEYS: Final[Keys] = [
-    ("Tab", "complete"), ("PgUp", "scroll"), ("^N ^P", "entity"), ("Esc", "keys"), ("F2", "team"),
-    ("F3", "board"), ("F4", "files"), ("F5", "tree"), ("F1", "help"), ("^Q", "quit"),
-]  # fmt: skip
-OTHER_KEYS: Final[Keys] = [
-    ("i", "write"), ("b", "board"), ("f", "files"), ("t", "tree"), ("s", "team"),
-    ("^N ^P", "entity"), ("Esc", "back"), ("?", "help"), ("^Q", "quit"),
-]  # fmt: skip
 HELP_PAGE: Final = (
     "## What can be typed\n\n| line | effect |\n| --- | --- |\n"
     + "".join(f"| `{row.typed}` | {row.effect} |\n" for row in HELP)
@@ -72,10 +46,8 @@ HELP_PAGE: Final = (
 def head_of(state: ConsoleState, width: int) -> Text:
     """Return the top line: agent, status, stage, work, spending; and whether we are connected."""
     agent = state.agent
-    tone = STATUS_TONES.get(agent.status, "quiet")
-    left = Text.assemble(
-        (one_line(agent.name, 30), BOLD), "  ", (agent.status.replace("_", " "), TONES[tone])
-    )
+    status = (agent.status.replace("_", " "), state_style(agent.status))
+    left = Text.assemble((one_line(agent.name, 30), BOLD), "  ", status)
     for part in (_stage(state), _work(state), _spent(state)):
         if part:
             left.append(f"  {part}", QUIET)
@@ -102,35 +74,6 @@ def notice_of(notice: HeaderNotice | None) -> Text:
     return Text(one_line(notice.text, 300), TONES["bad" if notice.is_bad else "quiet"])
 
 
-def keys_of(state: ConsoleState, focus: Focus, width: int) -> Text:
-    """Return the keys that apply where the focus is, as many as fit."""
-    text = Text()
-    for key, meaning in _keys(state, focus):
-        piece = Text.assemble((key, BOLD), (f" {meaning}", QUIET), "  ")
-        if text.cell_len + piece.cell_len > width:
-            break
-        text.append_text(piece)
-    return text
-
-
-def _keys(state: ConsoleState, focus: Focus) -> Keys:
-    waiting = state.waiting
-    digits = "1-9" if any(question.options for question in waiting) else ""
-    match focus:
-        case "question":
-            return [
-                *([(digits, "answer")] if digits else []),
-                ("type", "answer in words"),
-                *([("← →", "other questions")] if len(waiting) > 1 else []),
-                *(("Esc", "later"), ("F3", "board"), ("F1", "help"), ("^Q", "quit")),
-            ]
-        case "line":
-            return [*([("F6", "questions")] if waiting else []), *LINE_KEYS]
-        case "panel":
-            answer = [(digits or "a", "answer")] if waiting else []
-            return [*answer, *PANEL_KEYS[state.panel], *OTHER_KEYS]
-
-
 def _stage(state: ConsoleState) -> str:
     board = state.board
     if board is None or not 0 <= board.current_stage < len(board.stages):
@@ -145,9 +88,6 @@ def _work(state: ConsoleState) -> str:
 
 
 def _spent(state: ConsoleState) -> str:
-    tokens = sum(one.tokens for one in state.members)
-    costs = [one.cost_usd for one in state.members if one.cost_usd is not None]
-    if not tokens:
-        return ""
-    money = format_short_money(sum(costs)) if costs else ""
-    return f"{format_short_count(tokens)} tokens {money}".strip()
+    tokens, cost = spent_by(state.members)
+    spent = f"{format_short_count(tokens)} tokens {format_short_money(cost)}"
+    return spent.strip() if tokens else ""

@@ -1,6 +1,7 @@
 """The line at the bottom: whom it goes to, completion with Tab, the lines that were sent before."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from textual import events
@@ -30,29 +31,24 @@ class CommandSuggester(Suggester):
 
 
 class InputLine(Input):
-    """Where the person types."""
+    """Where the person types; the names that `names` returns are completed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "complete", "complete", show=False),
+        Binding("tab", "complete", "complete"),
         Binding("up", "recall(-1)", "earlier line", show=False),
         Binding("down", "recall(1)", "later line", show=False),
-        Binding("pageup", "app.scroll_talk(-1)", "scroll", show=False),
+        Binding("pageup", "app.scroll_talk(-1)", "scroll"),
         Binding("pagedown", "app.scroll_talk(1)", "scroll", show=False),
-        Binding("escape", "leave", "leave", show=False),
+        Binding("escape", "app.leave_line", "keys"),
     ]
 
+    @dataclass
     class Entered(Message):
         """The person sent a line."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
-
-    class Left(Message):
-        """The person pressed Escape."""
+        text: str
 
     def __init__(self, names: Names, *, id: str) -> None:
-        """Complete the names that `names` returns."""
         super().__init__(
             placeholder="message, @name message, /help", id=id, suggester=CommandSuggester(names),
             select_on_focus=False, compact=True,
@@ -103,10 +99,6 @@ class InputLine(Input):
         if at != self._at:
             self._at = at
             self.put(self._sent[at] if at < len(self._sent) else "")
-
-    def action_leave(self) -> None:
-        """Report that the person wants to leave the line."""
-        self.post_message(self.Left())
 
     def _on_paste(self, event: events.Paste) -> None:
         """Take a paste of several lines as one line, so that none is sent unseen."""

@@ -1,45 +1,39 @@
 """The panels beside the conversation: team, board, files, tree of entities; and two dialogs."""
 
+from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import DataTable, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from agiraph.http.api import BoardView, FileContentView, FileEntryView, FolderView, NodeView
+from agiraph.http.api import BoardView, FileContentView, FolderView, NodeView
 from cli.console.commands import EVERYONE
-from cli.console.event_text import Tone
+from cli.console.entities import MemberRow, entity_name, look_of, signed_label, spent_by
 from cli.console.plain_text import TreeRow, entry_name, entry_size, format_file, tree_of
-from cli.console.top_rows import STATE_LABELS
 from cli.console.ui.drawing import markdown, sided
-from cli.console.ui.members import SIGNS, MemberRow
 from cli.console.ui.state import ConsoleState
 from cli.console.ui.theme import BOLD, QUIET, TONES, state_style, voice
 from cli.formats import format_age, format_short_count, format_short_money
 from cli.sanitize import one_line, printable
 
 ROOM: Final = 2
-NODE_SIGNS: Final[dict[str, tuple[str, Tone]]] = {
-    "pending": ("○", "quiet"),
-    "assigned": ("◌", "quiet"),
-    "running": ("●", "good"),
-    "blocked": ("…", "quiet"),
-    "completed": ("✓", "good"),
-    "failed": ("✗", "bad"),
-    "cancelled": ("■", "bad"),
-}
 DETAIL_LIMIT: Final = 1500
 
 
 class RowTable(DataTable[Text]):
-    """A table of rows, whose cursor stays where it is when the rows are shown again."""
+    """A table of rows, whose cursor stays where it is when the rows are shown again.
 
-    def __init__(self, headings: tuple[str, ...], *, id: str) -> None:
+    The key of a row is the key of what it shows: a path, a member's key, an address.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select_cursor", "open")]
+
+    def __init__(self, *headings: str, id: str) -> None:
         super().__init__(id=id, cursor_type="row")
         self._headings = headings
 
@@ -47,12 +41,12 @@ class RowTable(DataTable[Text]):
         """Name the columns."""
         self.add_columns(*self._headings)
 
-    def show_rows(self, rows: list[tuple[Text, ...]]) -> None:
+    def show_rows(self, rows: Mapping[str, tuple[Text, ...]]) -> None:
         """Replace the rows."""
         at = self.cursor_row
         self.clear()
-        for row in rows:
-            self.add_row(*row)
+        for key, row in rows.items():
+            self.add_row(*row, key=key)
         if rows:
             self.move_cursor(row=min(at, len(rows) - 1), animate=False)
 
@@ -86,27 +80,25 @@ class TeamPanel(OptionList):
 
 def _team_row(state: ConsoleState, width: int) -> Text:
     mark = "▶ " if state.selected == EVERYONE else "  "
-    tokens = sum(one.tokens for one in state.members)
-    costs = [one.cost_usd for one in state.members if one.cost_usd is not None]
-    cost = format_short_money(sum(costs) if costs else None)
-    spent = " ".join(filter(None, (format_short_count(tokens), cost)))
+    tokens, cost = spent_by(state.members)
+    spent = f"{format_short_count(tokens)} {format_short_money(cost)}".strip()
     return sided(Text.assemble((f"{mark}≡ whole team", BOLD)), spent, width)
 
 
 def _member_row(member: MemberRow, state: ConsoleState, width: int, now: float) -> Text:
     mark = "▶ " if state.selected == member.key else "  "
     asks = any(question.sender == member.name for question in state.questions)
-    sign = "?" if asks else member.sign
-    style = TONES["ask"] if asks else state_style(member.state)
-    head = Text.assemble((mark, BOLD), (f"{sign} ", style), (member.name, voice(member.name)))
-    since = format_age(now - member.since) if member.since else ""
+    row = member.row
+    sign, tone = look_of("waiting_for_human" if asks else row.state)
+    head = Text.assemble((mark, BOLD), (f"{sign} ", TONES[tone]), (member.name, voice(member.name)))
+    since = format_age(now - row.doing_since) if row.doing_since else ""
     spent: tuple[str, ...] = ()
-    if member.tokens:
-        spent = (format_short_count(member.tokens), format_short_money(member.cost_usd))
+    if row.tokens:
+        spent = (format_short_count(row.tokens), format_short_money(row.cost_usd))
     right = " ".join(filter(None, (*spent, since)))
     if head.cell_len + 1 + len(right) > width:  # the whole name matters more than what it spent
         right = since
-    doing = Text(f"    {member.doing or member.node or member.state.replace('_', ' ')}", QUIET)
+    doing = Text(f"    {member.activity}", QUIET)
     return Text.assemble(sided(head, right, width), "\n", sided(doing, "", width))
 
 
@@ -122,7 +114,7 @@ class BoardPanel(Vertical):
 
     def compose(self) -> ComposeResult:
         """Make the table."""
-        yield RowTable(("STATUS", "NODE", "WORKER", "NEEDS", "RESULT"), id="nodes")
+        yield RowTable("STATUS", "NODE", "WORKER", "NEEDS", "RESULT", id="nodes")
         yield Static("", id="detail", markup=False)
 
     def show(self, board: BoardView | None) -> None:
@@ -130,7 +122,7 @@ class BoardPanel(Vertical):
         if board is None or board is self._board:
             return
         self._board = board
-        self.query_one(RowTable).show_rows([_node_cells(node) for node in board.nodes])
+        self.query_one(RowTable).show_rows({node.id: _node_cells(node) for node in board.nodes})
         self._show_detail()
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
@@ -149,7 +141,7 @@ class BoardPanel(Vertical):
 
 
 def _node_cells(node: NodeView) -> tuple[Text, ...]:
-    sign, tone = NODE_SIGNS.get(node.status, ("·", "quiet"))
+    sign, tone = look_of(node.status)
     result = node.reason if node.status in ("failed", "cancelled") else node.summary
     return (
         Text(f"{sign} {node.status}", TONES[tone]),
@@ -184,25 +176,14 @@ class FilesPanel(Vertical):
     """A folder of the run as a table, or a file as a page, Markdown rendered."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,backspace,u", "up", "up", show=False),
+        Binding("left,backspace,u", "app.open_parent", "up", priority=True),
     ]
-
-    class Wanted(Message):
-        """The person wants to see what is at a path."""
-
-        def __init__(self, path: str) -> None:
-            super().__init__()
-            self.path = path
-
-    def __init__(self, *, id: str) -> None:
-        super().__init__(id=id)
-        self.path = ""
-        self._entries: tuple[FileEntryView, ...] = ()
+    path = ""
 
     def compose(self) -> ComposeResult:
         """Make the table and the page."""
         yield Static("", id="place", markup=False)
-        yield RowTable(("NAME", "SIZE"), id="entries")
+        yield RowTable("NAME", "SIZE", id="entries")
         with VerticalScroll(id="page"):
             yield Static("", markup=False)
 
@@ -225,12 +206,11 @@ class FilesPanel(Vertical):
             page.query_one(Static).update(markdown(text) if is_markdown else Text(text))
             page.scroll_home(animate=False)
         else:
-            self._entries = found.entries
             table.show_rows(
-                [
-                    (Text(entry_name(one)), Text(entry_size(one), justify="right"))
+                {
+                    one.path: (Text(entry_name(one)), Text(entry_size(one), justify="right"))
                     for one in found.entries
-                ]
+                }
             )
         if had_focus:
             self.focus_inside()
@@ -240,17 +220,6 @@ class FilesPanel(Vertical):
         page = self.query_one("#page")
         (page if page.display else self.query_one(RowTable)).focus()
 
-    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
-        """Open what was chosen."""
-        event.stop()
-        if event.cursor_row < len(self._entries):
-            self.post_message(self.Wanted(self._entries[event.cursor_row].path))
-
-    def action_up(self) -> None:
-        """Go to the folder above."""
-        if self.path:
-            self.post_message(self.Wanted(self.path.rpartition("/")[0]))
-
 
 # --- the tree of entities ------------------------------------------------------------------------
 
@@ -258,40 +227,24 @@ class FilesPanel(Vertical):
 class TreePanel(RowTable):
     """A table whose first column is a tree; Enter opens that entity's conversation."""
 
-    class Chosen(Message):
-        """An entity of the agent was chosen."""
-
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self.key = key
-
     def __init__(self, *, id: str) -> None:
-        super().__init__(("ENTITY", "STATE", "SINCE", "TOKENS", "COST", "DOING"), id=id)
-        self._rows: list[TreeRow] = []
-        self._cells: list[tuple[Text, ...]] = []
+        super().__init__("ENTITY", "STATE", "SINCE", "TOKENS", "COST", "DOING", id=id)
+        self._cells: dict[str, tuple[Text, ...]] = {}
 
     def show(self, state: ConsoleState, now: float) -> None:
         """Show the entities of the agent."""
-        self._rows = tree_of(state.agent.id, state.rows, state.board)
-        cells = [_tree_cells(row, now) for row in self._rows]
+        rows = tree_of(state.agent.id, state.rows, state.board)
+        cells = {one.row.address.partition("/")[2]: _tree_cells(one, now) for one in rows}
         if cells != self._cells:
             self._cells = cells
             self.show_rows(cells)
 
-    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
-        """Choose an entity."""
-        event.stop()
-        if event.cursor_row < len(self._rows):
-            address = self._rows[event.cursor_row].row.address
-            self.post_message(self.Chosen(address.partition("/")[2]))
-
 
 def _tree_cells(entry: TreeRow, now: float) -> tuple[Text, ...]:
     row = entry.row
-    state = f"{SIGNS.get(row.state, '·')} {STATE_LABELS.get(row.state, row.state)}"
     return (
-        Text.assemble((entry.lead, QUIET), (entry.name, BOLD)),
-        Text(state, state_style(row.state)),
+        Text.assemble((entry.lead, QUIET), (entity_name(row), BOLD)),
+        Text(signed_label(row.state), state_style(row.state)),
         Text(format_age(now - row.doing_since) if row.doing_since else "", justify="right"),
         Text(format_short_count(row.tokens) if row.tokens else "", justify="right"),
         Text(format_short_money(row.cost_usd) if row.cost_usd else "", justify="right"),

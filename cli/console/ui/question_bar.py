@@ -1,6 +1,7 @@
 """The questions on top: what the team wants to know; options are answered by one key."""
 
 import time
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from rich.text import Text
@@ -25,24 +26,22 @@ class QuestionBar(Static, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "turn(-1)", "previous question", show=False),
-        Binding("right", "turn(1)", "next question", show=False),
+        Binding("right", "turn(1)", "next question"),
     ]
 
+    @dataclass
     class Answered(Message):
         """An option was chosen."""
 
-        def __init__(self, question: str, answer: str) -> None:
-            super().__init__()
-            self.question = question
-            self.answer = answer
+        question: str
+        answer: str
 
+    @dataclass
     class WordsWanted(Message):
         """The person wants to answer in words; `first` is what has been typed already."""
 
-        def __init__(self, question: str, first: str) -> None:
-            super().__init__()
-            self.question = question
-            self.first = first
+        question: str
+        first: str
 
     def __init__(self, *, id: str) -> None:
         super().__init__("", id=id)

@@ -61,10 +61,12 @@ TOPICS: Final[dict[Topic, tuple[str, ...]]] = {
 
 
 class ConsoleSource:
-    """The source of one console on one agent; tests override what asks the API."""
+    """The source of one console on one agent; tests override what asks the API.
+
+    It asks through clients that `connect` makes; to make one raises NotReachable.
+    """
 
     def __init__(self, connect: Callable[[], Client], state: ConsoleState) -> None:
-        """Prepare to ask through clients that `connect` makes. Raises NotReachable."""
         self._state = state
         self._agent = state.agent.id
         self._reader, self._writer = ClientThread(connect), ClientThread(connect)
@@ -280,10 +282,12 @@ class ConsoleSource:
 
 
 class TopSource:
-    """What `top` asks of the API; all but `close` raise ApiError, NotReachable."""
+    """What `top` asks of the API through clients that `connect` makes.
+
+    All but `close` raise ApiError, NotReachable; the latter also to make one.
+    """
 
     def __init__(self, connect: Callable[[], Client]) -> None:
-        """Ask through clients that `connect` makes. Raises NotReachable."""
         self._reader, self._writer = ClientThread(connect), ClientThread(connect)
 
     async def rows(self) -> list[EntityView]:

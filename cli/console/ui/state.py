@@ -12,9 +12,9 @@ from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME
 from agiraph.core.models import Event
 from agiraph.http.api import AgentView, BoardView, EntityView, MessageView, QuestionView
 from cli.console.commands import EVERYONE
+from cli.console.entities import MemberRow, members_of
 from cli.console.event_text import EventNarrator
 from cli.console.ui.entries import TimelineEntry, of_events, of_messages
-from cli.console.ui.members import MemberRow, members_of
 from cli.console.ui.timeline import Timeline
 from cli.sanitize import printable
 

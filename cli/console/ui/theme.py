@@ -12,6 +12,7 @@ from rich.theme import Theme as RichTheme
 from textual.theme import Theme
 
 from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME
+from cli.console.entities import look_of
 from cli.console.event_text import Tone
 
 THEME: Final = Theme(
@@ -57,17 +58,6 @@ BOLD: Final = Style(bold=True)
 VOICES: Final = ("#7dcfff", "#bb9af7", "#73daca", "#ff9e64", "#c0caf5", "#f7a8d0", "#9ece6a")
 OWN: Final = {HUMAN_NAME: "#e0af68", COORDINATOR_NAME: "#7aa2f7"}
 
-STATES: Final = {
-    "busy": "good",
-    "ready": "good",
-    "waiting_for_human": "ask",
-    "paused": "ask",
-    "failed": "bad",
-    "stopped": "bad",
-    "backing_off": "bad",
-}
-"""The tone of a state; every other one is quiet."""
-
 
 def voice(name: str) -> Style:
     """Return the style of a speaker's name: always the same for the same name."""
@@ -77,8 +67,7 @@ def voice(name: str) -> Style:
 
 def state_style(state: str) -> Style:
     """Return the style of an entity's state."""
-    tone: Tone = STATES.get(state, "quiet")  # type: ignore[assignment]
-    return TONES[tone]
+    return TONES[look_of(state)[1]]
 
 
 SHEET: Final = """
@@ -99,7 +88,8 @@ Screen { layers: base above; }
 #line { height: 1; background: $surface; }
 #target { width: auto; padding: 0 0 0 1; }
 #input, #input:focus { height: 1; border: none; padding: 0; width: 1fr; background: $surface; }
-#keys { height: 1; background: $panel; padding: 0 1; }
+Footer { background: $panel; }
+FooterKey .footer-key--key { color: $foreground; background: $panel; }
 DataTable { scrollbar-size-horizontal: 0; }
 DataTable { height: 1fr; scrollbar-size-vertical: 1; background: $background; }
 DataTable > .datatable--header { background: $surface; text-style: bold; }

@@ -9,14 +9,22 @@ from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import DataTable, Static
+from textual.widgets import DataTable, Footer, Static
 
 from agiraph.core.errors import AgiraphError
 from agiraph.http.api import EntityAct, EntityView
-from cli.console.top_rows import RISING, SORTS, TopRow, next_sort, ordered, top_rows, totals
+from cli.console.entities import (
+    RISING,
+    SORTS,
+    TopRow,
+    next_sort,
+    ordered,
+    signed_label,
+    top_rows,
+    totals,
+)
 from cli.console.ui.app import TaskApp
-from cli.console.ui.members import SIGNS
-from cli.console.ui.panels import ConfirmScreen, PromptScreen
+from cli.console.ui.panels import PromptScreen, RowTable
 from cli.console.ui.source import TopSource
 from cli.console.ui.theme import BOLD, QUIET, TONES, state_style
 from cli.formats import (
@@ -38,19 +46,18 @@ QUESTIONS: Final[dict[EntityAct, str]] = {
     "stop": "Stop {}? It stops in an orderly way; resume starts it again.",
     "kill": "Kill the process of {} (SIGKILL)? It is restarted and goes on where it was.",
 }
-KEYS: Final = (
-    ("←→", "sort"), ("v", "reverse"), ("Enter", "open"), ("p", "pause"), ("r", "resume"),
-    ("i", "interrupt"), ("s", "stop"), ("k", "kill"), ("q", "quit"),
-)  # fmt: skip
 
 
 class TopApp(TaskApp):
-    """Exits with the address of the entity that is to be opened, or None."""
+    """All entities, or those of the agent with this id, sorted by one of SORTS.
+
+    Exits with the address of the entity that is to be opened, or None.
+    """
 
     TITLE = "agiraph top"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "sort(-1)", "sort by the column to the left", priority=True),
-        Binding("right", "sort(1)", "sort by the column to the right", priority=True),
+        Binding("left", "sort(-1)", "sort by the column to the left", priority=True, show=False),
+        Binding("right", "sort(1)", "sort", priority=True),
         Binding("v", "reverse", "reverse"),
         Binding("p", "steer('pause')", "pause"),
         Binding("r", "steer('resume')", "resume"),
@@ -70,7 +77,6 @@ class TopApp(TaskApp):
         is_colourless: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Show all entities, or those of the agent with this id, sorted by one of SORTS."""
         super().__init__(is_colourless=is_colourless)
         self.sort_by = sort
         self.is_reversed = False
@@ -87,10 +93,11 @@ class TopApp(TaskApp):
     def compose(self) -> ComposeResult:
         """Make the table and the lines round it."""
         yield Static("", id="head", markup=False)
-        yield DataTable(id="rows", cursor_type="row", cell_padding=0)
+        table = RowTable(id="rows")
+        table.cell_padding = 0
+        yield table
         yield Static("", id="note", markup=False)
-        keys = [Text.assemble((key, BOLD), (f" {meaning}  ", QUIET)) for key, meaning in KEYS]
-        yield Static(Text.assemble(*keys), id="keys", markup=False)
+        yield Footer(compact=True)
 
     def on_mount(self) -> None:
         """Begin to ask."""
@@ -100,7 +107,7 @@ class TopApp(TaskApp):
 
     async def on_unmount(self) -> None:
         """Close the source."""
-        await self.cancel_all()
+        self.workers.cancel_all()
         await asyncio.to_thread(self._source.close)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -123,7 +130,7 @@ class TopApp(TaskApp):
     # --- drawing ---
 
     def _draw(self) -> None:
-        if not self.query("#keys"):
+        if not self.query("#rows"):
             return
         rows = top_rows(self._listed, self._clock(), self._agent)
         marked = self.marked
@@ -214,13 +221,10 @@ class TopApp(TaskApp):
             self.show_notice(", ".join(f"{row.label}: {one.state}" for one in steered.entities))
             await self._refresh()
 
-        if act not in QUESTIONS:
+        if act in QUESTIONS:
+            self.confirm(QUESTIONS[act].format(row.label), steer)
+        else:
             self.begin(steer())
-            return
-        question = QUESTIONS[act].format(row.label)
-        self.push_screen(
-            ConfirmScreen(question), lambda is_sure: self.begin(steer()) if is_sure else None
-        )
 
     def action_interrupt(self) -> None:
         """Cancel the step of the marked entity, with a text that says why."""
@@ -253,10 +257,9 @@ def _widths(columns: int) -> dict[str, int]:
 
 
 def _cells(row: TopRow, widths: dict[str, int]) -> tuple[Text, ...]:
-    state = f"{SIGNS.get(row.state, '·')} {row.state_label}"
     cells = {
         "entity": Text(row.label, BOLD),
-        "state": Text(state, state_style(row.state)),
+        "state": Text(signed_label(row.state), state_style(row.state)),
         "cpu": Text(f"{row.cpu:.0f}%" if row.cpu >= 0.5 else ""),
         "memory": Text(format_short_size(row.memory)),
         "mail": Text(str(row.mail) if row.mail else ""),

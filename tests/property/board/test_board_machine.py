@@ -124,7 +124,7 @@ class BoardMachine(RuleBasedStateMachine):
         due = due_at(self.board)
         if due is not None and self.board.open_stage is not None:
             is_up = due <= self.now + 1
-            self.do(c.ExpireStage(self.board.open_stage))
+            self.do(c.EndStageEarly(self.board.open_stage))
             assert (due_at(self.board) is None) == is_up
 
     @rule(node=NODES, worker=WORKERS)
@@ -269,7 +269,7 @@ class BoardMachine(RuleBasedStateMachine):
 
 def _may_repeat(command: c.Command) -> bool:
     """Whether saying it again must be harmless: all of it but what only time tells."""
-    return not isinstance(command, c.ExpireStage)
+    return not isinstance(command, c.EndStageEarly)
 
 
 BoardMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)

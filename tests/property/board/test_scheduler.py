@@ -46,7 +46,7 @@ class Shop(Desk):
             self.given.append((action.node, action.worker))
 
     @property
-    def busy(self) -> list[WorkNode]:
+    def at_work(self) -> list[WorkNode]:
         return [n for n in self.board.nodes.values() if n.status in ("assigned", "running")]
 
 
@@ -71,10 +71,10 @@ def shops(draw: st.DrawFn) -> Shop:
 def test_all_work_is_done_once_and_within_the_limit(shop: Shop, data: st.DataObject) -> None:
     for _ in range(len(shop.board.nodes) + 1):
         shop.rest()
-        assert len(shop.busy) <= shop.most
-        if not shop.busy:
+        assert len(shop.at_work) <= shop.most
+        if not shop.at_work:
             break
-        node = data.draw(st.sampled_from(shop.busy))
+        node = data.draw(st.sampled_from(shop.at_work))
         shop.done(node.id)
     for node in shop.board.nodes.values():
         if node.status == "failed":

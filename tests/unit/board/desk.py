@@ -76,6 +76,11 @@ class Desk:
         self.assign(node, worker)
         self.do(StartNode(node, worker, 1))
 
+    def busy(self, node: str, worker: str) -> None:
+        self.worker(worker)
+        self.node(node)
+        self.run(node, worker)
+
     def complete(self, node: str, worker: str) -> None:
         self.run(node, worker)
         self.done(node, summary=f"{node} is done", files=(f"{node}.md",))

@@ -12,12 +12,8 @@ from tests.unit.board.desk import Desk
 def crossed() -> Desk:
     """Two workers, each of whom waits for a node that is kept for the other."""
     desk = Desk()
-    for worker in ("ada", "ben"):
-        desk.worker(worker)
-    desk.node("left")
-    desk.run("left", "ada")
-    desk.node("right")
-    desk.run("right", "ben")
+    desk.busy("left", "ada")
+    desk.busy("right", "ben")
     desk.node("for-ben", worker="ben")
     desk.do(BlockNode("left", ("for-ben",)))
     desk.node("for-ada", worker="ada")
@@ -49,9 +45,7 @@ def test_a_ring_that_is_broken_is_none() -> None:
 
 def test_a_full_team_of_which_everybody_waits_is_found() -> None:
     desk = Desk(max_workers=1)
-    desk.worker("ada")
-    desk.node("top")
-    desk.run("top", "ada")
+    desk.busy("top", "ada")
     desk.node("part", parent="top")
     desk.do(BlockNode("top", ("part",)))
     [found] = find_deadlocks(desk.board)
@@ -61,12 +55,8 @@ def test_a_full_team_of_which_everybody_waits_is_found() -> None:
 
 def test_who_waits_for_a_place_or_for_one_at_work_is_not_stuck() -> None:
     desk = Desk(max_workers=2)
-    desk.worker("ada")
-    desk.worker("ben")
-    desk.node("top")
-    desk.run("top", "ada")
-    desk.node("other")
-    desk.run("other", "ben")
+    desk.busy("top", "ada")
+    desk.busy("other", "ben")
     desk.node("part", parent="top")
     desk.do(BlockNode("top", ("part",)))
     assert find_deadlocks(desk.board) == ()
@@ -74,12 +64,8 @@ def test_who_waits_for_a_place_or_for_one_at_work_is_not_stuck() -> None:
 
 def test_a_wait_that_would_close_a_ring_is_refused_with_the_ring() -> None:
     desk = Desk()
-    for worker in ("ada", "ben"):
-        desk.worker(worker)
-    desk.node("left")
-    desk.run("left", "ada")
-    desk.node("right")
-    desk.run("right", "ben")
+    desk.busy("left", "ada")
+    desk.busy("right", "ben")
     desk.do(BlockNode("left", ("right",)))
     with pytest.raises(WaitCycle, match="'right' would wait for itself") as refused:
         desk.do(BlockNode("right", ("left",)))

@@ -9,9 +9,7 @@ from tests.unit.board.desk import Desk
 
 def working() -> Desk:
     desk = Desk()
-    desk.worker("ada")
-    desk.node("report")
-    desk.run("report", "ada")
+    desk.busy("report", "ada")
     return desk
 
 

@@ -125,16 +125,6 @@ def test_a_ring_of_waits_is_refused_and_named(desk: Desk) -> None:
     desk.refuses(BlockNode("one", ("one",)), "one -> one")
 
 
-def test_two_workers_cannot_wait_for_each_other() -> None:
-    desk = Desk()
-    for worker, node in (("ada", "one"), ("ben", "two")):
-        desk.worker(worker)
-        desk.node(node)
-        desk.run(node, worker)
-    desk.do(BlockNode("one", ("two",)))
-    desk.refuses(BlockNode("two", ("one",)), "'two' would wait for itself: ")
-
-
 def test_cancelling_frees_the_worker(desk: Desk) -> None:
     desk.run("one", "ada")
     assert desk.do(CancelNode("one", "not wanted")) == ["node.cancelled"]

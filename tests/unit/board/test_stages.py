@@ -3,10 +3,9 @@
 import pytest
 
 from agiraph.board.commands import (
-    ExpireStage,
+    EndStageEarly,
     FinishRun,
     LaunchStage,
-    MeetStage,
     Reconvene,
     StopRun,
 )
@@ -92,9 +91,9 @@ def test_sub_nodes_do_not_count_for_a_policy() -> None:
         desk.node(f"part-{number}", parent="n0")
     desk.do(LaunchStage())
     desk.done("n0")
-    assert desk.plan(1)[0] != MeetStage(0)
+    assert desk.plan(1)[0] != EndStageEarly(0)
     desk.complete("n1", "ada")
-    assert desk.plan() == (MeetStage(0),)
+    assert desk.plan() == (EndStageEarly(0),)
 
 
 def test_a_stage_goes_on_when_its_time_is_up_and_counts_it_from_its_start() -> None:
@@ -105,12 +104,12 @@ def test_a_stage_goes_on_when_its_time_is_up_and_counts_it_from_its_start() -> N
     desk.node("second")
     assert due_at(desk.board) == started + 10
     desk.complete("first", "ada")
-    assert desk.do(ExpireStage(0)) == []
+    assert desk.do(EndStageEarly(0)) == []
     desk.now = started + 9
-    assert desk.do(ExpireStage(0)) == ["node.cancelled", "stage.met"]
+    assert desk.do(EndStageEarly(0)) == ["node.cancelled", "stage.met"]
     assert desk.at("second").reason == "stage 'Race' went on without it: its time of 10 s is up"
     assert due_at(desk.board) is None
-    assert desk.do(ExpireStage(0)) == []
+    assert desk.do(EndStageEarly(0)) == []
 
 
 def test_nothing_joins_a_stage_whose_time_is_up() -> None:

@@ -33,9 +33,7 @@ class History(Desk):
 
 def family() -> History:
     desk = History()
-    desk.worker("ada")
-    desk.node("top")
-    desk.run("top", "ada")
+    desk.busy("top", "ada")
     for name in ("one", "two"):
         desk.node(name, parent="top")
     return desk

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from agiraph.core.event_filter import EventFilter
 from agiraph.core.event_types import types_meant
-from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId, WorkerId, ids_meant
+from agiraph.core.ids import AgentId, NodeId, RunId, ids_meant
 from agiraph.core.models import Event
 from agiraph.core.turns import Usage, UsageGroup, UsageRow
 from agiraph.http.api import (
@@ -31,7 +31,6 @@ from agiraph.http.api import (
     FolderView,
     MessageView,
     ModelsView,
-    NodeView,
     NotReachable,
     QuestionView,
     SentView,
@@ -55,30 +54,15 @@ def event(type: str, seq: int = 0, *, entity: str = "coordinator", **data: Any) 
 
 
 def summary(**changes: Any) -> AgentView:
-    record = AgentView(
-        id=AGENT,
-        name="survey",
-        goal="Survey this folder",
-        mode="finite",
-        model="script/survey",
-        worker_model="script/survey",
-        status="working",
-        run=RUN,
-        created_at=1.0,
-        updated_at=2.0,
-    )
-    return record.model_copy(update=changes)
+    models = {"model": "script/survey", "worker_model": "script/survey"}
+    facts = {"id": AGENT, "name": "survey", "goal": "Survey this folder", "mode": "finite"}
+    state = {"status": "working", "run": RUN, "created_at": 1.0, "updated_at": 2.0}
+    return AgentView.model_validate(facts | models | state | changes)
 
 
 def question(id: str = "q-1", **changes: Any) -> QuestionView:
-    record = QuestionView(
-        id=QuestionId(id),
-        agent=AGENT,
-        sender="alice",
-        question="Which database?",
-        asked_at=3.0,
-    )
-    return record.model_copy(update=changes)
+    asked = {"id": id, "agent": AGENT, "sender": "alice", "asked_at": 3.0}
+    return QuestionView.model_validate(asked | {"question": "Which database?"} | changes)
 
 
 class FakeFollower:
@@ -129,6 +113,7 @@ class FakeClient:
     providers: list[dict[str, Any]] = field(default_factory=list)
     kept: list[BudgetView] = field(default_factory=list)
     quiet_turns: int = 0
+    is_open: bool = True
     is_closed: bool = False
     on_send: Callable[[], None] = lambda: None
 
@@ -191,30 +176,22 @@ class FakeClient:
         return SteeredView.model_validate({"act": act, "entities": (state,)})
 
     def send(
-        self,
-        agent: str,
-        message: str,
-        *,
-        to: str | None = None,
-        mode: str = "steer",
-        key: str | None = None,
-        in_reply_to: str | None = None,
+        self, agent: str, message: str, *, to: str | None = None, mode: str = "steer", **more: Any
     ) -> SentView:
         self._known(agent)
         if to == "bob":
             raise ApiError(404, "unknown receiver 'bob' (known: alice, coordinator)")
-        reply = () if in_reply_to is None else (in_reply_to,)
-        self.did.append(("send", message, to, mode, *reply))
+        self.did.append(("send", message, to, mode, *filter(None, [more.get("in_reply_to")])))
         self.on_send()
         return SentView(id="m1", to=(to or "coordinator",), ts=1.0)
-
-    def questions(self, *, status: str | None = None) -> list[QuestionView]:
-        return [q for q in self.asked if status in (None, q.status)]
 
     def nudge(self, agent: str, message: str) -> SentView:
         self._known(agent)
         self.did.append(("nudge", message))
         return SentView(id="m1", to=("coordinator",), ts=1.0)
+
+    def questions(self, *, status: str | None = None) -> list[QuestionView]:
+        return [q for q in self.asked if status in (None, q.status)]
 
     def answer(self, question_id: str, response: str, *, via: str | None = None) -> QuestionView:
         for number, found in enumerate(self.asked):
@@ -231,52 +208,35 @@ class FakeClient:
         found = tuple(m for m in self.thread if m.seq > after)[:limit]
         return ConversationPageView(messages=found, next=found[-1].seq if found else after)
 
-    def messages(
-        self, agent: str, *, after: int = 0, limit: int = 1000, run: str | None = None
-    ) -> list[MessageView]:
+    def messages(self, agent: str, *, after: int = 0, **_: Any) -> list[MessageView]:
         self._known(agent)
         found = MessageView(seq=1, id="m1", sender="alice", to="bob", content="dupes: 2", ts=1.0)
         return [found] if after < 1 else []
 
-    def board(self, agent: str, *, run: str | None = None) -> BoardView:
+    def board(self, agent: str, **_: Any) -> BoardView:
         self._known(agent)
-        node = NodeView(
-            id=NodeId("n1"),
-            name="tables",
-            role="worker",
-            task="Look at the tables",
-            status="completed",
-            assigned_worker="alice",
-            summary="3 tables",
-        )
-        return BoardView(run=RUN, nodes=(node,), current_stage=0)
+        facts = {"role": "worker", "task": "Look at the tables", "assigned_worker": "alice"}
+        done = {"id": "n1", "name": "tables", "status": "completed", "summary": "3 tables"}
+        return BoardView.model_validate({"run": RUN, "nodes": [facts | done], "current_stage": 0})
 
-    def workers(self, agent: str, *, run: str | None = None) -> list[WorkerView]:
+    def workers(self, agent: str, **_: Any) -> list[WorkerView]:
         self._known(agent)
-        return [
-            WorkerView(
-                id=WorkerId("alice-aaaaaa"),
-                name="alice",
-                type="harnessed",
-                role="worker",
-                status="busy",
-                node="tables",
-                address=f"{AGENT}/alice-aaaaaa",
-                step="bash",
-            )
-        ]
+        facts = {"id": "alice-aaaaaa", "name": "alice", "type": "harnessed", "role": "worker"}
+        state = {"status": "busy", "node": "tables", "step": "bash"}
+        address = f"{AGENT}/alice-aaaaaa"
+        return [WorkerView.model_validate(facts | state | {"address": address})]
 
     def workspace(
         self, agent: str, path: str = "", *, offset: int = 0, run: str | None = None
     ) -> FolderView | FileContentView:
         self._known(agent)
-        if not path:
-            entries = tuple(
-                FileEntryView(path=name, name=name, kind="file", size=len(data))
-                for name, data in self.files.items()
-            )
-            return FolderView(path="", entries=entries)
-        return self.read_file(agent, path, offset=offset)
+        if path:
+            return self.read_file(agent, path, offset=offset)
+        entries = tuple(
+            FileEntryView(path=name, name=name, kind="file", size=len(data))
+            for name, data in self.files.items()
+        )
+        return FolderView(path="", entries=entries)
 
     def read_file(
         self, agent: str, path: str, *, offset: int = 0, run: str | None = None
@@ -289,17 +249,10 @@ class FakeClient:
             content, encoding = piece.decode(), "utf-8"
         except UnicodeDecodeError:
             content, encoding = base64.b64encode(piece).decode(), "base64"
-        return FileContentView.model_validate(
-            {
-                "path": path,
-                "content": content,
-                "encoding": encoding,
-                "size": len(data),
-                "offset": offset,
-                "returned": len(piece),
-                "is_truncated": offset + len(piece) < len(data),
-            }
-        )
+        where = {"path": path, "size": len(data), "offset": offset, "returned": len(piece)}
+        is_cut = offset + len(piece) < len(data)
+        text = {"content": content, "encoding": encoding, "is_truncated": is_cut}
+        return FileContentView.model_validate(where | text)
 
     def events(
         self,
@@ -317,15 +270,7 @@ class FakeClient:
         picked = tuple(e for e in found if wanted.takes(e))
         return EventPageView(events=picked, next=found[-1].seq if found else after)
 
-    def follow_events(
-        self,
-        agent: str,
-        *,
-        after: int = 0,
-        types: Sequence[str] = (),
-        entity: str | None = None,
-        node: str | None = None,
-    ) -> FakeFollower:
+    def follow_events(self, agent: str, *, after: int = 0, **_: Any) -> FakeFollower:
         return FakeFollower(self, after)
 
     def budgets(self, agent: str | None = None) -> list[BudgetView]:
@@ -342,11 +287,11 @@ class FakeClient:
         return self.kept[0]
 
     def entities(self) -> list[EntityView]:
-        row = EntityView(address="broker", kind="broker", name="broker", state="ready", pid=12)
-        mine = EntityView(
-            address=f"{AGENT}/coordinator", kind="coordinator", name="coordinator", state="ready"
-        )
-        return [row, mine]
+        rows = (("broker", "broker", 12), (f"{AGENT}/coordinator", "coordinator", None))
+        return [
+            EntityView(address=address, kind=kind, name=kind, state="ready", pid=pid)
+            for address, kind, pid in rows
+        ]
 
     def models(self) -> ModelsView:
         return ModelsView(providers=tuple(self.providers), default="script/survey")
@@ -372,7 +317,7 @@ class FakeClient:
 
 @dataclass
 class FakeSupervisor:
-    """A supervisor that is there at once."""
+    """A supervisor that is there at once, and opens the gateway of its client."""
 
     on_start: Callable[[], None]
     did: list[str] = field(default_factory=list)
@@ -398,14 +343,12 @@ def command(
     """Run the command line against a fake gateway (None: no supervisor runs)."""
 
     def connect(home: Path) -> Any:
-        if client is None:
+        if client is None or not client.is_open:
             raise NotReachable(f"no supervisor runs on home {home}")
         return client
 
-    def own_supervisor(home: Path) -> Any:
-        return supervisor or SimpleNamespace()
-
-    face = CliContext(connect=connect, supervisor=own_supervisor)
+    own: Any = supervisor or SimpleNamespace()
+    face = CliContext(connect=connect, supervisor=lambda _home: own)
     return CliRunner().invoke(agiraph, list(args), obj=face, input=stdin)
 
 

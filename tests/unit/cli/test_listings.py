@@ -9,6 +9,11 @@ from cli.formats import format_count, format_money, format_percent, format_size,
 from cli.listing import Column, fitting
 from tests.unit.cli.fakes import AGENT, FakeClient, command, event, json_of, question, summary
 
+LISTINGS = (
+    ("ps",), ("agents",), ("board", "survey"), ("workers", "survey"), ("messages", "survey"),
+    ("events", "survey"), ("files", "survey"), ("questions",), ("models",),
+)  # fmt: skip
+
 
 def client() -> FakeClient:
     return FakeClient(
@@ -21,28 +26,6 @@ def client() -> FakeClient:
         ],
         providers=[{"name": "script", "usable": True, "reason": "built in"}],
     )
-
-
-@pytest.mark.parametrize(
-    ("args", "fields"),
-    [
-        (["ps"], {"address", "kind", "name", "state", "pid", "incarnation", "host", "cpu",
-                  "memory_bytes", "mailbox", "tokens", "cost_usd", "step"}),
-        (["agents"], {"id", "name", "goal", "status", "run"}),
-        (["board", "survey"], {"id", "name", "status", "assigned_worker", "summary"}),
-        (["workers", "survey"], {"id", "name", "type", "status", "node"}),
-        (["messages", "survey"], {"id", "from", "to", "content", "ts"}),
-        (["events", "survey"], {"type", "agent_id", "ts", "entity", "data", "seq"}),
-        (["files", "survey"], {"path", "kind", "size"}),
-        (["questions"], {"id", "agent", "from", "question", "asked_at", "status", "answer"}),
-        (["models"], {"name", "usable", "reason"}),
-    ],
-)  # fmt: skip
-def test_a_listing_is_one_json_array(args: list[str], fields: set[str]) -> None:
-    rows = json_of(command(client(), *args, "--json"))
-    assert isinstance(rows, list)
-    assert rows
-    assert fields <= set(rows[0])
 
 
 @pytest.mark.parametrize(
@@ -70,6 +53,13 @@ def test_a_listing_for_people(args: list[str], words: list[str]) -> None:
         assert word in result.stdout
 
 
+@pytest.mark.parametrize("args", LISTINGS, ids=" ".join)
+def test_a_listing_is_one_json_array(args: tuple[str, ...]) -> None:
+    rows = json_of(command(client(), *args, "--json"))
+    assert isinstance(rows, list)
+    assert rows
+
+
 def test_ps_of_one_agent_leaves_the_others_out() -> None:
     assert "broker" not in command(client(), "ps", "survey").stdout
 
@@ -90,12 +80,6 @@ def test_an_unknown_agent_is_told_with_the_known_ones(args: list[str]) -> None:
     result = command(client(), *args)
     assert (result.exit_code, result.stdout) == (1, "")
     assert f"unknown agent 'x' (known: {AGENT})" in result.stderr
-
-
-def test_show_is_one_json_object() -> None:
-    record = json_of(command(client(), "show", "survey", "--json"))
-    assert record["id"] == AGENT
-    assert record["status"] == "working"
 
 
 def test_events_can_be_cut_by_cursor_number_and_type() -> None:

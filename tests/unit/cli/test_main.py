@@ -54,9 +54,14 @@ def test_version() -> None:
     assert command(None, "--version").stdout.startswith("agiraph ")
 
 
-def test_no_supervisor_is_exit_4_and_one_line_that_says_what_to_do() -> None:
-    result = command(None, "ps", "--home", "/tmp/nowhere")
-    assert result.exit_code == 4
+@pytest.mark.parametrize(
+    "words",
+    [("ps",), ("agents",), ("send", "a", "b"), ("console", "a"), ("run", "x", "--detach")],
+    ids=" ".join,
+)
+def test_no_supervisor_is_exit_4_and_one_line_that_says_what_to_do(words: tuple[str, ...]) -> None:
+    result = command(None, *words, "--home", "/tmp/nowhere")
+    assert (result.exit_code, result.stdout) == (4, "")
     assert result.stderr.count("\n") == 1
     assert "no supervisor runs on home /tmp/nowhere" in result.stderr
     assert "agiraph-supervisor" in result.stderr

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import Result
 
 from agiraph.core.models import Event
 from agiraph.http.api import AgentView, NotReachable
@@ -78,21 +79,16 @@ def test_progress_counts_what_was_metered_of_an_outside_agent_and_no_account_of_
     assert progress.usage.tokens == 107
 
 
-def test_json_is_exactly_one_object() -> None:
-    told = json_of(command(finished(), "run", "Survey", "--json"))
-    assert list(told) == ["agent", "run", "status", "result", "output", "usage", "seconds"]
-    assert (told["agent"], told["run"], told["status"]) == (AGENT, RUN, "completed")
-    assert told["result"] == REPORT
-    assert told["usage"]["tokens"] == 120
-    assert told["usage"]["cost_usd"] == 0.5
-
-
-def test_json_names_the_output_file_if_it_is_there(tmp_path: Path) -> None:
+def test_json_is_exactly_one_object(tmp_path: Path) -> None:
     output = Home(tmp_path).agent(AGENT).run(RUN).output
     output.parent.mkdir(parents=True)
     output.write_text(REPORT)
     told = json_of(command(finished(), "run", "Survey", "--json", "--home", str(tmp_path)))
-    assert told["output"] == str(output)
+    assert list(told) == ["agent", "run", "status", "result", "output", "usage", "seconds"]
+    assert (told["agent"], told["run"], told["status"]) == (AGENT, RUN, "completed")
+    assert (told["result"], told["output"]) == (REPORT, str(output))
+    assert told["usage"]["tokens"] == 120
+    assert told["usage"]["cost_usd"] == 0.5
 
 
 def test_without_an_output_file_the_agents_last_word_is_the_result() -> None:
@@ -159,28 +155,22 @@ def test_a_model_that_the_gateway_refuses_is_exit_2() -> None:
     assert "unknown provider 'nope'" in result.stderr
 
 
-def test_a_failed_run_is_exit_1_with_its_reason() -> None:
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        ("bad key", 1),
+        ("the model cannot be asked (out_of_budget): $1 of $1 are spent", 3),
+    ],
+    ids=["failed", "out of budget"],
+)
+def test_a_failed_run_says_its_reason_and_still_prints_its_object(reason: str, code: int) -> None:
     client = FakeClient()
-    client.script += [client.end("failed"), event("agent.failed", reason="bad key")]
-    result = command(client, "run", "x")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "survey failed: bad key" in result.stderr
-
-
-def test_a_failed_run_with_json_still_prints_its_object() -> None:
-    client = FakeClient()
-    client.script += [client.end("failed"), event("agent.failed", reason="bad key")]
+    client.script += [client.end("failed"), event("agent.failed", reason=reason)]
     result = command(client, "run", "x", "--json")
-    assert result.exit_code == 1
+    assert result.exit_code == code
+    assert f"survey failed: {reason}" in result.stderr
     told = json.loads(result.stdout)
     assert (told["status"], told["result"], told["output"]) == ("failed", None, None)
-
-
-def test_out_of_budget_is_exit_3() -> None:
-    client = FakeClient()
-    reason = "the model cannot be asked (out_of_budget): $1 of $1 are spent"
-    client.script += [client.end("failed"), event("agent.failed", reason=reason)]
-    assert command(client, "run", "x", "--budget", "1").exit_code == 3
 
 
 def test_a_timeout_stops_the_agent_and_is_exit_1() -> None:
@@ -227,62 +217,51 @@ def test_an_end_that_only_an_event_told_is_believed(monkeypatch: pytest.MonkeyPa
 # --- supervisors ---------------------------------------------------------------------------------
 
 
-class Door:
+class OwnRun:
     """A gateway that can be reached only once its supervisor has started."""
 
     def __init__(self, client: FakeClient) -> None:
         self.client = client
-        self.is_open = False
+        self.client.is_open = False
         self.supervisor = FakeSupervisor(self.open)
 
     def open(self) -> None:
-        self.is_open = True
+        self.client.is_open = True
 
-    def run(self, *args: str) -> Any:
-        from click.testing import CliRunner
-
-        from cli.main import agiraph
-        from cli.options import CliContext
-
-        face: Any = CliContext(connect=self.connect, supervisor=lambda _home: self.supervisor)  # type: ignore[arg-type, return-value]
-        return CliRunner().invoke(agiraph, ["run", *args], obj=face)
-
-    def connect(self, home: Path) -> FakeClient:
-        if not self.is_open:
-            raise NotReachable(f"no supervisor runs on home {home}")
-        return self.client
+    def run(self, *args: str) -> Result:
+        return command(self.client, "run", *args, supervisor=self.supervisor)
 
 
 def test_a_supervisor_is_started_for_the_run_and_stopped_after_it() -> None:
-    door = Door(finished())
-    result = door.run("Survey")
+    own = OwnRun(finished())
+    result = own.run("Survey")
     assert result.exit_code == 0, result.stderr
-    assert door.supervisor.did == ["start", "stop"]
-    assert door.client.did[-1] == ("stop", AGENT)
+    assert own.supervisor.did == ["start", "stop"]
+    assert own.client.did[-1] == ("stop", AGENT)
 
 
 def test_a_running_supervisor_is_used_and_left_alone() -> None:
-    door = Door(finished())
-    door.open()
-    assert door.run("Survey").exit_code == 0
-    assert door.supervisor.did == []
-    assert [did[0] for did in door.client.did] == ["create"]
+    own = OwnRun(finished())
+    own.open()
+    assert own.run("Survey").exit_code == 0
+    assert own.supervisor.did == []
+    assert [did[0] for did in own.client.did] == ["create"]
 
 
 def test_our_supervisor_is_stopped_also_after_a_failure() -> None:
-    door = Door(finished())
-    assert door.run("x", "--model", "nope/x").exit_code == 2
-    assert door.supervisor.did == ["start nope/x", "stop"]
+    own = OwnRun(finished())
+    assert own.run("x", "--model", "nope/x").exit_code == 2
+    assert own.supervisor.did == ["start nope/x", "stop"]
 
 
 def test_a_supervisor_that_does_not_start_shows_what_it_said(tmp_path: Path) -> None:
-    door = Door(finished())
+    own = OwnRun(finished())
 
     def fail() -> None:
         raise SupervisorFailed("the supervisor on /h ended (exit code 1):\nno space left")
 
-    door.supervisor.on_start = fail
-    result = door.run("x", "--home", str(tmp_path))
+    own.supervisor.on_start = fail
+    result = own.run("x", "--home", str(tmp_path))
     assert (result.exit_code, result.stdout) == (1, "")
     assert "no space left" in result.stderr
 
@@ -324,11 +303,12 @@ def test_a_gateway_that_comes_back_elsewhere_is_found_again(
 def test_a_goal_for_a_known_agent_begins_a_run_of_it_and_shows_only_that_run() -> None:
     client = FakeClient(files={"_output.md": REPORT.encode()}, record=summary(status="completed"))
     client.script += [
-        event("node.created", node_id="n1", name="older", task="Old").model_copy(
-            update={"run_id": "20200101-000000-aaaaaa"}
-        ),
-        event("agent.stopped", reason="old").model_copy(
-            update={"run_id": "20200101-000000-aaaaaa"}
+        *(
+            one.model_copy(update={"run_id": "20200101-000000-aaaaaa"})
+            for one in (
+                event("node.created", node_id="n1", name="older", task="Old"),
+                event("agent.stopped", reason="old"),
+            )
         ),
         client.end("completed", "new result"),
     ]
@@ -340,12 +320,17 @@ def test_a_goal_for_a_known_agent_begins_a_run_of_it_and_shows_only_that_run() -
     assert "older" not in result.stderr
 
 
-def test_what_does_not_go_with_an_agent_is_said() -> None:
-    named = command(FakeClient(), "run", "x", "--agent", AGENT, "--name", "y")
-    assert named.exit_code == 2
-    assert "--name cannot be used with --agent" in named.stderr
-    busy = command(FakeClient(), "run", "x", "--agent", AGENT)
-    assert busy.exit_code == 1
-    assert "still at work" in busy.stderr
-    unknown = command(FakeClient(), "run", "x", "--agent", "nobody")
-    assert "unknown agent 'nobody' (known: " in unknown.stderr
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        ((AGENT, "--name", "y"), 2, "--name cannot be used with --agent"),
+        ((AGENT,), 1, "still at work"),
+        (("nobody",), 1, "unknown agent 'nobody' (known: "),
+    ],
+)
+def test_what_does_not_go_with_an_agent_is_said(
+    args: tuple[str, ...], code: int, said: str
+) -> None:
+    result = command(FakeClient(), "run", "x", "--agent", *args)
+    assert result.exit_code == code
+    assert said in result.stderr

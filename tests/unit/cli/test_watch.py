@@ -2,11 +2,11 @@
 
 import io
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from agiraph.core.models import Event
 from cli.run_target import RunTarget
 from cli.screen import TerminalScreen
 from cli.watch import RunWatcher
@@ -31,92 +31,57 @@ class Typist(TerminalScreen):
         return answer
 
 
-def watch(client: FakeClient, screen: TerminalScreen) -> RunWatcher:
-    """Watch until the run has ended."""
+def watch(client: FakeClient, screen: TerminalScreen, *steps: Event | Callable[[], None]) -> None:
+    """Watch a run of these steps until it has ended."""
+    client.script += [*steps, client.end("completed"), event("agent.completed")]
     fake: Any = client
     watcher = RunWatcher(RunTarget(Path("."), fake, None, screen), client.record, can_prompt=True)
     assert watcher.until_the_end(time.monotonic(), None)
-    return watcher
+    assert watcher.agent.status == "completed"
 
 
 def test_an_answer_typed_at_the_prompt_reaches_the_asker() -> None:
     client = FakeClient()
-    client.script += [
-        client.ask(question()),
-        event("human.question"),
-        client.end("completed"),
-        event("agent.completed"),
-    ]
-    assert watch(client, Typist("SQLite")).agent.status == "completed"
+    watch(client, Typist("SQLite"), client.ask(question()), event("human.question"))
     assert client.did == [("answer", "q-1", "SQLite")]
 
 
 def test_two_questions_are_asked_one_after_the_other() -> None:
     client = FakeClient()
-    client.script += [
-        client.ask(question("q-1")),
-        client.ask(question("q-2", question="Which colour?")),
-        event("human.question"),
-        event("human.response"),
-        client.end("completed"),
-        event("agent.completed"),
-    ]
-    watch(client, Typist("SQLite", "blue"))
+    both = (client.ask(question("q-1")), client.ask(question("q-2", question="Which colour?")))
+    told = (event("human.question"), event("human.response"))
+    watch(client, Typist("SQLite", "blue"), *both, *told)
     assert client.did == [("answer", "q-1", "SQLite"), ("answer", "q-2", "blue")]
 
 
 def test_a_closed_input_leaves_the_question_open_and_says_how_to_answer() -> None:
-    client = FakeClient()
-    client.script += [
-        client.ask(question()),
-        event("human.question"),
-        client.end("completed"),
-        event("agent.completed"),
-    ]
-    screen = Typist(None)
-    watch(client, screen)
+    client, screen = FakeClient(), Typist(None)
+    watch(client, screen, client.ask(question()), event("human.question"))
     assert client.did == []
     assert "agiraph respond q-1" in screen.out.getvalue()
 
 
 def test_a_question_answered_elsewhere_takes_the_prompt_away() -> None:
-    client = FakeClient()
+    client, screen = FakeClient(), Typist()
 
     def answer_elsewhere() -> None:
         client.answer("q-1", "by phone")
 
-    client.script += [
-        client.ask(question()),
-        event("human.question"),
-        answer_elsewhere,
-        event("human.response"),
-        client.end("completed"),
-        event("agent.completed"),
-    ]
-    screen = Typist()
-    watch(client, screen)
+    asked = (client.ask(question()), event("human.question"))
+    watch(client, screen, *asked, answer_elsewhere, event("human.response"))
     assert not screen.is_prompting
 
 
-def test_an_answer_that_comes_too_late_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_comes_too_late_is_told() -> None:
     client = FakeClient()
-
-    def answer_first() -> None:
-        client.answer("q-1", "by phone")
 
     class Slow(Typist):
         def typed(self) -> str | None:
             answer = super().typed()
             if answer is not None:
-                answer_first()
+                client.answer("q-1", "by phone")
             return answer
 
-    client.script += [
-        client.ask(question()),
-        event("human.question"),
-        client.end("completed"),
-        event("agent.completed"),
-    ]
     screen = Slow("late")
-    watch(client, screen)
+    watch(client, screen, client.ask(question()), event("human.question"))
     assert "answered before by anna" in screen.out.getvalue()

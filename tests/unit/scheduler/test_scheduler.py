@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -83,9 +84,8 @@ class House:
 
     async def ask(self, body: Any, sender: str = "human") -> Any:
         """Ask the clock and return its answer."""
-        message = arrived(body, sender, to="clock")
-        flags = message.header.flags | Flag.ASK
-        asked = Received(message.header.__class__(*_fields(message, flags)), body)
+        header = arrived(body, sender, to="clock").header
+        asked = Received(replace(header, flags=header.flags | Flag.ASK), body)
         self.line.put(asked)
 
         def answers() -> list[Any]:
@@ -113,12 +113,6 @@ class House:
                 seq = journal.count + 1
                 journal.append(event.model_copy(update={"seq": seq}).model_dump(mode="json"))
         self.line.put(arrived(EventsGrew(agents=(ADA,)), "recorder", to="clock"))
-
-
-def _fields(message: Received, flags: int) -> list[Any]:
-    header = message.header
-    names = header.__dataclass_fields__
-    return [flags if name == "flags" else getattr(header, name) for name in names]
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """A source that plays news to a console, keeps what it was asked to do, and things to show."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from textual.pilot import Pilot
@@ -156,20 +156,16 @@ def away(channel: Channel, is_away: bool) -> News:
     return lambda state: state.set_away(channel, is_away=is_away)
 
 
-Scene = Callable[[ConsoleApp, "Pilot[Any]", FakeSource], Awaitable[None]]
-
-
-def play(source: FakeSource, scene: Scene, size: tuple[int, int] = (80, 24)) -> None:
-    """Play a scene on a console of this size."""
-
-    async def run() -> None:
-        app = ConsoleApp(source, source.state)
-        async with app.run_test(size=size) as pilot:
-            await settle(pilot, source)
-            await scene(app, pilot, source)
-        assert source.is_closed
-
-    asyncio.run(run())
+@asynccontextmanager
+async def console(
+    source: FakeSource, size: tuple[int, int] = (80, 24)
+) -> AsyncIterator[tuple[ConsoleApp, "Pilot[Any]", FakeSource]]:
+    """Show a console of this size for as long as the block runs."""
+    app = ConsoleApp(source, source.state)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, source)
+        yield app, pilot, source
+    assert source.is_closed
 
 
 async def settle(pilot: "Pilot[Any]", source: FakeSource) -> None:

@@ -1,14 +1,10 @@
 """The console's screen, driven by keys: conversations, questions, views, in 80x24 and wide."""
 
-from typing import Any
-
 from textual.events import Key
-from textual.pilot import Pilot
 
 from agiraph.core.ids import NodeId
 from agiraph.http.api import ApiError, BoardView, FileContentView, NodeView
 from cli.console.commands import BudgetCommand
-from cli.console.ui.app import ConsoleApp
 from cli.console.ui.conversation_panel import TalkPanel
 from cli.console.ui.input_line import InputLine
 from cli.console.ui.panels import TeamPanel
@@ -17,10 +13,10 @@ from tests.unit.cli.console.ui.fakes import (
     FakeSource,
     asked,
     away,
+    console,
     events,
     happened,
     message,
-    play,
     said,
     screen_of,
     settle,
@@ -40,8 +36,10 @@ def board(*names: str) -> BoardView:
     return BoardView(nodes=tuple(nodes))
 
 
-def test_the_screen_shows_who_said_what_and_fits_80_columns() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_the_screen_shows_who_said_what_and_fits_80_columns() -> None:
+    feed = FakeSource(team("ada"), events(*tool(1, "make", "coordinator")))
+    feed.news.append(said(message(1, "Found **3** tables")))
+    async with console(feed) as (app, _pilot, feed):
         shown = screen_of(app)
         assert "ada → coordinator" in shown
         assert "Found 3 tables" in shown
@@ -50,13 +48,13 @@ def test_the_screen_shows_who_said_what_and_fits_80_columns() -> None:
         assert not app.query_one(TeamPanel).display
         assert len(shown.splitlines()) == 24
 
-    feed = FakeSource(team("ada"), events(*tool(1, "make", "coordinator")))
-    feed.news.append(said(message(1, "Found **3** tables")))
-    play(feed, scene)
 
-
-def test_a_tool_call_is_opened_and_folded_by_a_key_and_by_a_click() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_a_tool_call_is_opened_and_folded_by_a_key_and_by_a_click() -> None:
+    async with console(FakeSource(team("ada"), events(*tool(1, "make test", "coordinator")))) as (
+        app,
+        pilot,
+        feed,
+    ):
         await pilot.press("escape", "up", "enter")
         await settle(pilot, feed)
         assert "did make test" in screen_of(app)
@@ -67,11 +65,11 @@ def test_a_tool_call_is_opened_and_folded_by_a_key_and_by_a_click() -> None:
         await settle(pilot, feed)
         assert "command: make test" in screen_of(app)
 
-    play(FakeSource(team("ada"), events(*tool(1, "make test", "coordinator"))), scene)
 
-
-def test_the_team_stands_at_the_side_of_a_wide_screen_and_is_chosen_from() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_the_team_stands_at_the_side_of_a_wide_screen_and_is_chosen_from() -> None:
+    async with console(
+        FakeSource(team("ada", "bob"), events(*tool(1, "make"))), size=(120, 40)
+    ) as (app, pilot, feed):
         shown = screen_of(app)
         assert "whole team" in shown
         assert "● ada" in shown
@@ -85,11 +83,9 @@ def test_the_team_stands_at_the_side_of_a_wide_screen_and_is_chosen_from() -> No
         await settle(pilot, feed)
         assert feed.did == [("say", "ada", "hello", "steer")]
 
-    play(FakeSource(team("ada", "bob"), events(*tool(1, "make"))), scene, size=(120, 40))
 
-
-def test_the_side_panel_unfolds_by_a_key_on_a_small_screen() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_the_side_panel_unfolds_by_a_key_on_a_small_screen() -> None:
+    async with console(FakeSource(team("ada", "bob"))) as (app, pilot, feed):
         await pilot.press("f2")
         await settle(pilot, feed)
         assert "● ada" in screen_of(app)
@@ -100,11 +96,9 @@ def test_the_side_panel_unfolds_by_a_key_on_a_small_screen() -> None:
         await settle(pilot, feed)
         assert "whole team" not in screen_of(app)
 
-    play(FakeSource(team("ada", "bob")), scene)
 
-
-def test_one_key_answers_a_question_with_options() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_one_key_answers_a_question_with_options() -> None:
+    async with console(FakeSource(team("alice"))) as (app, pilot, feed):
         feed.news.append(asked(question(options=("PostgreSQL", "SQLite"))))
         await settle(pilot, feed)
         assert isinstance(app.focused, QuestionBar)
@@ -115,11 +109,9 @@ def test_one_key_answers_a_question_with_options() -> None:
         assert "PostgreSQL" not in screen_of(app)
         assert isinstance(app.focused, InputLine)
 
-    play(FakeSource(team("alice")), scene)
 
-
-def test_a_question_does_not_take_the_line_from_someone_who_types() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_a_question_does_not_take_the_line_from_someone_who_types() -> None:
+    async with console(FakeSource(team("alice"))) as (_app, pilot, feed):
         await pilot.press(*"use ")
         feed.news.append(asked(question(options=("PostgreSQL", "SQLite"))))
         await settle(pilot, feed)
@@ -130,11 +122,9 @@ def test_a_question_does_not_take_the_line_from_someone_who_types() -> None:
         await settle(pilot, feed)
         assert feed.did[1:] == [("answer", "q-1", "PostgreSQL")]
 
-    play(FakeSource(team("alice")), scene)
 
-
-def test_a_question_is_answered_in_words() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_a_question_is_answered_in_words() -> None:
+    async with console(FakeSource(team("alice"))) as (app, pilot, feed):
         feed.news.append(asked(question()))
         await settle(pilot, feed)
         await pilot.press(*"both")
@@ -144,13 +134,11 @@ def test_a_question_is_answered_in_words() -> None:
         assert feed.did == [("answer", "q-1", "both")]
         assert "coordinator>" in screen_of(app)
 
-    play(FakeSource(team("alice")), scene)
 
-
-def test_one_of_several_questions_is_chosen_and_the_urgent_one_comes_first() -> None:
+async def test_one_of_several_questions_is_chosen_and_the_urgent_one_comes_first() -> None:
     two = [question("q-1"), question("q-2", question="Stop it?", urgency="urgent")]
 
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+    async with console(FakeSource(team("alice"))) as (app, pilot, feed):
         feed.news.append(asked(*two))
         await settle(pilot, feed)
         assert "‼ alice asks: Stop it?" in screen_of(app)
@@ -158,11 +146,9 @@ def test_one_of_several_questions_is_chosen_and_the_urgent_one_comes_first() -> 
         await settle(pilot, feed)
         assert "Which database?" in screen_of(app)
 
-    play(FakeSource(team("alice")), scene)
 
-
-def test_an_answer_that_came_second_is_told_and_the_question_goes() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_an_answer_that_came_second_is_told_and_the_question_goes() -> None:
+    async with console(FakeSource(team("alice"))) as (app, pilot, feed):
         feed.answer_with = ApiError(409, "was answered by anna at noon: SQLite")
         feed.news.append(asked(question(options=("yes",))))
         await settle(pilot, feed)
@@ -173,10 +159,8 @@ def test_an_answer_that_came_second_is_told_and_the_question_goes() -> None:
         await settle(pilot, feed)
         assert "Which database?" not in screen_of(app)
 
-    play(FakeSource(team("alice")), scene)
 
-
-def test_what_is_typed_is_done() -> None:
+async def test_what_is_typed_is_done() -> None:
     lines: dict[str, tuple[object, ...]] = {
         "@ada only tables": ("say", "ada", "only tables", "steer"),
         "@* wrap up": ("say", "*", "wrap up", "steer"),
@@ -189,7 +173,7 @@ def test_what_is_typed_is_done() -> None:
         "//etc is a folder": ("say", "coordinator", "/etc is a folder", "steer"),
     }
 
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+    async with console(FakeSource(team("ada"))) as (app, pilot, feed):
         for line in lines:
             app.query_one(InputLine).put(line)
             await pilot.press("enter")
@@ -197,11 +181,9 @@ def test_what_is_typed_is_done() -> None:
             assert app.query_one(InputLine).value == ""
         assert feed.did == list(lines.values())
 
-    play(FakeSource(team("ada")), scene)
 
-
-def test_the_whole_team_is_stopped_only_after_a_yes() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_the_whole_team_is_stopped_only_after_a_yes() -> None:
+    async with console(FakeSource(team("ada"))) as (app, pilot, feed):
         for key in ("n", "y"):
             app.query_one(InputLine).put("/stop")
             await pilot.press("enter")
@@ -211,22 +193,18 @@ def test_the_whole_team_is_stopped_only_after_a_yes() -> None:
             await settle(pilot, feed)
         assert feed.did == [("stop", "survey-3fa9c1")]
 
-    play(FakeSource(team("ada")), scene)
 
-
-def test_what_cannot_be_done_is_told_and_the_line_stays() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_what_cannot_be_done_is_told_and_the_line_stays() -> None:
+    async with console(FakeSource(team("ada"))) as (app, pilot, feed):
         app.query_one(InputLine).put("/dance")
         await pilot.press("enter")
         await settle(pilot, feed)
         assert "unknown command '/dance'" in screen_of(app)
         assert app.query_one(InputLine).value == "/dance"
 
-    play(FakeSource(team("ada")), scene)
 
-
-def test_commands_and_names_are_completed_and_lines_come_back() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_commands_and_names_are_completed_and_lines_come_back() -> None:
+    async with console(FakeSource(team("ada", "bob"))) as (app, pilot, _feed):
         line = app.query_one(InputLine)
         await pilot.press(*"/int", "tab")
         assert line.value == "/interrupt "
@@ -239,11 +217,12 @@ def test_commands_and_names_are_completed_and_lines_come_back() -> None:
         await pilot.press("at", "tab", "tab")
         assert line.value == "@ada "
 
-    play(FakeSource(team("ada", "bob")), scene)
 
-
-def test_views_are_reached_by_keys_and_by_commands() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_views_are_reached_by_keys_and_by_commands() -> None:
+    feed = FakeSource(team("ada"), lambda state: state.set_board(board("tables")))
+    plan = FileContentView(path="_plan.md", content="# The plan\n\nFirst", size=17, returned=17)
+    feed.files["_plan.md"] = plan
+    async with console(feed) as (app, pilot, feed):
         await pilot.press("f3")
         await settle(pilot, feed)
         assert "STATUS" in screen_of(app)
@@ -269,14 +248,9 @@ def test_views_are_reached_by_keys_and_by_commands() -> None:
         await settle(pilot, feed)
         assert app.state.panel == "tree"
 
-    feed = FakeSource(team("ada"), lambda state: state.set_board(board("tables")))
-    plan = FileContentView(path="_plan.md", content="# The plan\n\nFirst", size=17, returned=17)
-    feed.files["_plan.md"] = plan
-    play(feed, scene)
 
-
-def test_streaming_text_is_shown_as_it_comes_and_then_stands_once() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_streaming_text_is_shown_as_it_comes_and_then_stands_once() -> None:
+    async with console(FakeSource(team("ada"), streamed("Once upon"))) as (app, pilot, feed):
         assert "is writing…" in screen_of(app)
         assert "Once upon" in screen_of(app)
         text = "Once upon a time"
@@ -285,11 +259,9 @@ def test_streaming_text_is_shown_as_it_comes_and_then_stands_once() -> None:
         assert "is writing…" not in screen_of(app)
         assert screen_of(app).count("Once upon") == 1
 
-    play(FakeSource(team("ada"), streamed("Once upon")), scene)
 
-
-def test_a_lost_channel_is_told_until_it_is_back() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_a_lost_channel_is_told_until_it_is_back() -> None:
+    async with console(FakeSource(team("ada"))) as (app, pilot, feed):
         feed.news.append(away("gateway", True))
         await settle(pilot, feed)
         assert "reconnecting (gateway)" in screen_of(app)
@@ -297,11 +269,9 @@ def test_a_lost_channel_is_told_until_it_is_back() -> None:
         await settle(pilot, feed)
         assert "● live" in screen_of(app)
 
-    play(FakeSource(team("ada")), scene)
 
-
-def test_a_text_is_shown_at_once_and_once() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_a_text_is_shown_at_once_and_once() -> None:
+    async with console(FakeSource(team("ada"))) as (app, pilot, feed):
         feed.news.append(lambda state: state.post_text("p1", "ada", "only tables", 1_700_000_050.0))
         await settle(pilot, feed)
         assert "sending" in screen_of(app)
@@ -313,19 +283,9 @@ def test_a_text_is_shown_at_once_and_once() -> None:
         assert "sending" not in screen_of(app)
         assert screen_of(app).count("only tables") == 1
 
-    play(FakeSource(team("ada")), scene)
 
-
-def test_nothing_that_an_entity_says_reaches_the_terminal_raw() -> None:
+async def test_nothing_that_an_entity_says_reaches_the_terminal_raw() -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\u202egnp\x9b2J"
-
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
-        for key in ("f3", "f5", "f4"):
-            shown = screen_of(app)
-            assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
-            assert "owned" not in shown
-            await pilot.press(key)
-            await settle(pilot, feed)
 
     feed = FakeSource(team("ada"), said(message(1, evil)))
     feed.news.append(events(*tool(1, evil, "coordinator")))
@@ -334,11 +294,18 @@ def test_nothing_that_an_entity_says_reaches_the_terminal_raw() -> None:
         lambda state: state.set_board(board(evil)),
     ]
     feed.news.append(streamed(evil))
-    play(feed, scene, size=(120, 40))
+    async with console(feed, size=(120, 40)) as (app, pilot, feed):
+        for key in ("f3", "f5", "f4"):
+            shown = screen_of(app)
+            assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
+            assert "owned" not in shown
+            await pilot.press(key)
+            await settle(pilot, feed)
 
 
-def test_older_entries_are_read_when_the_beginning_is_asked_for() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_older_entries_are_read_when_the_beginning_is_asked_for() -> None:
+    happenings = [happened("stage.started", n, "coordinator", name=f"Nr {n}") for n in range(9, 99)]
+    async with console(FakeSource(team("ada"), events(*happenings))) as (app, pilot, feed):
         first = happened("stage.started", 1, "coordinator", name="The very first")
         feed.past = [events(first, is_older=True)]
         await pilot.press("escape", "home")
@@ -347,23 +314,18 @@ def test_older_entries_are_read_when_the_beginning_is_asked_for() -> None:
         await settle(pilot, feed)
         assert "The very first" in screen_of(app)
 
-    happenings = [happened("stage.started", n, "coordinator", name=f"Nr {n}") for n in range(9, 99)]
-    play(FakeSource(team("ada"), events(*happenings)), scene)
 
-
-def test_ctrl_c_leaves_at_the_second_press() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_ctrl_c_leaves_at_the_second_press() -> None:
+    async with console(FakeSource(team("ada"))) as (app, pilot, _feed):
         await pilot.press("ctrl+c")
         assert "again to leave" in screen_of(app)
         assert app.is_running
         await pilot.press("ctrl+c")
         assert app._exit
 
-    play(FakeSource(team("ada")), scene)
 
-
-def test_typing_is_served_while_hundreds_of_events_come_in() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_typing_is_served_while_hundreds_of_events_come_in() -> None:
+    async with console(FakeSource(team("ada"))) as (app, pilot, feed):
         for burst in range(4):
             start = 1 + burst * 400
             happenings = [happened("stage.started", start + n, "coordinator") for n in range(400)]
@@ -373,11 +335,10 @@ def test_typing_is_served_while_hundreds_of_events_come_in() -> None:
         assert app.query_one(InputLine).value == "xxxx"
         assert len(app.state.shown) == 1600
 
-    play(FakeSource(team("ada")), scene)
 
-
-def test_who_reads_back_is_not_moved_by_what_comes() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_who_reads_back_is_not_moved_by_what_comes() -> None:
+    happenings = [happened("stage.started", n, "coordinator", name=f"Nr {n}") for n in range(1, 90)]
+    async with console(FakeSource(team("ada"), events(*happenings))) as (app, pilot, feed):
         talk = app.query_one(TalkPanel)
         assert talk.follows
         assert "Nr 89" in screen_of(app)
@@ -392,17 +353,12 @@ def test_who_reads_back_is_not_moved_by_what_comes() -> None:
         await settle(pilot, feed)
         assert "Newest" in screen_of(app)
 
-    happenings = [happened("stage.started", n, "coordinator", name=f"Nr {n}") for n in range(1, 90)]
-    play(FakeSource(team("ada"), events(*happenings)), scene)
 
-
-def test_lines_that_are_typed_ahead_stay_lines_of_their_own() -> None:
-    async def scene(app: ConsoleApp, pilot: "Pilot[Any]", feed: FakeSource) -> None:
+async def test_lines_that_are_typed_ahead_stay_lines_of_their_own() -> None:
+    async with console(FakeSource(team("ada"))) as (app, pilot, feed):
         for key in (*"one", "enter", *"two", "enter"):  # all at once, as a terminal hands them over
             character = key if len(key) == 1 else "\r"
             app.post_message(Key(key, character))
         await settle(pilot, feed)
         await settle(pilot, feed)
         assert [act[2] for act in feed.did] == ["one", "two"]
-
-    play(FakeSource(team("ada")), scene)

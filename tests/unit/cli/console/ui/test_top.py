@@ -1,7 +1,8 @@
 """The screen of `top`, driven by keys."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from textual.pilot import Pilot
@@ -41,25 +42,20 @@ class FakeTopSource(TopSource):
         self.is_closed = True
 
 
-Scene = Callable[[TopApp, "Pilot[Any]", FakeTopSource], Awaitable[None]]
-
-
-def play(scene: Scene, size: tuple[int, int] = (80, 24), every_seconds: float = 60) -> str | None:
-    """Play a scene on `top`; return what it ended with.
+@asynccontextmanager
+async def top(
+    size: tuple[int, int] = (80, 24), every_seconds: float = 60
+) -> AsyncIterator[tuple[TopApp, "Pilot[Any]", FakeTopSource]]:
+    """Show `top` for as long as the block runs.
 
     After each key the pilot waits until the process is idle: who looks all the time never is.
     """
-
-    async def run() -> str | None:
-        feed = FakeTopSource()
-        app = TopApp(feed, every_seconds=every_seconds)
-        async with app.run_test(size=size) as pilot:
-            await looked(pilot, app)
-            await scene(app, pilot, feed)
-        assert feed.is_closed
-        return app.return_value
-
-    return asyncio.run(run())
+    feed = FakeTopSource()
+    app = TopApp(feed, every_seconds=every_seconds)
+    async with app.run_test(size=size) as pilot:
+        await looked(pilot, app)
+        yield app, pilot, feed
+    assert feed.is_closed
 
 
 async def looked(pilot: "Pilot[Any]", app: TopApp) -> None:
@@ -72,8 +68,8 @@ def screen_of(app: TopApp) -> str:
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
-def test_every_entity_is_listed_and_the_busiest_comes_first() -> None:
-    async def scene(app: TopApp, pilot: "Pilot[Any]", feed: FakeTopSource) -> None:
+async def test_every_entity_is_listed_and_the_busiest_comes_first() -> None:
+    async with top() as (app, pilot, _feed):
         shown = screen_of(app)
         assert "3 entities" in shown
         assert shown.index("broker") < shown.index("survey/ada")
@@ -84,20 +80,16 @@ def test_every_entity_is_listed_and_the_busiest_comes_first() -> None:
         await pilot.press("1", "v")
         assert "ENTITY▼" in screen_of(app)
 
-    play(scene)
 
-
-def test_it_looks_again_and_again() -> None:
-    async def scene(app: TopApp, pilot: "Pilot[Any]", feed: FakeTopSource) -> None:
+async def test_it_looks_again_and_again() -> None:
+    async with top(every_seconds=0.01) as (_app, _pilot, feed):
         async with asyncio.timeout(20):
             for _ in range(5):
                 await feed.looks.get()
 
-    play(scene, every_seconds=0.01)
 
-
-def test_the_marked_entity_is_steered_and_what_hurts_is_asked_for_twice() -> None:
-    async def scene(app: TopApp, pilot: "Pilot[Any]", feed: FakeTopSource) -> None:
+async def test_the_marked_entity_is_steered_and_what_hurts_is_asked_for_twice() -> None:
+    async with top() as (app, pilot, feed):
         await pilot.press("down")
         assert app.marked == ADA
         await pilot.press("p")
@@ -114,23 +106,20 @@ def test_the_marked_entity_is_steered_and_what_hurts_is_asked_for_twice() -> Non
         await looked(pilot, app)
         assert feed.did == [("pause", ADA), ("stop", ADA), ("interrupt", ADA, "stop it")]
 
-    play(scene)
 
-
-def test_an_entity_of_an_agent_is_opened_and_a_service_is_not() -> None:
-    async def scene(app: TopApp, pilot: "Pilot[Any]", feed: FakeTopSource) -> None:
+async def test_an_entity_of_an_agent_is_opened_and_a_service_is_not() -> None:
+    async with top() as (app, pilot, _feed):
         await pilot.press("enter")
         await pilot.pause()
         assert "has no conversation" in screen_of(app)
         await pilot.press("i")
         assert "only coordinators and workers" in screen_of(app)
         await pilot.press("down", "enter")
+    assert app.return_value == ADA
 
-    assert play(scene) == ADA
 
-
-def test_the_mark_stays_with_its_entity_and_an_absence_is_told() -> None:
-    async def scene(app: TopApp, pilot: "Pilot[Any]", feed: FakeTopSource) -> None:
+async def test_the_mark_stays_with_its_entity_and_an_absence_is_told() -> None:
+    async with top(size=(120, 30)) as (app, pilot, feed):
         await pilot.press("down")
         feed.listed = [BROKER, row("ada", cpu=99.0), row("coordinator", "idle")]
         await looked(pilot, app)
@@ -142,5 +131,3 @@ def test_the_mark_stays_with_its_entity_and_an_absence_is_told() -> None:
         feed.is_away = False
         await looked(pilot, app)
         assert "reconnecting" not in screen_of(app)
-
-    play(scene, size=(120, 30))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.http.api import EntityView
-from cli.console.top_rows import SORTS, next_sort, ordered, top_rows, totals
+from cli.console.entities import SORTS, next_sort, ordered, top_rows, totals
 
 ROWS = (
     EntityView(address="broker", kind="broker", name="broker", state="ready", pid=3, cpu=9.0),

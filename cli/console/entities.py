@@ -1,0 +1,198 @@
+"""Entities as people see them: names, signs and tones of states; a team; `agiraph top`. Pure."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Final
+
+from agiraph.core.ids import COORDINATOR_NAME
+from agiraph.http.api import BoardView, EntityView
+from cli.console.event_text import Tone
+from cli.sanitize import one_line, short_name
+
+# A sign for each state of an entity, agent or node, so that it can be seen without colours.
+LOOKS: Final[dict[str, tuple[str, Tone]]] = {
+    **dict.fromkeys(("busy", "ready", "working", "running"), ("●", "good")),
+    **dict.fromkeys(("idle", "parked", "pending"), ("○", "quiet")),
+    **dict.fromkeys(("starting", "assigned"), ("◌", "quiet")),
+    **dict.fromkeys(("waiting_for_nodes", "blocked"), ("…", "quiet")),
+    **dict.fromkeys(("stopped", "cancelled"), ("■", "bad")),
+    "backing_off": ("◌", "bad"),
+    "stopping": ("■", "quiet"),
+    "paused": ("‖", "ask"),
+    "waiting_for_human": ("?", "ask"),
+    "completed": ("✓", "good"),
+    "failed": ("✗", "bad"),
+}
+STATE_LABELS: Final = {
+    "waiting_for_human": "asks you",
+    "waiting_for_nodes": "waits",
+    "backing_off": "backing off",
+}
+
+
+def look_of(state: str) -> tuple[str, Tone]:
+    """Return the sign and the tone of a state."""
+    return LOOKS.get(state, ("·", "quiet"))
+
+
+def signed_label(state: str) -> str:
+    """Return a state in one or two short words, with its sign."""
+    return f"{look_of(state)[0]} {STATE_LABELS.get(state, state)}"
+
+
+def entity_name(row: EntityView) -> str:
+    """Return what an entity is called, without control characters."""
+    key = row.address.partition("/")[2] or row.address
+    if key == COORDINATOR_NAME:
+        return key
+    return one_line(short_name(key) if row.name == row.address else row.name, 40)
+
+
+# --- a team --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """One entity of the team; `key` is its address without the agent, `node` what it works on."""
+
+    row: EntityView
+    key: str
+    name: str
+    node: str = ""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return what it is called, in small letters."""
+        return frozenset({self.key.casefold(), self.name.casefold()})
+
+    @property
+    def activity(self) -> str:
+        """Return what it does, or else its node or its state."""
+        doing = one_line(self.row.doing or self.row.step, 120)
+        return doing or self.node or self.row.state.replace("_", " ")
+
+
+def members_of(
+    agent: str, rows: Iterable[EntityView], board: BoardView | None
+) -> tuple[MemberRow, ...]:
+    """Return the members of one agent's team, the coordinator first, then workers by name."""
+    nodes = {
+        node.assigned_worker: one_line(node.name, 40)
+        for node in (board.nodes if board else ())
+        if node.assigned_worker and node.status in ("assigned", "running", "blocked")
+    }
+    found = [
+        MemberRow(row, row.address.partition("/")[2], entity_name(row), nodes.get(row.name, ""))
+        for row in rows
+        if row.address.startswith(f"{agent}/")
+    ]
+    return tuple(sorted(found, key=lambda one: (one.key != COORDINATOR_NAME, one.name, one.key)))
+
+
+def spent_by(members: Iterable[MemberRow]) -> tuple[int, float | None]:
+    """Return the tokens of all members and their money, None if no price is known."""
+    rows = [one.row for one in members]
+    costs = [row.cost_usd for row in rows if row.cost_usd is not None]
+    return sum(row.tokens for row in rows), sum(costs) if costs else None
+
+
+# --- `agiraph top` -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TopRow:
+    """One entity. `label` is `agent` for a coordinator, `agent/worker`, or a service's address."""
+
+    label: str
+    address: str
+    kind: str
+    state: str
+    cpu: float
+    memory: int
+    mail: int
+    age: float | None
+    tokens: int
+    cost: float | None
+    doing: str
+
+    @property
+    def is_of_agent(self) -> bool:
+        """Whether it can be paused, interrupted and talked with."""
+        return self.kind in ("coordinator", "worker")
+
+    @property
+    def state_label(self) -> str:
+        """Return its state in one or two short words."""
+        return STATE_LABELS.get(self.state, self.state)
+
+
+def _or_less(field: str) -> Callable[[TopRow], Any]:
+    """Return a key by which rows without this field come below all others."""
+    return lambda row: -1.0 if (value := getattr(row, field)) is None else value
+
+
+# What the rows may be sorted by, in the order of the columns.
+_SORT_KEYS: Final[dict[str, Callable[[TopRow], Any]]] = {
+    "entity": lambda row: (not row.is_of_agent, row.label, row.address),
+    "state": attrgetter("state_label"),
+    **{name: attrgetter(name) for name in ("cpu", "memory", "mail")},
+    "age": _or_less("age"),
+    "tokens": attrgetter("tokens"),
+    "cost": _or_less("cost"),
+}
+SORTS: Final = tuple(_SORT_KEYS)
+RISING: Final = frozenset({"entity", "state"})
+"""Sorted from small to large; all else from large to small."""
+
+
+def top_rows(rows: Iterable[EntityView], now: float, agent: str | None = None) -> list[TopRow]:
+    """Return the rows of all entities, or of one agent's (by its id)."""
+    listed = list(rows)
+    names = {row.address.partition("/")[0]: row.name for row in listed if row.kind == "coordinator"}
+    wanted = [row for row in listed if agent is None or row.address.startswith(f"{agent}/")]
+    return [_top_row(row, names, now) for row in wanted]
+
+
+def ordered(rows: Iterable[TopRow], by: str, *, is_reversed: bool = False) -> list[TopRow]:
+    """Return rows sorted by one of SORTS; equals by their labels."""
+    named = sorted(rows, key=_SORT_KEYS["entity"])
+    falls = (by not in RISING) != is_reversed
+    return sorted(named, key=_SORT_KEYS[by], reverse=falls)
+
+
+def next_sort(by: str, step: int) -> str:
+    """Return the column to the right (1) or to the left (-1)."""
+    return SORTS[(SORTS.index(by) + step) % len(SORTS)]
+
+
+def totals(rows: Sequence[TopRow]) -> tuple[int, float, int, int, float | None]:
+    """Return how many there are, and their cpu, memory, tokens and money together."""
+    costs = [row.cost for row in rows if row.cost is not None]
+    memory, tokens = sum(row.memory for row in rows), sum(row.tokens for row in rows)
+    return len(rows), sum(row.cpu for row in rows), memory, tokens, sum(costs) if costs else None
+
+
+def _top_row(row: EntityView, names: dict[str, str], now: float) -> TopRow:
+    why_down = row.cause or "" if row.state in ("failed", "stopped", "backing_off") else ""
+    return TopRow(
+        label=_label(row, names),
+        address=row.address,
+        kind=row.kind,
+        state=row.state,
+        cpu=row.cpu,
+        memory=row.memory_bytes,
+        mail=row.mailbox,
+        age=max(0.0, now - row.doing_since) if row.doing_since else None,
+        tokens=row.tokens,
+        cost=row.cost_usd,
+        doing=one_line(row.doing or row.step or why_down, 200),
+    )
+
+
+def _label(row: EntityView, names: dict[str, str]) -> str:
+    agent, slash, inner = row.address.partition("/")
+    if agent not in names or not slash:
+        return one_line(row.address, 60)
+    name = one_line(names[agent], 40)
+    return name if inner == COORDINATOR_NAME else f"{name}/{entity_name(row)}"

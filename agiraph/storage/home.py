@@ -103,7 +103,7 @@ class WorkerHome:
     mcp_tool_grants = PathBelow(".tools-at-start.json")
     """The MCP tools of its current node."""
     roster = PathBelow(".roster.json")
-    """The team as it was told last."""
+    """The team as it was last received."""
 
 
 @dataclass(frozen=True, slots=True)

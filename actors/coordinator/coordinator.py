@@ -30,7 +30,7 @@ from actors.runtime.runtime import Runtime
 from agiraph.agent.compaction import CompactionContext
 from agiraph.agent.inbox import EntityInbox
 from agiraph.agent.loop import AgentLoop, CallEffects
-from agiraph.agent.prompts import COORDINATOR_REMINDER, CYCLE_REMINDER, coordinator_system
+from agiraph.agent.prompts import COORDINATOR_REMINDER, CYCLE_REMINDER, system_prompt
 from agiraph.agent.records import InputReceived, StepQuarantined
 from agiraph.agent.transcript import OpenCall
 from agiraph.board import commands as c
@@ -111,14 +111,16 @@ class CoordinatorActor:
     def _system_prompt(self, facts: PromptFacts) -> str:
         context = self.context
         guidance = self.entity.toolbox.guidance()
-        return coordinator_system(
-            context.args.agent,
-            soul=context.files.soul(),
-            goal=context.files.goal(),
+        return system_prompt(
+            "coordinator",
+            agent=context.args.agent,
+            soul=context.files.soul().strip(),
+            goal=context.files.goal().strip(),
             skills=skills.listing(context.skills),
-            memory=facts.memory,
+            memory=facts.memory.strip() or "(empty)",
             guidance=f"{guidance}\n\n{self._lent_tools}" if self._lent_tools else guidance,
             today=facts.today,
+            input_dir=context.input_dir,
             max_concurrent=self.runtime.config.run.max_concurrent,
             models=facts.models,
             agents=facts.agents,

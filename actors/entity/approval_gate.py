@@ -197,7 +197,9 @@ class BudgetApproval:
         body = self._context.question(
             identity, question_of(shortage), options, kind=BUDGET, about=about, shared=True
         )
-        answered = await self._messenger.ask_with_others(body, f"out of budget: {shortage.told()}")
+        answered = await self._messenger.ask_with_others(
+            body, f"out of budget: {shortage.in_words()}"
+        )
         if answered.outcome != "answered":
             return False
         if answered.answer == SET_ANEW:

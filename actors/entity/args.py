@@ -31,15 +31,9 @@ class CoordinatorArgs(Record):
                 *("run", "goal", "mode", "model", "worker_model", "input_dir", "cycle_seconds"),
             }
         )
-        return CoordinatorArgs(
-            agent=self.agent.model_copy(update=of_agent),
-            run=began.run,
-            budget_usd=began.budget_usd,
-            terms=began.terms,
-            plan=began.plan,
-            tools=self.tools,
-            began_at=began.ts,
-        )
+        agent = self.agent.model_copy(update=of_agent)
+        of_run = {name: getattr(began, name) for name in ("run", "budget_usd", "terms", "plan")}
+        return self.model_copy(update={**of_run, "agent": agent, "began_at": began.ts})
 
 
 class WorkerArgs(Record):

@@ -19,7 +19,6 @@ from transport.signal import Signal
 
 PAGE = 200
 POLL_SECONDS = 1.0
-MOST_TEXTS = 1000
 
 LONGEST_REASON = 100
 """A WebSocket's close frame has room for 123 bytes (RFC 6455, section 5.5)."""
@@ -87,23 +86,6 @@ class LogSignals:
             self._waiting[agent].discard(signal)
             if not self._waiting[agent]:
                 del self._waiting[agent]
-
-
-class EventTexts:
-    """The latest events as JSON, encoded once for all who follow them."""
-
-    def __init__(self) -> None:
-        self._texts: dict[tuple[str, int], tuple[Event, str]] = {}
-
-    def text_of(self, event: Event) -> str:
-        """Return an event as JSON on one line."""
-        key = (event.agent_id, event.seq)
-        known = self._texts.get(key)
-        if known is None or known[0] is not event:
-            known = self._texts[key] = (event, event.model_dump_json())
-            if len(self._texts) > MOST_TEXTS:
-                del self._texts[next(iter(self._texts))]
-        return known[1]
 
 
 async def follow(

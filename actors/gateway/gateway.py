@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from pydantic import BaseModel
 
-from actors.gateway.event_feed import EventTexts, LogSignals
+from actors.gateway.event_feed import LogSignals
 from actors.gateway.event_reporter import GatewayEventReporter
 from actors.gateway.notifications.dispatcher import NotificationDispatcher
 from actors.gateway.problems import INSUFFICIENT_STORAGE
@@ -46,7 +46,7 @@ class Gateway:
         self.clock, self.log = bus.clock, bus.log
         self.agents, self.boards = AgentDirectory(bus.home), BoardReader()
         self.signals, self.counters = LogSignals(), GatewayCounters()
-        self.activities, self.event_texts = EntityActivities(), EventTexts()
+        self.activities = EntityActivities()
         self.cpu: dict[tuple[str, int], tuple[float, float, float]] = {}
         self.reporter = GatewayEventReporter(bus, self.agents)
         database = GatewayDatabase(bus.home.human.book)

@@ -24,7 +24,7 @@ from actors.worker.worker_tools import WorkerTools
 from agiraph.agent.compaction import CompactionContext, SummarySection
 from agiraph.agent.listing import listing, read_texts
 from agiraph.agent.loop import AgentLoop, CallEffects
-from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, single_system, worker_system
+from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, render, system_prompt
 from agiraph.agent.records import AssignmentTaken, InputReceived, NodeClosed, StateNoted
 from agiraph.agent.transcript import RUNTIME_NAME
 from agiraph.core.errors import ModelFailure
@@ -83,20 +83,21 @@ class WorkerActor:
 
     def _system_prompt(self, toolbox: Toolbox) -> str:
         args, worker = self.context.args, self.context.args.worker
-        identity = f"{worker.identity}\n\n{worker.memory}"
+        who = {
+            "worker": worker,
+            "agent_name": args.agent_name,
+            "identity": f"{worker.identity}\n\n{worker.memory}".strip(),
+            "today": args.today,
+        }
         if self._single:
-            return single_system(
-                worker, agent_name=args.agent_name, identity=identity, today=args.today
-            )
+            return render("single", **who)
         sandbox = self.runtime.config.sandbox
-        return worker_system(
-            worker,
-            agent_name=args.agent_name,
-            identity=identity,
+        return system_prompt(
+            "worker",
             skills=skills.listing(self.context.skills),
             guidance=guidance_of(toolbox, sandbox, worker.name, worker.role),
-            today=args.today,
-            has_input=args.input_dir is not None,
+            input_dir=args.input_dir is not None,
+            **who,
         )
 
     # --- its life --------------------------------------------------------------------------------

@@ -154,33 +154,31 @@ class Role(Protocol):
 
 
 class LoopEntity(Protocol):
-    """The parts of an entity that its loop works with: processes have them, tests fake them."""
+    """The parts of an entity that its loop works with: processes have them, tests fake them.
+
+    - `request` returns what to ask the model now; `think` its answer, filling the partial one as
+      text streams in, or raises ModelFailure when that is hopeless.
+    - `approval_for` returns what to ask before a call or (None) a model call; None: nothing.
+    - `report` reports an event; reported again with the same key it is one event.
+    - `show` shows people what is being done right now.
+    """
 
     conversation: Conversation
     inbox: EntityInbox
     pause_switch: PauseSwitch
     toolbox: Toolbox
 
-    def now(self) -> float:
-        """Return the time in seconds since the epoch."""
+    def now(self) -> float: ...
 
-    def request(self) -> ModelRequest:
-        """Return what to ask the model now."""
+    def request(self) -> ModelRequest: ...
 
-    async def think(self, request: ModelRequest, partial: PartialAnswer) -> ModelResponse:
-        """Answer a request, whatever it takes, filling `partial` as text streams in.
+    async def think(self, request: ModelRequest, partial: PartialAnswer) -> ModelResponse: ...
 
-        Raises ModelFailure when that is hopeless.
-        """
+    def approval_for(self, opened: OpenCall | None) -> PendingApproval | None: ...
 
-    def approval_for(self, opened: OpenCall | None) -> PendingApproval | None:
-        """Return what to ask before a call, or (None) before a model call; None: nothing."""
+    def report(self, event: str, data: JsonObject, key: str = "") -> None: ...
 
-    def report(self, event: str, data: JsonObject, key: str = "") -> None:
-        """Report an event; reported again with the same key it is one event."""
-
-    def show(self, state: str, step: str) -> None:
-        """Show people what is being done right now."""
+    def show(self, state: str, step: str) -> None: ...
 
 
 class AgentLoop:

@@ -6,13 +6,12 @@ A system prompt is built once per conversation and never changes from turn to tu
 provider caches serve the whole beginning of a long loop.
 """
 
-from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from agiraph.core.models import Agent, Assignment, Worker
+from agiraph.core.models import Assignment
 from agiraph.core.prompt_folder import folders, shipped
 
 WORKER_REMINDER = (
@@ -66,73 +65,10 @@ def prepare() -> None:
         _environment((shipped(),)).get_template(path.name)
 
 
-def coordinator_system(
-    agent: Agent,
-    *,
-    soul: str,
-    goal: str,
-    memory: str,
-    skills: str,
-    guidance: str,
-    today: str,
-    max_concurrent: int,
-    models: Sequence[Mapping[str, object]] = (),
-    agents: Sequence[object] = (),
-) -> str:
-    """Return a coordinator's system prompt; `skills` are the lines that list them.
-
-    `models` and `agents` are those that workers can use (`PromptFacts`).
-    """
-    return render(
-        "coordinator",
-        agent=agent,
-        soul=soul.strip(),
-        goal=goal.strip(),
-        skills=_skills(skills),
-        memory=memory.strip() or "(empty)",
-        guidance=guidance,
-        today=today,
-        rules=render("rules"),
-        input_dir=agent.input_dir,
-        max_concurrent=max_concurrent,
-        models=models,
-        agents=agents,
-    )
-
-
-def worker_system(
-    worker: Worker,
-    *,
-    agent_name: str,
-    identity: str,
-    skills: str,
-    guidance: str,
-    today: str,
-    has_input: bool,
-) -> str:
-    """Return a worker's system prompt; `skills` are the lines that tell of them."""
-    return render(
-        "worker",
-        worker=worker,
-        identity=identity.strip(),
-        agent_name=agent_name,
-        skills=_skills(skills),
-        guidance=guidance,
-        today=today,
-        rules=render("rules"),
-        input_dir=has_input,
-    )
-
-
-def _skills(lines: str) -> str:
-    return f"\n\n{render('skills', skills=lines)}" if lines else ""
-
-
-def single_system(worker: Worker, *, agent_name: str, identity: str, today: str) -> str:
-    """Return the system prompt of a worker that has one answer and no tools."""
-    return render(
-        "single", worker=worker, identity=identity.strip(), agent_name=agent_name, today=today
-    )
+def system_prompt(name: str, *, skills: str, **values: object) -> str:
+    """Return the prompt of a `coordinator` or `worker`; `skills` are the lines that list them."""
+    listed = f"\n\n{render('skills', skills=skills)}" if skills else ""
+    return render(name, skills=listed, rules=render("rules"), **values)
 
 
 def goal_turn(goal: str, input_dir: str | None, plan: str = "") -> str:

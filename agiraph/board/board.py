@@ -66,7 +66,7 @@ class NodeTimes:
 class Board:
     """Nodes, workers and stages of one run, in the order they came; nothing in it changes.
 
-    `waits` tells which nodes a blocked node waits for, `planned` what the next stage is to be,
+    `waits` are the nodes that a blocked node waits for, `planned` what the next stage is to be,
     `deadlocks` the rings of waits that were found. `epoch` enters the ids of what follows from the
     board; it is another one since its journal lost its end.
     """

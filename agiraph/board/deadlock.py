@@ -29,7 +29,7 @@ class WaitingNode:
 
 @dataclass(frozen=True, slots=True)
 class Deadlock:
-    """A ring of nodes, each held up by the next and the last by the first; `text` tells of it."""
+    """A ring of nodes, each held up by the next and the last by the first; `text` describes it."""
 
     ring: tuple[NodeId, ...]
     text: str

@@ -1,4 +1,4 @@
-"""What can have happened on a board: one frozen record each, told apart by `type`.
+"""What can have happened on a board: one frozen record each, distinguished by `type`.
 
 A run's `journal.jsonl` is a list of these. Only a change that old journals survive may be made:
 new fields need a default, and a type is never given another meaning.

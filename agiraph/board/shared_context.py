@@ -42,7 +42,7 @@ class AppliedChange(ContextChange):
 
 
 class ChangeReceipt(Record):
-    """What is told of a change; `items` is how many a list holds then."""
+    """The result of a change; `items` is the length of a list after it."""
 
     key: str
     version: int
@@ -70,12 +70,12 @@ class ContextEntry:
     at: float
 
     def shown(self) -> JsonObject:
-        """Return it as `read_context` tells of it."""
+        """Return it as `read_context` shows it."""
         entry: JsonObject = {"key": self.key, "value": self.value}
         return entry | {"version": self.version, "by": self.by, "at": iso(self.at)}
 
     def row(self) -> JsonObject:
-        """Return it in one line, as `list_context` tells of it."""
+        """Return it in one line, as `list_context` shows it."""
         row: JsonObject = {"key": self.key, "kind": kind_of(self.value), "bytes": self.size}
         if isinstance(self.value, list):
             row["items"] = len(self.value)
@@ -213,7 +213,7 @@ def kind_of(value: JsonValue) -> str:
 class SharedContextStore:
     """The context of one run, its journal, and the file that shows it; one process holds it.
 
-    Every change is on disk before anyone is told. Raises Corrupt, OSError.
+    Every change is on disk before it is answered. Raises Corrupt, OSError.
     """
 
     def __init__(self, journal: Path, shown: Path, bounds: SharedContextLimits) -> None:

@@ -64,7 +64,7 @@ class BoardStore:
         return first, self.since(first)
 
     def forget(self, seen: int) -> None:
-        """Let go of the first `seen` events: nobody will ask for them again."""
+        """Drop the first `seen` events, which will not be asked for again."""
         drop = min(seen - self._tail_begins, len(self._tail) - 1)
         if drop > 0:
             del self._tail[:drop]

@@ -1,7 +1,7 @@
 """Sub nodes: nodes that workers created below their own: how deep, who looks after them, what ends.
 
 A node of the coordinator is at depth 1, a sub-node one deeper than its parent. Who looks after a
-node is told of its end and decides: the worker of its nearest ancestor that has not ended, else
+node is notified of its end and decides: the worker of its nearest ancestor that has not ended, else
 the coordinator. A parent that fails or is cancelled takes its open sub-nodes along: nobody would
 use them. A parent that is completed leaves them to the next one above.
 """

@@ -17,7 +17,7 @@ SUMMARY_CHARACTERS = 300
 
 
 def board_view(board: Board, nodes_shown: int = NODES_SHOWN) -> JsonObject:
-    """Return {"stage", "nodes", "workers"}, short: what `check_board` tells a model.
+    """Return {"stage", "nodes", "workers"}, short: what `check_board` returns to a model.
 
     Of a big board the nodes that have not ended and the newest of the others are shown, at most
     `nodes_shown`, and the workers on the team; `left_out` then counts the rest by their status.
@@ -74,15 +74,14 @@ def node_row(board: Board, node: WorkNode) -> JsonObject:
 
 
 def _told(node: WorkNode) -> str | None:
-    """Return what is told of a node's end; a result in part is marked so."""
+    """Return the summary or reason of a node's end; a partial result is marked."""
     if node.summary is None:
         return node.reason
     return f"{node.summary}\n[in part; missing: {node.missing}]" if node.missing else node.summary
 
 
 def waited_row(board: Board, node: WorkNode) -> JsonObject:
-    """Return a node as `wait` tells of it: its row, its files, how to continue if it
-    was cut short."""
+    """Return a node as `wait` shows it: its row, its files, how to continue partial work."""
     row = node_row(board, node)
     if node.status == "completed":
         row["published"] = [f"nodes/{node.folder}/published/{file}" for file in node.published]

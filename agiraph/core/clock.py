@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What tells the time; tests hand in one that stands still."""
+    """A source of the time; tests pass one that stands still."""
 
     def now(self) -> float:
         """Return wall time in seconds since the epoch."""

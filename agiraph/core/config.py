@@ -1,6 +1,6 @@
 """Settings: `configs/agiraph.yaml` holds every default, a person's own file is laid over it.
 
-A wrong key or value is told with file, line, key and what was possible.
+An error names the file, the line, the key and what was possible.
 """
 
 from fnmatch import fnmatchcase
@@ -105,7 +105,7 @@ class ShellConfig(ConfigSection):
 
 
 class SandboxConfig(ConfigSection):
-    """The wall round the commands of models."""
+    """The sandbox of the commands of models."""
 
     mode: Literal["auto", "bwrap", "none"]
     required: bool
@@ -229,7 +229,7 @@ class BrokerConfig(ConfigSection):
 
 
 class DoorConfig(ConfigSection):
-    """What the broker's door takes from outside agents."""
+    """What the broker's LLM proxy accepts from external agents."""
 
     body_bytes: int = Field(ge=1024)
     connections: int = Field(ge=1)
@@ -316,7 +316,7 @@ def is_loopback(host: str) -> bool:
 
 
 class GatewayConfig(ConfigSection):
-    """How the person is told things outside, by the `channels`."""
+    """How the person is notified over the `channels`."""
 
     public_url: str = Field(pattern=r"^(https?://[^\s/?#]+)?$")
     answer_link_seconds: float = Field(gt=0)

@@ -96,13 +96,13 @@ def step_place(epoch: str, position: int) -> str:
     """Return what names the record at `position` of a journal forever.
 
     A journal that lost its end counts on from where it is whole, so the same position comes twice:
-    the journal's `epoch` tells the two apart. It is '' in what was written before there were any.
+    the journal's `epoch` distinguishes the two. It is '' in what was written before there were any.
     """
     return f"{epoch}-{position}" if epoch else str(position)
 
 
 def abbreviated(id: str) -> str:
-    """Return an id as people are shown it: its kind and as many digits as tell it apart."""
+    """Return an id as shown to people: its kind and as many digits as identify it."""
     kind, _, digits = id.partition("-")
     return f"{kind}-{digits[:SHOWN_DIGITS]}" if LONG_ID.fullmatch(id) else id
 

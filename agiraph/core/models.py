@@ -42,7 +42,7 @@ ENDED_NODE: frozenset[NodeStatus] = frozenset({"completed", "failed", "cancelled
 class AgentFacts(Record):
     """What is known of an agent, and shown, besides its status.
 
-    `reason` tells why it failed or was stopped. In infinite mode `cycle` is the one that it is in
+    `reason` is why it failed or was stopped. In infinite mode `cycle` is the one that it is in
     or has ended last, `next_cycle_at` when the next one begins while it sleeps.
     """
 
@@ -293,8 +293,8 @@ class ProposedAction(Record):
     `tool` is a tool's name or `stage` or `spend` (or `budget`: more may be spent of it, in the unit
     that `subject` names), `subject` what of it the rule's pattern looks at (a command, a path, an
     address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
-    what is short (`agiraph.core.money.Shortage`). `digest` tells the action from every other one,
-    also of the same subject: it follows from the tool and all its arguments.
+    what is short (`agiraph.core.money.Shortage`). `digest` distinguishes the action from
+    every other one, also of the same subject: it follows from the tool and all its arguments.
     """
 
     tool: str

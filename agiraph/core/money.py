@@ -2,7 +2,7 @@
 
 A budget is of a run, an agent (over all its runs), a node, or a trigger (over all that its firings
 led to); for all time or for each day of UTC. It is kept by the broker, which reserves what a call
-may cost at most before it is made. A `Shortage` tells what a call lacked.
+may cost at most before it is made. A `Shortage` is what a call lacked.
 """
 
 import math
@@ -129,7 +129,7 @@ class Shortage(Record):
         ledger = f":{one.epoch}" if one.epoch else ""
         return f"{one.scope}:{one.key}:{one.day}:{self.unit}:{one.raises}{set_anew}{ledger}"
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """Return it in words."""
         spent, limit = shown(self.spent, self.unit), shown(self.limit, self.unit)
         return f"{spent} of the {limit} of {whose(self.budget)} are spent"
@@ -246,11 +246,11 @@ def exact(amount: float, unit: Unit) -> str:
 
 def question_of(shortage: Shortage) -> str:
     """Return the question that the human is asked."""
-    return f"Out of budget: {shortage.told()}. How much more may be spent?"
+    return f"Out of budget: {shortage.in_words()}. How much more may be spent?"
 
 
 def parse_raise(text: str, unit: Unit) -> BudgetRaise:
-    """Return what an answer says; InvalidInput tells what is possible.
+    """Return what an answer says; InvalidInput says what is possible.
 
     `unit` is that of a bare number.
     """

@@ -52,7 +52,7 @@ class ToolCall(Record):
 
 
 class UserTurn(Record):
-    """Text that the model is told: the task, messages from others, notices of the runtime."""
+    """Text for the model: the task, messages from others, notices of the runtime."""
 
     role: Literal["user"] = "user"
     content: SafeText
@@ -211,7 +211,7 @@ class ModelRequest(Record):
 class ModelResponse(Record):
     """One answer of a model, whole. `model` is the one that answered.
 
-    It is a fallback if `instead_of` names the model that was asked for; `why` tells what kept that
+    It is a fallback if `instead_of` names the model that was asked for; `why` is what kept that
     one from answering. `window` is how many tokens the one that answered can take, None if the one
     who answers does not know.
     """

@@ -1,6 +1,6 @@
 """The variables, `${NAME}`, that settings (of channels, of tool servers) name in place of secrets.
 
-Imports nothing of pydantic: whoever starts a process asks here what that process may see.
+Does not import pydantic: the start of a process needs it to filter the environment.
 """
 
 import re

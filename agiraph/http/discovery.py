@@ -12,7 +12,7 @@ from agiraph.storage.files import open_file, read_bytes
 from agiraph.storage.home import Home
 
 Door = Callable[[], tuple[str, str]]
-"""Tells the API's URL and token as they are now. Raises NotReachable."""
+"""Returns the API's URL and token as they are now. Raises NotReachable."""
 
 
 def read_door(home: Path) -> tuple[str, str]:

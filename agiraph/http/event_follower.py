@@ -3,7 +3,7 @@
 import json
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from urllib.parse import urlencode
 
@@ -12,10 +12,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from agiraph.core.errors import AgiraphError
 from agiraph.core.models import Event
+from agiraph.http.discovery import Door
 from agiraph.http.errors import ApiError, NotReachable
-
-Door = Callable[[], tuple[str, str]]
-"""Returns the API's URL and token as they are now."""
 
 PATIENCE_SECONDS = 60.0
 RETRY_SECONDS = 0.2

@@ -8,8 +8,8 @@ parsed is listed with its error, and is no reason to stop.
     input/AGENTS.md                  input/{.agiraph,.agents,.claude}/skills/NAME/SKILL.md
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -48,12 +48,12 @@ class Skill:
 def find_skills(home: Path, input_dir: str | None) -> tuple[Skill, ...]:
     """Return all skills, the home's first; of two with one name in one place the first counts."""
     found: dict[str, Skill] = {}
-    for skill in (*_in_home(home), *(_in_input(Path(input_dir)) if input_dir else ())):
+    folder = Path(input_dir) if input_dir else None
+    of_input = _skills_of(folder, "input", IN_INPUT, folder.resolve()) if folder else ()
+    for skill in (*_skills_of(home, "home", IN_HOME, None), *of_input):
         name = skill.name if skill.name not in found else f"{skill.source}:{skill.name}"
         if name not in found and len(found) < MOST:
-            found[name] = Skill(
-                name, skill.description, skill.source, skill.folder, skill.file, skill.problem
-            )
+            found[name] = replace(skill, name=name)
     return tuple(found.values())
 
 
@@ -99,17 +99,12 @@ def _place(source: Source) -> str:
     return "home" if source == "home" else "input folder"
 
 
-def _in_home(home: Path) -> Iterator[Skill]:
-    yield from _guide(home, "home")
-    for place in IN_HOME:
-        yield from _skills_in(home / place, "home", None)
-
-
-def _in_input(root: Path) -> Iterator[Skill]:
-    inside = root.resolve()
-    yield from _guide(root, "input")
-    for place in IN_INPUT:
-        yield from _skills_in(root / place, "input", inside)
+def _skills_of(
+    root: Path, source: Source, places: Sequence[str], inside: Path | None
+) -> Iterator[Skill]:
+    yield from _guide(root, source)
+    for place in places:
+        yield from _skills_in(root / place, source, inside)
 
 
 def _guide(folder: Path, source: Source) -> Iterator[Skill]:

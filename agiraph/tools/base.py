@@ -4,9 +4,9 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from agiraph.core.prompt_folder import read
 from agiraph.core.record import Record
@@ -28,6 +28,14 @@ class ToolParams(Record):
 class NoParams(ToolParams):
     """The parameters of a tool that takes none."""
 
+
+def _seconds_as_text(value: object) -> object:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number else value
+
+
+Duration = Annotated[str, BeforeValidator(_seconds_as_text)]
+"""A duration such as 90s or 10m; a bare number, which models write too, is seconds."""
 
 P = TypeVar("P", bound=ToolParams)
 ToolOutput = str | JsonObject

@@ -1,12 +1,10 @@
 """Leading tools: what only the coordinator does with its team, its run and its cycles."""
 
-from typing import Any
-
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from agiraph.core.specs import WorkerSpec
 from agiraph.core.turns import JsonObject
-from agiraph.tools.base import COORDINATORS, ToolParams, tool
+from agiraph.tools.base import COORDINATORS, Duration, ToolParams, tool
 from agiraph.tools.ports import ToolContext
 
 
@@ -35,16 +33,9 @@ class EndCycleParams(ToolParams):
     notes: str = Field(
         min_length=1, description="what was done, and what the next cycle must know of it"
     )
-    next_in: str | None = Field(
+    next_in: Duration | None = Field(
         default=None, description="when the next cycle begins: as 30s, 5m, 2h"
     )
-
-    @field_validator("next_in", mode="before")
-    @classmethod
-    def _as_text(cls, value: Any) -> Any:
-        """Take a number of seconds, which models write too."""
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return str(value) if is_number else value
 
 
 @tool(

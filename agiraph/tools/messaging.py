@@ -1,12 +1,10 @@
 """Messaging tools: messages to other entities and questions to the human."""
 
-from typing import Annotated
-
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from agiraph.core.models import DeliveryMode
 from agiraph.core.specs import Names
-from agiraph.tools.base import NoParams, ToolParams, tool
+from agiraph.tools.base import Duration, NoParams, ToolParams, tool
 from agiraph.tools.ports import NewQuestion, ToolContext
 from agiraph.triggers.parsing import seconds_of
 
@@ -22,14 +20,6 @@ class SendMessageParams(ToolParams):
     )
 
 
-def _as_text(value: object) -> object:
-    """Accept a bare number, which models write too, as seconds."""
-    return str(value) if isinstance(value, int | float) else value
-
-
-Deadline = Annotated[str, BeforeValidator(_as_text)]
-
-
 class AskHumanParams(ToolParams):
     question: str = Field(min_length=1, description="the question, with what is needed to answer")
     channel: str = Field(
@@ -40,7 +30,7 @@ class AskHumanParams(ToolParams):
     options: Names = Field(
         default=(), max_length=9, description="up to nine short ready answers to choose from"
     )
-    deadline: Deadline | None = Field(
+    deadline: Duration | None = Field(
         default=None,
         description="how long to wait for the answer, as 90s, 10m, 2h (none: no limit)",
     )

@@ -4,8 +4,8 @@ A trigger never wakes itself: it ignores what its own firing, or a firing caused
 
 What a coordinator does between reading a firing and becoming idle is caused by that firing; so
 is every node that it creates meanwhile, and all that happens to such a node and to its sub-nodes,
-whoever works on it. When the coordinator waits or is idle, what ends that wait is what it acts on
-next: the node that ended (with its lineage), or a message from outside (with none).
+regardless of who works on it. When the coordinator waits or is idle, what ends that wait is what
+it acts on next: the node that ended (with its lineage), or a message from outside (with none).
 
 The lineage of an event are the ids of the triggers that led to it. The fold is pure, its state is
 kept with the triggers, and the events come in the log's order.
@@ -62,7 +62,7 @@ def follow(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
 def is_activity(event: Event) -> bool:
     """Whether an event shows that something continues in the agent, and not in the machinery.
 
-    What the human is told counts when it is said, not again when it arrives.
+    A message to the human counts when it is sent, not again when it arrives.
     """
     if event.type == "message.received" and event.entity == HUMAN_NAME:
         return False

@@ -59,7 +59,7 @@ def _recurring(
 
 @dataclass(frozen=True, slots=True)
 class DueFirings:
-    """What to do about a trigger that is due: the times to fire for, and how many were let go."""
+    """What to do about a trigger that is due: the times to fire for, and how many were skipped."""
 
     fire: tuple[float, ...]
     let_go: int

@@ -97,24 +97,21 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send(self, body: bytes, kind: str = "text/html", status: int = 200, **extra: str) -> None:
         """Send a whole answer."""
-        self.send_response(status)
-        if kind:
-            self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        for name, value in extra.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
+        self._begin(status, kind, Content_Length=str(len(body)), **extra)
         self.wfile.write(body)
 
     def stream(self, kind: str, **extra: str) -> None:
-        """Begin an answer whose length is not told."""
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Connection", "close")
-        for name, value in extra.items():
+        """Begin an answer of unknown length."""
+        self._begin(200, kind, Connection="close", **extra)
+        self.close_connection = True
+
+    def _begin(self, status: int, kind: str, **headers: str) -> None:
+        self.send_response(status)
+        if kind:
+            self.send_header("Content-Type", kind)
+        for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
-        self.close_connection = True
 
 
 def _home(handler: _Handler, rest: str) -> None:
@@ -128,18 +125,18 @@ def _robots(handler: _Handler, rest: str) -> None:
     return handler.send((site.robots or "").encode(), "text/plain", site.robots_status)
 
 
-def _redirect(handler: _Handler, rest: str) -> None:
+def _redirect(handler: _Handler, where: str) -> None:
+    handler.send(b"", "", 302, Location=where)
+
+
+def _countdown(handler: _Handler, rest: str) -> None:
     left = int(rest)
-    handler.send(b"", "", 302, Location=f"/redirect/{left - 1}" if left > 1 else "/article")
-
-
-def _loop(handler: _Handler, rest: str) -> None:
-    handler.send(b"", "", 302, Location="/loop/b" if rest == "a" else "/loop/a")
+    _redirect(handler, f"/redirect/{left - 1}" if left > 1 else "/article")
 
 
 def _to(handler: _Handler, rest: str) -> None:
     [where] = parse_qs(urlsplit(handler.path).query)["url"]
-    handler.send(b"", "", 302, Location=where)
+    _redirect(handler, where)
 
 
 def _huge(handler: _Handler, rest: str) -> None:
@@ -203,14 +200,6 @@ def _meta(handler: _Handler, rest: str) -> None:
     handler.send(page.encode("cp1252"))
 
 
-def _status(handler: _Handler, rest: str) -> None:
-    handler.send(b"no", "text/plain", int(rest))
-
-
-def _nested(handler: _Handler, rest: str) -> None:
-    handler.send(b"<html><body>" + b"<div>" * 20_000 + b"deep" + b"</div>" * 20_000)
-
-
 def _missing(handler: _Handler, rest: str) -> None:
     handler.send(b"nothing here", "text/plain", 404)
 
@@ -238,11 +227,8 @@ def _serper(handler: _Handler, rest: str) -> None:
     _json(handler, {"searchParameters": {}, "organic": rows})
 
 
-def _tavily(handler: _Handler, rest: str) -> None:
-    _json(handler, {"query": "x", "results": [{**r, "content": r["snippet"]} for r in RESULTS]})
-
-
-def _searxng(handler: _Handler, rest: str) -> None:
+def _contents(handler: _Handler, rest: str) -> None:
+    """Answer as Tavily and SearXNG do."""
     _json(handler, {"query": "x", "results": [{**r, "content": r["snippet"]} for r in RESULTS]})
 
 
@@ -256,12 +242,10 @@ def _duckduckgo(handler: _Handler, rest: str) -> None:
 
 
 ROUTES: dict[str, Callable[[_Handler, str], None]] = {
-    "": _home,
-    "article": _home,
-    "more": _home,
+    **dict.fromkeys(("", "article", "more"), _home),
     "robots.txt": _robots,
-    "redirect": _redirect,
-    "loop": _loop,
+    "redirect": _countdown,
+    "loop": lambda handler, rest: _redirect(handler, f"/loop/{'b' if rest == 'a' else 'a'}"),
     "to": _to,
     "huge": _huge,
     "slow": _slow,
@@ -269,11 +253,10 @@ ROUTES: dict[str, Callable[[_Handler, str], None]] = {
     "coded": _coded,
     "text": _text,
     "meta": _meta,
-    "status": _status,
-    "nested": _nested,
+    "status": lambda handler, rest: handler.send(b"no", "text/plain", int(rest)),
+    "nested": lambda handler, _: handler.send(b"<div>" * 20_000 + b"deep" + b"</div>" * 20_000),
     "brave": _brave,
     "serper": _serper,
-    "tavily": _tavily,
-    "search": _searxng,
+    **dict.fromkeys(("tavily", "search"), _contents),
     "duckduckgo": _duckduckgo,
 }

@@ -486,7 +486,7 @@ async def test_bounds_of_a_node_hold_for_all_doors_of_one_attempt_at_it(
     async with worker(house, attempt=1, bounds=SpendingLimits(calls=6)) as ada:
         assert [await ask_once(ada) for _ in range(3)] == [200] * 3
         low = await heard(ada, ProxyBudgetLow)
-        assert low.shortage.told() == "2 calls of the 6 calls of the node n1 are spent"
+        assert low.shortage.in_words() == "2 calls of the 6 calls of the node n1 are spent"
         settled = await settle(ada)
         assert settled.calls == 3
         assert settled.usage.tokens == (await ada.spent()).total.tokens

@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 
 from actors.gateway.api.dependencies import LAST_CURSOR, After, AgentDep, GatewayDep, Limit
 from actors.gateway.auth.scopes import READ
-from actors.gateway.event_feed import EventTexts, Goodbye, follow
+from actors.gateway.event_feed import Goodbye, follow
 from actors.gateway.gateway import Gateway
 from agiraph.board.names import find_node
 from agiraph.core.errors import InvalidInput
@@ -102,7 +102,7 @@ async def page(
     """
     if MEDIA_TYPE in accept:
         feed = _feed(gateway, agent, wanted, after if last_event_id is None else last_event_id)
-        lines = _stream_lines(feed, gateway.event_texts)
+        lines = _stream_lines(feed)
         return StreamingResponse(lines, media_type=MEDIA_TYPE, headers=STREAM_HEADERS)
     events, seen = gateway.agents.events_of(agent).pick(after, limit, wanted)
     return EventPageView(events=tuple(events), next=seen)
@@ -115,7 +115,7 @@ async def live(
     """Send what is wanted of the log from a cursor on, then every event as it comes."""
     feed = _feed(gateway, agent, wanted, after)
     await socket.accept()
-    sending = asyncio.ensure_future(_send_feed(socket, feed, gateway.event_texts, after))
+    sending = asyncio.ensure_future(_send_feed(socket, feed, after))
     leaving = asyncio.ensure_future(_until_gone(socket))
     try:
         await asyncio.wait([sending, leaving], return_when=asyncio.FIRST_COMPLETED)
@@ -142,7 +142,7 @@ def _feed(gateway: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Fe
     return follow(log, gateway.signals, agent.id, after, wanted)
 
 
-async def _send_feed(socket: WebSocket, feed: Feed, texts: EventTexts, cursor: int) -> None:
+async def _send_feed(socket: WebSocket, feed: Feed, cursor: int) -> None:
     """Send each event as one text; a follower that takes nothing is closed with its cursor."""
     async for item in feed:
         if isinstance(item, Goodbye):
@@ -151,7 +151,7 @@ async def _send_feed(socket: WebSocket, feed: Feed, texts: EventTexts, cursor: i
         for event in item:
             try:
                 async with asyncio.timeout(STALL_SECONDS):
-                    await socket.send_text(texts.text_of(event))
+                    await socket.send_text(event.model_dump_json())
             except TimeoutError:
                 await _close(socket, TRY_AGAIN, f"too slow: come back with after={cursor}")
                 return
@@ -171,7 +171,7 @@ async def _until_gone(socket: WebSocket) -> None:
         pass
 
 
-async def _stream_lines(feed: Feed, texts: EventTexts) -> AsyncIterator[str]:
+async def _stream_lines(feed: Feed) -> AsyncIterator[str]:
     """Yield a feed as server-sent events; a comment now and then finds dead connections out."""
     yield f"retry: {RETRY_MILLISECONDS}\n\n"
     now = asyncio.get_running_loop().time
@@ -181,7 +181,7 @@ async def _stream_lines(feed: Feed, texts: EventTexts) -> AsyncIterator[str]:
             yield f"event: end\ndata: {json.dumps(asdict(item))}\n\n"
             return
         for event in item:
-            yield f"id: {event.seq}\nevent: {event.type}\ndata: {texts.text_of(event)}\n\n"
+            yield f"id: {event.seq}\nevent: {event.type}\ndata: {event.model_dump_json()}\n\n"
         is_silent = now() - sent_at >= BEAT_SECONDS
         if is_silent and not item:
             yield ":\n\n"

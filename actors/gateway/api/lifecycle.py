@@ -54,40 +54,35 @@ router = APIRouter()
 @router.post("/agents/{agent}/pause", dependencies=[CONTROL], tags=["agents"])
 async def pause(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
     """Pause coordinator and workers."""
-    return await act_on_agent(gateway, agent, "pause")
+    return await _act_on_agent(gateway, agent, "pause")
 
 
 @router.post("/agents/{agent}/resume", dependencies=[CONTROL], tags=["agents"])
 async def resume(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
     """Continue a paused agent, restart a stopped one."""
-    return await act_on_agent(gateway, agent, "resume")
+    return await _act_on_agent(gateway, agent, "resume")
 
 
 @router.post("/agents/{agent}/stop", dependencies=[CONTROL], tags=["agents"])
 async def stop(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
     """Stop the agent's processes; its files stay."""
-    return await act_on_agent(gateway, agent, "stop")
+    return await _act_on_agent(gateway, agent, "stop")
 
 
 @router.post("/entities/{entity:path}/{act}", dependencies=[CONTROL], tags=["system"])
 async def act(entity: str, act: EntityAct, gateway: GatewayDep) -> SteeredView:
     """Stop, kill, restart, pause or resume one entity or a whole agent."""
-    return await act_on(gateway, entity, act)
-
-
-async def act_on(gateway: Gateway, named: str, act: EntityAct) -> SteeredView:
-    """Act on the entity or the whole agent of that address, id or name; 404 lists the known."""
     table = await children(gateway)
-    exact = next((child for child in table if child.address == named), None)
+    exact = next((child for child in table if child.address == entity), None)
     if exact is not None:
         return await _act_on_all(gateway, [exact], act)
-    agent = _agent_named(gateway, named)
+    agent = _agent_named(gateway, entity)
     if agent is not None:
-        return await act_on_agent(gateway, agent, act)
-    return await _act_on_all(gateway, [_entity_named(gateway, table, named)], act)
+        return await _act_on_agent(gateway, agent, act)
+    return await _act_on_all(gateway, [_entity_named(gateway, table, entity)], act)
 
 
-async def act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> SteeredView:
+async def _act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> SteeredView:
     """Act on an agent's coordinator and all its workers, the coordinator first."""
     if act != "stop":
         team = _team(await children(gateway), agent)

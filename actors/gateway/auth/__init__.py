@@ -4,7 +4,7 @@
     credentials.py      all keys as one value, and every change of it (pure); who calls
     credential_store.py the keys on disk: one writer, hashes only; secrets are made here, shown once
     scopes.py           the scope that each route declares
-    rate_limits.py      how many calls a second, and how many at once (pure)
+    rate_limits.py      how many calls a second (pure)
     audit.py            every call in a file of bounded size
     page.py             the page on which a one-time link becomes a session
 

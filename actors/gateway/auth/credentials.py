@@ -1,7 +1,7 @@
 """All keys of a home as one value, and every change of it: tokens, login links, sessions.
 
 Pure: `now` is passed in, secrets come in as digests. What has ended stays for KEEP_SECONDS, so that
-its holder is told why it is refused, and is deleted then.
+its holder learns why it is refused, and is deleted then.
 """
 
 from dataclasses import dataclass, field
@@ -126,7 +126,7 @@ class Credentials(Record):
             raise ApiError(409, f"there is a token '{token.name}' already: rotate or revoke it")
         if len(others) >= MOST_TOKENS:
             raise ApiError(409, f"there are {MOST_TOKENS} tokens already: revoke some")
-        return self.model_copy(update={"tokens": (*others, token)})
+        return self._with(tokens=(*others, token))
 
     def rotated(
         self, name: str, digest: str, now: float, grace: float, cause: str
@@ -160,7 +160,7 @@ class Credentials(Record):
             old_until=now + grace,
             cause=cause,
         )
-        return self.model_copy(update={"tokens": (*others, note)})
+        return self._with(tokens=(*others, note))
 
     def revoked(self, name: str, now: float) -> "Credentials":
         """End a token, and with it the links and sessions that were made by it.
@@ -171,22 +171,22 @@ class Credentials(Record):
             return self
         old = self.token(name, now)
         new = old.model_copy(update={"revoked_at": now, "old_digest": ""})
-        return self._replaced(old, new).model_copy(
-            update={
-                "logins": tuple(one for one in self.logins if one.created_by != name),
-                "sessions": tuple(one for one in self.sessions if one.created_by != name),
-            }
+        return self._replaced(old, new)._with(
+            logins=tuple(one for one in self.logins if one.created_by != name),
+            sessions=tuple(one for one in self.sessions if one.created_by != name),
         )
 
     def _replaced(self, old: ApiToken, new: ApiToken) -> "Credentials":
-        tokens = tuple(new if token is old else token for token in self.tokens)
-        return self.model_copy(update={"tokens": tokens})
+        return self._with(tokens=tuple(new if one is old else one for one in self.tokens))
+
+    def _with(self, **changes: object) -> "Credentials":
+        return self.model_copy(update=changes)
 
     # --- login links and sessions ---
 
     def with_login(self, login: LoginLink) -> "Credentials":
         """Add a link; of too many the oldest goes."""
-        return self.model_copy(update={"logins": (*self.logins, login)[-MOST_LOGINS:]})
+        return self._with(logins=(*self.logins, login)[-MOST_LOGINS:])
 
     def entered(
         self, code_digest: str, session_id: str, digest: str, browser: str, now: float
@@ -206,11 +206,9 @@ class Credentials(Record):
             expires_at=now + login.session_seconds,
             browser=browser,
         )
-        return self.model_copy(
-            update={
-                "logins": tuple(one for one in self.logins if one is not login),
-                "sessions": (*self.sessions, session)[-MOST_SESSIONS:],
-            }
+        return self._with(
+            logins=tuple(one for one in self.logins if one is not login),
+            sessions=(*self.sessions, session)[-MOST_SESSIONS:],
         )
 
     def session(self, id: str) -> BrowserSession:
@@ -224,8 +222,7 @@ class Credentials(Record):
     def without_session(self, id: str) -> "Credentials":
         """End a session; ApiError 404 if there is none."""
         gone = self.session(id)
-        sessions = tuple(one for one in self.sessions if one is not gone)
-        return self.model_copy(update={"sessions": sessions})
+        return self._with(sessions=tuple(one for one in self.sessions if one is not gone))
 
     # --- time ---
 

@@ -1,13 +1,10 @@
-"""How many calls a second, and how many at once.
+"""How many calls a second.
 
 Each key has a bucket of calls, filled at its rate. Pure: `now` is passed in. What has not called
 for a while is forgotten, so that strangers with ever new addresses fill no memory.
 """
 
-from collections import Counter
 from dataclasses import dataclass
-
-from actors.gateway.auth.credentials import Principal
 
 MOST_BUCKETS = 4096
 
@@ -43,25 +40,3 @@ class RateLimiter:
         if len(self._buckets) > MOST_BUCKETS:
             del self._buckets[next(iter(self._buckets))]
         return wait
-
-
-class OpenCalls:
-    """The calls that are being served, by the key that made them."""
-
-    def __init__(self) -> None:
-        self._count: Counter[str] = Counter()
-
-    def of(self, caller: Principal) -> int:
-        """Return how many calls this caller has open."""
-        return self._count[caller.key]
-
-    def begin(self, caller: Principal) -> None:
-        """Count a call, which is served from now on."""
-        self._count[caller.key] += 1
-
-    def end(self, caller: Principal) -> None:
-        """Count it no more."""
-        key = caller.key
-        self._count[key] -= 1
-        if not self._count[key]:
-            del self._count[key]

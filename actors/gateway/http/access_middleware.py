@@ -6,6 +6,7 @@ token, its rate. Its scope is checked at the route. Every call is in the audit, 
 """
 
 import math
+from collections import Counter
 from typing import Any, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,7 +19,7 @@ from actors.gateway.auth.credential_store import (
     CredentialStore,
 )
 from actors.gateway.auth.credentials import STRANGER, Principal
-from actors.gateway.auth.rate_limits import OpenCalls, RateLimiter
+from actors.gateway.auth.rate_limits import RateLimiter
 from actors.gateway.auth.request_headers import (
     RawHeaders,
     TrustedHosts,
@@ -76,7 +77,7 @@ class AccessMiddleware:
         self._http = http
         self._clock = clock
         self._rates = RateLimiter()
-        self._open = OpenCalls()
+        self._open: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request or WebSocket, or refuse it."""
@@ -91,11 +92,11 @@ class AccessMiddleware:
             response = problem_response(refusal, call.path, _headers_of(refusal))
             await response(scope, receive, with_default_headers(send))
             return
-        self._open.begin(call.caller)
+        self._open[call.caller.key] += 1
         try:
             await self._serve(scope, receive, send, call)
         finally:
-            self._open.end(call.caller)
+            self._open -= Counter([call.caller.key])  # forgets who has none open
 
     # --- admission ---
 
@@ -173,7 +174,7 @@ class AccessMiddleware:
     # --- rates ---
 
     def _count(self, caller: Principal) -> None:
-        if self._open.of(caller) >= self._http.calls_at_once:
+        if self._open[caller.key] >= self._http.calls_at_once:
             raise TooManyRequests(
                 f"more than {self._http.calls_at_once} calls are open at once", 1.0
             )
@@ -256,7 +257,7 @@ def _stays_open(scope: Scope) -> bool:
 
 
 def _headers_of(refusal: ApiError) -> dict[str, str]:
-    """Return the headers that tell a caller what to do about a refusal; the connection ends."""
+    """Return the headers that say what to do about a refusal; the connection ends."""
     headers: dict[str, Any] = {"connection": "close"}
     if isinstance(refusal, TooManyRequests):
         headers["retry-after"] = str(max(1, math.ceil(refusal.wait_seconds)))

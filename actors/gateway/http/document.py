@@ -62,7 +62,7 @@ KEY: Final[JsonObject] = {
 ALWAYS: Final = {
     "401": "No token, or one that does not open.",
     "403": "Not with this token, or not with this path.",
-    "429": "Too many calls; `Retry-After` tells when to come back.",
+    "429": "Too many calls; `Retry-After` says when to come back.",
     "default": "Any other refusal: 5xx when a process of ours is away or failed.",
 }
 NAMED: Final = {"404": "What the path names is not there; the detail lists what is."}

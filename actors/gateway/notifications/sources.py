@@ -35,21 +35,17 @@ def notice_of_message(
 
 
 def _of_question(question: Question, agent_name: str) -> Notice:
-    return Notice(
-        id=f"question:{question.agent}:{question.id}",
-        kind="approvals" if question.kind == "approval" else "questions",
-        agent=question.agent,
-        agent_name=agent_name,
-        sender=question.from_id,
-        text=question.question,
-        ts=question.asked_at,
-        is_urgent=question.urgency == "urgent",
-        question_id=question.id,
-        channel=question.channel,
-        options=question.options,
-        deadline_at=question.deadline_at,
-        default=question.default,
-    )
+    shown = {
+        "id": f"question:{question.agent}:{question.id}",
+        "kind": "approvals" if question.kind == "approval" else "questions",
+        "agent_name": agent_name,
+        "sender": question.from_id,
+        "text": question.question,
+        "ts": question.asked_at,
+        "is_urgent": question.urgency == "urgent",
+        "question_id": question.id,
+    }
+    return Notice.model_validate(dict(question) | shown)
 
 
 def notice_of_event(event: Event, agent: Agent) -> Notice | None:

@@ -138,19 +138,16 @@ class AnswerDelivery:
     async def _deliver(self, record: QuestionRecord, ask: str) -> None:
         question = record.question
         assert question.status != "open"
-        outcome = QuestionAnswered(
-            question_id=record.asked_as,
-            answer=question.answer or "",
-            by=question.answered_by or HUMAN_NAME,
-            outcome=question.status,
-            via=question.answered_via or "",
-            at=question.deadline_at if question.status == "expired" else question.answered_at,
-            default=question.default,
-            question=question.question,
-            kind=question.kind,
-            away=self.absence(),
-            about=question.about,
-        )
+        shown = {
+            "question_id": record.asked_as,
+            "answer": question.answer or "",
+            "by": question.answered_by or HUMAN_NAME,
+            "outcome": question.status,
+            "via": question.answered_via or "",
+            "at": question.deadline_at if question.status == "expired" else question.answered_at,
+            "away": self.absence(),
+        }
+        outcome = QuestionAnswered.model_validate(dict(question) | shown)
         write_outcome(self._history, question, record.reason)
         await self._raise_budget(question)
         try:
@@ -167,7 +164,7 @@ class AnswerDelivery:
     async def _raise_budget(self, question: Question) -> None:
         """Have the broker raise the budget as the human answered, once for each question.
 
-        The askers are told after it: nobody else may raise. Raises TransportError.
+        The askers get their answers after it: nobody else may raise. Raises TransportError.
         """
         order = raise_in(question)
         if order is not None:

@@ -104,13 +104,5 @@ def _sent_before(record: JsonObject, kept: tuple[DeadLetter, float] | None) -> I
 
 
 def _view(id: str, letter: DeadLetter, at: float) -> DeadLetterView:
-    return DeadLetterView(
-        id=id,
-        agent=agent_of(letter.to) or "",
-        to=letter.to,
-        sender=letter.sender,
-        type=letter.type,
-        cause=letter.cause,
-        at=at,
-        size=len(letter.content),
-    )
+    shown = {"id": id, "agent": agent_of(letter.to) or "", "at": at, "size": len(letter.content)}
+    return DeadLetterView.model_validate(dict(letter) | shown)

@@ -104,15 +104,12 @@ class WatchedStream:
         self._ended = ended
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the stream."""
         return getattr(self._stream, name)
 
     def __aiter__(self) -> "WatchedStream":
-        """Return itself."""
         return self
 
     async def __anext__(self) -> Any:
-        """Return the next message."""
         try:
             return await self._stream.__anext__()
         except StopAsyncIteration:
@@ -120,10 +117,8 @@ class WatchedStream:
             raise
 
     async def __aenter__(self) -> "WatchedStream":
-        """Enter the stream."""
         await self._stream.__aenter__()
         return self
 
     async def __aexit__(self, *why: Any) -> Any:
-        """Leave the stream."""
         return await self._stream.__aexit__(*why)

@@ -179,7 +179,7 @@ class ExternalAgentRunner:
         if shortage is None or is_over or not self._state.problem:
             return
         if not await self._budget_approval.has_raised(shortage):
-            raise ModelFailure("out_of_budget", shortage.told())
+            raise ModelFailure("out_of_budget", shortage.in_words())
 
     # --- the end of a start ----------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ JsonObject = dict[str, Any]
 
 
 class ApiRequest(Record):
-    """Base of all requests: an unknown field is a mistake that the caller should hear of."""
+    """Base of all requests: an unknown field is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 

@@ -19,8 +19,8 @@ def _limit(value: Any, *, of: str, is_whole: bool) -> Any:
         return value
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= MOST or (is_whole and value % 1):
-        told = f"{value!r} is no limit: {of} from 0 to {MOST:,.0f}, or '{NONE}' for no bound"
-        raise PydanticCustomError("limit", "{told}", {"told": told})
+        problem = f"{value!r} is no limit: {of} from 0 to {MOST:,.0f}, or '{NONE}' for no bound"
+        raise PydanticCustomError("limit", "{problem}", {"problem": problem})
     return int(value) if is_whole else float(value)
 
 

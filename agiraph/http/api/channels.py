@@ -1,4 +1,4 @@
-"""The ways by which a person is told things outside, what is still on its way, and who is away."""
+"""The channels by which a person is notified, what waits for delivery, and who is away."""
 
 from typing import Literal
 

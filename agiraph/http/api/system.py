@@ -82,7 +82,7 @@ class ToolServerView(ApiView):
 
 
 class CreateTriggerRequest(ApiRequest):
-    """POST /agents/{a}/triggers. `action` is a text that the agent is told, or an object of `type`
+    """POST /agents/{a}/triggers. `action` is a text that the agent gets, or an object of `type`
     and `payload`; `config` is the type's own, as docs/triggers.md has them.
     """
 

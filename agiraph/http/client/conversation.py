@@ -1,4 +1,4 @@
-"""Calls about what the person says and is told: texts, questions, approvals, channels."""
+"""Calls about what the person says and gets: texts, questions, approvals, channels."""
 
 from typing import Literal
 
@@ -149,7 +149,7 @@ class ConversationCalls:
 
     @call("POST /channels/{channel}/test")
     def test_channel(self, channel: str) -> api.ChannelTestView:
-        """Send a test message by a channel; the answer tells how it went. 404 lists the known."""
+        """Send a test message by a channel; the answer is the outcome. 404 lists the known."""
 
     @call("GET /deliveries")
     def deliveries(

@@ -33,11 +33,11 @@ async def until_news(
     """Return the state of an agent once its run is over or it asks, or after `seconds`."""
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + min(max(0.0, seconds), MOST_SECONDS)
-    pause, told = POLL_SECONDS, (-1, -1)
+    pause, reported = POLL_SECONDS, (-1, -1)
     while True:
         seen = await state(client, agent)
-        if (counted := (seen.nodes_ended, seen.nodes)) != told:
-            told, pause = counted, POLL_SECONDS
+        if (counted := (seen.nodes_ended, seen.nodes)) != reported:
+            reported, pause = counted, POLL_SECONDS
             words = f"{seen.status}: {seen.nodes_ended} of {seen.nodes} nodes have ended"
             await report(seen.nodes_ended, seen.nodes or None, words)
         if seen.is_over or seen.questions or loop.time() >= ends_at:

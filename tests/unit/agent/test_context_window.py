@@ -58,20 +58,19 @@ def test_no_text_has_more_tokens_than_a_third_of_its_bytes(text: str) -> None:
     assert estimate_text(text) == -(-len(text.encode()) // 3)
 
 
-def test_there_is_room_below_the_share() -> None:
-    assert step(busy(), 749) is None
-
-
-def test_above_it_things_are_saved_first() -> None:
-    assert step(busy(), 750) == "flush"
-
-
-def test_who_cannot_save_is_compacted_at_once() -> None:
-    assert step(busy(), 750, can_flush=False) == "compact"
-
-
-def test_at_the_brim_there_is_no_turn_left_to_save_things() -> None:
-    assert step(busy(), 920) == "compact"
+@pytest.mark.parametrize(
+    ("used", "can_flush", "what"),
+    [
+        pytest.param(749, True, None, id="room below the share"),
+        pytest.param(750, True, "flush", id="things are saved first above it"),
+        pytest.param(750, False, "compact", id="who cannot save is compacted at once"),
+        pytest.param(920, True, "compact", id="at the brim no turn is left to save things"),
+    ],
+)
+def test_what_is_done_follows_from_how_full_it_is(
+    used: int, can_flush: bool, what: str | None
+) -> None:
+    assert step(busy(), used, can_flush=can_flush) == what
 
 
 def test_in_its_last_turn_a_worker_is_not_told_to_save_things() -> None:
@@ -119,12 +118,13 @@ def test_an_answer_has_what_the_share_leaves() -> None:
     assert answer_tokens(transcript, override=200_000, share=0.75, most=8192) == 8192
 
 
-def test_a_new_conversation_takes_half_of_what_there_is() -> None:
-    assert (
-        room_for_turns(WindowUsage(used=90_000, fixed=5000, window=100_000), share=0.75) == 35_000
-    )
-
-
-def test_where_half_is_too_little_it_takes_more() -> None:
-    assert room_for_turns(WindowUsage(used=9000, fixed=5000, window=10_000), share=0.75) == 2000
-    assert room_for_turns(filled(900), share=0.75) == 520
+@pytest.mark.parametrize(
+    ("fill", "room"),
+    [
+        pytest.param(WindowUsage(90_000, 5000, 100_000), 35_000, id="half of what there is"),
+        pytest.param(WindowUsage(9000, 5000, 10_000), 2000, id="more where half is too little"),
+        pytest.param(filled(900), 520, id="most of a very small window"),
+    ],
+)
+def test_a_new_conversation_has_room_to_go_on(fill: WindowUsage, room: int) -> None:
+    assert room_for_turns(fill, share=0.75) == room

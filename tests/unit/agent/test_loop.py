@@ -8,16 +8,40 @@ import pytest
 
 from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME
 from agiraph.agent.records import CallStarted, ConversationRecord, InputReceived, ModelAnswered
+from agiraph.core.turns import ModelResponse
 from tests.unit.agent.fakes import Stage, call, incoming, says
 
 
+def begun(folder: Path, *answers: ModelResponse) -> Stage:
+    """Return a stage on which one message was received."""
+    stage = Stage(folder, *answers)
+    stage.hear("go")
+    return stage
+
+
+def cut_off(folder: Path, tool: str) -> Stage:
+    """Return a stage on which an incarnation that died had started a call of a tool."""
+    stage = begun(folder, says("done"))
+    stage.conversation.append(ModelAnswered(tool_calls=(call(tool, "a", word="x"),), ts=0.0))
+    stage.conversation.append(CallStarted(call_id="a", name=tool, ts=0.0))
+    return stage
+
+
+async def interrupted(stage: Stage, begins: asyncio.Event) -> None:
+    """Run the loop, and interrupt it by a message when what is in flight has begun."""
+    running = asyncio.ensure_future(stage.loop.run())
+    await begins.wait()
+    stage.inbox.put(incoming("stop that", mode="interrupt"))
+    stage.mind.gate = None
+    await running
+
+
 async def test_calls_are_answered_in_order_and_the_model_is_asked_again(tmp_path: Path) -> None:
-    stage = Stage(
+    stage = begun(
         tmp_path,
         says("first", call("note", "a", word="x"), call("note", "b", word="y")),
         says("done"),
     )
-    stage.hear("go")
     await stage.loop.run()
     assert stage.contents() == [
         "user: go",
@@ -30,8 +54,7 @@ async def test_calls_are_answered_in_order_and_the_model_is_asked_again(tmp_path
 
 
 async def test_a_finished_call_is_not_run_again_after_a_crash(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says(None, call("note", "a", word="x"), call("hang", "b")))
-    stage.hear("go")
+    stage = begun(tmp_path, says(None, call("note", "a", word="x"), call("hang", "b")))
     running = asyncio.ensure_future(stage.loop.run())
     await stage.tools.hanging.wait()
     running.cancel()
@@ -51,24 +74,13 @@ async def test_a_finished_call_is_not_run_again_after_a_crash(tmp_path: Path) ->
 async def test_an_idempotent_call_that_a_crash_cut_off_runs_again_under_the_same_key(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, says("done"))
-    stage.hear("go")
-    stage.conversation.append(ModelAnswered(tool_calls=(call("peek", "a", word="x"),), ts=0.0))
-    stage.conversation.append(CallStarted(call_id="a", name="peek", ts=0.0))
+    stage = cut_off(tmp_path, "peek")
     await stage.loop.run()
     assert stage.tools.ran == ["e-2.0:x"]
 
 
-def cut_off(stage: Stage, name: str) -> None:
-    """Let a call of a tool have been started by an incarnation that died."""
-    stage.hear("go")
-    stage.conversation.append(ModelAnswered(tool_calls=(call(name, "a", word="x"),), ts=0.0))
-    stage.conversation.append(CallStarted(call_id="a", name=name, ts=0.0))
-
-
 async def test_a_call_that_left_its_outcome_is_not_run_again_after_a_crash(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("done"))
-    cut_off(stage, "keep")
+    stage = cut_off(tmp_path, "keep")
     stage.tools.left = "noted before"
     await stage.loop.run()
     assert stage.tools.ran == []
@@ -77,19 +89,14 @@ async def test_a_call_that_left_its_outcome_is_not_run_again_after_a_crash(tmp_p
 
 
 async def test_what_is_recovered_can_be_interrupted(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("done"))
-    cut_off(stage, "keep")
-    running = asyncio.ensure_future(stage.loop.run())
-    await stage.tools.hanging.wait()
-    stage.inbox.put(incoming("stop that", mode="interrupt"))
-    await running
+    stage = cut_off(tmp_path, "keep")
+    await interrupted(stage, stage.tools.hanging)
     assert stage.tools.was_cancelled
     assert stage.contents()[2] == f"tool: {INTERRUPTED_CALL}"
 
 
 async def test_a_message_is_held_back_until_all_calls_are_answered(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("done"))
-    stage.hear("go")
+    stage = begun(tmp_path, says("done"))
     calls = (call("note", "a", word="x"), call("note", "b", word="y"))
     stage.conversation.append(ModelAnswered(tool_calls=calls, ts=0.0))
     acknowledged: list[str] = []
@@ -123,11 +130,7 @@ async def test_an_interrupt_cancels_the_model_call_and_keeps_the_partial_text(
     stage = Stage(tmp_path, says("I was about to"), says("yes?"))
     stage.mind.gate = asyncio.Event()
     stage.hear("go")
-    running = asyncio.ensure_future(stage.loop.run())
-    await stage.mind.asked.wait()
-    stage.inbox.put(incoming("stop that", mode="interrupt"))
-    stage.mind.gate = None
-    await running
+    await interrupted(stage, stage.mind.asked)
     assert stage.contents() == [
         "user: go",
         "assistant: I was about to",
@@ -137,12 +140,8 @@ async def test_an_interrupt_cancels_the_model_call_and_keeps_the_partial_text(
 
 
 async def test_an_interrupt_cancels_the_tool_in_flight(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says(None, call("hang", "a")), says("done"))
-    stage.hear("go")
-    running = asyncio.ensure_future(stage.loop.run())
-    await stage.tools.hanging.wait()
-    stage.inbox.put(incoming("stop that", mode="interrupt"))
-    await running
+    stage = begun(tmp_path, says(None, call("hang", "a")), says("done"))
+    await interrupted(stage, stage.tools.hanging)
     assert stage.tools.was_cancelled
     assert stage.contents()[2:4] == [
         f"tool: {INTERRUPTED_CALL}",
@@ -151,8 +150,7 @@ async def test_an_interrupt_cancels_the_tool_in_flight(tmp_path: Path) -> None:
 
 
 async def test_a_followup_waits_until_the_work_is_done(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("working", call("note", "a", word="x")), says("done"))
-    stage.hear("go")
+    stage = begun(tmp_path, says("working", call("note", "a", word="x")), says("done"))
     stage.inbox.put(incoming("later", mode="followup"))
     await stage.loop.run()
     assert not any("later" in line for line in stage.contents())
@@ -178,8 +176,7 @@ async def test_a_paused_loop_asks_no_model_until_it_is_resumed(tmp_path: Path) -
 
 
 async def test_a_wrong_tool_call_is_answered_with_the_reason(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says(None, call("sehll", "a")), says("oh"))
-    stage.hear("go")
+    stage = begun(tmp_path, says(None, call("sehll", "a")), says("oh"))
     await stage.loop.run()
     assert "unknown tool 'sehll' (known: hang, keep, note, peek)" in stage.contents()[2]
 
@@ -198,12 +195,11 @@ def appends(stage: Stage) -> list[list[str]]:
 
 
 async def test_a_call_starts_in_the_append_that_brings_it_about(tmp_path: Path) -> None:
-    stage = Stage(
+    stage = begun(
         tmp_path,
         says(None, call("note", "a", word="x"), call("note", "a", word="y")),
         says("done"),
     )
-    stage.hear("go")
     made = appends(stage)
     await stage.loop.run()
     assert made == [
@@ -221,8 +217,7 @@ async def test_another_models_answer_is_announced_in_the_append_that_brings_it(
     other = says(None, call("note", "a", word="x")).model_copy(
         update={"model": "openai/x", "instead_of": "anthropic/y", "why": "it is busy"}
     )
-    stage = Stage(tmp_path, other, says("done"))
-    stage.hear("go")
+    stage = begun(tmp_path, other, says("done"))
     made = appends(stage)
     await stage.loop.run()
     assert made == [["heard", "said", "tool.started"], ["tool.finished"], ["heard", "said"]]
@@ -231,8 +226,7 @@ async def test_another_models_answer_is_announced_in_the_append_that_brings_it(
 
 
 async def test_what_came_meanwhile_is_heard_before_the_next_call_starts(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says(None, call("note", "a", word="x")), says("done"))
-    stage.hear("go")
+    stage = begun(tmp_path, says(None, call("note", "a", word="x")), says("done"))
     made = appends(stage)
     stage.mind.gate = asyncio.Event()
     running = asyncio.ensure_future(stage.loop.run())
@@ -246,8 +240,7 @@ async def test_what_came_meanwhile_is_heard_before_the_next_call_starts(tmp_path
 async def test_a_call_of_an_answer_that_came_in_a_pause_starts_when_it_is_over(
     tmp_path: Path,
 ) -> None:
-    stage = Stage(tmp_path, says(None, call("note", "a", word="x")), says("done"))
-    stage.hear("go")
+    stage = begun(tmp_path, says(None, call("note", "a", word="x")), says("done"))
     made = appends(stage)
     stage.mind.gate = asyncio.Event()
     running = asyncio.ensure_future(stage.loop.run())
@@ -263,8 +256,7 @@ async def test_a_call_of_an_answer_that_came_in_a_pause_starts_when_it_is_over(
 
 
 async def test_notices_do_not_come_into_a_call_that_is_taken_up_again(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("done"))
-    cut_off(stage, "peek")
+    stage = cut_off(tmp_path, "peek")
     told = InputReceived(content="a node has ended", from_name="board", ts=0.0)
     stage.entity.pending_notices = [told]
     await stage.loop.run()

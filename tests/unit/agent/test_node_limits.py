@@ -73,16 +73,19 @@ def test_a_limit_of_one_turn_ends_the_node_after_it() -> None:
     assert isinstance(judge(begun(used()), contract), MustStop)
 
 
-def test_the_last_turn_comes_while_its_tokens_are_still_there() -> None:
-    contract = StageContract(max_tokens_per_node=300)
-    assert judge(begun(used()), contract) is None
-    assert isinstance(judge(begun(used(), used()), contract), LastTurn)
-
-
-def test_the_last_turn_comes_while_its_money_is_still_there() -> None:
-    contract = StageContract(max_cost_usd_per_node=0.03)
-    assert judge(begun(used(cost=0.01)), contract) is None
-    assert isinstance(judge(begun(used(cost=0.01), used(cost=0.01)), contract), LastTurn)
+@pytest.mark.parametrize(
+    ("contract", "usage"),
+    [
+        (StageContract(max_tokens_per_node=300), used()),
+        (StageContract(max_cost_usd_per_node=0.03), used(cost=0.01)),
+    ],
+    ids=["tokens", "money"],
+)
+def test_the_last_turn_comes_while_there_is_enough_for_it(
+    contract: StageContract, usage: Usage
+) -> None:
+    assert judge(begun(usage), contract) is None
+    assert isinstance(judge(begun(usage, usage), contract), LastTurn)
 
 
 def test_money_cannot_be_bounded_without_a_price() -> None:

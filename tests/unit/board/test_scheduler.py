@@ -70,15 +70,6 @@ def test_workers_are_spawned_up_to_the_limit() -> None:
     assert given(desk) == {"n0": "scout-1", "n1": "scout-2", "n2": "scout-3"}
 
 
-def test_the_limit_holds_for_workers_that_were_spawned_by_hand() -> None:
-    desk = Desk()
-    for name in ("ada", "ben", "cyd"):
-        desk.worker(name)
-        desk.node(f"of-{name}", worker=name)
-    desk.settle(max_concurrent=2)
-    assert given(desk) == {"of-ada": "ada", "of-ben": "ben"}
-
-
 def test_a_worker_that_waits_for_its_children_takes_no_place() -> None:
     desk = Desk()
     desk.node("parent")
@@ -88,19 +79,6 @@ def test_a_worker_that_waits_for_its_children_takes_no_place() -> None:
     desk.do(BlockNode("parent", ("child",)))
     desk.settle(max_concurrent=1)
     assert set(given(desk)) == {"parent", "child"}
-
-
-def test_what_depends_on_failed_work_fails_with_the_reason() -> None:
-    desk = Desk()
-    desk.node("one")
-    desk.node("two", "one")
-    desk.node("three", "two")
-    desk.node("other")
-    desk.fail("one")
-    desk.settle()
-    assert desk.at("two").reason == "its dependency 'one' failed: it went wrong"
-    assert desk.at("three").status == "failed"
-    assert desk.at("other").status == "assigned"
 
 
 def test_a_node_kept_for_a_lost_worker_fails_and_says_so() -> None:

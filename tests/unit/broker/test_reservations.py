@@ -212,7 +212,7 @@ async def test_calls_are_bounded_also_while_others_are_in_flight() -> None:
                 await asyncio.sleep(0)
                 made += 1
         except ProviderError as error:
-            return error.shortage.told() if error.shortage else str(error)
+            return error.shortage.in_words() if error.shortage else str(error)
         return "made"
 
     async def all_at_once() -> list[str]:

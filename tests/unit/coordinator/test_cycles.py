@@ -186,18 +186,18 @@ async def test_a_cycle_cannot_end_twice(lead: Lead) -> None:
         await lead.end("call-2")
 
 
-async def test_a_cycle_without_notes_does_not_end(lead: Lead) -> None:
-    with pytest.raises(InvalidInput, match="notes is empty"):
-        await lead.end(notes="  \n")
-    assert not lead.cycles.is_asleep
-
-
-@pytest.mark.parametrize("wrong", ["soon", "-5s", "0"])
-async def test_a_time_that_is_none_is_refused_before_anything_is_written(
-    lead: Lead, wrong: str
+@pytest.mark.parametrize(
+    ("order", "why"),
+    [
+        ({"notes": "  \n"}, "notes is empty"),
+        *(({"next_in": wrong}, "next_in") for wrong in ("soon", "-5s", "0")),
+    ],
+)
+async def test_an_order_that_cannot_be_followed_is_refused_before_anything_is_written(
+    lead: Lead, order: dict[str, str], why: str
 ) -> None:
-    with pytest.raises(InvalidInput, match="next_in"):
-        await lead.end(next_in=wrong)
+    with pytest.raises(InvalidInput, match=why):
+        await lead.end(**order)
     assert not lead.cycles.is_asleep
     assert not lead.logs
 

@@ -1,7 +1,7 @@
 """The models and external agents that a coordinator's prompt lists."""
 
 from actors.coordinator.prompt_facts import AvailableAgent, usable_models
-from agiraph.agent.prompts import coordinator_system
+from agiraph.agent.prompts import system_prompt
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
 from agiraph.core.turns import JsonObject
@@ -25,8 +25,10 @@ def prompt(rows: tuple[JsonObject, ...] = (), agents: tuple[AvailableAgent, ...]
         created_at=1.0,
         updated_at=1.0,
     )
-    return coordinator_system(
-        agent,
+    return system_prompt(
+        "coordinator",
+        agent=agent,
+        input_dir=None,
         soul="calm",
         goal="Count",
         memory="",

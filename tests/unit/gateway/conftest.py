@@ -7,6 +7,9 @@ import pytest
 
 from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.database import GatewayDatabase
+from actors.gateway.state.message_history import MessageHistory
+
+OpenDatabase = Callable[[], GatewayDatabase]
 
 
 @pytest.fixture
@@ -16,16 +19,28 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def open_book(path: Path) -> Iterator[Callable[[], QuestionStore]]:
-    """Yield what opens the questions; again, as after a restart."""
-    opened: list[QuestionStore] = []
+def open_database(path: Path) -> Iterator[OpenDatabase]:
+    """Yield what opens the database; again, as after a restart."""
+    opened: list[GatewayDatabase] = []
 
-    def open_again() -> QuestionStore:
+    def open_again() -> GatewayDatabase:
         while opened:
-            opened.pop().database.close()
-        opened.append(QuestionStore(GatewayDatabase(path)))
+            opened.pop().close()
+        opened.append(GatewayDatabase(path))
         return opened[0]
 
     yield open_again
     while opened:
-        opened.pop().database.close()
+        opened.pop().close()
+
+
+@pytest.fixture
+def open_book(open_database: OpenDatabase) -> Callable[[], QuestionStore]:
+    """Return what opens the questions; again, as after a restart."""
+    return lambda: QuestionStore(open_database())
+
+
+@pytest.fixture
+def open_thread(open_database: OpenDatabase) -> Callable[[], MessageHistory]:
+    """Return what opens the messages; again, as after a restart."""
+    return lambda: MessageHistory(open_database())

@@ -16,21 +16,14 @@ from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.dead_letters import DeadLetterStore
 from actors.gateway.state.message_history import MessageHistory
 from agiraph.core.errors import Corrupt
-from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import ProposedAction
 from agiraph.http.errors import ApiError
-from agiraph.messages.question import AskQuestion
 from agiraph.storage.disk_space import DiskFull
 from agiraph.storage.journal import encode_record
+from tests.unit.gateway.asking import ADA, asking
 
 OLD = Path(__file__).parents[2] / "fixtures" / "homes" / "0.1" / "human"
 BOOKS = ("questions.jsonl", "inbox.jsonl", "dead.jsonl")
-ADA = "shop-1/ada-1"
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "book.db"
 
 
 class Counted(GatewayDatabase):
@@ -54,13 +47,6 @@ class Counted(GatewayDatabase):
         return found
 
 
-def body(id: str, **changes: object) -> AskQuestion:
-    asked = AskQuestion(
-        question_id=QuestionId(id), agent=AgentId("shop-1"), from_name="Ada", question="Which?"
-    )
-    return asked.model_copy(update=changes)
-
-
 def fill(path: Path, first: int, last: int) -> None:
     """Write messages of two agents, and questions that are answered and delivered."""
     with closing(GatewayDatabase(path)) as database:
@@ -68,7 +54,7 @@ def fill(path: Path, first: int, last: int) -> None:
         for n in range(first, last):
             agent, who = ("mill-2", "Bob") if n == 3 else ("shop-1", "Ada")
             thread.add(id=f"{n:08}", agent=agent, sender=who, to="human", content="x", ts=1.0)
-            book.ask(body(f"q-{n:08}"), ADA, f"{n:02}", 1.0)
+            book.ask(asking(f"q-{n:08}"), ADA, f"{n:02}", 1.0)
             book.answer(f"q-{n:08}", "this", "human", 1000.0, "cli", f"c{n}")
             book.delivered(f"q-{n:08}", f"{n:02}")
 
@@ -78,11 +64,11 @@ def live(path: Path) -> None:
     with closing(GatewayDatabase(path)) as database:
         book = QuestionStore(database)
         act = ProposedAction(tool="bash", subject="ls", rule="r", remember="ls")
-        book.ask(body("q-open"), ADA, "a1", 1.0)
-        book.ask(body("q-always", kind="approval", about=act), ADA, "a2", 1.0)
+        book.ask(asking("q-open"), ADA, "a1", 1.0)
+        book.ask(asking("q-always", kind="approval", about=act), ADA, "a2", 1.0)
         book.answer("q-always", "allow always", "Eve", 2.0)
         book.delivered("q-always", "a2")
-        book.ask(body("q-untold"), ADA, "a3", 1.0)
+        book.ask(asking("q-untold"), ADA, "a3", 1.0)
         book.answer("q-untold", "this", "Eve", 2.0)
 
 
@@ -127,9 +113,9 @@ def test_a_closed_question_is_known_by_its_id_its_message_and_when_it_is_asked_a
         with pytest.raises(ApiError, match="answered by human at 1970-01-01T00:16:40Z over cli"):
             book.answer(book.meant("q-00000001"), "that", "Eve", 2000.0)
         assert book.answer("q-00000002", "that", "Eve", 3.0, cause="c2").answer == "this"
-        assert book.ask(body("q-00000001"), ADA, "01", 1.0) is None, "the same message"
+        assert book.ask(asking("q-00000001"), ADA, "01", 1.0) is None, "the same message"
         assert book.undelivered() == []
-        assert book.ask(body("q-00000001"), ADA, "weeks later", 9e6) is None
+        assert book.ask(asking("q-00000001"), ADA, "weeks later", 9e6) is None
         [case] = book.undelivered()
         assert (case.undelivered, case.question.answer) == (("weeks later",), "this")
     with closing(GatewayDatabase(path)) as database:

@@ -1,31 +1,38 @@
 """The person's thread: every message once, in order, by agent, through restarts."""
 
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-from actors.gateway.state.database import GatewayDatabase
+import pytest
+
 from actors.gateway.state.message_history import MessageHistory
+from agiraph.board.board import Board
+from agiraph.board.names import find_worker
+from agiraph.core.errors import InvalidInput, unknown
+from agiraph.http.errors import ApiError
+
+OpenThread = Callable[[], MessageHistory]
 
 
 def add(thread: MessageHistory, id: str, agent: str = "a-1", content: str = "x") -> bool:
     return thread.add(id=id, agent=agent, sender="Ada", to="human", content=content, ts=1.0)
 
 
-def test_a_message_is_written_once_even_after_a_restart(tmp_path: Path) -> None:
-    thread = MessageHistory(GatewayDatabase(tmp_path / "book.db"))
+def test_a_message_is_written_once_even_after_a_restart(open_thread: OpenThread) -> None:
+    thread = open_thread()
     assert add(thread, "1")
     assert not add(thread, "1")
-    thread.database.close()
-    thread = MessageHistory(GatewayDatabase(tmp_path / "book.db"))
+    thread = open_thread()
     assert not add(thread, "1")
     assert "1" in thread
     assert add(thread, "2")
     assert [message.seq for message in thread.page("a-1", 0, 10).messages] == [1, 2]
-    thread.database.close()
 
 
-def test_pages_hold_one_agents_messages_and_their_cursors_are_lines(tmp_path: Path) -> None:
-    thread = MessageHistory(GatewayDatabase(tmp_path / "book.db"))
+def test_pages_hold_one_agents_messages_and_their_cursors_are_lines(
+    open_thread: OpenThread,
+) -> None:
+    thread = open_thread()
     for number in range(6):
         add(thread, str(number), agent="even" if number % 2 == 0 else "odd")
     page = thread.page("odd", 0, 2)
@@ -33,11 +40,10 @@ def test_pages_hold_one_agents_messages_and_their_cursors_are_lines(tmp_path: Pa
     assert [message.id for message in thread.page("odd", page.next, 2).messages] == ["5"]
     assert thread.page("odd", 6, 2).next == 6
     assert thread.page("nobody", 0, 2).messages == ()
-    thread.database.close()
 
 
-def test_the_thread_is_paged_both_ways_and_by_entity(tmp_path: Path) -> None:
-    thread = MessageHistory(GatewayDatabase(tmp_path / "book.db"))
+def test_the_thread_is_paged_both_ways_and_by_entity(open_thread: OpenThread) -> None:
+    thread = open_thread()
     for number in range(1, 8):
         who = "Ada" if number % 2 else "Bob"
         agent = "mill" if number == 4 else "shop"
@@ -56,13 +62,12 @@ def test_the_thread_is_paged_both_ways_and_by_entity(tmp_path: Path) -> None:
     assert seqs(before=7, after=5) == ([6], 6, 6)
     assert seqs(entity="bob") == ([2, 6], 6, None)
     assert seqs(entity="bob", before=6) == ([2], 2, None)
-    thread.database.close()
 
 
 def test_what_was_read_is_remembered_and_what_an_older_version_stored_counts_as_read(
-    tmp_path: Path,
+    open_thread: OpenThread,
 ) -> None:
-    thread = MessageHistory(GatewayDatabase(tmp_path / "book.db"))
+    thread = open_thread()
     for id in "12":
         add(thread, id)
     add(thread, "3", agent="a-2")
@@ -75,11 +80,49 @@ def test_what_was_read_is_remembered_and_what_an_older_version_stored_counts_as_
         ("DELETE FROM imported WHERE name = 'read_cursors'", ()),
         ("DELETE FROM read_cursors", ()),
     )
-    thread.database.close()
-    thread = MessageHistory(GatewayDatabase(tmp_path / "book.db"))
+    thread = open_thread()
     assert (thread.read_to("a-1"), thread.read_to("a-2"), thread.unread("a-2")) == (2, 3, {})
     add(thread, "4", agent="a-2")
-    thread.database.close()
-    thread = MessageHistory(GatewayDatabase(tmp_path / "book.db"))
+    thread = open_thread()
     assert thread.unread("a-2") == {"Ada": 1}
-    thread.database.close()
+
+
+# --- which message a person answers ---
+
+
+def said(thread: MessageHistory, id: str, sender: str, to: str, content: str = "x") -> None:
+    thread.add(id=id, agent="shop-1", sender=sender, to=to, content=content, ts=1.0)
+
+
+def test_the_last_text_of_somebody_is_answered_until_it_was(open_thread: OpenThread) -> None:
+    thread = open_thread()
+    said(thread, "aaaa01", "Ada", "human", "Which?")
+    said(thread, "bbbb02", "Bob", "human", "When?")
+    found = thread.unanswered("shop-1", "ada")
+    assert found is not None
+    assert found.id == "aaaa01"
+    said(thread, "cccc03", "human", "Ada", "This one")
+    assert thread.unanswered("shop-1", "Ada") is None
+    assert thread.unanswered("shop-1", "Bob") is not None
+    assert thread.unanswered("mill-2", "Bob") is None
+
+
+def test_a_message_is_found_by_the_beginning_of_its_id(open_thread: OpenThread) -> None:
+    thread = open_thread()
+    said(thread, "aaaa01", "Ada", "human", "Which?")
+    said(thread, "aaab02", "Bob", "human", "When?")
+    assert thread.find("shop-1", "aaaa").sender == "Ada"
+    with pytest.raises(ApiError, match="several messages begin with 'aaa'"):
+        thread.find("shop-1", "aaa")
+    with pytest.raises(ApiError, match=r"unknown message 'ffff' .*aaab02 Bob: When\?"):
+        thread.find("shop-1", "ffff")
+
+
+def test_a_name_that_is_nearly_right_is_guessed_at() -> None:
+    error = unknown("recipient", "alise", ["coordinator", "Alice", "bob"])
+    assert str(error) == (
+        "unknown recipient 'alise', did you mean 'Alice'? (known: Alice, bob, coordinator)"
+    )
+    assert "did you mean" not in str(unknown("recipient", "zoe", ["Alice"]))
+    with pytest.raises(InvalidInput, match="unknown worker 'x'"):
+        find_worker(Board(), "x")

@@ -1,32 +1,33 @@
-"""The book of questions: asked once, answered once, delivered until it is ticked off."""
+"""The store of questions: each asked once, ended once whoever is alive, delivered to all askers."""
 
+import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from actors.gateway.questions.questions import QuestionStore
+from actors.gateway.state.database import GatewayDatabase
 from agiraph.core.errors import Corrupt
-from agiraph.core.ids import AgentId, QuestionId
+from agiraph.core.ids import QuestionId
 from agiraph.core.models import ProposedAction
 from agiraph.http.errors import ApiError
 from agiraph.messages.question import AskQuestion
+from tests.unit.gateway.asking import ADA, BOB, asking
 
 OpenBook = Callable[[], QuestionStore]
 
 
-def body(id: str = "q1", agent: str = "shop-1") -> AskQuestion:
-    return AskQuestion(
-        question_id=QuestionId(id), agent=AgentId(agent), from_name="Ada", question="Which?"
-    )
-
-
 def test_a_question_asked_again_by_the_same_message_is_not_new(open_book: OpenBook) -> None:
     book = open_book()
-    assert book.ask(body(), "shop-1/ada-1", "01", 1.0) is not None
-    assert book.ask(body(), "shop-1/ada-1", "01", 1.0) is None
+    assert book.ask(asking(), ADA, "01", 1.0) is not None
+    assert book.ask(asking(), ADA, "01", 1.0) is None
     again = open_book()
-    assert again.ask(body(), "shop-1/ada-1", "01", 1.0) is None
+    assert again.ask(asking(), ADA, "01", 1.0) is None
     assert len(again.listed(99)) == 1
 
 
@@ -34,8 +35,8 @@ def test_an_asker_that_asks_again_after_a_crash_gets_the_answer_to_both_messages
     open_book: OpenBook,
 ) -> None:
     book = open_book()
-    book.ask(body(), "shop-1/ada-1", "01", 1.0)
-    assert book.ask(body(), "shop-1/ada-1", "02", 2.0) is None
+    book.ask(asking(), ADA, "01", 1.0)
+    assert book.ask(asking(), ADA, "02", 2.0) is None
     book.answer("q1", "this", "human", 3.0)
     assert book.undelivered()[0].undelivered == ("01", "02")
     book.delivered("q1", "01")
@@ -47,8 +48,8 @@ def test_an_asker_that_asks_again_after_a_crash_gets_the_answer_to_both_messages
 
 def test_two_askers_may_use_the_same_id(open_book: OpenBook) -> None:
     book = open_book()
-    first = book.ask(body(), "shop-1/ada-1", "01", 1.0)
-    second = book.ask(body(agent="mill-2"), "mill-2/ada-1", "02", 1.0)
+    first = book.ask(asking(), ADA, "01", 1.0)
+    second = book.ask(asking(agent="mill-2"), "mill-2/ada-1", "02", 1.0)
     assert first is not None
     assert second is not None
     assert (first.id, second.id) == ("q1", "q1-2")
@@ -61,7 +62,7 @@ def test_the_first_answer_holds_and_the_second_is_told_who_and_when(
     open_book: OpenBook,
 ) -> None:
     book = open_book()
-    book.ask(body(), "shop-1/ada-1", "01", 1.0)
+    book.ask(asking(), ADA, "01", 1.0)
     book.answer("q1", "this", "human", 1000.0, "webhook")
     book = open_book()
     with pytest.raises(
@@ -76,8 +77,8 @@ def test_withdrawn_questions_take_no_answer_and_answered_ones_stay_answered(
     open_book: OpenBook,
 ) -> None:
     book = open_book()
-    book.ask(body("q1"), "shop-1/ada-1", "01", 1.0)
-    book.ask(body("q2"), "shop-1/ada-1", "02", 1.0)
+    book.ask(asking("q1"), ADA, "01", 1.0)
+    book.ask(asking("q2"), ADA, "02", 1.0)
     book.answer("q1", "this", "human", 2.0)
     book.withdraw("shop-1")
     assert [question.status for question in book.listed(99)] == ["answered", "withdrawn"]
@@ -98,7 +99,7 @@ def test_a_record_that_cannot_have_been_written_is_told_with_its_place(
 
 def approval(command: str, digest: str = "") -> AskQuestion:
     about = ProposedAction(tool="bash", subject=command, digest=digest)
-    return body().model_copy(update={"kind": "approval", "about": about, "question": "May I?"})
+    return asking(kind="approval", about=about, question="May I?")
 
 
 @pytest.mark.parametrize(
@@ -106,18 +107,18 @@ def approval(command: str, digest: str = "") -> AskQuestion:
     [
         (approval("ls -l"), approval("rm -rf /")),
         (approval("ls -l", "d1"), approval("ls -l", "d2")),
-        (body(), approval("ls -l")),
-        (body(), body().model_copy(update={"question": "Which other?"})),
+        (asking(), approval("ls -l")),
+        (asking(), asking(question="Which other?")),
     ],
 )
 def test_an_old_answer_is_given_to_nothing_else_under_the_same_id(
     open_book: OpenBook, first: AskQuestion, second: AskQuestion
 ) -> None:
     book = open_book()
-    book.ask(first, "shop-1/ada-1", "01", 1.0)
+    book.ask(first, ADA, "01", 1.0)
     book.answer("q1", "allow once", "human", 2.0)
     book = open_book()
-    other = book.ask(second, "shop-1/ada-1", "02", 3.0)
+    other = book.ask(second, ADA, "02", 3.0)
     assert other is not None
     assert (other.id, other.status) == ("q1-2", "open")
     assert book.undelivered()[0].undelivered == ("01",)
@@ -125,16 +126,15 @@ def test_an_old_answer_is_given_to_nothing_else_under_the_same_id(
 
 def test_a_deed_from_before_there_were_digests_is_known_again(open_book: OpenBook) -> None:
     book = open_book()
-    book.ask(approval("ls -l"), "shop-1/ada-1", "01", 1.0)
-    assert book.ask(approval("ls -l", "d1"), "shop-1/ada-1", "02", 2.0) is None
+    book.ask(approval("ls -l"), ADA, "01", 1.0)
+    assert book.ask(approval("ls -l", "d1"), ADA, "02", 2.0) is None
 
 
 def test_a_question_is_named_by_how_its_id_begins(open_book: OpenBook) -> None:
     book = open_book()
     long, other = "q-3f9c1d0a" + "0" * 24, "q-3f9c1d0b" + "0" * 24
     for number, id in enumerate((long, other, "q-3f9c1d")):
-        asker = body(id).model_copy(update={"question": f"Number {number}?"})
-        book.ask(asker, "shop-1/ada-1", f"0{number}", 1.0)
+        book.ask(asking(id, question=f"Number {number}?"), ADA, f"0{number}", 1.0)
     assert book.meant(long) == book.meant("q-3f9c1d0a") == long
     assert book.meant("q-3f9c1d") == "q-3f9c1d", "an id of older versions is itself"
     with pytest.raises(ApiError, match="several questions") as refused:
@@ -146,3 +146,114 @@ def test_a_question_is_named_by_how_its_id_begins(open_book: OpenBook) -> None:
         with pytest.raises(ApiError, match="q-3f9c1d0a, q-3f9c1d0b") as refused:
             book.meant(unknown)
         assert refused.value.status == 404
+
+
+# --- deadlines ---
+
+LATE: dict[str, Any] = {"options": ("this", "that"), "deadline_seconds": 10.0, "default": "this"}
+
+
+def test_a_deadline_counts_from_the_first_asking_and_outlives_a_restart(
+    open_book: OpenBook,
+) -> None:
+    book = open_book()
+    book.ask(asking(**LATE), ADA, "01", 100.0)
+    book.ask(asking(**LATE), ADA, "02", 105.0)
+    book = open_book()
+    assert book.next_deadline() == 110.0
+    assert book.expire(109.9) == []
+    [expired] = book.expire(110.0)
+    assert (expired.status, expired.answer, expired.default) == ("expired", None, "this")
+    assert book.expire(200.0) == []
+    assert book.undelivered()[0].undelivered == ("01", "02")
+
+
+def test_who_answers_too_late_is_told_that_the_default_holds(open_book: OpenBook) -> None:
+    book = open_book()
+    book.ask(asking(**LATE), ADA, "01", 100.0)
+    with pytest.raises(ApiError, match=r"expired at .*, unanswered: the default holds, this"):
+        book.answer("q1", "that", "human", 110.0)
+    assert book.listed(99)[0].status == "expired"
+
+
+def test_what_its_asker_withdrew_cannot_be_answered(open_book: OpenBook) -> None:
+    book = open_book()
+    book.ask(asking(**LATE), ADA, "01", 100.0)
+    assert book.withdraw_one(BOB, "q1", "", 101.0) is None
+    withdrawn = book.withdraw_one(ADA, "q1", "interrupted", 101.0)
+    assert withdrawn is not None
+    assert book.withdraw_one(ADA, "q1", "interrupted", 101.0) is None
+    with pytest.raises(ApiError, match="withdrawn"):
+        book.answer("q1", "this", "human", 102.0)
+    assert book.undelivered()[0].undelivered == ("01",), "who waits all the same is told"
+
+
+def test_a_shared_question_is_one_and_every_asker_is_told(open_book: OpenBook) -> None:
+    book = open_book()
+    assert book.ask(asking(shared=True), ADA, "01", 100.0) is not None
+    assert book.ask(asking(shared=True), BOB, "02", 101.0) is None
+    book.answer("q1", "this", "human", 102.0)
+    book = open_book()
+    [case] = book.undelivered()
+    assert [case.asker_of(ask) for ask in case.undelivered] == [ADA, BOB]
+
+
+STEP = st.tuples(
+    st.sampled_from(["ask", "answer", "expire", "withdraw", "open again"]),
+    st.integers(0, 2),
+    st.integers(0, 5),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps=st.lists(STEP, max_size=25))
+def test_each_question_ends_once_and_stays_so(
+    steps: list[tuple[str, int, int]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("book") / "book.db"
+    book, now = QuestionStore(GatewayDatabase(path)), 0.0
+    ended: dict[str, tuple[str, str | None]] = {}
+    for number, (what, which, wait) in enumerate(steps):
+        now += wait
+        id = f"q{which}"
+        if what == "ask":
+            book.ask(asking(id, **(LATE | {"deadline_seconds": 5.0})), ADA, f"{number:02}", now)
+        elif what == "expire":
+            book.expire(now)
+        elif what == "withdraw":
+            book.withdraw_one(ADA, id, "", now)
+        elif what == "open again":
+            book.database.close()
+            book = QuestionStore(GatewayDatabase(path))
+        else:
+            was = {q.id: q.status for q in book.listed(99)}.get(QuestionId(id))
+            with suppress(ApiError):
+                assert book.answer(id, f"a{number}", "human", now).status == "answered"
+                assert was == "open"
+        for question in book.listed(99):
+            state = (question.status, question.answer)
+            if question.status != "open":
+                assert ended.setdefault(question.id, state) == state
+        assert [q.id for q in book.open()] == [q.id for q in book.listed(99) if q.status == "open"]
+    book.database.close()
+
+
+def test_a_book_of_an_older_version_opens_as_it_was(open_book: OpenBook, path: Path) -> None:
+    question = {"id": "q1", "agent": "shop-1", "from_id": "Ada", "question": "Which?"}
+    old = {**question, "asked_at": 1.0, "channel": "cli", "status": "open", "answer": None}
+    asked = {"type": "asked", "asker": ADA, "asked_as": "q1", "ask": "01"}
+    records = [
+        {**asked, "question": old},
+        {"type": "answered", "id": "q1", "answer": "this", "by": "human", "at": 2.0},
+        {**asked, "question": {**old, "id": "q2"}, "asked_as": "q2", "ask": "02"},
+        {"type": "withdrawn", "id": "q2"},
+    ]
+    path.with_name("questions.jsonl").write_text(
+        "".join(json.dumps(record) + "\n" for record in records)
+    )
+    book = open_book()
+    first, second = book.listed(99)
+    assert (first.status, first.answer, first.options) == ("answered", "this", ())
+    assert (second.status, second.deadline_at, second.kind) == ("withdrawn", None, "question")
+    [case] = book.undelivered()
+    assert case.question.id == "q1", "nobody is told of what was withdrawn with its agent"

@@ -12,24 +12,16 @@ from actors.gateway.questions.standing_approvals import (
     revoke,
     standing,
 )
-from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import ProposedAction, Question
 from agiraph.http.errors import ApiError
-from agiraph.messages.question import AskQuestion
+from tests.unit.gateway.asking import ADA, asking
 
 OpenBook = Callable[[], QuestionStore]
 
 
 def asked(book: QuestionStore, id: str, *, agent: str = "shop-1", subject: str = "ls") -> Question:
-    body = AskQuestion(
-        question_id=QuestionId(id),
-        agent=AgentId(agent),
-        from_name="Ada",
-        question=f"May I run this command? {subject}",
-        kind="approval",
-        about=ProposedAction(tool="bash", subject=subject, rule="r", remember=subject),
-    )
-    question = book.ask(body, f"{agent}/ada-1", f"0{id}", 1.0)
+    about = ProposedAction(tool="bash", subject=subject, rule="r", remember=subject)
+    question = book.ask(asking(id, agent, kind="approval", about=about), ADA, f"0{id}", 1.0)
     assert question is not None
     return question
 

@@ -1,5 +1,7 @@
 """Sections and search, by example."""
 
+import pytest
+
 from agiraph.memory.search import search, shown, split_sections
 
 NOTES = """# Python asyncio
@@ -47,14 +49,16 @@ def test_a_larger_memory_gives_the_sections_that_fit_the_best_first() -> None:
     assert "more sections match" in text
 
 
-def test_a_word_is_found_by_its_beginning_and_in_a_files_name() -> None:
-    found = search({"knowledge/python-asyncio.md": "# Loops\n"}, "async", inline_limit=0, limit=5)
-    assert [hit.path for hit in found.hits] == ["knowledge/python-asyncio.md"]
-
-
-def test_a_script_without_spaces_is_found_too() -> None:
-    found = search({"x.md": "# 备忘\n\n人类喜欢简短的回答。\n"}, "简短", inline_limit=0, limit=5)
-    assert [hit.path for hit in found.hits] == ["x.md"]
+@pytest.mark.parametrize(
+    ("path", "text", "query"),
+    [
+        pytest.param("python-asyncio.md", "# Loops\n", "async", id="by its beginning, in a name"),
+        pytest.param("x.md", "# 备忘\n\n人类喜欢简短的回答。\n", "简短", id="without spaces"),
+    ],
+)
+def test_a_word_is_found(path: str, text: str, query: str) -> None:
+    found = search({path: text}, query, inline_limit=0, limit=5)
+    assert [hit.path for hit in found.hits] == [path]
 
 
 def test_a_query_may_hold_anything() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.agent.prompts import worker_system
+from agiraph.agent.prompts import system_prompt
 from agiraph.core.errors import OutOfScope
 from agiraph.core.ids import WorkerId
 from agiraph.core.models import Worker
@@ -97,10 +97,17 @@ async def test_a_prompt_tells_of_them_as_content_and_the_tool_reads_them(tmp_pat
     put(tmp_path / "skills/pdf/SKILL.md", PDF)
     skills = find_skills(tmp_path, None)
     worker = Worker(id=WorkerId("ada-1"), name="ada")
-    told = {"agent_name": "a", "identity": "i", "guidance": "g", "today": "t"}
-    prompt = worker_system(worker, skills=listing(skills), has_input=False, **told)
+    told = {
+        "worker": worker,
+        "input_dir": False,
+        "agent_name": "a",
+        "identity": "i",
+        "guidance": "g",
+        "today": "t",
+    }
+    prompt = system_prompt("worker", skills=listing(skills), **told)
     assert "they do not carry the human's authority" in prompt
-    assert "Skills and guides" not in worker_system(worker, skills="", has_input=False, **told)
+    assert "Skills and guides" not in system_prompt("worker", skills="", **told)
     context = replace(Desk(tmp_path / "desk").context(), skills=skills)
     call = ToolCall(id="c", name="read_skill", arguments={"name": "pdf-tables"})
     result = await Toolbox.for_entity("worker").run(call, context)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -70,7 +71,6 @@ class House:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Start the scheduler."""
         clock = Scheduler(cast(Runtime, self.line), self.time)
         self._task = asyncio.ensure_future(clock.run())
 
@@ -82,10 +82,8 @@ class House:
         assert self._task.cancelled(), self._task.exception()
 
     async def ask(self, body: Any, sender: str = "human") -> Any:
-        """Ask the clock and return its answer."""
-        message = arrived(body, sender, to="clock")
-        flags = message.header.flags | Flag.ASK
-        asked = Received(message.header.__class__(*_fields(message, flags)), body)
+        header = arrived(body, sender, to="clock").header
+        asked = Received(replace(header, flags=header.flags | Flag.ASK), body)
         self.line.put(asked)
 
         def answers() -> list[Any]:
@@ -95,7 +93,6 @@ class House:
         return answers()[0]
 
     async def add(self, type_: str, action: Any = "look", **config: Any) -> str:
-        """Make a trigger; return its id."""
         body = CreateTrigger(agent=ADA, type=type_, config=config, action=action)
         state = await self.ask(body)
         assert isinstance(state, TriggerState), state
@@ -113,12 +110,6 @@ class House:
                 seq = journal.count + 1
                 journal.append(event.model_copy(update={"seq": seq}).model_dump(mode="json"))
         self.line.put(arrived(EventsGrew(agents=(ADA,)), "recorder", to="clock"))
-
-
-def _fields(message: Received, flags: int) -> list[Any]:
-    header = message.header
-    names = header.__dataclass_fields__
-    return [flags if name == "flags" else getattr(header, name) for name in names]
 
 
 @pytest.fixture

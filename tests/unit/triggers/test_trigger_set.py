@@ -103,18 +103,6 @@ def test_what_a_heartbeat_has_set_off_does_not_count_for_it_also_much_later(life
     assert len(life.passes(60)) == 1
 
 
-def test_two_heartbeats_do_not_keep_each_other_awake(life: Life) -> None:
-    life.add("heartbeat", interval_seconds=60)
-    life.add("heartbeat", interval_seconds=60)
-    life.happens("human.nudge", entity="human")
-    count = 0
-    for _ in range(50):
-        for firing in life.passes(60):
-            count += 1
-            life.thinks_about(firing)
-    assert count <= 4
-
-
 # --- events --------------------------------------------------------------------------------------
 
 
@@ -145,18 +133,6 @@ def test_a_trigger_does_not_fire_on_what_its_own_firing_has_caused(life: Life) -
     assert life.fired() == []
     life.happens("human.nudge", entity="human")
     assert len(life.fired()) == 1
-
-
-def test_two_triggers_do_not_set_each_other_off_for_ever(life: Life) -> None:
-    life.add("on_event", event_pattern="tool.*")
-    life.add("on_event", event_pattern="tool.*")
-    life.happens("tool.called", entity="bob", node="n0", tool="bash")
-    waiting, count = life.fired(), 0
-    while waiting:
-        count += 1
-        assert count < 20
-        life.thinks_about(waiting.pop(0))
-        waiting += life.fired()
 
 
 def test_events_over_the_rate_are_counted_and_not_done(life: Life) -> None:

@@ -12,14 +12,9 @@ from agiraph.tools.sandbox.mounts import mounts_of
 from agiraph.tools.sandbox.probe import SandboxProbe
 from agiraph.tools.sandbox.sandbox import Sandbox
 from agiraph.tools.sandbox.toolchain import toolchain
-from tests.unit.tools.scopes.house import MINE, OTHER, House, build
+from tests.unit.tools.scopes.house import MINE, OTHER, House
 
 WORKS = SandboxProbe("/usr/bin/bwrap")
-
-
-@pytest.fixture
-def house(tmp_path: Path) -> House:
-    return build(tmp_path.resolve())
 
 
 def settings(**values: Any) -> SandboxConfig:

@@ -1,20 +1,13 @@
-"""What a worker may touch, and what the paths it names mean."""
-
-from pathlib import Path
+"""What workers and coordinators may touch, and what the paths that they name mean."""
 
 import pytest
 
 from agiraph.core.errors import OutOfScope
 from agiraph.core.ids import WorkerId
 from agiraph.tools.scopes.scope import Scope
-from tests.unit.tools.scopes.house import MINE, OTHER, House, build
+from tests.unit.tools.scopes.house import MINE, OTHER, House
 
 RUN = "agents/demo/runs/r1"
-
-
-@pytest.fixture
-def house(tmp_path: Path) -> House:
-    return build(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -206,3 +199,91 @@ def test_what_belongs_to_the_run_journal_is_not_read(house: House, name: str) ->
     (house.run.path / name).write_text("{}")
     with pytest.raises(OutOfScope):
         house.worker().to_read(name)
+
+
+# --- the coordinator ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "_plan.md",
+        "journal.jsonl",
+        f"nodes/{OTHER}/scratch/draft.md",
+        "nodes/other/published/sub/result.md",
+        "workers/ben-222222/notebook.md",
+        "_messages/0001_a_to_b.md",
+        "SOUL.md",
+        "GOAL.md",
+        "MEMORY.md",
+        "memory/index.md",
+        "input/table.csv",
+    ],
+)
+def test_a_coordinator_reads_the_run_and_its_own_memory(house: House, path: str) -> None:
+    assert house.coordinator().to_read(path).is_file()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../r0/_plan.md",
+        "../../conversation.jsonl",
+        "../../agent.json",
+        "../../../../system/token",
+        "memory/../conversation.jsonl",
+        "/etc/passwd",
+        "input/../system/token",
+    ],
+)
+def test_a_coordinator_reads_nothing_else(house: House, path: str) -> None:
+    with pytest.raises(OutOfScope):
+        house.coordinator().to_read(path)
+
+
+@pytest.mark.parametrize("path", ["_plan.md", "_output.md", "brief.md", "notes/day-1.md"])
+def test_a_bare_path_of_a_coordinator_is_the_runs_root(house: House, path: str) -> None:
+    scope = house.coordinator()
+    assert scope.to_write(path) == house.run.path.resolve() / path
+    assert scope.cwd == house.run.path.resolve()
+
+
+def test_a_coordinator_writes_its_memory(house: House) -> None:
+    scope = house.coordinator()
+    assert scope.to_write("MEMORY.md") == house.agent.memory_file.resolve()
+    assert scope.to_write("memory/x/y.md") == house.agent.memory.resolve() / "x" / "y.md"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".",
+        "journal.jsonl",
+        "journal.jsonl.snapshot",
+        "Journal.JSONL",
+        "nodes/x/scratch/y.md",
+        f"nodes/{OTHER}/published/x.md",
+        "nodes",
+        "workers/ada-111111/memory.md",
+        "_messages/0002_x.md",
+        "notes/../journal.jsonl",
+        "SOUL.md",
+        "GOAL.md",
+        "memory",
+        "../../agent.json",
+        "../../events.jsonl",
+        "../r0/_plan.md",
+        "input/table.csv",
+        "/tmp/x",
+    ],
+)
+def test_what_others_write_a_coordinator_does_not(house: House, path: str) -> None:
+    with pytest.raises(OutOfScope):
+        house.coordinator().to_write(path)
+
+
+def test_a_coordinator_is_shown_places_from_the_runs_root(house: House) -> None:
+    scope = house.coordinator()
+    assert scope.shown(house.run.plan) == "_plan.md"
+    assert scope.shown(house.agent.memory / "index.md") == "memory/index.md"
+    assert scope.to_list(".") == house.run.path.resolve()

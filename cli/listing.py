@@ -99,7 +99,7 @@ class Done:
     A `remark` goes to stderr.
     """
 
-    record: BaseModel | Sequence[BaseModel]
+    record: BaseModel | JsonObject | Sequence[BaseModel]
     text: str
     remark: str = ""
     has_failed: bool = False
@@ -108,7 +108,9 @@ class Done:
         """Print it, a failure on stderr; return the exit code."""
         if as_json:
             record = self.record
-            print_json(to_rows([record])[0] if isinstance(record, BaseModel) else to_rows(record))
+            print_json(
+                to_rows([record])[0] if isinstance(record, BaseModel | dict) else to_rows(record)
+            )
             return FAILED if self.has_failed else DONE
         if self.text:
             click.echo(self.text)

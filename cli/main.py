@@ -4,7 +4,6 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -51,25 +50,10 @@ class CommandGroup(click.Group):
             with formatter.section(family):
                 formatter.write_dl(rows)
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, *args: Any, **options: Any) -> Any:
         """Run a command and exit: every error is one line on stderr and an exit code."""
         try:
-            code = super().main(
-                args,
-                prog_name,
-                complete_var,
-                standalone_mode=False,
-                windows_expand_args=windows_expand_args,
-                **extra,
-            )
+            code = super().main(*args, **options | {"standalone_mode": False})
         except BrokenPipeError:
             _exit_at_closed_pipe()
         except (Exception, KeyboardInterrupt) as error:

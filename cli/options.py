@@ -1,6 +1,7 @@
 """Options that many commands share, and how a command reaches its home and its API."""
 
 import contextlib
+import functools
 import math
 import re
 import shutil
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -153,68 +154,65 @@ class PositiveNumber(click.FloatRange):
         return number
 
 
-class Duration(click.ParamType[float]):
-    """A duration: `90`, `30s`, `5m`, `1h30m`, `2d`; becomes seconds."""
+class Parsed(click.ParamType[Any]):
+    """What `parse` makes of a text; its InvalidInput is a wrong usage."""
 
-    name = "duration"
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self._parse = parse
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Return the seconds, or refuse the value."""
-        from agiraph.triggers.parsing import seconds_of
-
-        try:
-            return seconds_of(value, "the time")
-        except InvalidInput as error:
-            self.fail(str(error), param, ctx)
-
-
-class PointInTime(click.ParamType[float]):
-    """A time: `18:30`, `2026-05-01T09:00`, or a duration, `2h`; the next one, or the last one."""
-
-    name = "time"
-
-    def __init__(self, *, is_past: bool) -> None:
-        self._is_past = is_past
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Return epoch seconds, or refuse the value."""
-        if isinstance(value, float):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the parsed value, or refuse the text."""
+        if not isinstance(value, str):
             return value
         try:
-            return self._seconds(str(value))
+            return self._parse(value)
         except InvalidInput as error:
             self.fail(str(error), param, ctx)
 
-    def _seconds(self, text: str) -> float:
-        from agiraph.triggers.parsing import seconds_of
-        from agiraph.triggers.timetable import machine_zone, moment_of
 
-        if re.match(r"\d{4}-", text):
-            return moment_of(text, machine_zone())
-        if re.fullmatch(r"\d{1,2}:\d{2}", text):
-            return self._time_of_day(text)
-        try:
-            seconds = seconds_of(text, "the time")
-        except InvalidInput:
-            known = "such as 18:30, 2026-05-01T09:00 or 2h"
-            raise InvalidInput(f"'{text}' is not a time ({known})") from None
-        return time.time() + (-seconds if self._is_past else seconds)
+def _duration(text: str) -> float:
+    from agiraph.triggers.parsing import seconds_of
 
-    def _time_of_day(self, text: str) -> float:
-        now = datetime.now()
-        try:
-            then = datetime.strptime(text, "%H:%M").replace(now.year, now.month, now.day)
-        except ValueError:
-            raise InvalidInput(f"'{text}' is not a time of day") from None
-        if self._is_past and then > now:
-            then -= timedelta(days=1)
-        if not self._is_past and then <= now:
-            then += timedelta(days=1)
-        return then.timestamp()
+    return seconds_of(text, "the time")
+
+
+def _moment(text: str, *, is_past: bool) -> float:
+    from agiraph.triggers.timetable import machine_zone, moment_of
+
+    if re.match(r"\d{4}-", text):
+        return moment_of(text, machine_zone())
+    if re.fullmatch(r"\d{1,2}:\d{2}", text):
+        return _time_of_day(text, is_past=is_past)
+    try:
+        seconds = _duration(text)
+    except InvalidInput:
+        known = "such as 18:30, 2026-05-01T09:00 or 2h"
+        raise InvalidInput(f"'{text}' is not a time ({known})") from None
+    return time.time() + (-seconds if is_past else seconds)
+
+
+def _time_of_day(text: str, *, is_past: bool) -> float:
+    now = datetime.now()
+    try:
+        then = datetime.strptime(text, "%H:%M").replace(now.year, now.month, now.day)
+    except ValueError:
+        raise InvalidInput(f"'{text}' is not a time of day") from None
+    if is_past and then > now:
+        then -= timedelta(days=1)
+    if not is_past and then <= now:
+        then += timedelta(days=1)
+    return then.timestamp()
+
+
+DURATION: Final = Parsed("duration", _duration)
+"""`90`, `30s`, `5m`, `1h30m`, `2d`; becomes seconds."""
+
+PAST_TIME: Final = Parsed("time", functools.partial(_moment, is_past=True))
+"""`18:30`, `2026-05-01T09:00`, or a duration before now, `2h`; becomes epoch seconds."""
+
+NEXT_TIME: Final = Parsed("time", functools.partial(_moment, is_past=False))
+"""The same, after now."""
 
 
 def text_argument(value: str, name: str) -> str:

@@ -16,7 +16,7 @@ from agiraph.http.api import AgentView
 from agiraph.http.errors import ApiError, NotReachable
 from agiraph.storage.files import is_file, open_file
 from agiraph.storage.home import Home
-from cli.commands.files import pieces
+from cli.commands.files import read_whole
 from cli.exits import DONE, FAILED, OUT_OF_BUDGET
 from cli.formats import format_seconds, format_usage
 from cli.listing import print_json
@@ -104,7 +104,7 @@ def _result(client: "Client", agent: AgentView) -> str | None:
     """Return the content of `_output.md`, else the result in the agent's record."""
     try:
         found = client.read_file(agent.id, "_output.md", run=agent.run)
-        return b"".join(pieces(client, agent.id, found, agent.run)).decode("utf-8", "replace")
+        return read_whole(client, agent.id, found, agent.run).decode("utf-8", "replace")
     except (ApiError, NotReachable):
         return agent.result
 

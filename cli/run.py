@@ -17,7 +17,7 @@ from agiraph.core.ids import new_run_id
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 from cli.exits import DONE
 from cli.options import (
-    Duration,
+    DURATION,
     PositiveNumber,
     connect,
     examples,
@@ -58,7 +58,7 @@ REPLAY: Final = "replay/"
 @click.option("--mode", type=click.Choice(MODES), help="[default: finite]")
 @click.option(
     "--cycle",
-    type=Duration(),
+    type=DURATION,
     help="In infinite mode: time from the end of a cycle to the next, such as 30s, 5m, 2h.",
 )
 @click.option(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psutil
 
-from actors.supervisor.child_register import RegisteredChildren, fold
+from actors.supervisor.child_register import fold
 from actors.supervisor.options import kind_of
 from agiraph.messages.child import ChildSpec
 from agiraph.storage.home import Home
@@ -32,21 +32,13 @@ def living(home: Path, supervisor_pid: int) -> list[FaultTarget]:
     found = [FaultTarget(SUPERVISOR, SUPERVISOR, supervisor_pid)]
     for address, process in table.processes.items():
         if _is_alive(process.pid, process.started_at):
-            kind = _kind(table, address)
-            found.append(FaultTarget(address, kind, process.pid, _journal(home, table, address)))
+            row = table.rows.get(address)
+            kind = row.spec.kind if row else kind_of(address)
+            journal = _conversation(Home(home), row.spec) if row else None
+            found.append(FaultTarget(address, kind, process.pid, journal))
     if not any(target.kind == SPAWNER for target in found):
         found += [FaultTarget(SPAWNER, SPAWNER, pid) for pid in _spawners(supervisor_pid)]
     return found
-
-
-def _kind(table: RegisteredChildren, address: str) -> str:
-    row = table.rows.get(address)
-    return row.spec.kind if row else kind_of(address)
-
-
-def _journal(home: Path, table: RegisteredChildren, address: str) -> Path | None:
-    row = table.rows.get(address)
-    return _conversation(Home(home), row.spec) if row else None
 
 
 def _conversation(home: Home, spec: ChildSpec) -> Path | None:

@@ -1,6 +1,5 @@
 """`agiraph tokens`, `login`, `sessions`, `logout`: who may use the HTTP API of this home."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,8 +9,8 @@ from agiraph.http.api import CreateTokenRequest, NewTokenView
 from agiraph.http.api.access import HOME_TOKEN, SCOPES, Scope
 from cli.api_command import api_command, api_group
 from cli.formats import format_time
-from cli.listing import Column, Done, Listing, Shown, print_json, to_rows
-from cli.options import Duration, PositiveNumber, connect, examples, home_option, json_option
+from cli.listing import Column, Done, Listing, Shown
+from cli.options import DURATION, PositiveNumber
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -82,7 +81,7 @@ def _tokens(client: "Client") -> Listing:
     "--scope", type=click.Choice(SCOPES), default="read", show_default=True, help="What it may do."
 )
 @click.option(
-    "--expires", type=Duration(), help="How long it is valid, such as 30d [default: for ever]."
+    "--expires", type=DURATION, help="How long it is valid, such as 30d [default: for ever]."
 )
 @click.option(
     "--rate", type=PositiveNumber(), help="The number of calls that it may make per second."
@@ -107,7 +106,7 @@ def add(
     group=tokens,
 )
 @click.argument("name")
-@click.option("--grace", type=Duration(), help="How long the old secret stays valid [default: 0].")
+@click.option("--grace", type=DURATION, help="How long the old secret stays valid [default: 0].")
 def rotate(client: "Client", name: str, grace: float | None) -> Shown:
     """Give the token NAME a new secret and print it.
 
@@ -143,13 +142,12 @@ def _complaint(error: ValidationError) -> str:
 # --- browsers ------------------------------------------------------------------------------------
 
 
-@click.command(
-    epilog=examples(
-        "agiraph login",
-        "agiraph login --open",
-        "agiraph login --scope read --for 12h",
-        "agiraph login --at https://atlas.example",
-    )
+@api_command(
+    "agiraph login",
+    "agiraph login --open",
+    "agiraph login --scope read --for 12h",
+    "agiraph login --at https://atlas.example",
+    json="one JSON object: url, scope, expires_at, session_seconds",
 )
 @click.option(
     "--scope",
@@ -158,28 +156,19 @@ def _complaint(error: ValidationError) -> str:
     show_default=True,
     help="What the browser may do.",
 )
-@click.option("--for", "lasts", type=Duration(), help="How long it stays logged in, such as 12h.")
+@click.option("--for", "lasts", type=DURATION, help="How long it stays logged in, such as 12h.")
 @click.option("--open", "opens", is_flag=True, help="Open the link in this machine's browser.")
 @click.option("--at", metavar="URL", help="The gateway's address as that browser reaches it.")
-@home_option
-@json_option("one JSON object: url, scope, expires_at, session_seconds")
 def login(
-    scope: Scope, lasts: float | None, opens: bool, at: str | None, home: Path, as_json: bool
-) -> None:
+    client: "Client", scope: Scope, lasts: float | None, opens: bool, at: str | None
+) -> Shown:
     """Print a login link that works once, within a few minutes."""
-    with connect(home) as client:
-        made = client.begin_login(scope=scope, session_seconds=lasts)
-        url = (at or client.url).rstrip("/") + made.path
+    made = client.begin_login(scope=scope, session_seconds=lasts)
+    url = (at or client.url).rstrip("/") + made.path
     is_open = opens and _open(url)
-    if as_json:
-        row = to_rows([made])[0]
-        print_json({"url": url, **{key: row[key] for key in row if key != "path"}})
-        return
-    if not is_open:
-        click.echo(url)
-    click.echo(
-        f"the link works once, until {format_time(made.expires_at)}, with scope {scope}", err=True
-    )
+    until = f"until {format_time(made.expires_at)}, with scope {scope}"
+    record = {"url": url} | made.model_dump(mode="json", exclude={"path"})
+    return Done(record, "" if is_open else url, f"the link works once, {until}")
 
 
 def _open(url: str) -> bool:

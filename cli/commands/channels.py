@@ -7,7 +7,7 @@ import click
 from cli.api_command import api_command, api_group
 from cli.formats import format_time
 from cli.listing import Column, Done, Listing, Shown
-from cli.options import PointInTime
+from cli.options import NEXT_TIME
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -95,7 +95,7 @@ def retry(client: "Client", delivery: str) -> Shown:
 )
 @click.option(
     "--until",
-    type=PointInTime(is_past=False),
+    type=NEXT_TIME,
     help="18:30, 2026-05-01T09:00 or 2h [default: until `agiraph back`].",
 )
 @click.option(

@@ -9,8 +9,9 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.http.api import FileContentView, FolderView
+from cli.api_command import api_command
 from cli.formats import format_size, format_time
-from cli.listing import Column, JsonObject, Listing, print_json
+from cli.listing import Column, Done, JsonObject, Listing, Shown, print_json
 from cli.options import connect, examples, home_option, json_option, run_option
 from cli.sanitize import printable
 
@@ -60,17 +61,16 @@ def files(agent: str, path: str, run_id: str | None, home: Path, as_json: bool) 
             Listing(found.entries, FILES, "empty directory").print(as_json=as_json)
             if found.is_truncated:
                 click.echo("not all entries are shown", err=True)
-        elif as_json:
-            print_json(whole_file(client, agent, found, run_id))
-        else:
-            _print_file(client, agent, found, run_id)
+            return
+        data = read_whole(client, agent, found, run_id)
+    if as_json:
+        print_json(_whole_file(found, data))
+    else:
+        _print_file(found, data)
 
 
-def whole_file(
-    client: "Client", agent: str, first: FileContentView, run: str | None = None
-) -> dict[str, object]:
+def _whole_file(first: FileContentView, data: bytes) -> dict[str, object]:
     """Return a file of any length as one JSON object."""
-    data = b"".join(pieces(client, agent, first, run))
     record = first.model_dump(mode="json") | {"returned": len(data), "is_truncated": False}
     try:
         return record | {"content": data.decode(), "encoding": "utf-8"}
@@ -78,15 +78,14 @@ def whole_file(
         return record | {"content": base64.b64encode(data).decode(), "encoding": "base64"}
 
 
-def pieces(
+def read_whole(
     client: "Client", agent: str, first: FileContentView, run: str | None = None
-) -> "list[bytes]":
-    """Return a file's bytes, read on from its first piece."""
-    read = [_bytes_of(first)]
-    piece = first
+) -> bytes:
+    """Return a file, read on from its first piece."""
+    read, piece = _bytes_of(first), first
     while piece.is_truncated and piece.returned:
         piece = client.read_file(agent, first.path, offset=piece.offset + piece.returned, run=run)
-        read.append(_bytes_of(piece))
+        read += _bytes_of(piece)
     return read
 
 
@@ -96,9 +95,8 @@ def _bytes_of(piece: FileContentView) -> bytes:
     return piece.content.encode()
 
 
-def _print_file(client: "Client", agent: str, first: FileContentView, run: str | None) -> None:
+def _print_file(first: FileContentView, data: bytes) -> None:
     """Write a file unchanged into a pipe; show only printable text on a terminal."""
-    data = b"".join(pieces(client, agent, first, run))
     if not sys.stdout.isatty():
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -113,39 +111,25 @@ def _print_file(client: "Client", agent: str, first: FileContentView, run: str |
     click.echo(text, nl=not text.endswith("\n"))
 
 
-@click.command(
-    epilog=examples(
-        "agiraph memory my-agent",
-        "agiraph memory my-agent MEMORY.md",
-        "agiraph memory my-agent --search 'async patterns'",
-    )
+@api_command(
+    "agiraph memory my-agent",
+    "agiraph memory my-agent MEMORY.md",
+    "agiraph memory my-agent --search 'async patterns'",
+    json="a JSON array: path, size, modified_at (--search: path, heading, score, text)",
 )
 @click.argument("agent")
 @click.argument("path", default="")
 @click.option("--search", "query", help="Show the sections that match these words, best first.")
-@home_option
-@json_option("a JSON array: path, size, modified_at (--search: path, heading, score, text)")
-def memory(agent: str, path: str, query: str | None, home: Path, as_json: bool) -> None:
+def memory(client: "Client", agent: str, path: str, query: str | None) -> Shown:
     """List the files of an agent's memory, print one, or search all of them."""
     if path and query is not None:
         raise click.UsageError("PATH and --search cannot be used together")
     if query is not None and not query.strip():
         raise click.UsageError("--search is empty")
-    with connect(home) as client:
-        if path:
-            file = client.memory_file(agent, path)
-            if as_json:
-                print_json(file.model_dump(mode="json"))
-            else:
-                _print_text(file.content)
-        elif query is not None:
-            hits = client.search_memory(agent, query)
-            Listing(hits, HITS, "no matches in its memory").print(as_json=as_json)
-        else:
-            found = client.memory(agent)
-            Listing(found, MEMORY_FILES, "its memory is empty").print(as_json=as_json)
-
-
-def _print_text(text: str) -> None:
-    shown = printable(text) if sys.stdout.isatty() else text
-    click.echo(shown, nl=not shown.endswith("\n"))
+    if path:
+        file = client.memory_file(agent, path)
+        text = printable(file.content) if sys.stdout.isatty() else file.content
+        return Done(file, text.removesuffix("\n"))
+    if query is not None:
+        return Listing(client.search_memory(agent, query), HITS, "no matches in its memory")
+    return Listing(client.memory(agent), MEMORY_FILES, "its memory is empty")

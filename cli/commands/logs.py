@@ -10,7 +10,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.logs.logbook import LEVELS, JsonObject, LogQuery, LogTail, logs_of, read_past
 from agiraph.storage.files import is_folder
 from agiraph.storage.home import Home
-from cli.options import PointInTime, examples, home_option
+from cli.options import PAST_TIME, examples, home_option
 from cli.sanitize import one_line, printable
 
 POLL_SECONDS = 0.2
@@ -31,7 +31,7 @@ SHOWN_APART = ("timestamp", "level", "event", "entity", "incarnation", "exceptio
 @click.option("-f", "--follow", is_flag=True, help="Follow new lines until Ctrl-C.")
 @click.option(
     "--since",
-    type=PointInTime(is_past=True),
+    type=PAST_TIME,
     help="Since: 10m, 18:30 or 2026-05-01T09:00.",
 )
 @click.option(

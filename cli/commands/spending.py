@@ -1,19 +1,19 @@
 """`agiraph usage` and `agiraph budget`: what was spent, and what agents and triggers may spend."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
-from agiraph.core.errors import InvalidInput
 from agiraph.core.money import BudgetState, Period, Unit, parse_limit, shown, whose
 from agiraph.core.turns import UsageGroup
 from cli.api_command import api_command
 from cli.console.plain_text import format_budget, limits_of, owner_of
 from cli.formats import format_count, format_money
 from cli.listing import Column, Done, JsonObject, Listing, Shown, print_json, to_rows
-from cli.options import connect, examples, home_option, json_option, run_option
+from cli.options import Parsed, connect, examples, home_option, json_option, run_option
 
 if TYPE_CHECKING:
     from agiraph.http.api import BudgetView
@@ -142,22 +142,9 @@ def _state_rows(state: BudgetState) -> list[JsonObject]:
 # --- budgets -------------------------------------------------------------------------------------
 
 
-class BudgetLimit(click.ParamType[Any]):
-    """A limit: `5`, `2.50`, `40k`, `2m`, or `none`."""
-
-    name = "amount"
-
-    def __init__(self, unit: Unit) -> None:
-        self.unit = unit
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float | Literal["none"]:
-        """Return the amount, or refuse the value."""
-        try:
-            return parse_limit(str(value), self.unit)
-        except InvalidInput as error:
-            self.fail(str(error), param, ctx)
+def _limit(unit: Unit) -> Parsed:
+    """Return the type of a limit: `5`, `2.50`, `40k`, `2m`, or `none`."""
+    return Parsed("amount", functools.partial(parse_limit, unit=unit))
 
 
 @api_command(
@@ -171,9 +158,9 @@ class BudgetLimit(click.ParamType[Any]):
     json=f"a JSON array of budgets, one object if you set one: {FIELDS}",
 )
 @click.argument("agent", required=False)
-@click.option("--usd", type=BudgetLimit("usd"), help="The limit in US dollars, or none.")
+@click.option("--usd", type=_limit("usd"), help="The limit in US dollars, or none.")
 @click.option(
-    "--tokens", type=BudgetLimit("tokens"), help="The limit in tokens, such as 40k or 2m, or none."
+    "--tokens", type=_limit("tokens"), help="The limit in tokens, such as 40k or 2m, or none."
 )
 @click.option("--per-day", is_flag=True, help="For each day (UTC) instead of in all.")
 @click.option("--trigger", metavar="TRIGGER", help="For what the firings of this trigger lead to.")

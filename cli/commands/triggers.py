@@ -10,7 +10,7 @@ from agiraph.triggers.records import MissedPolicy, TriggerType
 from cli.api_command import api_command
 from cli.formats import as_is
 from cli.listing import Column, Done, Listing, Shown, to_rows
-from cli.options import Duration, examples
+from cli.options import DURATION, examples
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -149,9 +149,9 @@ def list_(client: "Client", is_all: bool) -> Shown:
 )
 @click.argument("task", default="")
 @click.option("--cron", help="Repeatedly, by a cron expression of five fields.")
-@click.option("--in", "delay", type=Duration(), help="Once, after this duration.")
+@click.option("--in", "delay", type=DURATION, help="Once, after this duration.")
 @click.option("--at", help="Once, at this time, such as 2026-02-12T09:00.")
-@click.option("--every", type=Duration(), help="At this interval; skipped when nothing happened.")
+@click.option("--every", type=DURATION, help="At this interval; skipped when nothing happened.")
 @click.option("--on", "event", help="Whenever this event happens, such as node.failed or node.*")
 @click.option(
     "--where",
@@ -159,7 +159,7 @@ def list_(client: "Client", is_all: bool) -> Shown:
     metavar="KEY=VALUE",
     help="With --on: only events with this value; repeatable.",
 )
-@click.option("--idle", type=Duration(), help="When nothing has happened for this duration.")
+@click.option("--idle", type=DURATION, help="When nothing has happened for this duration.")
 @click.option(
     "--zone", help="The IANA time zone of --cron and --at [default: that of the settings]."
 )

@@ -10,7 +10,7 @@ import pytest
 from agiraph.core.turns import ToolTurn, Turn, UserTurn
 from tests.fakes.model_server import Brain, Call, Reply, SeenRequest, calls, cut, rate_limited
 from tests.scenarios.place import Place
-from tests.scenarios.steps import WAIT, bash, finish, node, publish, spawn
+from tests.scenarios.steps import WAIT, Plays, bash, finish_with, node, publish, spawn
 
 # Each one's model, the format that it is asked in, and what shows that its thoughts came back to
 # it; a model without tool calling is shown what was wrong with its call instead.
@@ -94,16 +94,14 @@ def worker(name: str) -> list[Reply | Brain]:
 
 def test_a_team_in_which_each_speaks_another_format(place: Place) -> None:
     spawned = [spawn(name, model=MODELS[name][0]) for name in WORKERS]
-    nodes = [node(f"{name}-part", task=f"Write {name}.md", worker=name) for name in WORKERS]
-    place.plays(
-        coordinator=[
-            replace(calls(*spawned), thinking="Hm."),
-            calls(*nodes),
-            WAIT,
-            lambda seen: finish(seen.result("wait")),
-        ],
-        **{name: worker(name) for name in WORKERS},
-    )
+    nodes = [node(f"{name}-part", name) for name in WORKERS]
+    leads: Plays = [
+        replace(calls(*spawned), thinking="Hm."),
+        calls(*nodes),
+        WAIT,
+        finish_with("wait"),
+    ]
+    place.plays(coordinator=leads, **{name: worker(name) for name in WORKERS})
     place.server.brain = troubled(in_words(place.server.brain))
     outcome = place.complete("Write four parts", "--name", "mixed", "--model", "anthropic/fake")
     for name in WORKERS:

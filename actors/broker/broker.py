@@ -306,7 +306,7 @@ class Broker:
 
 
 def _digest(call: CallModel) -> bytes:
-    """Return what tells one question from another, without storing its long transcript.
+    """Return a digest of a request, so that its long transcript need not be stored.
 
     The hash of the turns is known already from looking them up, however long they are.
     """

@@ -97,7 +97,10 @@ class ModelCalls:
                     raise error  # it is no failure of a service, and may concern the human
                 advised = self._services.advised(name.provider, error)
                 first = advised if first is None else _and_then(first, name, advised)
-                following = [one for one in following if self._follows(error, name, one)]
+                window = self._services.window
+                following = [
+                    one for one in following if is_handed_on(error.kind, window(name), window(one))
+                ]
                 if not following:
                     raise first from None
                 on_failure(FallbackStarted(str(name), str(following[0]), error.kind, str(error)))
@@ -128,11 +131,6 @@ class ModelCalls:
         ]
         refused = max((self._services.window(name) for name in too_small), default=0)
         return [name for name in chain if self._services.window(name) > refused] or chain
-
-    def _follows(self, error: ProviderError, failed: ModelName, following: ModelName) -> bool:
-        """Whether a model is called after another one's failure."""
-        windows = self._services.window(failed), self._services.window(following)
-        return is_handed_on(error.kind, *windows)
 
     async def _answer_of(
         self,

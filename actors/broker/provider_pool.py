@@ -74,7 +74,9 @@ class ProviderPool:
 
     async def _service(self, name: ModelName) -> Provider:
         """Return the connected service of a model; it has one for each wire format it speaks."""
-        self._refuse_out_of_reach(name.provider)
+        if self._is_out_of_reach(name.provider):
+            # The kind with which a call continues to the next model of its chain at once.
+            raise ProviderError("unknown_model", f"{name.provider} is not called: {OFFLINE}")
         key = (name.provider, self.presets[name.provider].of(name.name).api)
         async with self._opening[key]:
             if key not in self._open:
@@ -102,11 +104,6 @@ class ProviderPool:
     def _is_out_of_reach(self, provider: str) -> bool:
         offline = self._config.models.offline
         return is_out_of_reach(self.presets[provider], self._environ, offline)
-
-    def _refuse_out_of_reach(self, provider: str) -> None:
-        if provider in self.presets and self._is_out_of_reach(provider):
-            # The kind with which a call continues to the next model of its chain at once.
-            raise ProviderError("unknown_model", f"{provider} is not called: {OFFLINE}")
 
     async def warm_up(self) -> None:
         """Connect a provider of each SDK that will be needed: the first call need not wait for it.

@@ -17,10 +17,8 @@ def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ..
     match command:
         case c.StartRun():
             return run_rules.start(board, command, now)
-        case c.FinishRun():
-            return run_rules.finish(board, command, now)
-        case c.StopRun():
-            return run_rules.stop(board, command, now)
+        case c.FinishRun() | c.StopRun():
+            return run_rules.end(board, command, now)
         case c.Reconvene():
             return stage_rules.reconvene(board, command, now)
         case c.LaunchRoles():

@@ -35,8 +35,8 @@ class _Draft:
 
 def launch(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent, ...]:
     """Open the stage, retire who is to go, hire who is missing, create a node for each role."""
-    if _is_launched(board, command.cause):
-        return ()
+    if any(node.cause.startswith(f"{command.cause}#node:") for node in board.nodes.values()):
+        return ()  # it was launched before
     require_running(board)
     roles = command.stage.roles
     _refuse_twins(roles)
@@ -55,10 +55,6 @@ def launch(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent
     if command.parent_node is None:
         draft.add(*begin_wait(draft.board, now))
     return tuple(draft.events)
-
-
-def _is_launched(board: Board, cause: str) -> bool:
-    return any(node.cause.startswith(f"{cause}#node:") for node in board.nodes.values())
 
 
 def _opened(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent, ...]:

@@ -28,27 +28,20 @@ def start(board: Board, command: c.StartRun, now: float) -> tuple[BoardEvent, ..
     return (e.RunStarted(ts=now, **dict(command)),)
 
 
-def finish(board: Board, command: c.FinishRun, now: float) -> tuple[BoardEvent, ...]:
-    """End the run with its result; nodes that have not ended are cancelled."""
-    if board.run is not None and board.run.status == "completed":
+def end(board: Board, command: c.FinishRun | c.StopRun, now: float) -> tuple[BoardEvent, ...]:
+    """End the run, with its result or without; nodes that have not ended are cancelled."""
+    if isinstance(command, c.FinishRun):
+        status, why = "completed", "the run was finished"
+        ended: BoardEvent = e.RunFinished(ts=now, summary=command.summary)
+    else:
+        status, why = command.status, command.reason or "the run was stopped"
+        ended = e.RunStopped(ts=now, status=command.status, reason=command.reason)
+    if board.run is not None and board.run.status == status:
         return ()
     require_running(board)
-    cancelled = _cancel_unfinished(board, "the run was finished", now)
-    return (*cancelled, e.RunFinished(ts=now, summary=command.summary))
-
-
-def stop(board: Board, command: c.StopRun, now: float) -> tuple[BoardEvent, ...]:
-    """End the run without its result; nodes that have not ended are cancelled."""
-    if board.run is not None and board.run.status == command.status:
-        return ()
-    require_running(board)
-    cancelled = _cancel_unfinished(board, command.reason or "the run was stopped", now)
-    return (*cancelled, e.RunStopped(ts=now, status=command.status, reason=command.reason))
-
-
-def _cancel_unfinished(board: Board, reason: str, now: float) -> tuple[BoardEvent, ...]:
     unfinished = (node for node in board.nodes.values() if not node.has_ended)
-    return tuple(e.NodeCancelled(ts=now, node_id=node.id, reason=reason) for node in unfinished)
+    cancelled = (e.NodeCancelled(ts=now, node_id=node.id, reason=why) for node in unfinished)
+    return (*cancelled, ended)
 
 
 def end_cycle(board: Board, command: c.EndCycle, now: float) -> tuple[BoardEvent, ...]:

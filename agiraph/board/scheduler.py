@@ -61,7 +61,11 @@ def places_left(board: Board) -> int:
 
 
 def _pairs(board: Board, ready: list[WorkNode]) -> list[tuple[WorkNode, Worker]]:
-    """Return who would take what if there were no limit, the most fitting first."""
+    """Return who would take what if there were no limit, the most fitting first.
+
+    An idle worker that is kept for a node which cannot start yet is borrowed only in a full team:
+    there nobody else may ever come, and that node may be waiting for just these.
+    """
     idle = {worker.id: worker for worker in board.team if worker.status == "idle"}
     pairs = [
         (node, idle.pop(node.wanted_worker))
@@ -70,35 +74,18 @@ def _pairs(board: Board, ready: list[WorkNode]) -> list[tuple[WorkNode, Worker]]
     ]
     kept = {node.wanted_worker for node in board.nodes.values() if node.status == "pending"}
     free = [worker for worker in idle.values() if worker.id not in kept]
-    anybodys = [node for node in ready if node.wanted_worker is None]
+    borrowed = [] if places_left(board) else list(idle.values())
     fits = partial(can_do, board)
-    fitting = _match(anybodys, free, lambda n, w: fits(n, w) and slug(w.role) == slug(n.role))
-    taken = {node.id for node, _ in fitting}, {worker.id for _, worker in fitting}
-    rest = _match(
-        [node for node in anybodys if node.id not in taken[0]],
-        [worker for worker in free if worker.id not in taken[1]],
-        fits,
-    )
-    found = [*pairs, *fitting, *rest]
-    return [*found, *_borrowed(board, anybodys, list(idle.values()), found)]
 
+    def fits_best(node: WorkNode, worker: Worker) -> bool:
+        return fits(node, worker) and slug(worker.role) == slug(node.role)
 
-def _borrowed(
-    board: Board, nodes: list[WorkNode], idle: list[Worker], found: list[tuple[WorkNode, Worker]]
-) -> list[tuple[WorkNode, Worker]]:
-    """Return what idle workers take who are kept for nodes that cannot start yet.
-
-    Only in a full team: there nobody else may ever come, and what they are kept for may be waiting
-    for just these nodes.
-    """
-    if places_left(board):
-        return []
-    given = {node.id for node, _ in found}
-    taken = {worker.id for _, worker in found}
-    left = [node for node in nodes if node.id not in given]
-    return _match(
-        left, [worker for worker in idle if worker.id not in taken], partial(can_do, board)
-    )
+    for workers, fitting in ((free, fits_best), (free, fits), (borrowed, fits)):
+        given = {node.id for node, _ in pairs}
+        taken = {worker.id for _, worker in pairs}
+        nodes = [n for n in ready if n.wanted_worker is None and n.id not in given]
+        pairs += _match(nodes, [w for w in workers if w.id not in taken], fitting)
+    return pairs
 
 
 def _match(

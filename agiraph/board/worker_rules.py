@@ -18,7 +18,11 @@ def spawn(board: Board, command: c.SpawnWorker, now: float) -> tuple[BoardEvent,
         return ()
     run = require_running(board)
     if len(board.team) >= run.max_workers:
-        raise _full_team(board, run.max_workers)
+        idle = ", ".join(w.name for w in board.team if w.status == "idle") or "none"
+        raise IllegalTransition(
+            f"the team has its {run.max_workers} workers (run.max_workers); no more can be spawned "
+            f"(possible: give the work to one of them, or retire one first; idle now: {idle})"
+        )
     spec = command.spec
     name = new_worker_name(board, spec.name)
     if spec.type == "autonomous" and not (spec.agent_command or "").strip():
@@ -55,17 +59,14 @@ def retire(board: Board, command: c.RetireWorker, now: float) -> tuple[BoardEven
             f"worker '{worker.name}' holds node '{node.name}' ({node.status}): "
             "wait until it has ended, or cancel it"
         )
-    kept = [n.name for n in board.nodes.values() if _is_kept_for(n.wanted_worker, n.status, worker)]
+    pending = (node for node in board.nodes.values() if node.status == "pending")
+    kept = [node.name for node in pending if node.wanted_worker == worker.id]
     if kept:
         raise IllegalTransition(
             f"worker '{worker.name}' is wanted by {', '.join(kept)}: "
             "assign them to another worker or cancel them first"
         )
     return (e.WorkerStopped(ts=now, worker_id=worker.id, reason="retired"),)
-
-
-def _is_kept_for(wanted: WorkerId | None, status: str, worker: Worker) -> bool:
-    return wanted == worker.id and status == "pending"
 
 
 def lose(board: Board, command: c.LoseWorker, now: float) -> tuple[BoardEvent, ...]:
@@ -81,11 +82,3 @@ def lose(board: Board, command: c.LoseWorker, now: float) -> tuple[BoardEvent, .
     failed = e.NodeFailed(ts=now, node_id=worker.node, reason=reason, details=details)
     below = cancelled_with(board, board.nodes[worker.node], f"failed: {reason}", now)
     return (failed, *below, stopped)
-
-
-def _full_team(board: Board, limit: int) -> IllegalTransition:
-    idle = ", ".join(worker.name for worker in board.team if worker.status == "idle") or "none"
-    return IllegalTransition(
-        f"the team has its {limit} workers (run.max_workers); no more can be spawned "
-        f"(possible: give the work to one of them, or retire one first; idle now: {idle})"
-    )

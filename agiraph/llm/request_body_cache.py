@@ -37,7 +37,8 @@ class RequestBodyCache:
         """
         key = _key(request)
         known = self._heads.get(key)
-        if known is not None and _begin_alike(known[0], request):
+        about = request.system, request.tools
+        if known is not None and (known[0].system, known[0].tools) == about:
             self._heads.move_to_end(key)
             return known[1]
         encoded = as_json(make())
@@ -76,10 +77,6 @@ class RequestBodyCache:
         self._size += len(data)
         while self._size > self._kept_bytes and len(self._known) > 1:
             self._size -= len(self._known.popitem(last=False)[1][2])
-
-
-def _begin_alike(one: ModelRequest, other: ModelRequest) -> bool:
-    return one.system == other.system and one.tools == other.tools
 
 
 def _key(request: ModelRequest) -> tuple[str, str]:

@@ -16,8 +16,9 @@ Every span's parent is sent: what is open when its run ends is ended with it, an
 whose start was not seen make no span.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from agiraph.core.models import Event
@@ -397,27 +398,25 @@ class SpanBuilder:
 
     def _bound(self) -> None:
         state = self.state
-        for kept, most in (
-            (state.calls, MOST_OPEN),
-            (state.heard, MOST_OPEN),
-            (state.over, RUNS_KNOWN),
-            (state.sent, MOST_OPEN),
-            (state.asked, MOST_OPEN),
-        ):
-            while len(kept) > most:
-                kept.pop(next(iter(kept)))
-        while len(state.turns) > MOST_OPEN:
-            self._close_turn(next(iter(state.turns)))
-        while len(state.starts) > MOST_OPEN:
-            address = next(iter(state.starts))
+        for kept in (state.calls, state.heard, state.sent, state.asked):
+            for key in _surplus(kept):
+                kept.pop(key)
+        for key in _surplus(state.over, RUNS_KNOWN):
+            state.over.pop(key)
+        for address in _surplus(state.turns):
+            self._close_turn(address)
+        for address in _surplus(state.starts):
             self._close_start(address, state.heard.get(address, 0.0), CUT_OFF)
             state.starts.pop(address)
-        while len(state.nodes) > MOST_OPEN:
-            id = next(iter(state.nodes))
+        for id in _surplus(state.nodes):
             self._close_node(id, state.nodes[id]["start"], CUT_OFF)
-        while len(state.runs) > MOST_OPEN:
-            id = next(iter(state.runs))
+        for id in _surplus(state.runs):
             self._close_run(id, state.runs[id]["start"], CUT_OFF)
+
+
+def _surplus(kept: Mapping[str, object], most: int = MOST_OPEN) -> list[str]:
+    """Return the oldest keys beyond a bound."""
+    return list(islice(kept, max(0, len(kept) - most)))
 
 
 def _place(event: Event) -> tuple[str, str]:

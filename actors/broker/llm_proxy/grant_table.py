@@ -64,18 +64,13 @@ def model_for(asked: str, grant: ProxyGrant, presets: Mapping[str, ProviderPrese
     """
     name = asked.strip()
     for granted in grant.granted:
-        if name in (granted, _plain(granted)):
+        if name in (granted, split_model(granted)[1]):
             return granted
     provider = split_model(name)[0]
     if provider != name and provider in presets:
         listing = ", ".join(grant.granted)
         raise InvalidInput(f"model '{name}' is not granted to {grant.entity} (granted: {listing})")
     return grant.model
-
-
-def _plain(model: str) -> str:
-    """Return the name that its service has for a model."""
-    return split_model(model)[1]
 
 
 class _Saved(Record):

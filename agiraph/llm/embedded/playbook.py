@@ -44,7 +44,6 @@ from agiraph.core.config import ConfigSection
 from agiraph.core.yaml_text import read_yaml
 from agiraph.llm.base import ProviderError
 
-ANY_WORKER = "worker"
 MOST_KEPT = 16
 # Names go into the ids of tool calls, which providers want to be short and plain.
 NAME = r"^[a-z][a-z0-9_]{0,11}$"

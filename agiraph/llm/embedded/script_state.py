@@ -120,7 +120,11 @@ def read_state(turns: Sequence[Turn], role: str) -> ScriptState:
     since = list(turns[start:])
     first = since[0] if since else None
     given = first.content if isinstance(first, UserTurn) else ""
-    spoken = [at for at, turn in enumerate(since) if _is_whole_answer(turn)]
+    spoken = [
+        at
+        for at, turn in enumerate(since)
+        if isinstance(turn, AssistantTurn) and not turn.interrupted
+    ]
     received = [(at, one) for at, turn in enumerate(since) for one in _messages(turn)]
     last_answer = spoken[-1] if spoken else -1
     return ScriptState(
@@ -145,10 +149,6 @@ def _start(turns: Sequence[Turn]) -> int:
         if isinstance(turn, UserTurn) and turn.content.startswith((ASSIGNMENT, GOAL, CYCLE)):
             return at
     return 0
-
-
-def _is_whole_answer(turn: Turn) -> bool:
-    return isinstance(turn, AssistantTurn) and not turn.interrupted
 
 
 def _messages(turn: Turn) -> list[ReceivedText]:
@@ -182,15 +182,17 @@ def _assignment(text: str) -> GivenAssignment:
 
 
 def _visits(turns: Sequence[Turn], role: str) -> tuple[StepVisit, ...]:
-    answers = {turn.call_id: turn for turn in turns if isinstance(turn, ToolTurn)}
-    visits: list[StepVisit] = []
-    for turn in turns:
-        step = _step_of(turn, role) if isinstance(turn, AssistantTurn) else None
-        if step is None or not isinstance(turn, AssistantTurn):
-            continue
-        results = tuple(_result(answers.get(call.id)) for call in turn.tool_calls)
-        visits.append(StepVisit(step, results))
-    return tuple(visits)
+    results = {
+        turn.call_id: CallResult(turn.content, not turn.is_error)
+        for turn in turns
+        if isinstance(turn, ToolTurn)
+    }
+    none = CallResult("", ok=False)
+    return tuple(
+        StepVisit(step, tuple(results.get(call.id, none) for call in turn.tool_calls))
+        for turn in turns
+        if isinstance(turn, AssistantTurn) and (step := _step_of(turn, role)) is not None
+    )
 
 
 def _step_of(turn: AssistantTurn, role: str) -> str | None:
@@ -203,7 +205,3 @@ def _step_of(turn: AssistantTurn, role: str) -> str | None:
     data: JsonObject = turn.provider_data or {}
     mark = data.get(MARK)
     return mark[1] if isinstance(mark, list) and len(mark) == 2 and mark[0] == role else None
-
-
-def _result(turn: ToolTurn | None) -> CallResult:
-    return CallResult(turn.content, not turn.is_error) if turn else CallResult("", False)

@@ -77,7 +77,9 @@ class RecordingPlayback:
         """Wait until all calls answered before this one are replayed, for PATIENCE_SECONDS."""
         try:
             async with asyncio.timeout(PATIENCE_SECONDS), self._played:
-                await self._played.wait_for(lambda: self._next() >= call.place)
+                await self._played.wait_for(
+                    lambda: min(self._waiting, default=call.place) >= call.place
+                )
         except TimeoutError:  # an earlier call is not made this time
             self._waiting -= {place for place in self._waiting if place < call.place}
 
@@ -90,9 +92,6 @@ class RecordingPlayback:
     def renaming(self, call: RecordedCall, now: list[RequestPart]) -> dict[str, str]:
         """Return the names of this run by those of the recorded run."""
         return renaming(self._asked(call), now)
-
-    def _next(self) -> int:
-        return min(self._waiting, default=1 << 62)
 
     def _asked(self, call: RecordedCall) -> list[RequestPart]:
         if call.place not in self._pieces:

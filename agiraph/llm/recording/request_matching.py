@@ -99,7 +99,7 @@ def pieces_of(
     for number, turn in enumerate(turns, start=1):
         match turn:
             case UserTurn():
-                pieces.append(RequestPart(f"turn {number}, what it was told,", turn.content))
+                pieces.append(RequestPart(f"turn {number}, the message to it,", turn.content))
             case ToolTurn():
                 failed = "failed: " if turn.is_error else ""
                 label = f"turn {number}, the result of {turn.name},"
@@ -107,7 +107,7 @@ def pieces_of(
             case AssistantTurn():
                 calls = [f"{c.name} {_arguments(c.arguments)}" for c in turn.tool_calls]
                 text = "\n".join([turn.text or "", *calls])
-                pieces.append(RequestPart(f"turn {number}, what it said,", text))
+                pieces.append(RequestPart(f"turn {number}, its answer,", text))
     return [RequestPart(piece.label, unnumbered(piece.text, entity)) for piece in pieces]
 
 

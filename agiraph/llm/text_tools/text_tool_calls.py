@@ -114,13 +114,10 @@ def _end_of_tag(text: str, start: int) -> tuple[int, int]:
     following = OPENER.search(text, start + 1 if text.startswith("<", start) else start)
     closer = CLOSER.search(text, start)
     place = following.start() if following else len(text)
-    if closer is None or (closer.start() > place and not _is_nested(text, start)):
+    is_nested = FUNCTION_OPENER.match(text, start) is not None
+    if closer is None or (closer.start() > place and not is_nested):
         return place, place
     return closer.start(), closer.end()
-
-
-def _is_nested(text: str, start: int) -> bool:
-    return FUNCTION_OPENER.match(text, start) is not None
 
 
 def _calls_in(text: str, tools: Sequence[ToolSchema]) -> list[ToolCall]:
@@ -248,7 +245,8 @@ def _untagged(text: str, known: set[str]) -> tuple[str, list[ToolCall]]:
             calls = _calls_in(body, ())
         except UnreadableJson:
             continue
-        if all(call.name in known for call in calls) and _says_arguments(body):
+        has_arguments = any(key in body for key in ARGUMENT_KEYS)
+        if has_arguments and all(call.name in known for call in calls):
             return text[:place], calls
     return text, []
 
@@ -259,7 +257,3 @@ def _last_objects(text: str) -> Iterator[tuple[int, str]]:
     elif "```" not in text:
         for start in LAST_OBJECT.finditer(text):
             yield start.start(), text[start.end() :]
-
-
-def _says_arguments(body: str) -> bool:
-    return any(key in body for key in ARGUMENT_KEYS)

@@ -34,8 +34,8 @@ To call a tool, output EXACTLY this, on a line of its own:
 
 {EXAMPLE}
 
-You can make several calls in one answer. After your calls, stop: their results are told to you in
-the next message. Never write a result yourself.
+You can make several calls in one answer. After your calls, stop: the next message has their
+results. Never write a result yourself.
 """
 
 CORRECTION = """

@@ -163,10 +163,6 @@ def field_of(value: JsonObject, name: str) -> Any:
     return value.get(re.sub("([A-Z])", r"_\1", name).lower()) if found is None else found
 
 
-def _camel(name: str) -> str:
-    return re.sub("_([a-z])", lambda found: found[1].upper(), name)
-
-
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
@@ -314,7 +310,7 @@ def _json_schema(schema: JsonObject, depth: int = 0) -> JsonObject:
     made: JsonObject = {}
     is_nullable = schema.get("nullable") is True
     for key, value in schema.items():
-        name = _camel(key)
+        name = re.sub("_([a-z])", lambda found: found[1].upper(), key)
         match name, value:
             case ("nullable" | "propertyOrdering", _):
                 continue

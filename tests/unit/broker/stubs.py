@@ -2,12 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
-from actors.broker.calls import ModelCalls
-from actors.broker.ledger import UsageLedger
 from actors.broker.provider_pool import ProviderPool
-from agiraph.core.clock import Clock, SystemClock
 from agiraph.core.config import Config, load_config
 from agiraph.core.turns import ModelRequest, ModelResponse, Usage
 from agiraph.llm.base import OnAnswer, OnText, Provider, unmetered
@@ -80,18 +76,3 @@ class StubServices(ProviderPool):
 
     async def warm_up(self) -> None:
         """Import nothing."""
-
-
-def calls_of(
-    stub: StubProvider,
-    folder: Path,
-    config: Config | None = None,
-    price: Price | None = PRICE,
-    clock: Clock | None = None,
-) -> tuple[ModelCalls, UsageLedger]:
-    """Return ModelCalls to a stub and the ledger they write to (close it)."""
-    config = config or quick_config()
-    ledger = UsageLedger(folder / "usage.db")
-    prices = {MODEL: price} if price is not None else {}
-    services = StubServices(config, stub)
-    return ModelCalls(config, services, prices, ledger, clock or SystemClock()), ledger

@@ -42,19 +42,18 @@ def held(limits: BudgetLimits, request: ModelRequest) -> dict[str, tuple[float |
     return {f"{s.scope}/{s.period}": (s.usd, s.spent_usd) for s in limits.for_request(request)}
 
 
-def test_all_budgets_of_a_call_hold_and_count_what_is_theirs(tmp_path: Path) -> None:
+def test_all_budgets_of_a_call_hold_and_count_what_is_theirs(ledger: UsageLedger) -> None:
     clock = StandingClock(10 * DAY)
     config = settings(agent_usd=5, agent_usd_per_day=2, trigger_usd=1)
-    with UsageLedger(tmp_path / "usage.db") as ledger:
-        spend(ledger, 0.5, 9 * DAY, trigger="t-1")
-        limits = ledger.limits(config, clock)
-        request = ask(budget_usd=3, trigger="t-1")
-        before = {"run/total": (3, 0.5), "agent/total": (5, 0.5), "trigger/total": (1, 0.5)}
-        assert held(limits, request) == before | {"agent/day": (2, 0.0)}
-        spend(ledger, 0.25, 10 * DAY)
-        spend(ledger, 7.0, 10 * DAY, entity="other-1/bob", run_id="run-9")
-        after = {"run/total": (3, 0.75), "agent/total": (5, 0.75), "trigger/total": (1, 0.5)}
-        assert held(limits, request) == after | {"agent/day": (2, 0.25)}
+    spend(ledger, 0.5, 9 * DAY, trigger="t-1")
+    limits = ledger.limits(config, clock)
+    request = ask(budget_usd=3, trigger="t-1")
+    before = {"run/total": (3, 0.5), "agent/total": (5, 0.5), "trigger/total": (1, 0.5)}
+    assert held(limits, request) == before | {"agent/day": (2, 0.0)}
+    spend(ledger, 0.25, 10 * DAY)
+    spend(ledger, 7.0, 10 * DAY, entity="other-1/bob", run_id="run-9")
+    after = {"run/total": (3, 0.75), "agent/total": (5, 0.75), "trigger/total": (1, 0.5)}
+    assert held(limits, request) == after | {"agent/day": (2, 0.25)}
 
 
 def test_a_raise_counts_once_for_its_cause_and_outlives_the_process(tmp_path: Path) -> None:
@@ -70,33 +69,32 @@ def test_a_raise_counts_once_for_its_cause_and_outlives_the_process(tmp_path: Pa
         assert [s.usd for s in ledger.limits(settings(), clock).about("shop-1", "run-1")] == [5]
 
 
-def test_a_daily_budget_that_was_raised_is_the_old_one_on_the_next_day(tmp_path: Path) -> None:
+def test_a_daily_budget_that_was_raised_is_the_old_one_on_the_next_day(ledger: UsageLedger) -> None:
     clock = StandingClock(10 * DAY)
-    with UsageLedger(tmp_path / "usage.db") as ledger:
-        limits = ledger.limits(settings(agent_usd_per_day=1), clock)
-        [state] = limits.for_request(ask())
-        limits.raise_by(state, 4.0, 0, "q-1")
-        assert held(limits, ask()) == {"agent/day": (5, 0.0)}
-        clock.at += DAY
-        assert held(limits, ask()) == {"agent/day": (1, 0.0)}
+    limits = ledger.limits(settings(agent_usd_per_day=1), clock)
+    [state] = limits.for_request(ask())
+    limits.raise_by(state, 4.0, 0, "q-1")
+    assert held(limits, ask()) == {"agent/day": (5, 0.0)}
+    clock.at += DAY
+    assert held(limits, ask()) == {"agent/day": (1, 0.0)}
 
 
-def test_what_was_set_goes_before_the_settings_and_nothing_is_no_bound(tmp_path: Path) -> None:
-    with UsageLedger(tmp_path / "usage.db") as ledger:
-        limits = ledger.limits(settings(agent_usd=5), StandingClock(0))
-        limits.set(Budget(scope="agent", key="shop-1", usd=9))
-        assert held(limits, ask()) == {"agent/total": (9, 0.0)}
-        limits.set(Budget(scope="agent", key="shop-1"))
-        assert held(limits, ask()) == {}
+def test_what_was_set_goes_before_the_settings_and_nothing_is_no_bound(ledger: UsageLedger) -> None:
+    limits = ledger.limits(settings(agent_usd=5), StandingClock(0))
+    limits.set(Budget(scope="agent", key="shop-1", usd=9))
+    assert held(limits, ask()) == {"agent/total": (9, 0.0)}
+    limits.set(Budget(scope="agent", key="shop-1"))
+    assert held(limits, ask()) == {}
 
 
-def test_a_run_keeps_its_budget_in_tokens_for_whoever_names_only_dollars(tmp_path: Path) -> None:
-    with UsageLedger(tmp_path / "usage.db") as ledger:
-        limits = ledger.limits(settings(), StandingClock(0))
-        tokens = Budget(scope="run", key="run-1", tokens=500)
-        limits.for_request(ask(budgets=(tokens,)))
-        [state] = limits.for_request(ask(budget_usd=2))
-        assert (state.usd, state.tokens) == (2, 500)
+def test_a_run_keeps_its_budget_in_tokens_if_a_call_names_only_dollars(
+    ledger: UsageLedger,
+) -> None:
+    limits = ledger.limits(settings(), StandingClock(0))
+    tokens = Budget(scope="run", key="run-1", tokens=500)
+    limits.for_request(ask(budgets=(tokens,)))
+    [state] = limits.for_request(ask(budget_usd=2))
+    assert (state.usd, state.tokens) == (2, 500)
 
 
 def test_a_ledger_of_an_older_version_is_read_on(tmp_path: Path) -> None:
@@ -122,10 +120,9 @@ def test_a_ledger_of_an_older_version_is_read_on(tmp_path: Path) -> None:
         assert [row.key for row in ledger.rows("trigger")] == ["", "t-1"]
 
 
-def test_an_agents_own_budgets_are_known(tmp_path: Path) -> None:
-    with UsageLedger(tmp_path / "usage.db") as ledger:
-        limits = ledger.limits(settings(agent_usd=1), StandingClock(0))
-        [state] = limits.for_request(ask())
+def test_an_agents_own_budgets_are_known(ledger: UsageLedger) -> None:
+    limits = ledger.limits(settings(agent_usd=1), StandingClock(0))
+    [state] = limits.for_request(ask())
     assert owns_budget("shop-1", state, has_run=lambda run: False)
     assert not owns_budget("shop-2", state, has_run=lambda run: True)
     run = state.model_copy(update={"scope": "run", "key": "run-1"})
@@ -161,32 +158,30 @@ def test_a_budget_set_by_a_person_voids_its_raises_and_leaves_the_other_unit(
         ]
 
 
-def test_who_lacks_money_after_a_budget_was_set_asks_another_question(tmp_path: Path) -> None:
-    with UsageLedger(tmp_path / "usage.db") as ledger:
-        limits = ledger.limits(settings(agent_usd=5), StandingClock(0))
-        [before] = limits.for_request(ask())
-        shortage = Shortage(budget=before, unit="usd", needs=1)
-        assert not is_outdated(shortage.identity, before)
-        after = limits.set(Budget(scope="agent", key="shop-1", usd=5, tokens=9))
-        assert is_outdated(shortage.identity, after)
-        daily = limits.set(Budget(scope="agent", key="shop-1", usd=5, period="day"))
-        assert not is_outdated(shortage.identity, daily), "that is another budget"
-        calls = [budget.usd for budget in limits.for_request(ask(budget_usd=3))]
-        assert calls == [3, 5, 5]
+def test_who_lacks_money_after_a_budget_was_set_asks_another_question(ledger: UsageLedger) -> None:
+    limits = ledger.limits(settings(agent_usd=5), StandingClock(0))
+    [before] = limits.for_request(ask())
+    shortage = Shortage(budget=before, unit="usd", needs=1)
+    assert not is_outdated(shortage.identity, before)
+    after = limits.set(Budget(scope="agent", key="shop-1", usd=5, tokens=9))
+    assert is_outdated(shortage.identity, after)
+    daily = limits.set(Budget(scope="agent", key="shop-1", usd=5, period="day"))
+    assert not is_outdated(shortage.identity, daily), "that is another budget"
+    calls = [budget.usd for budget in limits.for_request(ask(budget_usd=3))]
+    assert calls == [3, 5, 5]
 
 
-def test_budgets_are_told_of_those_that_are_asked_for(tmp_path: Path) -> None:
-    with UsageLedger(tmp_path / "usage.db") as ledger:
-        limits = ledger.limits(settings(trigger_usd=1), StandingClock(0))
-        limits.set(Budget(scope="trigger", key="shop-1/t-1", usd=2))
-        limits.set(Budget(scope="trigger", key="shop-2/t-1", usd=3))
-        limits.set(Budget(scope="agent", key="shop-1"))
-        told = limits.among([("agent", "shop-1"), ("trigger", "shop-1/t-9"), ("run", "run-1")])
-        assert [(one.key, one.usd, one.is_own) for one in told] == [
-            ("shop-1", None, True),
-            ("shop-1/t-9", 1, False),
-            ("shop-1/t-1", 2, True),
-        ]
+def test_budgets_are_told_of_those_that_are_asked_for(ledger: UsageLedger) -> None:
+    limits = ledger.limits(settings(trigger_usd=1), StandingClock(0))
+    limits.set(Budget(scope="trigger", key="shop-1/t-1", usd=2))
+    limits.set(Budget(scope="trigger", key="shop-2/t-1", usd=3))
+    limits.set(Budget(scope="agent", key="shop-1"))
+    told = limits.among([("agent", "shop-1"), ("trigger", "shop-1/t-9"), ("run", "run-1")])
+    assert [(one.key, one.usd, one.is_own) for one in told] == [
+        ("shop-1", None, True),
+        ("shop-1/t-9", 1, False),
+        ("shop-1/t-1", 2, True),
+    ]
 
 
 def test_a_new_ledger_asks_new_questions_and_one_from_before_keeps_its_own(tmp_path: Path) -> None:

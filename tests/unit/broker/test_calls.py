@@ -1,7 +1,6 @@
 """The way of one call: attempts, shared patience, time, and what is in the ledger after it."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,8 @@ from actors.broker.calls import ModelCalls
 from agiraph.core.turns import ModelRequest, ModelResponse, Usage
 from agiraph.llm.base import OnText, ProviderError
 from agiraph.llm.prices import Price
-from tests.unit.broker.stubs import MODEL, StubProvider, answer, calls_of, quick_config
+from tests.unit.broker.conftest import CallsOf
+from tests.unit.broker.stubs import MODEL, StubProvider, answer, quick_config
 from tests.unit.llm.requests import ask
 
 BUSY = ProviderError("overloaded", "busy")
@@ -31,115 +31,108 @@ async def forever(request: ModelRequest, on_text: OnText) -> ModelResponse:
     raise AssertionError
 
 
-async def test_an_answer_is_priced_and_written_down(tmp_path: Path) -> None:
-    calls, ledger = calls_of(StubProvider(answer()), tmp_path)
-    with ledger:
-        response = await make(calls)
-        assert response.usage.cost_usd == pytest.approx((100 * 1 + 10 * 10) / 1e6)
-        assert ledger.by_entity("run-1") == {"shop-1/ada": response.usage}
+async def test_an_answer_is_priced_and_written_down(calls_of: CallsOf) -> None:
+    calls = calls_of(StubProvider(answer()))
+    response = await make(calls)
+    assert response.usage.cost_usd == pytest.approx((100 * 1 + 10 * 10) / 1e6)
+    assert calls.ledger.by_entity("run-1") == {"shop-1/ada": response.usage}
 
 
-async def test_the_services_own_cost_goes_before_our_table(tmp_path: Path) -> None:
+async def test_the_services_own_cost_goes_before_our_table(calls_of: CallsOf) -> None:
     usage = Usage(input_tokens=1, output_tokens=1, cost_usd=0.5)
-    calls, ledger = calls_of(StubProvider(ModelResponse(text="x", usage=usage)), tmp_path)
-    with ledger:
-        assert (await make(calls)).usage.cost_usd == 0.5
+    calls = calls_of(StubProvider(ModelResponse(text="x", usage=usage)))
+    assert (await make(calls)).usage.cost_usd == 0.5
 
 
-async def test_an_unknown_price_is_no_cost_and_a_local_one_is_free(tmp_path: Path) -> None:
-    calls, ledger = calls_of(StubProvider(answer()), tmp_path, price=None)
-    with ledger:
-        assert (await make(calls)).usage.cost_usd is None
-        assert (await make(calls, ask(model="ollama/x"))).usage.cost_usd == 0
+async def test_an_unknown_price_is_no_cost_and_a_local_one_is_free(calls_of: CallsOf) -> None:
+    calls = calls_of(StubProvider(answer()), price=None)
+    assert (await make(calls)).usage.cost_usd is None
+    assert (await make(calls, ask(model="ollama/x"))).usage.cost_usd == 0
 
 
-async def test_what_may_succeed_later_is_tried_again(tmp_path: Path) -> None:
+async def test_what_may_succeed_later_is_tried_again(calls_of: CallsOf) -> None:
     stub = StubProvider(BUSY, ProviderError("rate_limited", "slow", retry_after=0.1), answer())
-    calls, ledger = calls_of(stub, tmp_path)
+    calls = calls_of(stub)
     retries: list[AttemptFailure] = []
-    with ledger:
-        assert (await make(calls, retries=retries)).text == "fine"
+    assert (await make(calls, retries=retries)).text == "fine"
     first, second = (retry.event_data() for retry in retries)
     assert (first["attempt"], first["kind"]) == (1, "overloaded")
     assert (second["attempt"], second["kind"]) == (2, "rate_limited")
     assert second["wait_seconds"] > 0.05  # what is left of the wish
 
 
-async def test_the_last_failure_is_told(tmp_path: Path) -> None:
+async def test_the_last_failure_is_told(calls_of: CallsOf) -> None:
     stub = StubProvider(BUSY)
-    calls, ledger = calls_of(stub, tmp_path, quick_config(attempts=3))
-    with ledger, pytest.raises(ProviderError, match="busy"):
+    calls = calls_of(stub, quick_config(attempts=3))
+    with pytest.raises(ProviderError, match="busy"):
         await make(calls)
     assert len(stub.requests) == 3
 
 
-async def test_a_bad_key_is_not_tried_again(tmp_path: Path) -> None:
+async def test_a_bad_key_is_not_tried_again(calls_of: CallsOf) -> None:
     stub = StubProvider(ProviderError("bad_key", "no"))
-    calls, ledger = calls_of(stub, tmp_path)
-    with ledger, pytest.raises(ProviderError):
+    calls = calls_of(stub)
+    with pytest.raises(ProviderError):
         await make(calls)
     assert len(stub.requests) == 1
 
 
-async def test_an_unknown_provider_is_told_with_the_known_ones(tmp_path: Path) -> None:
-    calls, ledger = calls_of(StubProvider(answer()), tmp_path)
-    with ledger, pytest.raises(ProviderError, match="unknown provider 'nobody'") as caught:
+async def test_an_unknown_provider_is_told_with_the_known_ones(calls_of: CallsOf) -> None:
+    calls = calls_of(StubProvider(answer()))
+    with pytest.raises(ProviderError, match="unknown provider 'nobody'") as caught:
         await make(calls, ask(model="nobody/x"))
     assert caught.value.kind == "unknown_model"
 
 
-async def test_a_model_that_does_not_end_has_failed(tmp_path: Path) -> None:
+async def test_a_model_that_does_not_end_has_failed(calls_of: CallsOf) -> None:
     stub = StubProvider(forever)
-    calls, ledger = calls_of(stub, tmp_path, quick_config(attempts=1, timeout_seconds=0.05))
-    with ledger, pytest.raises(ProviderError, match=r"within 0\.05 s") as caught:
+    calls = calls_of(stub, quick_config(attempts=1, timeout_seconds=0.05))
+    with pytest.raises(ProviderError, match=r"within 0\.05 s") as caught:
         await make(calls)
     assert caught.value.kind == "timed_out"
 
 
-async def test_a_call_that_was_cut_off_is_paid_for_by_what_it_streamed(tmp_path: Path) -> None:
-    calls, ledger = calls_of(StubProvider(forever), tmp_path)
+async def test_a_call_that_was_cut_off_is_paid_for_by_what_it_streamed(calls_of: CallsOf) -> None:
+    calls = calls_of(StubProvider(forever))
 
-    with ledger:
-        heard = asyncio.Event()
-        task = asyncio.create_task(
-            calls.answer(ask(model=MODEL), lambda text: heard.set(), lambda retry: None)
-        )
-        await asyncio.wait_for(heard.wait(), 10)
-        task.cancel()
-        await asyncio.wait([task])
-        assert task.cancelled()
-        usage = ledger.by_entity()["shop-1/ada"]
+    heard = asyncio.Event()
+    task = asyncio.create_task(
+        calls.answer(ask(model=MODEL), lambda text: heard.set(), lambda retry: None)
+    )
+    await asyncio.wait_for(heard.wait(), 10)
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    usage = calls.ledger.by_entity()["shop-1/ada"]
     assert usage.input_tokens > 0
     assert usage.output_tokens > 0
     assert usage.cost_usd is not None
 
 
-async def test_a_call_that_failed_before_it_streamed_costs_nothing(tmp_path: Path) -> None:
-    calls, ledger = calls_of(StubProvider(ProviderError("bad_request", "no")), tmp_path)
-    with ledger:
-        with pytest.raises(ProviderError):
-            await make(calls)
-        assert ledger.by_entity() == {}
+async def test_a_call_that_failed_before_it_streamed_costs_nothing(calls_of: CallsOf) -> None:
+    calls = calls_of(StubProvider(ProviderError("bad_request", "no")))
+    with pytest.raises(ProviderError):
+        await make(calls)
+    assert calls.ledger.by_entity() == {}
 
 
-async def test_the_budget_of_a_run_bounds_all_its_calls(tmp_path: Path) -> None:
+async def test_the_budget_of_a_run_bounds_all_its_calls(calls_of: CallsOf) -> None:
     stub = StubProvider(answer(input_tokens=1000, output_tokens=3000))
-    calls, ledger = calls_of(stub, tmp_path, price=Price(input=1, output=10))
+    calls = calls_of(stub, price=Price(input=1, output=10))
     request = ask(model=MODEL, budget_usd=0.1, max_tokens=3000)
 
     async def main() -> list[ModelResponse | BaseException]:
         many = (make(calls, request) for _ in range(6))
         return await asyncio.gather(*many, return_exceptions=True)
 
-    with ledger:
-        results = await main()
-        assert ledger.spent_usd("run-1") <= 0.1
+    results = await main()
+    assert calls.ledger.spent_usd("run-1") <= 0.1
     refused = [r for r in results if isinstance(r, ProviderError)]
     assert 0 < len(refused) < 6
     assert {error.kind for error in refused} == {"out_of_budget"}
 
 
-async def test_at_most_so_many_calls_are_in_flight(tmp_path: Path) -> None:
+async def test_at_most_so_many_calls_are_in_flight(calls_of: CallsOf) -> None:
     now, most = 0, 0
 
     async def count(request: ModelRequest, on_text: OnText) -> ModelResponse:
@@ -150,10 +143,9 @@ async def test_at_most_so_many_calls_are_in_flight(tmp_path: Path) -> None:
         now -= 1
         return answer()
 
-    calls, ledger = calls_of(StubProvider(count), tmp_path, quick_config(concurrent_calls=3))
+    calls = calls_of(StubProvider(count), quick_config(concurrent_calls=3))
 
-    with ledger:
-        await asyncio.gather(*(make(calls) for _ in range(12)))
+    await asyncio.gather(*(make(calls) for _ in range(12)))
     assert most == 3
 
 
@@ -175,12 +167,14 @@ class StandingClock:
         return self.at
 
 
-async def test_all_callers_of_a_provider_keep_the_pause_that_one_was_told(tmp_path: Path) -> None:
+async def test_all_callers_of_a_provider_keep_the_pause_of_one(
+    calls_of: CallsOf,
+) -> None:
     slow = ProviderError("rate_limited", "slow", retry_after=0.001)
     stub = StubProvider(slow, answer())
 
     clock = StandingClock()
-    calls, ledger = calls_of(stub, tmp_path, clock=clock)
+    calls = calls_of(stub, clock=clock)
     told = asyncio.Event()
     first = asyncio.create_task(
         calls.answer(ask(model=MODEL), lambda text: None, lambda retry: told.set())
@@ -192,16 +186,14 @@ async def test_all_callers_of_a_provider_keep_the_pause_that_one_was_told(tmp_pa
     clock.at += 1
     await asyncio.wait_for(asyncio.gather(first, second), 10)
     assert len(stub.requests) == 3
-    ledger.close()
 
 
 async def test_a_model_without_tool_calling_gets_text_at_the_same_price(
-    tmp_path: Path,
+    calls_of: CallsOf,
 ) -> None:
     stub = StubProvider(answer('<tool_call>{"name": "bash"}</tool_call>'))
-    calls, ledger = calls_of(stub, tmp_path)
-    with ledger:
-        response = await make(calls, ask(model=f"text:{MODEL}"))
+    calls = calls_of(stub)
+    response = await make(calls, ask(model=f"text:{MODEL}"))
     assert [call.name for call in response.tool_calls] == ["bash"]
     assert response.usage.cost_usd is not None
     assert stub.requests[0].tools == ()

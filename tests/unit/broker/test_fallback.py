@@ -1,7 +1,5 @@
 """Fallback: who answers when a model cannot, what is told of it, and what no other service sees."""
 
-from pathlib import Path
-
 import pytest
 
 from actors.broker.call_retries import AttemptFailure
@@ -47,11 +45,10 @@ def with_chain(config: Config | None = None, **chains: list[str]) -> Config:
 class Place:
     """Calls over several stubs; `told` is what was handed on."""
 
-    def __init__(self, folder: Path, config: Config, **stubs: StubProvider) -> None:
+    def __init__(self, ledger: UsageLedger, config: Config, **stubs: StubProvider) -> None:
         prices = {MODEL: Price(input=1, output=10), OTHER: Price(input=2, output=20)}
-        self.ledger = UsageLedger(folder / "usage.db")
         self.services = TwoServices(config, **stubs)
-        self.calls = ModelCalls(config, self.services, prices, self.ledger, SystemClock())
+        self.calls = ModelCalls(config, self.services, prices, ledger, SystemClock())
         self.told: list[FallbackStarted] = []
 
     async def make(self, request: ModelRequest | None = None) -> ModelResponse:
@@ -63,11 +60,10 @@ class Place:
             self.told.append(failure)
 
 
-async def test_another_model_answers_and_says_in_whose_place(tmp_path: Path) -> None:
+async def test_another_model_answers_and_says_in_whose_place(ledger: UsageLedger) -> None:
     first, second = StubProvider(BUSY), StubProvider(answer("hello"))
-    place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=first, openai=second)
-    with place.ledger:
-        response = await place.make()
+    place = Place(ledger, with_chain(model=[OTHER]), anthropic=first, openai=second)
+    response = await place.make()
     assert (response.text, response.model, response.instead_of) == ("hello", OTHER, MODEL)
     assert "busy" in response.why
     assert len(first.requests) == 3, "patience is short for who has elsewhere to go"
@@ -77,66 +73,62 @@ async def test_another_model_answers_and_says_in_whose_place(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("kind", ["bad_request", "internal"])
 async def test_a_call_that_is_at_fault_itself_goes_nowhere_else(
-    tmp_path: Path, kind: FailureKind
+    ledger: UsageLedger, kind: FailureKind
 ) -> None:
     first, second = StubProvider(ProviderError(kind, "no")), StubProvider(answer())
-    place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=first, openai=second)
-    with place.ledger, pytest.raises(ProviderError, match="no"):
+    place = Place(ledger, with_chain(model=[OTHER]), anthropic=first, openai=second)
+    with pytest.raises(ProviderError, match="no"):
         await place.make()
     assert second.requests == []
 
 
-async def test_a_missing_key_and_an_empty_account_are_passed_over(tmp_path: Path) -> None:
+async def test_a_missing_key_and_an_empty_account_are_passed_over(ledger: UsageLedger) -> None:
     config = with_chain(model=[OTHER, LOCAL])
     empty = StubProvider(ProviderError("no_credit", "empty"))
-    place = Place(tmp_path, config, anthropic=empty, ollama=StubProvider(answer()))
-    with place.ledger:
-        assert (await place.make()).model == LOCAL
+    place = Place(ledger, config, anthropic=empty, ollama=StubProvider(answer()))
+    assert (await place.make()).model == LOCAL
     assert [h.kind for h in place.told] == ["no_credit", "bad_key"]
 
 
 async def test_if_none_can_answer_all_failures_are_reported(
-    tmp_path: Path,
+    ledger: UsageLedger,
 ) -> None:
-    place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=StubProvider(BUSY))
-    with place.ledger, pytest.raises(ProviderError, match=r"busy.*openai/gpt-5\.2: no key") as it:
+    place = Place(ledger, with_chain(model=[OTHER]), anthropic=StubProvider(BUSY))
+    with pytest.raises(ProviderError, match=r"busy.*openai/gpt-5\.2: no key") as it:
         await place.make()
     assert it.value.kind == "overloaded"
 
 
-async def test_too_long_goes_to_a_larger_window_and_is_remembered(tmp_path: Path) -> None:
+async def test_too_long_goes_to_a_larger_window_and_is_remembered(ledger: UsageLedger) -> None:
     first = StubProvider(ProviderError("context_too_long", "too long"))
     second = StubProvider(answer())
     config = with_chain(model=[LOCAL, OTHER])
-    place = Place(tmp_path, config, anthropic=first, openai=second, ollama=second)
-    with place.ledger:
-        assert (await place.make()).model == OTHER, "the local window is smaller yet"
-        longer = ask(model=MODEL, turns=(UserTurn(content="x" * 999),))
-        assert (await place.make(longer)).model == OTHER
+    place = Place(ledger, config, anthropic=first, openai=second, ollama=second)
+    assert (await place.make()).model == OTHER, "the local window is smaller yet"
+    longer = ask(model=MODEL, turns=(UserTurn(content="x" * 999),))
+    assert (await place.make(longer)).model == OTHER
     assert len(first.requests) == 1
 
 
-async def test_a_breaker_that_opened_sends_everybody_on_at_once(tmp_path: Path) -> None:
+async def test_a_breaker_that_opened_sends_everybody_on_at_once(ledger: UsageLedger) -> None:
     first, second = StubProvider(BUSY), StubProvider(answer())
     config = with_chain(quick_config(breaker_seconds=60), model=[OTHER])
-    place = Place(tmp_path, config, anthropic=first, openai=second)
+    place = Place(ledger, config, anthropic=first, openai=second)
 
-    with place.ledger:
-        for _ in range(6):
-            assert (await place.make()).model == OTHER
+    for _ in range(6):
+        assert (await place.make()).model == OTHER
     assert len(first.requests) == 5, "as many as open the breaker"
 
 
-async def test_no_service_sees_the_opaque_data_of_another(tmp_path: Path) -> None:
+async def test_no_service_sees_the_opaque_data_of_another(ledger: UsageLedger) -> None:
     thinking = {"api": "anthropic", "thinking": [{"signature": "s"}]}
     first = StubProvider(answer().model_copy(update={"provider_data": thinking}), BUSY)
     second = StubProvider(answer())
-    place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=first, openai=second)
+    place = Place(ledger, with_chain(model=[OTHER]), anthropic=first, openai=second)
 
-    with place.ledger:
-        said = (await place.make()).turn()
-        turns = (UserTurn(content="a"), said, UserTurn(content="b"))
-        await place.make(ask(model=MODEL, turns=turns))
+    said = (await place.make()).turn()
+    turns = (UserTurn(content="a"), said, UserTurn(content="b"))
+    await place.make(ask(model=MODEL, turns=turns))
 
     def shown(request: ModelRequest) -> list[object]:
         return [t.provider_data for t in request.turns if isinstance(t, AssistantTurn)]
@@ -145,11 +137,11 @@ async def test_no_service_sees_the_opaque_data_of_another(tmp_path: Path) -> Non
     assert shown(second.requests[-1]) == [None]
 
 
-async def test_a_budget_bounds_the_fallback_too(tmp_path: Path) -> None:
+async def test_a_budget_bounds_the_fallback_too(ledger: UsageLedger) -> None:
     first, second = StubProvider(BUSY), StubProvider(answer())
-    place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=first, openai=second)
+    place = Place(ledger, with_chain(model=[OTHER]), anthropic=first, openai=second)
     request = ask(model=MODEL, budget_usd=0.0105, max_tokens=1024)
-    with place.ledger, pytest.raises(ProviderError) as caught:
+    with pytest.raises(ProviderError) as caught:
         await place.make(request)
     assert caught.value.kind == "out_of_budget"
     assert second.requests == []
@@ -162,10 +154,10 @@ def test_a_chain_is_that_of_the_model_and_then_that_of_the_role() -> None:
     assert chain_of(fallbacks, "other/y", "shop-1/coordinator") == (MODEL,)
 
 
-def test_a_chain_of_what_cannot_be_is_refused_at_the_start(tmp_path: Path) -> None:
+def test_a_chain_of_what_cannot_be_is_refused_at_the_start(ledger: UsageLedger) -> None:
     config = with_chain(leader=[OTHER])
     with pytest.raises(InvalidInput, match=r"models\.fallbacks\.leader.*coordinator or worker"):
-        Place(tmp_path, config, anthropic=StubProvider(BUSY))
+        Place(ledger, config, anthropic=StubProvider(BUSY))
 
 
 def test_a_refusal_by_rule_never_leaves() -> None:

@@ -71,7 +71,6 @@ class House:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Start the scheduler."""
         clock = Scheduler(cast(Runtime, self.line), self.time)
         self._task = asyncio.ensure_future(clock.run())
 
@@ -83,7 +82,6 @@ class House:
         assert self._task.cancelled(), self._task.exception()
 
     async def ask(self, body: Any, sender: str = "human") -> Any:
-        """Ask the clock and return its answer."""
         header = arrived(body, sender, to="clock").header
         asked = Received(replace(header, flags=header.flags | Flag.ASK), body)
         self.line.put(asked)
@@ -95,7 +93,6 @@ class House:
         return answers()[0]
 
     async def add(self, type_: str, action: Any = "look", **config: Any) -> str:
-        """Make a trigger; return its id."""
         body = CreateTrigger(agent=ADA, type=type_, config=config, action=action)
         state = await self.ask(body)
         assert isinstance(state, TriggerState), state

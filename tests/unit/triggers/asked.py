@@ -23,19 +23,16 @@ class Life:
         self._number = 0
 
     def add(self, type_: str, action: Any = "look", **config: Any) -> Trigger:
-        """Add a trigger now."""
         self._number += 1
         new = parse_trigger(type_, config, action, time_zone="UTC", callbacks=("backup",))
         return self.book.add(f"t-{self._number}", new, self.now)
 
     def now_is(self, trigger: Trigger) -> Trigger:
-        """Return a trigger as it stands now."""
         return self.book.triggers[trigger.id]
 
     def happens(
         self, type_: str, entity: str = "coordinator", node: str | None = None, **data: Any
     ) -> Event:
-        """Let something happen."""
         self._seq += 1
         event = Event(
             type=type_,
@@ -63,7 +60,6 @@ class Life:
         return firings
 
     def hears(self, firing: Firing) -> None:
-        """Let the coordinator hear a firing."""
         told: dict[str, Any] = {
             "from": "trigger",
             "firing": firing.id,

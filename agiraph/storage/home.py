@@ -9,6 +9,7 @@
         workers/{name}-{id}/        identity.md memory.md notebook.md history.json
                                     conversation.jsonl
       repositories/{run}.git        of a run whose nodes work in git worktrees
+      repositories/{run}.lock       held while one of its worktrees is added or removed
     {home}/human/                   address.json book.db repeats.jsonl audit.jsonl tokens.json
                                     channels.jsonl answer.key
     {home}/system/                  lock token children.journal mailboxes.db usage.db doors.json

@@ -36,9 +36,9 @@ class Flag(IntFlag):
     DURABLE = 1
     """Keep it until the receiver says done."""
     TAP = 2
-    """Set by the receiving end on a copy of a message that was meant for somebody else."""
+    """Set by the receiving end on a copy of a message to another address."""
     ASK = 4
-    """The sender waits for an answer: tell it at once if there is nobody to give one."""
+    """The sender waits for an answer: it is notified at once if the receiver is absent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Header:
 
     @property
     def is_tap(self) -> bool:
-        """Say whether this is the recorder's copy of somebody else's message."""
+        """Say whether this is the recorder's copy of a message to another address."""
         return bool(self.flags & Flag.TAP)
 
 

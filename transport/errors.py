@@ -55,7 +55,7 @@ class MalformedBody(TransportError):
 
 
 class BindRefused(TransportError):
-    """The router may not or cannot listen where it was told to."""
+    """The router may not or cannot listen at its address."""
 
 
 class StoreRefused(TransportError):

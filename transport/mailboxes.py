@@ -1,4 +1,4 @@
-"""Mailboxes: the durable messages that wait at the router until their receiver says done.
+"""Mailboxes: the durable messages that wait at the router until they are done.
 
 - A message is known by (address, id); one that waits, or was done among the last KNOWN_DONE, is a
   duplicate and is not taken again.

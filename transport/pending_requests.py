@@ -2,8 +2,8 @@
 too early.
 
 A passing question fails when it may have been lost: the one asked, its connection or the router
-went. A durable one continues waiting, as it will be delivered again. A durable answer to a question
-that nobody asks (its asker died meanwhile) is kept for the asker's next incarnation, which will.
+went. A durable one continues waiting, as it will be delivered again. A durable answer without a
+question (its asker died meanwhile) is kept for the asker's next incarnation, which asks again.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class PendingRequest:
 
 
 class PendingRequests:
-    """All open questions by id. `put_away` is called with a durable answer nobody will ask for."""
+    """All open questions by id. `put_away` gets a durable answer that is not asked for."""
 
     def __init__(self, put_away: Callable[[Received], None]) -> None:
         self._put_away = put_away

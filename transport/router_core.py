@@ -2,7 +2,7 @@
 
 `receive` takes one frame of a batch; `settle` ends the batch: it commits the mailboxes once if
 anything was accepted, and only then returns the acknowledgements and deliveries. `commit_rest`
-commits what receivers have done; nobody waits for that, and what is lost of it is done again.
+commits what receivers have done, for which no peer waits: what is lost of it is done again.
 
 Rules:
 

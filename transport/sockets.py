@@ -1,6 +1,6 @@
 """Every ZeroMQ socket of Agiraph and all of its options, in one place.
 
-A ROUTER without MANDATORY loses silently, without HANDOVER it never hears a peer that came back,
+A ROUTER without MANDATORY loses silently, without HANDOVER it ignores a peer that came back,
 and nothing here may ever block on a send.
 """
 

@@ -13,7 +13,7 @@ from actors.broker.spending import SpendingKey, SpendingTotals
 from agiraph.core.clock import Clock
 from agiraph.core.config import BudgetsConfig
 from agiraph.core.turns import ModelRequest, Usage, UsageBy, UsageRow
-from agiraph.storage.disk_space import LONGEST_PAUSE_SECONDS, is_full_disk, tell_of_waiting
+from agiraph.storage.disk_space import LONGEST_PAUSE_SECONDS, is_full_disk, report_waiting
 from agiraph.storage.files import open_file
 from agiraph.storage.versions import migrate_database
 
@@ -147,7 +147,7 @@ class UsageLedger:
                 self._begin_again()
                 if not self._waits_for_room:
                     self._waits_for_room = True
-                    tell_of_waiting(True)
+                    report_waiting(True)
                 batch.get_loop().call_later(LONGEST_PAUSE_SECONDS, self._commit)
                 return
             batch.set_exception(error)
@@ -156,7 +156,7 @@ class UsageLedger:
             batch.set_result(None)
         if self._waits_for_room:
             self._waits_for_room = False
-            tell_of_waiting(False)
+            report_waiting(False)
         self._batch = None
         self._written.clear()
 

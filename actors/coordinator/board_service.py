@@ -35,7 +35,7 @@ from agiraph.core.ids import (
 )
 from agiraph.core.models import Assignment, TeamMember, TeamRoster, Worker, WorkNode
 from agiraph.messages.board import RosterChanged
-from agiraph.messages.child import ChildFailed, ChildSpec, StartChild, StopChild
+from agiraph.messages.child import ChildSpec, StartChild, StopChild
 from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage, SubNodeEnded
 from transport.signal import Signal
 
@@ -83,10 +83,6 @@ class BoardService:
             for action in actions:
                 self._do(action)
         self.changes.set()
-
-    def note_failure(self, node: WorkNode, worker: str, lost: ChildFailed) -> str:
-        """Leave notes on why a node's worker was given up; return their path in the run."""
-        return self._files.write_failure(node, worker, lost)
 
     def _do(self, command: c.Command) -> None:
         events = self.store.execute(command, self._context.now())

@@ -42,11 +42,10 @@ from agiraph.core.turns import AssistantTurn, UserTurn
 from agiraph.memory import skills
 from agiraph.messages.run import BeginRun
 from agiraph.messages.trigger import TriggerFired
-from agiraph.tools.approvals.policy import STAGE, ActingEntity
+from agiraph.tools.approvals.policy import STAGE
 from agiraph.tools.command import forget_commands
 from agiraph.tools.coordinator import end_cycle
 from agiraph.tools.ports import ToolContext
-from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
 from transport.endpoint import Received
@@ -81,7 +80,7 @@ class CoordinatorActor:
         self.entity = Entity(
             context,
             toolbox,
-            who=self._acting,
+            who=lambda: context.acting(COORDINATOR_NAME, context.files.home.path),
             further=self._opened_stage,
             compaction_context=self._compaction_context,
         )
@@ -365,12 +364,6 @@ class CoordinatorActor:
     def _compaction_context(self) -> CompactionContext:
         task = task_of(self.context.transcript, self.context.args)
         return coordinator_belongings(task, self.board_service.board, self.context.files)
-
-    def _acting(self) -> ActingEntity:
-        is_sandboxed = find_sandbox(self.runtime.config.sandbox).is_up
-        input_dir = self.context.input_dir
-        folders = [str(self.context.files.home.path), *([input_dir] if input_dir else [])]
-        return ActingEntity(COORDINATOR_NAME, COORDINATOR_NAME, tuple(folders), is_sandboxed)
 
     def _opened_stage(self, opened: OpenCall) -> list[ProposedAction]:
         """Return what else a call is: the first node of a stage starts that stage."""

@@ -16,6 +16,7 @@ from actors.entity.model_client import require_model
 from agiraph.agent.activity import waiting_for
 from agiraph.agent.loop import CallEffects
 from agiraph.board import commands as c
+from agiraph.board.board import Board
 from agiraph.board.names import find_node, find_worker
 from agiraph.board.sub_nodes import is_coordinators
 from agiraph.board.view import board_view, waited_row
@@ -45,6 +46,10 @@ class CoordinatorTools(EntityTools):
         self._cycles = cycles
         self._covered: list[NodeId] = []
 
+    @property
+    def _board(self) -> Board:
+        return self._board_service.board
+
     def take_effects(self) -> CallEffects:
         """Return what the last call has shown the model, and forget it."""
         effects = replace(self.messenger.take_effects(), covers=tuple(self._covered))
@@ -58,12 +63,12 @@ class CoordinatorTools(EntityTools):
         cause = self._context.cause(call_id)
         woken_by = self._context.transcript.woken_by
         self._board_service.execute(c.CreateNode(cause, node, stage=stage, trigger=woken_by))
-        created = self._board_service.board.node_by_cause(cause)
+        created = self._board.node_by_cause(cause)
         assert created is not None
         return {"node_id": created.id, "name": created.name, "status": created.status}
 
     async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
-        board = self._board_service.board
+        board = self._board
         ids = [find_node(board, named).id for named in nodes] or self._of_open_stage()
         if not ids and not self._context.transcript.mail.pending:
             raise IllegalTransition("there is nothing to wait for: no node is open")
@@ -77,13 +82,13 @@ class CoordinatorTools(EntityTools):
                 self._board_service.changes.until(self._notifications.has_alarm),
             )
         interrupted = not ids or not self._have_ended(ids)
-        board = self._board_service.board
+        board = self._board
         self._covered.extend(node for node in ids if board.nodes[node].has_ended)
         rows = tuple(waited_row(board, board.nodes[node]) for node in ids)
         return WaitOutcome(nodes=rows, interrupted_by_message=interrupted)
 
     async def view_board(self) -> JsonObject:
-        return board_view(self._board_service.board)
+        return board_view(self._board)
 
     async def read_context(self, key: str) -> str:
         return self._board_service.shared_context.read(key)
@@ -99,19 +104,19 @@ class CoordinatorTools(EntityTools):
 
     async def spawn_worker(self, call_id: str, worker: WorkerSpec) -> JsonObject:
         cause = self._context.cause(call_id)
-        if self._board_service.board.worker_by_cause(cause) is None:
+        if self._board.worker_by_cause(cause) is None:
             await require_worker(self._runtime, worker)
         self._board_service.execute(c.SpawnWorker(cause, worker))
-        spawned = self._board_service.board.worker_by_cause(cause)
+        spawned = self._board.worker_by_cause(cause)
         assert spawned is not None
         hired = (spawned.name, spawned.role, spawned.agent_command)
         warnings = warnings_of(self._runtime, *hired) if spawned.type == "autonomous" else []
-        hired_row = hired_worker(self._board_service.board, cause)
+        hired_row = hired_worker(self._board, cause)
         return hired_row | ({"warnings": warnings} if warnings else {})
 
     async def assign_worker(self, call_id: str, node: str, worker: str) -> JsonObject:
         self._board_service.execute(c.ReserveNode(node, worker))
-        board = self._board_service.board
+        board = self._board
         found = find_node(board, node)
         return {
             "node_id": found.id,
@@ -120,14 +125,14 @@ class CoordinatorTools(EntityTools):
         }
 
     async def retire_worker(self, call_id: str, worker: str) -> JsonObject:
-        found = find_worker(self._board_service.board, worker)
+        found = find_worker(self._board, worker)
         self._board_service.execute(c.RetireWorker(found.id))
-        return {"worker_id": found.id, "status": self._board_service.board.workers[found.id].status}
+        return {"worker_id": found.id, "status": self._board.workers[found.id].status}
 
     async def cancel_node(self, call_id: str, node: str) -> JsonObject:
-        found = find_node(self._board_service.board, node)
+        found = find_node(self._board, node)
         self._board_service.execute(c.CancelNode(found.id, "cancelled by the coordinator"))
-        return {"node_id": found.id, "status": self._board_service.board.nodes[found.id].status}
+        return {"node_id": found.id, "status": self._board.nodes[found.id].status}
 
     async def launch_roles(self, call_id: str, stage: StageSpec) -> JsonObject:
         woken_by = self._context.transcript.woken_by
@@ -140,26 +145,26 @@ class CoordinatorTools(EntityTools):
         cause = self._context.cause(call_id)
         self._board_service.execute(c.Reconvene(assessment, cause, decided, terms))
         refused = fill_board(self._board_service, self._context.args.plan)
-        closed = closed_stage(self._board_service.board, cause)
+        closed = closed_stage(self._board, cause)
         return closed | ({"problem": refused} if refused else {})
 
     async def end_cycle(self, call_id: str, notes: str, next_in: str | None) -> JsonObject:
-        await self._board_service.worktrees.closing_words(self._board_service.board)
+        await self._board_service.worktrees.closing_words(self._board)
         return await self._cycles.end(call_id, notes, next_in)
 
     async def finish(self, call_id: str, summary: str) -> None:
-        words = await self._board_service.worktrees.closing_words(self._board_service.board)
+        words = await self._board_service.worktrees.closing_words(self._board)
         self._board_service.execute(
             c.FinishRun(f"{summary.rstrip()}\n\n{words}" if words else summary)
         )
 
     def _of_open_stage(self) -> list[NodeId]:
         """Return the nodes of the open stage that are the coordinator's own."""
-        board = self._board_service.board
+        board = self._board
         if board.open_stage is None:
             return []
         nodes = (board.nodes[node] for node in board.stages[board.open_stage].nodes)
         return [node.id for node in nodes if is_coordinators(board, node)]
 
     def _have_ended(self, ids: list[NodeId]) -> bool:
-        return all(self._board_service.board.nodes[node].has_ended for node in ids)
+        return all(self._board.nodes[node].has_ended for node in ids)

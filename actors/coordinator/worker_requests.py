@@ -252,7 +252,7 @@ class WorkerRequestHandler:
         if worker is None or worker.node is None:
             return c.LoseWorker(lost.address.rpartition("/")[2], lost.cause)
         node = board.nodes[worker.node]
-        notes = self._board_service.note_failure(node, worker.name, lost)
+        notes = self._context.files.write_failure(node, worker.name, lost)
         details = lost.why.stderr if lost.why else ""
         return c.LoseWorker(worker.id, f"{lost.cause} (see {notes})", details)
 

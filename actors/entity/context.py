@@ -38,7 +38,9 @@ from agiraph.core.turns import JsonObject
 from agiraph.memory.skills import find_skills
 from agiraph.messages.question import AskQuestion
 from agiraph.storage.home import RunHome
+from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.command import forget_commands
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from transport.endpoint import Received
 
 AT_ONCE_SECONDS = 0.5
@@ -101,6 +103,12 @@ class EntityContext:
             options=options,
             **more,
         )
+
+    def acting(self, role: str, *folders: Path) -> ActingEntity:
+        """Return who acts, and which folders are its own, for the rules of approvals."""
+        is_sandboxed = find_sandbox(self.runtime.config.sandbox).is_up
+        own = [*map(str, folders), *([self.input_dir] if self.input_dir else [])]
+        return ActingEntity(self.name, role, tuple(own), is_sandboxed)
 
     # --- reports ---------------------------------------------------------------------------------
 

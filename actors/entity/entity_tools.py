@@ -75,9 +75,8 @@ class EntityTools(Team):
 
 def _summary(row: JsonObject) -> JsonObject:
     shown = _row(row)
-    return {"trigger_id": row["id"], **{k: shown[k] for k in ("name", "type", "status")}} | {
-        "next_due": shown["next_due"]
-    }
+    keys = ("name", "type", "status", "next_due")
+    return {"trigger_id": row["id"], **{key: shown[key] for key in keys}}
 
 
 def _row(row: JsonObject) -> JsonObject:

@@ -99,7 +99,8 @@ def raw_file(root: Path, path: str, headers: Headers, *, is_head: bool = False) 
             raise ApiError(409, f"'{shown}' is a folder, it has no bytes")
         answer = _headers(shown, facts)
         if _is_known(headers, answer["etag"]):
-            return Response(status_code=304, headers=_without_length(answer))
+            kept = {name: answer[name] for name in ("etag", "last-modified", "cache-control")}
+            return Response(status_code=304, headers=kept)
         found = _range(headers, answer, facts.st_size)
         first, last = found or (0, facts.st_size - 1)
         if found and (first >= facts.st_size or last < first):
@@ -144,10 +145,6 @@ def _headers(shown: str, facts: os.stat_result) -> dict[str, str]:
     if kind.is_attachment:
         answer["content-disposition"] = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
     return answer
-
-
-def _without_length(answer: dict[str, str]) -> dict[str, str]:
-    return {name: answer[name] for name in ("etag", "last-modified", "cache-control")}
 
 
 def _is_known(headers: Headers, etag: str) -> bool:

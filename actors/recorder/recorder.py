@@ -1,4 +1,4 @@
-"""The process `recorder`: writes down what happened, and what entities said to one another.
+"""The process `recorder`: writes what happened, and the messages between entities, to disk.
 
 It is the only writer of two things: each agent's `events.jsonl`, from the reports of all actors,
 and each run's `_messages/`, from the router's copies (marked TAP) of the texts between entities.
@@ -133,7 +133,7 @@ class UnwritableLog:
     lost: int
 
     def event(self, agent: AgentId, now: float) -> tuple[str, Event]:
-        """Return the event that tells of it, with its source."""
+        """Return the event that reports it, with its source."""
         data = {"service": RECORDER, "reason": self.reason, "lost": self.lost}
         event = Event(type="agent.set_aside", agent_id=agent, ts=now, entity=RECORDER, data=data)
         return f"aside:{now}", event
@@ -162,7 +162,7 @@ class Recorder:
     def tidy(self) -> list[Event]:
         """Bring every agent's log into the form and under the bounds of today.
 
-        Returns the events that tell what was deleted.
+        Returns the events that report what was deleted.
         """
         try:
             folders = entries(self._home.agents)
@@ -209,9 +209,9 @@ class Recorder:
         if not is_plain_name(agent):
             return []
         aside = self._aside.get(agent)
-        told = [aside.event(agent, self._now())] if aside else []
+        reported = [aside.event(agent, self._now())] if aside else []
         try:
-            new = self._written(agent, [*told, *events])
+            new = self._written(agent, [*reported, *events])
         except (Corrupt, OSError) as error:
             self._set_aside(agent, error, len(events))
             return []
@@ -243,7 +243,7 @@ class Recorder:
             self._log.error("an agent is set aside", agent=agent, lost=lost, reason=str(error))
 
     def _delete_old(self, agent: AgentId) -> list[Event]:
-        """Delete the segments that the settings keep no longer; return the event that tells it."""
+        """Delete the segments that the settings keep no longer; return the event about it."""
         kept, path = self._retention, self._folder_of(agent).events
         if kept.events_days is None and kept.events_bytes is None:
             return []
@@ -258,7 +258,7 @@ class Recorder:
             "bytes": sum(segment.size for segment in doomed),
         }
         event = Event(type=DELETED, agent_id=agent, ts=self._now(), entity=RECORDER, data=data)
-        # Told before it is done: who dies in between tells it under the same key, and does it.
+        # Reported before it is done: after a crash in between it is reported under the same key.
         key = f"{DELETED}:{data['first']}-{data['last']}"
         new = self._events_of(agent).append_events([(key, event.model_copy(update={"key": key}))])
         for segment in doomed:
@@ -345,7 +345,7 @@ def name_of(address: str) -> str:
 
 
 def _named(address: str, claimed: str) -> str:
-    """Return the name that an address is logged under: the one that was said if it is its own."""
+    """Return the name that an address is logged under: what it claims if that is its own."""
     shown = shown_name(address, claimed)
     return name_of(address) if shown == address else shown
 

@@ -50,13 +50,13 @@ def open_mailboxes(launch: ActorLaunch) -> StoredMailboxes:
 
 
 def log(text: str) -> None:
-    """Say something to whoever reads the router's log; on a full disk nobody hears it."""
+    """Print a line into the router's log; on a full disk it is lost."""
     with suppress(OSError):
         print(text, file=sys.stderr, flush=True)
 
 
 def route(router: Router) -> int:
-    """Run a router until it is told to stop; return the exit code."""
+    """Run a router until it is stopped; return the exit code."""
 
     def stop(signum: int, frame: FrameType | None) -> None:
         router.stop()

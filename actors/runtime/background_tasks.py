@@ -1,8 +1,7 @@
-"""BackgroundTasks: what an actor does beside its main work; what breaks there ends the main work
-too.
+"""BackgroundTasks: what an actor does beside its main work; an error there ends the main work too.
 
-A task that nobody awaits keeps its exception to itself, and whoever waits for what it should have
-done waits forever. Let it crash instead: the next incarnation, or a clear failure, is better.
+The exception of a task that is not awaited is not seen, and what waits for its effect waits
+forever. So the process crashes instead: its next incarnation, or a clear failure, is better.
 """
 
 import asyncio

@@ -11,8 +11,8 @@ deaths make a message or a step poison. The file need not survive the machine, a
 on a full disk is not noted.
 
 The file also says which incarnation writes it, whether it has said that it is ready, and what it is
-doing, in words: its supervisor can read that when the process is dead or hangs. A word on the bus
-could still lie in a queue that dies with it.
+doing, in words: its supervisor reads that when the process is dead or hangs. A message on the bus
+could still be in a queue that dies with it.
 """
 
 import json
@@ -91,7 +91,7 @@ class CrashCounter:
                 self._emptied.set()
 
     def done(self, id: str) -> None:
-        """Note that a message is done with: it has ended nobody."""
+        """Note that a message is done: it has crashed no process."""
         self.end(id)
         self.forget(id)
 
@@ -102,7 +102,7 @@ class CrashCounter:
         return next((number for number, id in enumerate(ids) if self.is_suspect(id)), len(ids))
 
     async def turn_of(self, id: str) -> None:
-        """Wait until a suspect can be handled alone; anybody else does not wait."""
+        """Wait until a suspect can be handled alone; other messages do not wait."""
         await self._emptied.until(lambda: not (self.is_suspect(id) and self._slots.keys() - {id}))
 
     def is_suspect(self, id: str) -> bool:
@@ -142,7 +142,7 @@ class CrashCounter:
     # --- files ----------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -172,7 +172,7 @@ class CrashCounter:
 
 @contextmanager
 def _as_far_as_it_fits() -> Iterator[None]:
-    """Do without a note for which the disk has no room: it neither stops nor holds up anybody."""
+    """Skip a note for which the disk has no room: it is no reason to stop or to wait."""
     try:
         with waiting(None):
             yield

@@ -1,4 +1,4 @@
-"""Idle service: a process that serves whoever calls it, and parks when nobody has for a while."""
+"""Idle service: a process that answers calls, and parks when there was none for a while."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,5 +1,4 @@
-"""ActorLaunch: what a process is told at its birth. It travels over a pipe, never in argv or
-environ."""
+"""ActorLaunch: what a process is started with. It travels over a pipe, never in argv or environ."""
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path

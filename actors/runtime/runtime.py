@@ -119,7 +119,7 @@ class Runtime:
         return self.launch.address
 
     async def ready(self) -> None:
-        """Tell the supervisor that this actor has read its state and takes messages."""
+        """Report to the supervisor that this actor has read its state and takes messages."""
         self.is_ready = True
         self.attempts.ready()
         self._note_step(self._step)  # on a full disk the note has its place then
@@ -127,7 +127,7 @@ class Runtime:
         self._background.append(asyncio.create_task(self._announce()))
 
     async def _announce(self) -> None:
-        """Say `child.ready` until the supervisor has heard it: the router may be restarting."""
+        """Send `child.ready` until the supervisor answers: the router may be restarting."""
         body = ChildReady(
             address=self.launch.address, incarnation=self.launch.incarnation, pid=os.getpid()
         )
@@ -192,7 +192,7 @@ class Runtime:
         self.attempts.end(id)
 
     def done(self, received: Received) -> None:
-        """Tell the router that a durable message and its effect are recorded here."""
+        """Report to the router that a durable message and its effect are recorded here."""
         self.endpoint.done(received)
         self.attempts.done(received.header.id.hex())
         carrier = self.quarantine.carrier_of(received)
@@ -202,8 +202,8 @@ class Runtime:
     def park(self) -> NoReturn:
         """End this process until a message comes; raises Parking.
 
-        An answer to what an incarnation that died had asked would wake the next one at once, and
-        forever: at rest nobody asks for it any more.
+        An answer to a question of an incarnation that died would wake the next one at once, again
+        and again: none is asked again by a parked entity.
         """
         self.endpoint.put_away_unclaimed()
         raise Parking
@@ -240,9 +240,9 @@ class Runtime:
         self.attempts.doing(step)
 
     def waits_for_room(self, is_waiting: bool) -> None:
-        """Say that this process stands still for want of room on the disk, or that it continues.
+        """Note that this process waits for room on the disk, or that it continues.
 
-        The note tells the supervisor that it does not hang.
+        The supervisor reads in the note that it does not hang.
         """
         if is_waiting:
             self.attempts.doing(WAITS)
@@ -271,7 +271,7 @@ class Runtime:
                 self._take_in(received)
 
     def _refuse(self, received: Received, reason: str) -> None:
-        """Be done with a message; tell who asks why it has no effect, unless too many do."""
+        """Drop a message; reply why if it is a request, unless there are too many."""
         self.log.warning("not authorized", reason=reason)
         self.done(received)
         if received.header.flags & Flag.ASK and len(self._refusals) < MOST_REFUSALS:

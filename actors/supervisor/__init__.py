@@ -1,7 +1,8 @@
 """The supervisor: owner of every process of one home; starts, watches, restarts, stops them.
 
-`restarts` decides what a death means and `table` folds the journal of children: both are pure.
-`reaper` hears of deaths from the kernel, `launcher` and `spawner_link` bring processes to life,
-`stopping` and `sweep` end them with all their descendants. `monitor` lives one child's life with
-these, `requests` answers messages, and `supervisor` holds them together.
+Pure: `restarts` (what follows from an exit), `causes`, `heartbeat_monitor`, and `child_register`,
+which folds the journal of children. `reaper` gets exits from the kernel, `launcher` and
+`interpreters` start processes, `stopping` and `orphan_processes` end them with all descendants.
+`child_monitor` keeps one child in its desired state, `children` holds all monitors,
+`supervisor_service` answers messages, and `supervisor` runs it all from start to stop.
 """

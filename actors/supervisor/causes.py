@@ -2,7 +2,7 @@
 
 Exit code and signal come from the kernel. That a SIGKILL came from the out-of-memory killer
 shows only in counters: of our control group (v2, then v1), and of the machine. One that rose since
-the process began, and a kill that nobody here sent, make an out-of-memory death.
+the process began, and a kill that the supervisor did not send, make an out-of-memory death.
 
 Whose fault an end is, is decided here, once:
 

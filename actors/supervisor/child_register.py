@@ -150,7 +150,7 @@ class ChildRegister:
 
     def __init__(self, path: Path) -> None:
         self._journal = Journal(path)
-        self._owed: list[JsonObject] = []
+        self._unwritten: list[JsonObject] = []
         self.table: RegisteredChildren = fold(self._journal.records)
         short = compacted(self.table)
         if self._journal.count > 2 * len(short) + SLACK_RECORDS:
@@ -159,15 +159,15 @@ class ChildRegister:
             self._journal = Journal(path)
 
     def write(self, *events: TableEvent) -> None:
-        """Write events and what is owed, then apply them. Raises OSError: nothing is applied."""
-        self._journal.append(*self._owed, *(to_record(event) for event in events))
-        self._owed.clear()
+        """Write events after those not written yet, then apply them. On OSError none is applied."""
+        self._journal.append(*self._unwritten, *(to_record(event) for event in events))
+        self._unwritten.clear()
         self._apply(events)
 
     def note(self, event: TableEvent) -> None:
         """Apply an event, and write it as soon as the disk has room for it."""
         self._apply([event])
-        self._owed.append(to_record(event))
+        self._unwritten.append(to_record(event))
         try:
             self.write()
         except OSError as error:

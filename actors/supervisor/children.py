@@ -182,7 +182,7 @@ class Children:
     def _policy(self, monitor: ChildMonitor) -> RestartPolicy:
         """Return how often this child may be restarted.
 
-        A service may be given up only until it was ready once: then somebody reads the reason.
+        A service may be given up only until it was ready once: at its start a person reads why.
         """
         spec = monitor.spec
         is_starting = spec.address in SERVICES and not monitor.was_ever_ready
@@ -257,13 +257,13 @@ class Children:
             self._gave_up(monitor, incarnation, cause or "")
 
     def _crashed(self, monitor: ChildMonitor, why: ExitCause) -> None:
-        """Log and report an end that nobody ordered."""
+        """Log and report an end that was not ordered."""
         if why.kind != "ordered":
             self.log.warning("ended", child=monitor.address, cause=why.text)
         self._report(monitor, "child.crashed", {"cause": why.text, "why": why.model_dump()})
 
     def _broken(self, address: str, error: BaseException) -> None:
-        """Stop the supervisor: a monitor failed, and nobody watches its child any more."""
+        """Stop the supervisor: a monitor failed, and its child is not watched any more."""
         self.log.error("monitor failed", child=address, exc_info=error)
         self._on_failure(f"the monitor of {address} failed: {error}")
 

@@ -44,7 +44,6 @@ from agiraph.messages.node import (
 from agiraph.storage.files import make_folder
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.ports import ToolContext
-from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.publishing import files_left
 from agiraph.tools.toolbox import Toolbox
 from transport.endpoint import Received
@@ -369,13 +368,9 @@ class WorkerActor:
 
     def _acting(self) -> ActingEntity:
         context = self.context
-        is_sandboxed = find_sandbox(self.runtime.config.sandbox).is_up
-        assignment, input_dir = context.transcript.assignment, context.input_dir
-        folders = [str(context.files.home.path)]
-        folders += [input_dir] if input_dir else []
-        folders += [str(context.node_home(assignment.node).path)] if assignment else []
-        role = context.args.worker.role
-        return ActingEntity(context.name, role, tuple(folders), is_sandboxed)
+        assignment = context.transcript.assignment
+        node = [context.node_home(assignment.node).path] if assignment else []
+        return context.acting(context.args.worker.role, context.files.home.path, *node)
 
 
 def _why_failed(error: TimeoutError | ModelFailure | NodeLimitReached, seconds: float) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from agiraph.agent.records import (
     ExternalAgentEnded,
+    ExternalAgentRecord,
     ExternalAgentStarted,
     ExternalMessageSent,
     ExternalPermissionAsked,
@@ -14,15 +15,6 @@ from agiraph.agent.records import (
     ExternalSessionKnown,
 )
 from agiraph.core.turns import Usage
-
-OutsideRecord = (
-    ExternalAgentStarted
-    | ExternalSessionKnown
-    | ExternalMessageSent
-    | ExternalPermissionAsked
-    | ExternalPermissionDecided
-    | ExternalAgentEnded
-)
 
 
 @dataclass(slots=True)
@@ -81,7 +73,7 @@ class ExternalAgentState:
             self.warned.add(warns_of)
         self.messages.append(shown)
 
-    def apply(self, record: OutsideRecord) -> None:
+    def apply(self, record: ExternalAgentRecord) -> None:
         match record:
             case ExternalAgentStarted():
                 self.starts, self.agent = record.number, record.agent

@@ -126,24 +126,16 @@ def _turns(transcript: Transcript, contract: StageContract) -> LastTurn | MustSt
 
 
 def _tokens(transcript: Transcript, contract: StageContract) -> LastTurn | None:
-    limit = contract.max_tokens_per_node
-    if limit is None:
+    limit, progress = contract.max_tokens_per_node, transcript.progress
+    if limit is None or progress.usage.tokens + 2 * progress.last_usage.tokens <= limit:
         return None
-    used, last = transcript.progress.usage.tokens, transcript.progress.last_usage.tokens
-    if used + 2 * last <= limit:
-        return None
-    return LastTurn("tokens", f"{used} of the node's {limit} tokens are used")
+    return LastTurn("tokens", f"{progress.usage.tokens} of the node's {limit} tokens are used")
 
 
 def _money(transcript: Transcript, contract: StageContract) -> LastTurn | None:
-    limit = contract.max_cost_usd_per_node
-    if limit is None:
-        return None
-    used, last = (
-        transcript.progress.usage.cost_usd or 0.0,
-        transcript.progress.last_usage.cost_usd or 0.0,
-    )
-    if used + 2 * last <= limit:
+    limit, progress = contract.max_cost_usd_per_node, transcript.progress
+    used, last = progress.usage.cost_usd or 0.0, progress.last_usage.cost_usd or 0.0
+    if limit is None or used + 2 * last <= limit:
         return None
     return LastTurn("money", f"${used:.4f} of the node's ${limit:.4f} are spent")
 

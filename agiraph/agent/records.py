@@ -315,6 +315,14 @@ class ConversationEpochBegan(Record):
     ts: float
 
 
+ExternalAgentRecord = (
+    ExternalAgentStarted
+    | ExternalSessionKnown
+    | ExternalMessageSent
+    | ExternalPermissionAsked
+    | ExternalPermissionDecided
+    | ExternalAgentEnded
+)
 ConversationRecord = Annotated[
     InputReceived
     | ModelAnswered
@@ -326,12 +334,7 @@ ConversationRecord = Annotated[
     | MemoryFlushStarted
     | ConversationCompacted
     | AnswerPublished
-    | ExternalAgentStarted
-    | ExternalSessionKnown
-    | ExternalMessageSent
-    | ExternalPermissionAsked
-    | ExternalPermissionDecided
-    | ExternalAgentEnded
+    | ExternalAgentRecord
     | NodeClosed
     | RunBegan
     | StepQuarantined

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter
 
-from agiraph.agent.external_agent import ExternalAgentState, OutsideRecord
+from agiraph.agent.external_agent import ExternalAgentState
 from agiraph.agent.loop_detection import RepeatedCalls
 from agiraph.agent.records import (
     AnswerPublished,
@@ -24,6 +24,7 @@ from agiraph.agent.records import (
     ConversationEpochBegan,
     ConversationRecord,
     ExternalAgentEnded,
+    ExternalAgentRecord,
     ExternalAgentStarted,
     ExternalMessageSent,
     ExternalPermissionDecided,
@@ -315,7 +316,7 @@ class Transcript:
         self.window.flush_from = None
         self.outside = outside
 
-    def _apply_outside(self, record: OutsideRecord) -> None:
+    def _apply_outside(self, record: ExternalAgentRecord) -> None:
         self.outside.apply(record)
         match record:
             case ExternalAgentStarted():

@@ -69,12 +69,9 @@ MOST_WORDS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryMatch:
+class MemoryMatch(MemorySection):
     """A section, or a whole file with no heading. A higher score is a better match."""
 
-    path: str
-    heading: str
-    text: str
     score: float = 0.0
 
 

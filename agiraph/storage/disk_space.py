@@ -30,10 +30,10 @@ FULL_SQLITE = frozenset({13, 778, 4874})
 Most processes need no sqlite3.
 """
 
-Tell = Callable[[bool], None]
+OnWait = Callable[[bool], None]
 """Called with True when a write begins to wait for space, with False when there is some."""
 
-_TELL: ContextVar[Tell | None] = ContextVar("waiting_for_room", default=None)
+_ON_WAIT: ContextVar[OnWait | None] = ContextVar("waiting_for_room", default=None)
 
 
 def is_full_disk(error: BaseException) -> bool:
@@ -64,20 +64,20 @@ def full_message(home: Path) -> str:
 
 
 @contextlib.contextmanager
-def waiting(tell: Tell | None) -> Iterator[None]:
-    """Have every write in this context wait for space, and call `tell`. None: raise at once."""
-    token = _TELL.set(tell)
+def waiting(on_wait: OnWait | None) -> Iterator[None]:
+    """Have every write in this context wait for space, and call `on_wait`. None: raise at once."""
+    token = _ON_WAIT.set(on_wait)
     try:
         yield
     finally:
-        _TELL.reset(token)
+        _ON_WAIT.reset(token)
 
 
-def tell_of_waiting(is_waiting: bool) -> None:
+def report_waiting(is_waiting: bool) -> None:
     """Report that a write waits for space, or no longer does, where writes wait."""
-    tell = _TELL.get()
-    if tell is not None:
-        tell(is_waiting)
+    on_wait = _ON_WAIT.get()
+    if on_wait is not None:
+        on_wait(is_waiting)
 
 
 def patiently(write: Callable[[], T]) -> T:
@@ -90,15 +90,15 @@ def patiently(write: Callable[[], T]) -> T:
     except Exception as error:
         if not is_full_disk(error):
             raise
-        if _TELL.get() is None and isinstance(error, OSError):
+        if _ON_WAIT.get() is None and isinstance(error, OSError):
             raise DiskFull(error.errno, error.strerror, error.filename) from error
-        if _TELL.get() is None:
+        if _ON_WAIT.get() is None:
             raise
-    tell_of_waiting(True)
+    report_waiting(True)
     try:
         return _again_and_again(write)
     finally:
-        tell_of_waiting(False)
+        report_waiting(False)
 
 
 async def outlasting(work: Callable[[], Awaitable[T]]) -> T:

@@ -9,6 +9,7 @@
         workers/{name}-{id}/        identity.md memory.md notebook.md history.json
                                     conversation.jsonl
       repositories/{run}.git        of a run whose nodes work in git worktrees
+      repositories/{run}.lock       held while one of its worktrees is added or removed
     {home}/human/                   address.json book.db repeats.jsonl audit.jsonl tokens.json
                                     channels.jsonl answer.key
     {home}/system/                  lock token children.journal mailboxes.db usage.db doors.json
@@ -102,7 +103,7 @@ class WorkerHome:
     mcp_tool_grants = PathBelow(".tools-at-start.json")
     """The MCP tools of its current node."""
     roster = PathBelow(".roster.json")
-    """The team as it was told last."""
+    """The team as it was last received."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 from actors.router.topology import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from tests.fakes.forked import forking
+from tests.fakes.launches import launch_of
 from transport import tickets
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
@@ -161,16 +162,8 @@ class ZeromqBus:
         self.process = self._start(module, args)
 
     def _start(self, module: str, args: dict[str, Any]) -> BaseProcess:
-        launch = ActorLaunch(
-            address="router",
-            kind="router",
-            incarnation=1,
-            ticket=b"",
-            router_url=self.url,
-            home=self._folder,
-            args={"key": self.key, **args},
-            config={},
-        )
+        args = {"key": self.key, **args}
+        launch = launch_of(self._folder, router_url=self.url, args=args)
         process = forking().Process(target=be_router, args=(module, launch.pack()), daemon=True)
         process.start()
         return process

@@ -47,7 +47,7 @@ from agiraph.messages.trigger import ChangeTrigger, CreateTrigger, TriggerFailed
 from agiraph.storage.home import Home
 from transport import protocol, tickets
 from transport.envelope import VERSION, Flag, pack_fields, pack_map, read_fields
-from transport.protocol import link_frame
+from transport.protocol import hello_frame, link_frame
 from transport.wire import ZmqWire
 
 KINDS = {**REAL_KINDS, "worker": "tests.integration.hostile:main"}
@@ -102,14 +102,9 @@ class Thrower:
 
     def connected(self) -> None:
         """Greet."""
-        body = {
-            "address": self._launch.address,
-            "incarnation": self._launch.incarnation,
-            "ticket": self._launch.ticket,
-            "pid": os.getpid(),
-            "version": protocol.PROTOCOL_VERSION,
-        }
-        self._wire.send(self._link(protocol.HELLO, body))
+        launch = self._launch
+        ticket, pid = launch.ticket, os.getpid()
+        self._wire.send(hello_frame(launch.address, launch.incarnation, ticket, pid))
 
     def disconnected(self) -> None:
         """Nothing."""

@@ -7,7 +7,7 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,11 +30,13 @@ from agiraph.llm.base import (
 )
 from agiraph.llm.prices import Price, guess_input_tokens
 from agiraph.llm.registry import ModelName, load_presets
-from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, cut, say
+from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, cut
+from tests.integration.test_providers import APIS, api, server
 from tests.unit.broker.stubs import quick_config
 from tests.unit.llm.requests import ask
 
-APIS = ("anthropic", "openai", "openai-responses", "google")
+__all__ = ["api", "server"]
+
 THOUGHT = "Let me think about it. " * 100
 COMMAND = "echo " + "x" * 3000
 COUNTED = Usage(input_tokens=4321, output_tokens=9)
@@ -131,11 +133,6 @@ class House:
 Build = Callable[..., House]
 
 
-@pytest.fixture(params=APIS)
-def api(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @pytest.fixture
 async def build(tmp_path: Path, server: FakeModelServer) -> AsyncIterator[Build]:
     """Build a house with these settings of the broker, and close it."""
@@ -149,12 +146,6 @@ async def build(tmp_path: Path, server: FakeModelServer) -> AsyncIterator[Build]
     for one in built:
         await one.services.close()
         one.ledger.close()
-
-
-@pytest.fixture
-def server() -> Iterator[FakeModelServer]:
-    with FakeModelServer(lambda seen: say("fine")) as running:
-        yield running
 
 
 def reply_with(what: str) -> Reply:

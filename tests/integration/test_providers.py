@@ -44,7 +44,7 @@ def api(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def server() -> Iterator[FakeModelServer]:
-    with FakeModelServer(Script({"ada": []})) as running:
+    with FakeModelServer(lambda seen: say("fine")) as running:
         yield running
 
 

@@ -2,7 +2,6 @@
 
 import socket
 import threading
-from collections.abc import Iterator
 
 import pytest
 
@@ -17,11 +16,13 @@ from tests.fakes.model_server import (
     calls,
     cut,
     rate_limited,
-    say,
     server_error,
     too_long,
 )
+from tests.integration.test_providers import api, server
 from tests.unit.llm.requests import ask
+
+__all__ = ["api", "server"]
 
 # The variables that lead to a service and hold its key.
 VARIABLES = {
@@ -30,17 +31,6 @@ VARIABLES = {
     "openai-responses": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
     "google": ("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"),
 }
-
-
-@pytest.fixture(params=list(VARIABLES))
-def api(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def server() -> Iterator[FakeModelServer]:
-    with FakeModelServer(lambda seen: say("fine")) as running:
-        yield running
 
 
 async def failure(

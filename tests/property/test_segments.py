@@ -124,7 +124,6 @@ Log.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadli
 TestLog = Log.TestCase
 
 
-@settings(max_examples=60, deadline=None)
 @given(sizes=st.lists(st.integers(0, 200), max_size=40), tail=st.integers(0, 60))
 def test_a_plain_file_of_an_older_version_becomes_the_first_segment_as_it_is(
     sizes: list[int], tail: int

@@ -1,7 +1,7 @@
 """An agent that speaks the Agent Client Protocol as a worker: a real process, scripted."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,29 +11,34 @@ from agiraph.external.acp import LOST
 from tests.fakes import acp_agent
 from tests.scenarios.house import JsonObject, Outcome
 from tests.scenarios.place import Place, whole_lines
-from tests.scenarios.steps import led, once_told, tell
+from tests.scenarios.steps import Reaction, led, once_told, tell
 
 Steps = list[JsonObject]
 
 
+Lead = Callable[..., Outcome]
+BEGUN = [{"say": "I begin."}, {"die": 9, "unless": "died.txt"}]
+DONE_AFTER_ALL = [*BEGUN, {"local": "_result.md", "content": "Done after all.\n"}]
+
+
 @pytest.fixture
-def scripted(place: Place, tmp_path: Path) -> Callable[..., str]:
-    """Return a maker of agent commands: the scripted agent with these turns."""
+def lead(place: Place, tmp_path: Path) -> Lead:
+    """Return what has the scripted agent do a node of the worker NAME in these turns."""
     known: dict[str, Any] = {"driver": "acp", "command": ["python3", acp_agent.__file__]}
     shown = [str(Path(acp_agent.__file__).parent), str(tmp_path)]
     known |= {"resume": ["{options}"], "readable": shown}
-    presets: dict[str, Any] = {
-        "scripted": known,
-        "moded": {**known, "rules": "asked", "mode": "default"},
-    }
+    presets = {"scripted": known, "moded": {**known, "rules": "asked", "mode": "default"}}
     (place.home / "agents.yaml").write_text(json.dumps(presets))
 
-    def command(*turns: Steps, agent: str = "scripted", options: str = "") -> str:
+    def run(
+        name: str, *turns: Steps, between: Sequence[Reaction] = (), command: str = "scripted {}"
+    ) -> Outcome:
         script = tmp_path / "script.json"
         script.write_text(json.dumps(turns))
-        return f"{agent} {script} {options}"
+        place.plays(coordinator=led(name, command.format(script), *between))
+        return place.complete("Have it made")
 
-    return command
+    return run
 
 
 def texts_of(outcome: Outcome) -> list[str]:
@@ -43,11 +48,11 @@ def texts_of(outcome: Outcome) -> list[str]:
     return [record["text"] for record in records if record["kind"] == "said"]
 
 
-def test_it_writes_asks_is_interrupted_and_goes_on_in_one_session(
-    place: Place, scripted: Callable[..., str]
-) -> None:
+def test_it_writes_asks_is_interrupted_and_goes_on_in_one_session(lead: Lead) -> None:
     holding = {"local": "_outbox.md", "content": "@coordinator: I hold\n\n"}
-    command = scripted(
+    stop = tell("ann", "that is enough", mode="interrupt")
+    outcome = lead(
+        "ann",
         [
             {"say": "I look."},
             {"plan": ["look", "write"]},
@@ -61,10 +66,8 @@ def test_it_writes_asks_is_interrupted_and_goes_on_in_one_session(
             {"hold": True},
         ],
         [{"local": "_result.md", "content": "Made made.txt.\n"}, {"say": "All done."}],
+        between=[once_told("I hold", stop)],
     )
-    stop = tell("ann", "that is enough", mode="interrupt")
-    place.plays(coordinator=led("ann", command, once_told("I hold", stop)))
-    outcome = place.complete("Have it made")
     assert outcome.published("ann-tool") == {
         "made.txt": "made through the worker\n",
         "_result.md": "Made made.txt.\n",
@@ -82,18 +85,8 @@ def test_it_writes_asks_is_interrupted_and_goes_on_in_one_session(
     assert (ended["cost_usd"], ended["input_tokens"]) == (0.25, 20)
 
 
-def test_a_killed_agent_is_resumed_and_nothing_is_reported_twice(
-    place: Place, scripted: Callable[..., str]
-) -> None:
-    command = scripted(
-        [
-            {"say": "I begin."},
-            {"die": 9, "unless": "died.txt"},
-            {"local": "_result.md", "content": "Done after all.\n"},
-        ]
-    )
-    place.plays(coordinator=led("bea", command))
-    outcome = place.complete("Have it made")
+def test_a_killed_agent_is_resumed_and_nothing_is_reported_twice(lead: Lead) -> None:
+    outcome = lead("bea", DONE_AFTER_ALL)
     assert outcome.published("bea-tool")["_result.md"] == "Done after all.\n"
     sessions = [e["session"] for e in outcome.data("outside.started")]
     assert sessions == ["", "s1"]
@@ -122,24 +115,21 @@ def spawned(outcome: Outcome) -> JsonObject:
 
 @pytest.mark.usefixtures("denying")
 def test_one_that_begins_in_a_mode_of_its_own_obeys_the_rules_and_fails_when_it_leaves_its_mode(
-    place: Place, scripted: Callable[..., str]
+    lead: Lead,
 ) -> None:
     date = {"ask": "date", "kind": "execute", "input": {"command": "date"}}
-    command = scripted(
+    outcome = lead(
+        "cal",
         [
-            {"say": "I begin."},
-            {"die": 9, "unless": "died.txt"},
+            *BEGUN,
             {**date, "input": {"command": "echo hi"}},
             {"local": "greeted.txt", "content": ""},
             date,
             {"local": "dated.txt", "content": ""},
         ],
         [{"local": "_result.md", "content": "Done."}, {"mode": "auto"}, {"hold": True}],
-        agent="moded",
-        options="modes",
+        command="moded {} modes",
     )
-    place.plays(coordinator=led("cal", command))
-    outcome = place.lead("Have it made")
     [failed] = outcome.data("node.failed")
     reason = "moded was ended: it is in its mode 'auto', and is to work in 'default' only"
     assert failed["reason"] == reason
@@ -154,13 +144,9 @@ def test_one_that_begins_in_a_mode_of_its_own_obeys_the_rules_and_fails_when_it_
     assert outcome.events("outside.warning") == []
 
 
-def test_one_that_asks_for_the_same_for_ever_is_ended(
-    place: Place, scripted: Callable[..., str]
-) -> None:
+def test_one_that_asks_for_the_same_for_ever_is_ended(lead: Lead) -> None:
     make = {"ask": "make it", "kind": "execute", "input": {"command": "make"}}
-    command = scripted([make] * 60)
-    place.plays(coordinator=led("eve", command))
-    outcome = place.lead("Have it made")
+    outcome = lead("eve", [make] * 60)
     [failed] = outcome.data("node.failed")
     reason = "scripted was ended: it asked more than 40 times for the same action, bash: make"
     assert failed["reason"] == reason
@@ -168,19 +154,8 @@ def test_one_that_asks_for_the_same_for_ever_is_ended(
 
 
 @pytest.mark.usefixtures("denying")
-def test_one_that_loses_its_conversation_says_so_and_begins_anew_with_its_task(
-    place: Place, scripted: Callable[..., str]
-) -> None:
-    command = scripted(
-        [
-            {"say": "I begin."},
-            {"die": 9, "unless": "died.txt"},
-            {"local": "_result.md", "content": "Done after all.\n"},
-        ],
-        options="resumes forgets",
-    )
-    place.plays(coordinator=led("dot", command))
-    outcome = place.complete("Have it made")
+def test_one_that_loses_its_conversation_says_so_and_begins_anew_with_its_task(lead: Lead) -> None:
+    outcome = lead("dot", DONE_AFTER_ALL, command="scripted {} resumes forgets")
     [completed] = outcome.data("node.completed")
     summary = "Done after all.\n\n(Its conversation was lost at start 2, and begun again.)"
     assert completed["summary"] == summary

@@ -6,6 +6,7 @@ its conversation alone, so whatever a compaction lost it would research again, o
 
 import re
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -134,17 +135,22 @@ def test_ten_companies_in_a_small_window(place: Place, api: str) -> None:
     assert GOAL in last.said
 
 
-def test_the_coordinator_dies_in_a_compaction_and_after_it(place: Place) -> None:
-    analyst = Analyst("finish", "summary", "after")
-    place.plays(coordinator=analyst)
+def lead_through(place: Place, analyst: Analyst, title: str, name: str) -> Outcome:
+    """Run it; the process with this title is killed at each point where the analyst is held."""
 
     def meanwhile() -> None:
         for point, gate in analyst.gates.items():
             assert analyst.held[point].wait(60), point
-            place.kill("coordinator dies-of-it")
+            place.kill(title)
             gate.set()
 
-    outcome = place.lead(GOAL, *SMALL, "--name", "dies-of-it", meanwhile=meanwhile)
+    return place.lead(GOAL, *SMALL, "--name", name, meanwhile=meanwhile)
+
+
+def test_the_coordinator_dies_in_a_compaction_and_after_it(place: Place) -> None:
+    analyst = Analyst("finish", "summary", "after")
+    place.plays(coordinator=analyst)
+    outcome = lead_through(place, analyst, "coordinator dies-of-it", "dies-of-it")
     researched = (outcome.run / "researched.txt").read_text()
     assert_complete(outcome, outcome.conversation(), researched)
 
@@ -152,49 +158,39 @@ def test_the_coordinator_dies_in_a_compaction_and_after_it(place: Place) -> None
 def test_a_worker_dies_before_a_compaction_and_in_it(place: Place) -> None:
     analyst = Analyst("publish", "flush", "summary")
     place.plays(coordinator=one_worker("ada", task=GOAL), ada=analyst)
-
-    def meanwhile() -> None:
-        for point, gate in analyst.gates.items():
-            assert analyst.held[point].wait(60), point
-            place.kill("worker ada")
-            gate.set()
-
-    outcome = place.lead(GOAL, *SMALL, "--name", "its-worker-dies", meanwhile=meanwhile)
+    outcome = lead_through(place, analyst, "worker ada", "its-worker-dies")
     assert_within_window(place, "ada")
     published = outcome.published("ada-facts")
-    worker = place.worker(outcome.agent, "ada")
-    journal = whole_lines(worker / "conversation.jsonl")
+    journal = whole_lines(place.worker(outcome.agent, "ada") / "conversation.jsonl")
     assert_complete(outcome, journal, published["researched.txt"])
     assert {f"company-{n}.md" for n in range(1, COMPANIES + 1)} <= set(published)
 
 
-def test_a_summary_that_cannot_be_had_is_done_without(place: Place) -> None:
+def has_no_summary(seen: SeenRequest) -> bool:
+    return kind_of(seen) == "summary"
+
+
+def is_long(seen: SeenRequest) -> bool:
+    return sum(len(turn.model_dump_json()) for turn in seen.turns) > 30_000
+
+
+@pytest.mark.parametrize(
+    ("refuses", "cause"), [(has_no_summary, ""), (is_long, "refused")], ids=["summary", "length"]
+)
+def test_what_a_service_refuses_is_done_without(
+    place: Place, refuses: Callable[[SeenRequest], bool], cause: str
+) -> None:
+    """No summary is had; or the service takes less than it says, and is asked with less."""
     analyst = Analyst("finish")
-
-    def brain(seen: SeenRequest) -> Reply:
-        return too_long() if kind_of(seen) == "summary" else analyst(seen)
-
-    place.plays(coordinator=brain)
+    place.plays(coordinator=lambda seen: too_long() if refuses(seen) else analyst(seen))
     outcome = place.complete(GOAL, *SMALL)
     researched = (outcome.run / "researched.txt").read_text()
     assert researched.split() == [str(n) for n in range(1, COMPANIES + 1)]
-    assert not any(event["summary"] for event in outcome.data("memory.compacted"))
-
-
-def test_a_refusal_of_the_model_makes_the_conversation_shorter(place: Place) -> None:
-    """The service takes less than anyone has said: it is asked again with less."""
-    analyst = Analyst("finish")
-
-    def brain(seen: SeenRequest) -> Reply:
-        is_too_long = sum(len(turn.model_dump_json()) for turn in seen.turns) > 30_000
-        return too_long() if is_too_long else analyst(seen)
-
-    place.plays(coordinator=brain)
-    outcome = place.complete(GOAL, *SMALL)
-    researched = (outcome.run / "researched.txt").read_text()
-    assert researched.split() == [str(n) for n in range(1, COMPANIES + 1)]
-    causes = {event["cause"] for event in outcome.data("memory.compacted")}
-    assert "refused" in causes
+    compacted = outcome.data("memory.compacted")
+    if cause:
+        assert cause in {event["cause"] for event in compacted}
+    else:
+        assert not any(event["summary"] for event in compacted)
 
 
 def test_a_coordinator_at_rest_makes_room_only_when_it_is_spoken_to(place: Place) -> None:

@@ -9,7 +9,19 @@ import pytest
 
 from tests.fakes.model_server import call, calls
 from tests.scenarios.place import MakePlace, Place
-from tests.scenarios.steps import WAIT, bash, finish, node, one_worker, publish, spawn, write
+from tests.scenarios.steps import (
+    WAIT,
+    WORK,
+    Plays,
+    bash,
+    finish,
+    finish_with,
+    node,
+    one_worker,
+    publish,
+    spawn,
+    write,
+)
 
 CONFIG = {
     "run": {"max_iterations": 3, "deadline_warning_seconds": 100_000, "node_compactions": 0},
@@ -25,25 +37,17 @@ def place(make_place: MakePlace) -> Place:
 
 def test_the_rest_is_handed_on_to_a_node_that_goes_on(place: Place) -> None:
     missing = "companies 7 to 10, from input/list.md"
-    place.plays(
-        coordinator=[
-            node("report", role="ada", task="Report on ten companies"),
-            WAIT,
-            node("report-rest", role="ada", task=missing, refs={"report": "report"}),
-            call("wait", nodes=["report-rest"]),
-            lambda seen: finish(seen.results("wait")[0]),
-        ],
-        **{
-            "ada-1": [
-                write("six.md", "six companies"),
-                call("check_board"),
-                publish("six of ten", missing=missing),
-                call("read_ref", ref_name="report"),
-                write("four.md", "four companies"),
-                publish("the other four"),
-            ]
-        },
-    )
+    leads: Plays = [
+        node("report", role="ada"),
+        WAIT,
+        node("report-rest", role="ada", task=missing, refs={"report": "report"}),
+        call("wait", nodes=["report-rest"]),
+        lambda seen: finish(seen.results("wait")[0]),
+    ]
+    first = [write("six.md", "six companies"), call("check_board")]
+    second = [call("read_ref", ref_name="report"), write("four.md", "four companies")]
+    six = publish("six of ten", missing=missing)
+    place.plays(coordinator=leads, **{"ada-1": [*first, six, *second, publish("the other four")]})
     outcome = place.complete("Report on ten companies", "--name", "cut")
     row = outcome.result["result"]
     assert "[in part; missing: companies 7 to 10" in row
@@ -58,20 +62,9 @@ def test_the_rest_is_handed_on_to_a_node_that_goes_on(place: Place) -> None:
 
 
 def test_what_a_worker_leaves_at_its_end_is_named(place: Place) -> None:
-    place.plays(
-        coordinator=[
-            node("report", role="bob", task="Report"),
-            WAIT,
-            lambda seen: finish(seen.result("wait")),
-        ],
-        **{
-            "bob-1": [
-                write("draft.md", "a draft"),
-                write("draft.md", "a longer draft"),
-                write("more.md", "more"),
-            ]
-        },
-    )
+    drafts = [write("draft.md", "a draft"), write("draft.md", "a longer draft")]
+    leads: Plays = [node("report", role="bob"), WAIT, finish_with("wait")]
+    place.plays(coordinator=leads, **{"bob-1": [*drafts, write("more.md", "more")]})
     outcome = place.lead("Report", "--name", "left")
     row = outcome.result["result"]
     assert "its last turn published nothing" in row
@@ -79,10 +72,7 @@ def test_what_a_worker_leaves_at_its_end_is_named(place: Place) -> None:
 
 
 def test_a_worker_that_never_comes_to_an_end_is_given_up(place: Place) -> None:
-    place.plays(
-        coordinator=[*one_worker("fay")[:3], lambda seen: finish(seen.result("wait"))],
-        fay=lambda seen: bash(f"echo {seen.step}"),
-    )
+    place.plays(coordinator=one_worker("fay"), fay=lambda seen: bash(f"echo {seen.step}"))
     outcome = place.lead("Go on for ever", "--name", "endless")
     assert "the node's 3 model turns are used up" in outcome.result["result"]
     assert len(place.server.seen_by("fay")) == 3
@@ -90,13 +80,9 @@ def test_a_worker_that_never_comes_to_an_end_is_given_up(place: Place) -> None:
 
 def test_a_worker_whose_context_is_full_publishes_in_part_and_hands_on(place: Place) -> None:
     pages = (bash(f"seq {n}0000 {n}9999") for n in range(1, 8))
-    place.plays(
-        coordinator=[*one_worker("gus")[:3], lambda seen: finish(seen.result("wait"))],
-        gus=[
-            calls(write("half.md", "half"), *pages),
-            publish("half of it", missing="the other half"),
-        ],
-    )
+    half = publish("half of it", missing="the other half")
+    steps = [calls(write("half.md", "half"), *pages), half]
+    place.plays(coordinator=one_worker("gus"), gus=steps)
     outcome = place.lead("Read it all", "--name", "full-context")
     asked = place.server.seen_by("gus")
     assert len(asked) == 2
@@ -111,18 +97,10 @@ def test_a_worker_whose_context_is_full_publishes_in_part_and_hands_on(place: Pl
 def test_a_worker_that_is_given_up_leaves_notes_and_its_coordinator_plans_again(
     place: Place,
 ) -> None:
-    again = [
-        spawn("bob"),
-        node("bob-facts", task="Write facts.md", worker="bob"),
-        call("wait", nodes=["bob-facts"]),
-        finish("Done by bob"),
-    ]
+    again = [spawn("bob"), node("bob-facts", "bob"), call("wait", nodes=["bob-facts"]), finish()]
     sleeper = bash("sleep 300.018")
-    place.plays(
-        coordinator=[*one_worker("ada")[:3], *again],
-        ada=[sleeper, sleeper],
-        bob=[write("facts.md", "one fact"), publish("one fact")],
-    )
+    leads = [*one_worker("ada")[:3], *again]
+    place.plays(coordinator=leads, ada=[sleeper, sleeper], bob=WORK)
 
     def meanwhile() -> None:
         place.await_call(place.worker(place.agent("again"), "ada"), "bash")

@@ -62,17 +62,13 @@ def examiner(seen: SeenRequest) -> Reply:
 
 WRITER: list[Step] = [
     calls(call("read_ref", ref_name="code"), call("read_ref", ref_name="tests")),
-    lambda seen: write("README.md", "# strutils\n\n" + "\n".join(seen.results("read_ref"))),
+    lambda seen: write("README.md", "\n".join(["# strutils\n", *seen.results("read_ref")])),
     publish("the README"),
 ]
-
 COORDINATOR: list[Step] = [
     calls(spawn("cody", role="coder"), spawn("tess", role="tester"), spawn("dot", role="writer")),
-    calls(
-        node("module", task="Write strutils; talk to tess", worker="cody"),
-        node("tests", task="Test strutils; talk to cody", worker="tess"),
-    ),
-    node("docs", task="Write the README", worker="dot", refs={"code": "module", "tests": "tests"}),
+    calls(node("module", "cody"), node("tests", "tess")),
+    node("docs", "dot", refs={"code": "module", "tests": "tests"}),
     WAIT,
     finish("Code, tests and docs are published."),
 ]
@@ -80,31 +76,16 @@ COORDINATOR: list[Step] = [
 
 def test_coder_and_tester_find_and_mend_a_bug_by_message(place: Place, tmp_path: Path) -> None:
     place.plays(coordinator=COORDINATOR, cody=coder, tess=examiner, dot=WRITER)
-    outcome = place.complete(
-        "Make a package with code, tests and docs",
-        "--model",
-        "openai/fake",
-        "--worker-model",
-        "openai/fake",
-    )
+    outcome = place.complete("Make a package with code, tests and docs")
     log = outcome.messages()
-    assert [name.split("_", 1)[1] for name in log] == [
-        "cody_to_tess.md",
-        "tess_to_cody.md",
-        "cody_to_tess.md",
-        "tess_to_cody.md",
-    ]
+    there, back = "cody_to_tess.md", "tess_to_cody.md"
+    assert [name.split("_", 1)[1] for name in log] == [there, back, there, back]
     files = outcome.published("module") | outcome.published("tests")
     assert files["strutils.py"] == MENDED
     assert "from strutils import" in files["test_strutils.py"]
     assert "reverse_words" in outcome.published("docs")["README.md"]
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    tested = subprocess.run(
-        [sys.executable, "test_strutils.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = [sys.executable, "test_strutils.py"]
+    tested = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert tested.stdout == "passed\n"

@@ -21,7 +21,7 @@ from tests.fakes.model_server import call
 from tests.integration.house import until
 from tests.scenarios.house import title_of
 from tests.scenarios.place import MakePlace, Place
-from tests.scenarios.steps import WAIT, bash, finish, node, publish, spawn, write
+from tests.scenarios.steps import DONE, FACT, WAIT, bash, finish, node, program, spawn
 
 FOUND = probe()
 LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -87,21 +87,10 @@ def holders(place: Place) -> tuple[dict[str, bool], list[str]]:
 
 @LINUX_ONLY
 def test_nobody_but_broker_and_supervisor_holds_a_key(keyed: Place, tmp_path: Path) -> None:
-    agent = tmp_path / "agent"
-    agent.write_text(AGENT)
-    agent.chmod(0o755)
-    command = spawn("ann", type="autonomous", agent_command=str(agent))
-    keyed.plays(
-        coordinator=[
-            spawn("ada"),
-            command,
-            node("shell", task="Wait", worker="ada"),
-            node("agent", task="Wait", worker="ann"),
-            WAIT,
-            finish("done"),
-        ],
-        ada=[bash(AT_WORK), publish("done")],
-    )
+    command = program(tmp_path, AGENT)
+    hired = [spawn("ada"), spawn("ann", type="autonomous", agent_command=command)]
+    leads = [*hired, node("shell", "ada"), node("agent", "ann"), WAIT, finish()]
+    keyed.plays(coordinator=leads, ada=[bash(AT_WORK), DONE])
     keyed.kill("agiraph: broker")
     looked: list[tuple[dict[str, bool], list[str]]] = []
 
@@ -133,21 +122,12 @@ def test_a_shell_in_a_run_sees_nothing_of_others(keyed: Place) -> None:
     """A worker looks for all files of the home that it can see; another one has worked before."""
     look = f"find {keyed.home} -type f; cat {keyed.home}/system/token {keyed.home}/human/*.json"
     mark = "only-mine-4711"
+    second = [node("second", "ben"), call("wait", nodes=["second"]), finish()]
+    noting = bash(f"echo {mark} >> ../../../workers/amy-*/notebook.md; echo a > a")
     keyed.plays(
-        coordinator=[
-            spawn("amy"),
-            spawn("ben"),
-            node("first", task="Write", worker="amy"),
-            WAIT,
-            node("second", task="Look", worker="ben"),
-            call("wait", nodes=["second"]),
-            finish("done"),
-        ],
-        amy=[
-            bash(f"echo {mark} >> ../../../workers/amy-*/notebook.md; echo a > a"),
-            publish("done"),
-        ],
-        ben=[bash(f"{look}; grep -rl {mark} {keyed.home}"), write("b.md", "b"), publish("done")],
+        coordinator=[spawn("amy"), spawn("ben"), node("first", "amy"), WAIT, *second],
+        amy=[noting, DONE],
+        ben=[bash(f"{look}; grep -rl {mark} {keyed.home}"), FACT, DONE],
     )
     outcome = keyed.complete("Look about", "--name", "curious")
     assert outcome.published("first") == {"a": "a\n"}
@@ -156,20 +136,13 @@ def test_a_shell_in_a_run_sees_nothing_of_others(keyed: Place) -> None:
     seen = keyed.server.seen_by("ben")[1].result("bash")
     paths = [line for line in seen.splitlines() if line.startswith(f"{keyed.home}/")]
     run = f"{outcome.run}/"
-    allowed = (
-        "workers/ben-",
-        "nodes/second-",
-        "nodes/first-",
-        "_plan.md",
-        "_messages/",
-        "_context",
-    )
+    own = ("workers/ben-", "nodes/second-")
+    shared = ("nodes/first-", "_plan.md", "_messages/", "_context")
     assert paths
     assert all(path.startswith(run) for path in paths), seen
     inside = [path.removeprefix(run) for path in paths]
-    assert all(path.startswith(allowed) for path in inside), inside
-    assert {path.split("/")[2] for path in inside if path.startswith("nodes/first-")} == {
-        "published"
-    }
+    assert all(path.startswith((*own, *shared)) for path in inside), inside
+    of_first = {path.split("/")[2] for path in inside if path.startswith("nodes/first-")}
+    assert of_first == {"published"}
     assert "notebook.md" not in "".join(path for path in inside if "amy" in path)
     assert "system/token: No such file" in seen

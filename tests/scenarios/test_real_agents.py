@@ -11,12 +11,14 @@ from actors.runtime.processes import is_alive
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.fakes.real_agents import CLAUDE, CODEX, program_of
 from tests.integration.house import until
-from tests.scenarios.house import JsonObject, Outcome, words_of
-from tests.scenarios.place import Place
+from tests.scenarios.house import words_of
+from tests.scenarios.place import Place, whole_lines
 from tests.scenarios.steps import (
     WAIT,
+    Plays,
+    Steps,
     bash,
-    finish,
+    finish_with,
     led,
     node,
     once_told,
@@ -27,7 +29,7 @@ from tests.scenarios.steps import (
     write,
 )
 
-FAKE = "anthropic/fake"
+CLAUDE_CODE = {"type": "autonomous", "agent_command": "claude-code"}
 RULES = """
 rules:
   - {name: marks, tool: bash, pattern: "date*", action: ask}
@@ -71,19 +73,15 @@ def claudes_of(place: Place) -> list[psutil.Process]:
 
 def test_claude_code_writes_a_tool_that_works(place: Place) -> None:
     """Scenario 8."""
-    place.plays(
-        coordinator=[
-            spawn("forge", type="autonomous", agent_command="claude-code"),
-            node("csv2json", task="CSV to JSON", worker="forge"),
-            WAIT,
-            bash(
-                "printf 'x,y\\n3,4\\n' > in.csv && "
-                "python3 nodes/csv2json-*/published/csv2json.py in.csv"
-            ),
-            lambda seen: finish(f"It prints {seen.result('bash')}"),
-        ],
-        **{"*": claude_writes},
-    )
+    trial = "python3 nodes/csv2json-*/published/csv2json.py in.csv"
+    leads: Plays = [
+        spawn("forge", **CLAUDE_CODE),
+        node("csv2json", "forge"),
+        WAIT,
+        bash(f"printf 'x,y\\n3,4\\n' > in.csv && {trial}"),
+        finish_with("bash"),
+    ]
+    place.plays(coordinator=leads, **{"*": claude_writes})
     outcome = place.complete("Write a Python CLI tool that converts CSV to JSON")
     published = outcome.published("csv2json")
     assert published["csv2json.py"] == TOOL
@@ -93,10 +91,8 @@ def test_claude_code_writes_a_tool_that_works(place: Place) -> None:
     assert tools == ["Write", "Bash", "Write"]
     [ended] = outcome.data("outside.ended")
     assert (ended["problem"], ended["output_tokens"] > 0) == ("", True)
-    spent = {
-        row["key"]: row["output_tokens"] for row in place.json("usage", outcome.result["agent"])
-    }
-    assert next(tokens for key, tokens in spent.items() if "/forge-" in key) > 0
+    spent = place.json("usage", outcome.result["agent"])
+    assert next(row["output_tokens"] for row in spent if "/forge-" in row["key"]) > 0
 
 
 def test_a_team_of_four_kinds_survives_a_kill_of_claude_code(place: Place) -> None:
@@ -127,24 +123,21 @@ def test_a_team_of_four_kinds_survives_a_kill_of_claude_code(place: Place) -> No
         return say(f"<tool_call>{asked}</tool_call>")
 
     members = {"ada": "anthropic/fake", "bob": "openai/fake", "tex": "text:openai/fake"}
-    place.plays(
-        coordinator=[
-            calls(
-                *(spawn(name, model=model) for name, model in members.items()),
-                spawn("forge", type="autonomous", agent_command="claude-code"),
-            ),
-            calls(
-                *(node(f"{name}-file", task="Write a file", worker=name) for name in members),
-                node("two", task="Write two.md", worker="forge"),
-            ),
-            WAIT,
-            lambda seen: finish(f"Done: {seen.result('wait')}"),
-        ],
-        ada=member("ada"),
-        bob=member("bob"),
-        tex=in_text,
-        **{"*": claude},
-    )
+    hired = [spawn(name, model=model) for name, model in members.items()]
+    nodes = [node(f"{name}-file", name) for name in members]
+    leads: Plays = [
+        calls(*hired, spawn("forge", **CLAUDE_CODE)),
+        calls(*nodes, node("two", "forge", task="Write two.md")),
+        WAIT,
+        finish_with("wait"),
+    ]
+    parts: dict[str, Steps] = {
+        "ada": member("ada"),
+        "bob": member("bob"),
+        "tex": in_text,
+        "*": claude,
+    }
+    place.plays(coordinator=leads, **parts)
 
     def meanwhile() -> None:
         place.server.wait_for(lambda seen: "Write two.md" in seen.said and seen.step == 1)
@@ -178,29 +171,20 @@ def test_claude_code_requests_permission_is_interrupted_and_reads_its_human(plac
         return say("Fertig.")
 
     place.plays(coordinator=led("lea", "claude-code"), **{"*": claude})
-    started = place.json("run", "Notes", "--name", "asked", "--model", FAKE, "--detach")
-    [question] = until(lambda: place.json("questions", "asked"), "permission is requested")
+    agent = place.begin("asked", "--model", "anthropic/fake")
+    question = place.await_question("asked")
     assert "date > marked.txt" in question["question"]
     place.json("respond", question["id"], "1")
     place.server.wait_for(lambda seen: "Write tool.py" in seen.said and seen.step == 1)
     place.command("send", "asked", "Write it in German", "--to", "lea", "--mode", "interrupt")
     place.server.wait_for(lambda seen: "in German" in seen.said and seen.step >= 1)
     held.set()
-    ended = until(lambda: over(place, started["agent"]), "the run is over")
-    outcome = Outcome(
-        0, ended, "", place.agent("asked"), place.agent("asked") / "runs" / started["run"]
-    )
-    assert ended["status"] == "completed"
-    published = outcome.published("lea-tool")
-    assert published["_result.md"] == "Fertig."
-    assert "marked.txt" in published
-    assert len(outcome.events("outside.started")) == 1, "one process read it all"
-
-
-def over(place: Place, agent: str) -> JsonObject | None:
-    """Return an agent's record once its run has ended."""
-    shown = place.json("show", agent)
-    return shown if shown["status"] in ("completed", "failed") else None
+    place.await_end(agent)
+    [published] = agent.glob("runs/*/nodes/lea-tool-*/published")
+    assert (published / "_result.md").read_text() == "Fertig."
+    assert (published / "marked.txt").exists()
+    types = [event["type"] for event in whole_lines(agent / "events.jsonl")]
+    assert types.count("outside.started") == 1, "one process read it all"
 
 
 def test_a_worker_has_its_parts_built_by_claude_code(place: Place) -> None:
@@ -208,7 +192,7 @@ def test_a_worker_has_its_parts_built_by_claude_code(place: Place) -> None:
     parts = {"backend": "main.py", "frontend": "App.jsx"}
 
     def claude(seen: SeenRequest) -> Reply:
-        name = next(name for name in parts if f"Build the {name}" in seen.said)
+        name = next(name for name in parts if f"Do {name}" in seen.said)
         steps = [
             call("Bash", command=f"mkdir -p {name} && echo {name} > {name}/{parts[name]}"),
             call("Bash", command=f"echo The {name} is built. > _result.md"),
@@ -216,29 +200,21 @@ def test_a_worker_has_its_parts_built_by_claude_code(place: Place) -> None:
         ]
         return steps[min(seen.step, 2)]
 
-    def create(name: str, **more: str) -> Reply:
-        return node(name, task=f"Build the {name}", **more)
-
     gather = "cp -r ../../backend-*/published/backend ../../frontend-*/published/frontend . && "
     gather += "cp ../../docker-*/published/answer.md Dockerfile && ls > list.txt"
     builder = [
         calls(
-            create("backend", worker="api"),
-            create("frontend", worker="web"),
-            create("docker", mode="single_inference"),
+            node("backend", "api"),
+            node("frontend", "web"),
+            node("docker", mode="single_inference"),
         ),
         WAIT,
         bash(gather),
         publish("The app: backend, frontend, Dockerfile."),
     ]
-    claude_code = {"type": "autonomous", "agent_command": "claude-code"}
+    hire = calls(spawn("lead"), spawn("api", **CLAUDE_CODE), spawn("web", **CLAUDE_CODE))
     place.plays(
-        coordinator=[
-            calls(spawn("lead"), spawn("api", **claude_code), spawn("web", **claude_code)),
-            node("app", task="A todo app", worker="lead"),
-            WAIT,
-            lambda seen: finish(f"Done: {seen.result('wait')}"),
-        ],
+        coordinator=[hire, node("app", "lead"), WAIT, finish_with("wait")],
         lead=builder,
         **{"*": lambda seen: claude(seen) if seen.tools else say("FROM python:3.13")},
     )

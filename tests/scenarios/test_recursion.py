@@ -196,10 +196,7 @@ def test_a_worker_that_leads_launches_a_stage_below_its_own_node(place: Place) -
     stage = {"name": "Build", "roles": [{"name": "ben", "prompt": "Build it"}]}
     leads: Plays = [spawn("ada", can_lead=True), node("app", "ada", labels=["web"]), *TELL_ALL]
     launch = call("launch_roles", stage=stage)
-    nodes: dict[str, Plays] = {
-        "app": [launch, WAIT, *makes("app")],
-        "ben-build": makes("part"),
-    }
+    nodes: dict[str, Plays] = {"app": [launch, WAIT, *makes("app")], "ben-build": makes("part")}
     outcome = lead(place, by_node(leads, nodes), "Have it led", "led")
     created = {one["name"]: one for one in outcome.data("node.created")}
     assert "parent_node" in created["ben-build"]

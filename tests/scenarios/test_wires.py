@@ -1,14 +1,16 @@
 """A team whose members each speak another wire format, by a service that is in trouble at first."""
 
+import re
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from agiraph.core.turns import ToolTurn, Turn, UserTurn
 from tests.fakes.model_server import Brain, Call, Reply, SeenRequest, calls, cut, rate_limited
-from tests.fakes.words import in_words
 from tests.scenarios.place import Place
-from tests.scenarios.steps import WAIT, bash, finish, node, publish, spawn
+from tests.scenarios.steps import WAIT, Plays, bash, finish_with, node, publish, spawn
 
 # Each one's model, the format that it is asked in, and what shows that its thoughts came back to
 # it; a model without tool calling is shown what was wrong with its call instead.
@@ -21,11 +23,49 @@ MODELS = {
 }
 WORKERS = [name for name in MODELS if name != "coordinator"]
 
+INTRODUCTION = "To call a tool, output EXACTLY this"
+RESULT = re.compile(r"^\[(?P<what>Result|Error) of (?P<name>[\w-]+)\]\n", re.MULTILINE)
+
 
 @pytest.fixture
 def place(drowsy_place: Place) -> Place:
     """The place where a refused call waits only for a moment."""
     return drowsy_place
+
+
+def in_words(brain: Brain) -> Brain:
+    """Return a brain that answers as `brain` does, with calls as text if it has no tools."""
+
+    def answer(seen: SeenRequest) -> Reply:
+        if INTRODUCTION not in seen.system:
+            return brain(seen)
+        assert not seen.tools, "a model without tool calling was sent tools"
+        turns = tuple(one for turn in seen.turns for one in _results_in(turn))
+        reply = brain(replace(seen, turns=turns))
+        written = [f"<tool_call>{_written(made)}</tool_call>" for made in reply.calls]
+        return replace(reply, text="\n".join([reply.text or "", *written]).strip(), calls=())
+
+    return answer
+
+
+def _results_in(turn: Turn) -> Iterator[Turn]:
+    """Yield a turn, or the results that the text of a user holds."""
+    if not isinstance(turn, UserTurn):
+        yield turn
+        return
+    found = list(RESULT.finditer(turn.content))
+    before = turn.content[: found[0].start()] if found else turn.content
+    if before.strip():
+        yield UserTurn(content=before)
+    ends = [*(one.start() for one in found[1:]), len(turn.content)]
+    for one, end in zip(found, ends, strict=True) if found else ():
+        content = turn.content[one.end() : end].removesuffix("\n\n")
+        is_error = one["what"] == "Error"
+        yield ToolTurn(call_id="", name=one["name"], content=content, is_error=is_error)
+
+
+def _written(made: Call) -> str:
+    return f'{{"name": "{made.name}", "arguments": {made.json}}}'
 
 
 def troubled(brain: Brain) -> Brain:
@@ -54,16 +94,14 @@ def worker(name: str) -> list[Reply | Brain]:
 
 def test_a_team_in_which_each_speaks_another_format(place: Place) -> None:
     spawned = [spawn(name, model=MODELS[name][0]) for name in WORKERS]
-    nodes = [node(f"{name}-part", task=f"Write {name}.md", worker=name) for name in WORKERS]
-    place.plays(
-        coordinator=[
-            replace(calls(*spawned), thinking="Hm."),
-            calls(*nodes),
-            WAIT,
-            lambda seen: finish(seen.result("wait")),
-        ],
-        **{name: worker(name) for name in WORKERS},
-    )
+    nodes = [node(f"{name}-part", name) for name in WORKERS]
+    leads: Plays = [
+        replace(calls(*spawned), thinking="Hm."),
+        calls(*nodes),
+        WAIT,
+        finish_with("wait"),
+    ]
+    place.plays(coordinator=leads, **{name: worker(name) for name in WORKERS})
     place.server.brain = troubled(in_words(place.server.brain))
     outcome = place.complete("Write four parts", "--name", "mixed", "--model", "anthropic/fake")
     for name in WORKERS:

@@ -140,7 +140,7 @@ class WireDirection:
         self._holds += 1
 
     def release(self) -> None:
-        """Let what was held back go, unless somebody else still holds it."""
+        """Pass on what was held back, once each `hold` was released."""
         self._holds = max(0, self._holds - 1)
         while self._held and not self._holds:
             self._pass_on(self._held.popleft())

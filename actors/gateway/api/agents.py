@@ -139,7 +139,8 @@ async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: Cal
     """
     await _check_orders(gateway, request)
     run = RunId(request.run) if request.run else cause.run
-    id = _new_id(request.name or request.goal, run)
+    words = slug(request.name or request.goal, fallback="agent")[:ID_WORDS].strip("-")
+    id = AgentId(f"{words}-{short_derived_id(run)}")  # the same run, the same agent
     if (begun := gateway.agents.get(id)) is not None:
         return begun
     name = _name_for(gateway, request)
@@ -324,8 +325,3 @@ async def _models_for(gateway: Gateway, request: CreateAgentRequest) -> tuple[st
 async def _check_model(gateway: Gateway, wanted: str) -> None:
     """Raise ApiError 422 with the reason unless the broker knows this model and can use it."""
     await gateway.ask(BROKER, CheckModel(model=wanted), Ok, refused=UNPROCESSABLE)
-
-
-def _new_id(words: str, run: RunId) -> AgentId:
-    """Return the id of the agent whose first run this is: the same run, the same agent."""
-    return AgentId(f"{slug(words, fallback='agent')[:ID_WORDS].strip('-')}-{short_derived_id(run)}")

@@ -192,15 +192,13 @@ async def _stop(gateway: Gateway, child: ChildInfo, how: How) -> SteeredEntityVi
     try:
         stopped = await gateway.ask(SUPERVISOR, order, ChildStopped, within_seconds=STOP_SECONDS)
     except ApiError:
-        if how in ("stop", "forget") and not await _is_child(gateway, child.address):
+        if how not in ("stop", "forget"):
+            raise
+        if child.address not in {other.address for other in await children(gateway)}:
+            # Its coordinator has ended it meanwhile.
             return SteeredEntityView(address=child.address, state="stopped")
         raise
     return SteeredEntityView(address=child.address, state=stopped.state)
-
-
-async def _is_child(gateway: Gateway, address: str) -> bool:
-    """Whether a child is still there: its coordinator may have ended it meanwhile."""
-    return any(child.address == address for child in await children(gateway))
 
 
 async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[SteeredEntityView]:

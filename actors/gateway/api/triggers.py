@@ -39,14 +39,7 @@ async def create(
     agent: AgentDep, body: CreateTriggerRequest, gateway: GatewayDep, cause: CauseDep
 ) -> TriggerView:
     """Make a trigger."""
-    wanted = CreateTrigger(
-        agent=agent.id,
-        type=body.type,
-        config=body.config,
-        action=body.action,
-        name=body.name,
-        created_by=HUMAN_NAME,
-    )
+    wanted = CreateTrigger(**dict(body), agent=agent.id, created_by=HUMAN_NAME)
     id = cause.message("trigger")
     return await _ask(gateway, agent, wanted, UNPROCESSABLE, cause, id, trigger_id(id))
 

@@ -82,7 +82,8 @@ class AccessMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request or WebSocket, or refuse it."""
         method = WEBSOCKET if scope["type"] == "websocket" else scope["method"]
-        call = self._audit.open(method, scope["path"], _client(scope))
+        client = ":".join(map(str, scope.get("client") or ()))
+        call = self._audit.open(method, scope["path"], client)
         try:
             self._admit(scope, call)
             if method not in READS or _stays_open(scope):
@@ -242,11 +243,6 @@ class AccessMiddleware:
         finally:
             if status is not None:
                 self._audit.ended(call, status)
-
-
-def _client(scope: Scope) -> str:
-    client = scope.get("client")
-    return f"{client[0]}:{client[1]}" if client else ""
 
 
 def _stays_open(scope: Scope) -> bool:

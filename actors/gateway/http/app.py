@@ -106,16 +106,12 @@ def build_app(gateway: Gateway, keys: CredentialStore, audit: AuditLog) -> ASGIA
     app.state.gateway = gateway
     app.state.keys = keys
     http = gateway.config.http
-    hosts = TrustedHosts(http.host, *http.names, *_public_name(gateway), is_tls=bool(http.tls_cert))
+    public = urlsplit(gateway.config.gateway.public_url).hostname  # answer links may have another
+    names = (*http.names, *([public] if public else []))
+    hosts = TrustedHosts(http.host, *names, is_tls=bool(http.tls_cert))
     once = IdempotencyMiddleware(app, gateway.idempotency, gateway.clock)
     limited = BodyLimitMiddleware(once, http.body_bytes, http.body_seconds)
     return AccessMiddleware(limited, keys, hosts, audit, http, gateway.clock)
-
-
-def _public_name(gateway: Gateway) -> tuple[str, ...]:
-    """Return the name in the URL of answer links, which may differ from our own."""
-    name = urlsplit(gateway.config.gateway.public_url).hostname
-    return (name,) if name else ()
 
 
 # --- errors as answers ---

@@ -42,7 +42,9 @@ class BodyLimitMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one call, its body bounded."""
-        if scope["type"] != "http" or not _has_body(scope):
+        length = header(scope["headers"], b"content-length")
+        has_body = header(scope["headers"], b"transfer-encoding") or length not in ("", "0")
+        if scope["type"] != "http" or not has_body:
             await self._app(scope, receive, send)
             return
         deadline = asyncio.get_running_loop().time() + self._seconds
@@ -71,8 +73,3 @@ class BodyLimitMiddleware:
             await send(message)
 
         await self._app(scope, limited_receive, closing_send)
-
-
-def _has_body(scope: Scope) -> bool:
-    length = header(scope["headers"], b"content-length")
-    return bool(header(scope["headers"], b"transfer-encoding")) or length not in ("", "0")

@@ -31,6 +31,7 @@ with the `seq` of the last event that was seen.
 """
 
 SCOPE_FIELD: Final = "x-scope"
+OPEN: Final[JsonObject] = {"security": []}
 
 SCHEMES: Final = {
     "token": {
@@ -85,7 +86,8 @@ def complete_document(document: JsonObject, rules: Iterable[RouteRule]) -> JsonO
     scopes = {(rule.template.replace(":path}", "}"), rule.method): rule.scope for rule in rules}
     paths = {
         path: {
-            method: _operation(path, method, about) | _access(scopes.get((path, method.upper())))
+            method: _operation(path, method, about)
+            | ({SCOPE_FIELD: scope} if (scope := scopes.get((path, method.upper()))) else OPEN)
             for method, about in operations.items()
         }
         for path, operations in document["paths"].items()
@@ -97,10 +99,6 @@ def complete_document(document: JsonObject, rules: Iterable[RouteRule]) -> JsonO
         "components": parts | {"schemas": _schemas(parts), "securitySchemes": schemes},
         "security": [{"token": []}, {"session": []}],
     }
-
-
-def _access(scope: str | None) -> JsonObject:
-    return {"security": []} if scope is None else {SCOPE_FIELD: scope}
 
 
 def _operation(path: str, method: str, about: JsonObject) -> JsonObject:

@@ -101,9 +101,10 @@ def board_view(board: Board, seq: int) -> BoardView:
 def node_view(board: Board, node: WorkNode) -> NodeView:
     """Return one node; other nodes and the worker in it by name."""
     times = board.times.get(node.id) or NodeTimes(created=0.0)
+    holder = node.assigned_worker
     result = node.summary or node.reason
     shown = {
-        "assigned_worker": _worker_name(board, node),
+        "assigned_worker": board.workers[holder].name if holder else None,
         "dependencies": tuple(board.nodes[other].name for other in node.dependencies),
         "parent_node": board.nodes[node.parent_node].name if node.parent_node else None,
         "children": tuple(board.nodes[other].name for other in node.children),
@@ -134,8 +135,3 @@ def worker_view(
         "unread": unread,
     }
     return WorkerView.model_validate({**dict(worker), **shown})
-
-
-def _worker_name(board: Board, node: WorkNode) -> str | None:
-    holder = node.assigned_worker
-    return board.workers[holder].name if holder else None

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from actors.entity.args import billing
-from actors.runtime.ask_again import ask_until_answered
+from actors.runtime.ask_again import ask_for, ask_until_answered
 from actors.worker.context import NodeLimitReached, WorkerContext
 from actors.worker.reflection import known_before
 from agiraph.agent.node_limits import at_door
@@ -166,9 +166,7 @@ class AgentLauncher:
         if proxy is None:
             return None
         body = SettleProxyCosts(token=proxy.token)
-        received = await ask_until_answered(self._worker.runtime, BROKER, body)
-        assert isinstance(received.body, ProxyCostsSettled), received.header.type
-        return received.body
+        return await ask_for(self._worker.runtime, BROKER, body, ProxyCostsSettled)
 
     async def close_proxy(self) -> None:
         """Close the LLM proxy if it is still open, without waiting."""

@@ -102,7 +102,6 @@ class AgentSession:
         self._tool_names: dict[str, str] = {}
         self._began_at = self._active_at = self._clock.monotonic()
         self._refused_at: float | None = None
-        self._result: tuple[tuple[int, int], float] | None = None
 
     async def run(
         self, command: Sequence[str], environment: dict[str, str], folder: Path
@@ -367,10 +366,9 @@ class AgentSession:
         """Whether its result has been there for so long that it will not end by itself."""
         found = self._exchange.read(RESULT)
         if found is None:
-            self._result = None
-        elif self._result is None or self._result[0] != found.stamp:
-            self._result = found.stamp, now
-        return self._result is not None and now - max(self._result[1], self._active_at) > seconds
+            return False
+        since = self._bridge.unchanged_since(RESULT, found.stamp)
+        return now - max(since, self._active_at) > seconds
 
     def _end(self, problem: str, *, is_final: bool = False) -> None:
         self._is_final |= is_final

@@ -120,10 +120,13 @@ class TeamBridge:
         self._worker.conversation.append(record)
 
     def _is_settled(self, name: str, stamp: tuple[int, int]) -> bool:
-        """Whether a file has not changed for a while."""
         now = self._worker.runtime.clock.monotonic()
-        known, since = self._since.get(name, (None, now))
+        return now - self.unchanged_since(name, stamp) >= SETTLED_SECONDS
+
+    def unchanged_since(self, name: str, stamp: tuple[int, int]) -> float:
+        """Return since when a file has had this stamp, on the monotonic clock."""
+        known, since = self._since.get(name, (None, 0.0))
         if known != stamp:
-            self._since[name] = (stamp, now)
-            return False
-        return now - since >= SETTLED_SECONDS
+            since = self._worker.runtime.clock.monotonic()
+            self._since[name] = (stamp, since)
+        return since

@@ -38,23 +38,28 @@ class SentView(ApiView):
     ts: float
 
 
-class ConversationMessageView(ApiView):
+class MessageView(ApiView):
+    """One text between two entities, as the run's message log keeps it (names, not addresses)."""
+
+    seq: int
+    id: str
+    sender: str = Field(alias="from")
+    to: str
+    content: str
+    ts: float
+    in_reply_to: str | None = None
+
+
+class ConversationMessageView(MessageView):
     """One entry of the thread between a person and an agent's entities.
 
     `seq` is its cursor. `kind`: text, nudge, question, answer, or notice (from the machinery).
     `in_reply_to` is the id of the message that it answers.
     """
 
-    seq: int
-    id: str
     agent: str
-    sender: str = Field(alias="from")
-    to: str
-    content: str
-    ts: float
     kind: str = "text"
     question_id: str | None = None
-    in_reply_to: str | None = None
 
 
 class ConversationPageView(ApiView):
@@ -88,18 +93,6 @@ class InboxView(ApiView):
     by_entity: dict[str, int] = Field(default_factory=dict)
 
 
-class MessageView(ApiView):
-    """One text between two entities, as the run's message log keeps it (names, not addresses)."""
-
-    seq: int
-    id: str
-    sender: str = Field(alias="from")
-    to: str
-    content: str
-    ts: float
-    in_reply_to: str | None = None
-
-
 class TranscriptEntryView(ApiView):
     """One record of an entity's conversation; `kind` tells which fields mean something.
 
@@ -130,27 +123,24 @@ class TranscriptPageView(ApiView):
     previous: int | None = None
 
 
-class RespondRequest(ApiRequest):
-    """POST /agents/{a}/respond. Without `question_id`: the only open question of that agent.
+class AnswererRequest(ApiRequest):
+    """Who answers (`by`, default: human), and over which channel (`via`, default: api)."""
 
-    `by` is who answers (default: human), `via` the channel (default: api).
-    """
+    by: str | None = Field(default=None, min_length=1, max_length=80)
+    via: str | None = Field(default=None, min_length=1, max_length=40)
+
+
+class RespondRequest(AnswererRequest):
+    """POST /agents/{a}/respond. Without `question_id`: the only open question of that agent."""
 
     response: str = Field(min_length=1)
     question_id: QuestionId | None = None
-    by: str | None = Field(default=None, min_length=1, max_length=80)
-    via: str | None = Field(default=None, min_length=1, max_length=40)
 
 
-class AnswerRequest(ApiRequest):
-    """POST /questions/{id}/respond. `response` is another name for `answer`.
-
-    `by` is who answers (default: human), `via` the channel (default: api).
-    """
+class AnswerRequest(AnswererRequest):
+    """POST /questions/{id}/respond. `response` is another name for `answer`."""
 
     answer: str = Field(min_length=1, validation_alias=AliasChoices("answer", "response"))
-    by: str | None = Field(default=None, min_length=1, max_length=80)
-    via: str | None = Field(default=None, min_length=1, max_length=40)
 
 
 class QuestionView(QuestionFacts, ApiView):

@@ -3,7 +3,7 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.broker.ledger import UsageLedger
@@ -21,7 +21,6 @@ CHANGES = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(CHANGES, max_size=12))
 def test_a_budget_that_changed_asks_a_new_question_and_one_that_did_not_the_same(
     changes: list[tuple[str, int | None, int | None]],

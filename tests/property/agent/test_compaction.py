@@ -1,6 +1,6 @@
 """Compaction, whatever the conversation: never over, pairs whole, the human's words all there."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.agent.compaction import (
@@ -54,7 +54,6 @@ def short(
     return shorten(transcript, belongings, intro="Anew.", summary=summary, budget=budget)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(STEPS, max_size=12), BUDGETS, LONG_TEXTS, LONG_TEXTS)
 def test_the_new_conversation_is_never_over_and_its_pairs_are_whole(
     steps: list[tuple[str, object, str]], budget: int, summary: str, notes: str
@@ -65,7 +64,6 @@ def test_the_new_conversation_is_never_over_and_its_pairs_are_whole(
     assert not isinstance(shortened.turns[-1], AssistantTurn), "there is something to answer"
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.lists(STEPS, max_size=6), min_size=2, max_size=4),
     st.lists(st.text(min_size=1, max_size=60), max_size=8, unique=True),
@@ -95,7 +93,6 @@ def _play_on(transcript: Transcript, kind: str, what: object, text: str) -> None
         worked(transcript, *[pair for pair in what if pair[0] != "ask_human"], text=text)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(STEPS, max_size=10), BUDGETS)
 def test_the_same_conversation_is_shortened_to_the_same(
     steps: list[tuple[str, object, str]], budget: int
@@ -103,7 +100,6 @@ def test_the_same_conversation_is_shortened_to_the_same(
     assert short(played(steps), budget) == short(played(steps), budget)
 
 
-@settings(deadline=None)
 @given(LONG_TEXTS, st.integers(0, 5000))
 def test_a_cut_text_fits(text: str, tokens: int) -> None:
     assert estimate_text(cut(text, tokens)) <= tokens or cut(text, tokens) == text == ""

@@ -1,6 +1,6 @@
 """What is stuck is what is left when everybody who can work has worked, and rings are rings."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.board import commands as c
@@ -89,7 +89,6 @@ def left_over(board: Board) -> set[str]:
 
 
 @given(STEPS, st.integers(1, 3))
-@settings(max_examples=80, deadline=None)
 def test_stuck_is_what_is_left_when_all_have_worked(steps: list[Step], max_workers: int) -> None:
     board = made(steps, max_workers)
     held_up = stuck(board)
@@ -102,7 +101,6 @@ def test_stuck_is_what_is_left_when_all_have_worked(steps: list[Step], max_worke
 
 
 @given(STEPS, st.integers(1, 3))
-@settings(max_examples=40, deadline=None)
 def test_a_ring_is_noted_once(steps: list[Step], max_workers: int) -> None:
     board = made(steps, max_workers)
     for found in find_deadlocks(board):

@@ -1,6 +1,6 @@
 """The scheduler: whatever the graph and the team, all work is done, once, within the limit."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.board import commands as c
@@ -67,7 +67,6 @@ def shops(draw: st.DrawFn) -> Shop:
     return shop
 
 
-@settings(max_examples=80, deadline=None)
 @given(shop=shops(), data=st.data())
 def test_all_work_is_done_once_and_within_the_limit(shop: Shop, data: st.DataObject) -> None:
     for _ in range(len(shop.board.nodes) + 1):
@@ -85,7 +84,6 @@ def test_all_work_is_done_once_and_within_the_limit(shop: Shop, data: st.DataObj
     assert len({node for node, _ in shop.given}) == len(shop.given)
 
 
-@settings(max_examples=80, deadline=None)
 @given(shop=shops(), data=st.data())
 def test_what_can_never_start_fails_and_names_the_cause(shop: Shop, data: st.DataObject) -> None:
     unlucky = data.draw(st.sampled_from([n.name for n in shop.board.nodes.values()]))
@@ -102,7 +100,6 @@ def test_what_can_never_start_fails_and_names_the_cause(shop: Shop, data: st.Dat
         assert any(f"'{name}'" in (node.reason or "") for name in names)
 
 
-@settings(max_examples=60, deadline=None)
 @given(shop=shops())
 def test_a_worker_with_the_nodes_role_goes_before_the_others(shop: Shop) -> None:
     assigns = [one for one in shop.plan(100) if isinstance(one, c.AssignNode)]

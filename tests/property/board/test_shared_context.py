@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.board.shared_context import (
@@ -60,7 +60,6 @@ class Plain:
 
 
 @given(STEPS)
-@settings(max_examples=60, deadline=None)
 def test_it_is_the_serial_order_of_first_deliveries(steps: list[tuple[str, object]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         journal, shown = Path(folder) / "context.jsonl", Path(folder) / "_context.json"
@@ -118,7 +117,6 @@ def values(context: SharedContext) -> dict[str, object]:
 
 
 @given(st.permutations(range(12)), st.lists(st.integers(0, 11), max_size=12))
-@settings(max_examples=40, deadline=None)
 def test_no_append_is_lost_or_doubled(order: list[int], repeats: list[int]) -> None:
     bounds = SharedContextLimits(max_keys=9, max_value_bytes=9999, max_bytes=9999)
     way: Literal["append"] = "append"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.gateway.questions.question_records import QuestionRecord, first_record, record_after
@@ -49,7 +49,6 @@ def unanswered(mine: list[ConversationMessageView], name: str) -> ConversationMe
     return None
 
 
-@settings(max_examples=40, deadline=None)
 @given(said=said, agent=st.sampled_from(AGENTS), after=small, before=small, limit=st.integers(1, 4))
 def test_the_thread_is_a_list(
     said: list[tuple[int, str, bool, str] | None],
@@ -163,7 +162,6 @@ WHAT = ("ask", "answer", "expire", "withdraw", "deliver", "revoke", "open again"
 steps = st.lists(st.tuples(st.sampled_from(WHAT), small, small, small), max_size=40)
 
 
-@settings(max_examples=60, deadline=None)
 @given(steps=steps)
 def test_the_questions_are_a_fold_of_all_their_records(
     steps: list[tuple[str, int, int, int]], tmp_path_factory: pytest.TempPathFactory
@@ -246,7 +244,6 @@ def letter(number: int) -> DeadLetter:
 deeds = st.sampled_from(["keep", "send back", "open again"])
 
 
-@settings(max_examples=40, deadline=None)
 @given(steps=st.lists(st.tuples(deeds, small), max_size=25))
 def test_the_dead_letters_are_those_that_were_not_sent_back(
     steps: list[tuple[str, int]], tmp_path_factory: pytest.TempPathFactory

@@ -1,6 +1,6 @@
 """The pace, played against a service that bears so many calls at once and refuses all others."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.llm.adaptive_concurrency import AdaptiveConcurrency, Backoff
@@ -8,7 +8,6 @@ from agiraph.llm.adaptive_concurrency import AdaptiveConcurrency, Backoff
 RESTS = Backoff(first_seconds=0.5, longest_seconds=30)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.integers(1, 40),
     st.integers(1, 60),

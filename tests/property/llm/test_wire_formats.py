@@ -4,7 +4,7 @@ import json
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.core.errors import InvalidInput
@@ -60,7 +60,6 @@ def conversations(draw: st.DrawFn) -> tuple[Turn, ...]:
 
 
 @every_format
-@settings(max_examples=40, deadline=None)
 @given(
     turns=conversations(),
     system=spoken,
@@ -108,7 +107,6 @@ answers = st.builds(
 
 
 @every_format
-@settings(max_examples=40, deadline=None)
 @given(answer=answers, size=st.integers(1, 7))
 def test_an_answer_is_read_as_it_was_written(
     wire: WireFormat, answer: ModelResponse, size: int
@@ -157,7 +155,6 @@ junk = st.recursive(
 
 
 @every_format
-@settings(max_examples=60, deadline=None)
 @given(one=junk, other=junk)
 def test_any_body_is_parsed_or_refused(wire: WireFormat, one: Any, other: Any) -> None:
     fields = ("messages", "input", "system", "response_format", "contents", "systemInstruction")

@@ -2,7 +2,7 @@
 
 import string
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.memory.search import MemorySection, rank, search, split_sections
@@ -18,7 +18,6 @@ MARKDOWN = st.lists(
 RARE = "zzyzx"
 
 
-@settings(max_examples=60, deadline=None)
 @given(MEMORIES, WORDS)
 def test_a_small_memory_is_always_found_whole(memory: dict[str, str], query: str) -> None:
     found = search(memory, query, inline_limit=10**6, limit=1)
@@ -26,7 +25,6 @@ def test_a_small_memory_is_always_found_whole(memory: dict[str, str], query: str
     assert {hit.path: hit.text for hit in found.hits} == memory
 
 
-@settings(max_examples=60, deadline=None)
 @given(MEMORIES, WORDS)
 def test_no_file_that_holds_the_word_is_missing(memory: dict[str, str], query: str) -> None:
     found = search(memory, query, inline_limit=0, limit=1000)
@@ -34,7 +32,6 @@ def test_no_file_that_holds_the_word_is_missing(memory: dict[str, str], query: s
     assert holding <= {hit.path for hit in found.hits}
 
 
-@settings(max_examples=60, deadline=None)
 @given(MEMORIES, st.lists(WORDS, min_size=1, max_size=4).map(" ".join))
 def test_the_same_question_has_the_same_answer(memory: dict[str, str], query: str) -> None:
     again = dict(reversed(memory.items()))
@@ -43,7 +40,6 @@ def test_the_same_question_has_the_same_answer(memory: dict[str, str], query: st
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(TEXTS, min_size=4, max_size=12), st.data())
 def test_what_holds_the_rare_word_stands_above_what_holds_only_common_ones(
     texts: list[str], data: st.DataObject
@@ -60,7 +56,6 @@ def test_what_holds_the_rare_word_stands_above_what_holds_only_common_ones(
     assert scores == sorted(scores, reverse=True)
 
 
-@settings(max_examples=100, deadline=None)
 @given(MARKDOWN)
 def test_the_sections_of_a_text_are_the_whole_text(text: str) -> None:
     joined = "".join(section.text for section in split_sections("x.md", text))

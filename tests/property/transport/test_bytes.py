@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -25,7 +25,6 @@ from transport.protocol import LINK_PREFIX, hello_frame, link_frame
 from transport.router_core import RouterCore
 
 KEY = bytes(32)
-RELAXED = settings(max_examples=60, deadline=None)
 characters = st.characters(exclude_categories=["Cs"])
 names = st.text(characters, min_size=1, max_size=12) | st.just("n" * 255)
 ids = st.binary(min_size=16, max_size=16)
@@ -72,7 +71,6 @@ anythings = st.builds(
 )
 
 
-@RELAXED
 @given(headers, st.binary())
 def test_an_envelope_survives(header: Header, body: bytes) -> None:
     blob = pack(header, body)
@@ -80,13 +78,11 @@ def test_an_envelope_survives(header: Header, body: bytes) -> None:
     assert body_of(blob) == body
 
 
-@RELAXED
 @given(anythings)
 def test_a_body_survives(body: Anything) -> None:
     assert CODEC.decode(Anything.TYPE, CODEC.encode(body)) == body
 
 
-@RELAXED
 @given(st.binary())
 def test_any_bytes_are_a_body_or_malformed(data: bytes) -> None:
     try:
@@ -110,7 +106,6 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(blob[: draw(st.integers(0, len(blob)))])
 
 
-@RELAXED
 @given(damaged())
 def test_any_bytes_are_an_envelope_or_malformed(blob: bytes) -> None:
     try:
@@ -155,7 +150,6 @@ def greeted(address: str) -> RouterCore:
     return switch
 
 
-@RELAXED
 @given(st.lists(strange_frames(), max_size=5), st.sampled_from(["ada", "supervisor"]))
 def test_no_frame_breaks_the_switch(frames: list[bytes], address: str) -> None:
     switch = greeted(address)
@@ -167,7 +161,6 @@ def test_no_frame_breaks_the_switch(frames: list[bytes], address: str) -> None:
     assert set(switch.present) <= {"ada", "supervisor"}
 
 
-@RELAXED
 @given(st.lists(strange_frames(), max_size=5))
 def test_no_frame_breaks_the_link(frames: list[bytes]) -> None:
     link = Link("ada", 1, bytes(32), 1)
@@ -178,7 +171,6 @@ def test_no_frame_breaks_the_link(frames: list[bytes]) -> None:
         link.tick(1.0, 0.0)
 
 
-@RELAXED
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_map_or_malformed(data: bytes) -> None:
     try:

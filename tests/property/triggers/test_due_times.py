@@ -2,7 +2,7 @@
 
 from itertools import takewhile
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agiraph.triggers.due import MOST_AT_ONCE, first_due, judge, next_due
@@ -57,7 +57,6 @@ def never(cron: str) -> bool:
     return all(min(plain.days) > longest.get(month, 31) for month in plain.months)
 
 
-@settings(max_examples=80, deadline=None)
 @given(cron=crons, zone=st.sampled_from(ZONES), after=starts)
 @example(cron="30 2 * * *", zone="Europe/Berlin", after=1711846800.0 - DAY)
 @example(cron="30 2 * * *", zone="Europe/Berlin", after=1729990800.0 - DAY)
@@ -118,7 +117,6 @@ def test_a_heartbeat_misses_and_fires_by_its_policy(
             assert all(now - due <= late for due in verdict.fire)
 
 
-@settings(max_examples=60, deadline=None)
 @given(zone=st.sampled_from(ZONES), anchor=starts, away=st.floats(0, 2 * DAY), missed=policies)
 def test_a_cron_job_misses_and_fires_by_its_policy(
     zone: str, anchor: float, away: float, missed: MissedPolicy

@@ -20,6 +20,7 @@ from agiraph.logs.log import OURS, logger
 from agiraph.messages.authorization import MESSAGES
 from agiraph.messages.control import Stop
 from agiraph.messages.event import EntityStatus, ReportEvents
+from tests.fakes.launches import launch_of
 from transport.codec import Codec
 from transport.endpoint import Received
 from transport.envelope import Flag, Header
@@ -38,17 +39,8 @@ def _restore_logging() -> Iterator[None]:
 
 
 def launch(tmp_path: Path, **changes: Any) -> ActorLaunch:
-    values: dict[str, Any] = {
-        "address": "shop/ada",
-        "kind": "worker",
-        "incarnation": 1,
-        "ticket": b"t" * 32,
-        "router_url": f"ipc://{tmp_path}/none.sock",
-        "home": tmp_path,
-        "args": {},
-        "config": load_config().model_dump(mode="json"),
-    }
-    return ActorLaunch(**values | changes)
+    config = load_config().model_dump(mode="json")
+    return launch_of(tmp_path, "shop/ada", **{"kind": "worker", "config": config} | changes)
 
 
 async def never_called(_runtime: Runtime) -> None:

@@ -13,7 +13,7 @@ import zmq
 
 from actors.router.main import BAD_CONFIG, main
 from actors.router.topology import TOPOLOGY
-from actors.runtime.launch import ActorLaunch
+from tests.fakes.launches import launch_of
 from transport import protocol, tickets
 from transport.backlog import MOST_KEPT_FRAMES
 from transport.envelope import body_of, read_header, read_map
@@ -162,17 +162,7 @@ def test_a_peer_that_reads_nothing_of_what_must_not_be_dropped_is_cut_off(tmp_pa
 def test_the_process_refuses_to_route_without_a_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    launch = ActorLaunch(
-        address="router",
-        kind="router",
-        incarnation=1,
-        ticket=b"",
-        router_url=f"ipc://{tmp_path}/run/bus",
-        home=tmp_path,
-        args={},
-        config={},
-    )
-    assert main(launch) == BAD_CONFIG
+    assert main(launch_of(tmp_path)) == BAD_CONFIG
     assert "key" in capsys.readouterr().err
 
 

@@ -38,7 +38,6 @@ def test_the_first_rule_that_matches_alone_decides(
         assert (decision.action, decision.rule) == (first.action, first.rule)
 
 
-@settings(max_examples=100)
 @given(st.lists(RULES, max_size=4).map(tuple), RULES, DEEDS, WHO, SPENT)
 def test_a_rule_behind_one_that_matches_changes_nothing(
     rules: tuple[ApprovalRule, ...],
@@ -52,7 +51,6 @@ def test_a_rule_behind_one_that_matches_changes_nothing(
     assert before.rule is None or after == before
 
 
-@settings(max_examples=100)
 @given(st.lists(RULES, max_size=4).map(tuple), st.lists(DEEDS, min_size=1, max_size=3), WHO, SPENT)
 def test_several_deeds_are_never_allowed_more_than_each_of_them(
     rules: tuple[ApprovalRule, ...], deeds: list[ProposedAction], who: ActingEntity, spent: float

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.core.errors import OutOfScope
@@ -78,7 +78,6 @@ def may_coordinator_read(house: House, name: str) -> bool:
     return name in own or name.startswith((f"{agent}runs/r1/", f"{agent}memory/", "files"))
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     paths=st.lists(PATHS | ANYTHING | PATHS.map(lambda path: f"/{path}"), min_size=5, max_size=20),
     link_to=st.lists(PARTS.filter(lambda part: part != "link"), max_size=5).map("/".join),

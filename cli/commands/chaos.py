@@ -35,6 +35,7 @@ from cli.own_supervisor import signals_interrupt
 @click.option(
     "--only",
     multiple=True,
+    type=click.Choice(KINDS),
     metavar="KIND",
     help=f"Only processes of this kind, repeatable: {', '.join(KINDS)}.",
 )
@@ -42,6 +43,7 @@ from cli.own_supervisor import signals_interrupt
     "--hammer",
     "hammered",
     multiple=True,
+    type=click.Choice(KINDS),
     metavar="KIND",
     help="Instead of random faults: kill this kind at regular intervals; repeatable.",
 )
@@ -110,10 +112,10 @@ def chaos(
         words = ["--kills", str(kills), "--seed", str(seed), "--noise", str(noise)]
         sys.exit(_on_small_disk(words + (["--json"] if as_json else [])))
     if hammered:
-        schedule = hammer(_kinds(hammered), every_seconds)
+        schedule = hammer(hammered, every_seconds)
         kills = max(1, round(for_seconds / every_seconds)) * len(hammered)
     else:
-        schedule = strikes(seed, _kinds(only) or KINDS)
+        schedule = strikes(seed, only or KINDS)
     with signals_interrupt(), ExitStack() as stack:
         if on is not None:
             report = FullDiskRun(on, seed, noise, _report).run(kills)
@@ -134,14 +136,6 @@ def _on_small_disk(words: list[str]) -> int:
     """Run this command again where a small disk is mounted; return its exit code."""
     with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:
         return run_on_small_disk(Path(folder), ["chaos", "--full-disk", "--on", folder, *words])
-
-
-def _kinds(only: tuple[str, ...]) -> tuple[str, ...]:
-    """Return these kinds; raises InvalidInput for one that does not exist."""
-    for kind in only:
-        if kind not in KINDS:
-            raise InvalidInput(f"unknown kind '{kind}' (possible: {', '.join(KINDS)})")
-    return only
 
 
 def _report(text: str) -> None:

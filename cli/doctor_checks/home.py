@@ -63,8 +63,7 @@ def check_files(context: DoctorContext) -> DoctorCheck:
     odd = [found for agent in _agents(context.home) for found in odd_places(agent)]
     if not odd:
         return ok("the agents' homes hold only regular files and directories")
-    more = f" and {len(odd) - ODD_SHOWN} more" if len(odd) > ODD_SHOWN else ""
-    detail = f"{'; '.join(odd[:ODD_SHOWN])}{more}: services skip that agent"
+    detail = f"{_first_of(odd)}: services skip that agent"
     return fail(detail, "inspect it, then move it away; services check again")
 
 
@@ -79,9 +78,12 @@ def check_versions(context: DoctorContext) -> DoctorCheck:
     found = [one for one in newer if one]
     if not found:
         return ok("this version can read every file of the home")
+    return fail(_first_of(found), "install that version again, or use another home")
+
+
+def _first_of(found: list[str]) -> str:
     more = f" and {len(found) - ODD_SHOWN} more" if len(found) > ODD_SHOWN else ""
-    advice = "install that version again, or use another home"
-    return fail(f"{'; '.join(found[:ODD_SHOWN])}{more}", advice)
+    return "; ".join(found[:ODD_SHOWN]) + more
 
 
 def _newer(path: Path, kind: FileKind | None = None) -> str:

@@ -16,6 +16,13 @@ from tests.scenarios.house import MODEL, JsonObject, Outcome, words_of
 from tests.scenarios.place import Place
 from tests.scenarios.steps import WAIT, finish, led, once_told, program, tell
 
+
+@pytest.fixture
+def place(rough_place: Place) -> Place:
+    """Return a place that bears being killed, where a node has six model calls."""
+    return rough_place
+
+
 AGENT = """\
 #!/usr/bin/env python3
 import json, os, sys, time
@@ -105,19 +112,19 @@ def gone(processes: list[psutil.Process]) -> None:
 
 
 def test_a_killed_worker_leaves_no_agent_and_its_next_incarnation_goes_on(
-    rough_place: Place, tmp_path: Path
+    place: Place, tmp_path: Path
 ) -> None:
     command = program(tmp_path, STUBBORN)
-    rough_place.plays(coordinator=led("bea", f"{command} 2"))
+    place.plays(coordinator=led("bea", f"{command} 2"))
 
     def meanwhile() -> None:
-        folder = working_in(rough_place, "killed", "bea-tool")
+        folder = working_in(place, "killed", "bea-tool")
         before = of_folder(folder)
         assert len(agents_of(folder, command)) == 1
-        rough_place.kill("worker bea-")
+        place.kill("worker bea-")
         gone(before)
 
-    outcome = rough_place.complete("Have a tool written", "--name", "killed", meanwhile=meanwhile)
+    outcome = place.complete("Have a tool written", "--name", "killed", meanwhile=meanwhile)
     published = outcome.published("bea-tool")
     assert published["_result.md"].startswith("done at start 2: half")
     assert published["starts"] == "xx"
@@ -125,19 +132,19 @@ def test_a_killed_worker_leaves_no_agent_and_its_next_incarnation_goes_on(
 
 
 def test_a_killed_agent_is_started_again_and_one_that_fails_for_good_fails_its_node(
-    rough_place: Place, tmp_path: Path
+    place: Place, tmp_path: Path
 ) -> None:
     command = program(tmp_path, STUBBORN)
-    rough_place.plays(coordinator=led("cal", f"{command} 2 fails"))
+    place.plays(coordinator=led("cal", f"{command} 2 fails"))
 
     def meanwhile() -> None:
-        folder = working_in(rough_place, "failing", "cal-tool")
+        folder = working_in(place, "failing", "cal-tool")
         before = of_folder(folder)
         for process in agents_of(folder, command):
             process.kill()
         gone(before)
 
-    outcome = rough_place.lead("Have a tool written", "--name", "failing", meanwhile=meanwhile)
+    outcome = place.lead("Have a tool written", "--name", "failing", meanwhile=meanwhile)
     [failed] = outcome.data("node.failed")
     reason = failed["reason"]
     assert reason == "command failed 3 times; at last: exit code 1: out of paper"
@@ -147,20 +154,20 @@ def test_a_killed_agent_is_started_again_and_one_that_fails_for_good_fails_its_n
 
 
 def test_an_agent_is_paused_and_stopped_with_all_it_has_started(
-    rough_place: Place, tmp_path: Path
+    place: Place, tmp_path: Path
 ) -> None:
     command = program(tmp_path, STUBBORN)
-    rough_place.plays(coordinator=led("dan", f"{command} 2"))
-    agent = rough_place.begin("halted")
-    folder = working_in(rough_place, "halted", "dan-tool")
+    place.plays(coordinator=led("dan", f"{command} 2"))
+    agent = place.begin("halted")
+    folder = working_in(place, "halted", "dan-tool")
     everyone = [one for one in of_folder(folder) if process_guard.START not in words_of(one)]
     assert len(everyone) >= 2
-    worker = f"{agent.name}/{rough_place.worker(agent, 'dan').name}"
-    rough_place.command("pause", worker)
+    worker = f"{agent.name}/{place.worker(agent, 'dan').name}"
+    place.command("pause", worker)
     until(lambda: {one.status() for one in everyone} == {psutil.STATUS_STOPPED}, "all are paused")
-    rough_place.command("resume", worker)
+    place.command("resume", worker)
     until(lambda: psutil.STATUS_STOPPED not in {o.status() for o in everyone}, "all are resumed")
-    rough_place.stop(agent.name)
+    place.stop(agent.name)
     gone(everyone)
 
 
@@ -316,16 +323,16 @@ say(type="turn.completed", usage={"input_tokens": 250 if again else 100, "output
     ids=["has-read-it", "has-not"],
 )
 def test_an_agent_has_a_further_turn_for_what_it_has_not_read_itself(
-    rough_place: Place, tmp_path: Path, command: str, used: list[int]
+    place: Place, tmp_path: Path, command: str, used: list[int]
 ) -> None:
     agent: JsonObject = {"driver": "codex", "command": [program(tmp_path, READER)]}
     agent |= {"start": [command], "resume": ["resume"], "readable": [str(tmp_path)]}
     agent |= {"account": "own"}
-    agents = rough_place.home / "agents.yaml"
+    agents = place.home / "agents.yaml"
     agents.write_text(json.dumps({"reader": agent}))
     blue = once_told("which colour?", tell("fay", "blue"))
-    rough_place.plays(coordinator=led("fay", "reader", blue))
-    outcome = rough_place.complete("Have a tool written")
+    place.plays(coordinator=led("fay", "reader", blue))
+    outcome = place.complete("Have a tool written")
     agents.unlink()
     ended = list(outcome.data("outside.ended"))
     assert [one["goes_on"] for one in ended] == [True, False][-len(used) :]
@@ -372,7 +379,7 @@ for number in range(20):
 
 
 @pytest.fixture
-def caller(rough_place: Place, tmp_path: Path) -> Iterator[str]:
+def caller(place: Place, tmp_path: Path) -> Iterator[str]:
     """The name of an agent that makes model calls until it is refused, and then hangs.
 
     It takes no prompt in the middle of its turn; `lasting` is the same with a session that can be
@@ -381,7 +388,7 @@ def caller(rough_place: Place, tmp_path: Path) -> Iterator[str]:
     agent: JsonObject = {"driver": "plain", "command": [program(tmp_path, CALLER)]}
     environment = {"DOOR": "{door}/openai/v1/chat/completions", "TOKEN": "{token}"}
     agent |= {"wire": "openai", "environment": environment, "readable": [str(tmp_path)]}
-    agents = rough_place.home / "agents.yaml"
+    agents = place.home / "agents.yaml"
     lasting = agent | {"driver": "codex", "start": ["waits"], "resume": ["resume", "{prompt}"]}
     agents.write_text(json.dumps({"caller": agent, "lasting": lasting}))
     yield "caller"
@@ -395,31 +402,31 @@ def calls_of(place: Place, outcome: Outcome, node: str) -> int:
 
 
 def test_an_agent_is_ended_at_a_bound_of_its_node_also_after_its_worker_was_killed(
-    rough_place: Place, caller: str
+    place: Place, caller: str
 ) -> None:
-    rough_place.plays(coordinator=led("gus", f"{caller} waits"), **{"*": [say("fine")] * 9})
+    place.plays(coordinator=led("gus", f"{caller} waits"), **{"*": [say("fine")] * 9})
 
     def meanwhile() -> None:
-        working_in(rough_place, "bound", "gus-tool")  # it has made two calls
-        rough_place.kill("worker gus-")
+        working_in(place, "bound", "gus-tool")  # it has made two calls
+        place.kill("worker gus-")
 
-    outcome = rough_place.lead("Have a tool written", "--name", "bound", meanwhile=meanwhile)
+    outcome = place.lead("Have a tool written", "--name", "bound", meanwhile=meanwhile)
     [failed] = outcome.data("node.failed")
     reason = "6 calls of the node's 6 calls are used, and what is left does not cover another call"
     assert failed["reason"] == reason
     assert len(outcome.events("outside.started")) == 2, "and no third time"
     [ended] = outcome.data("outside.ended")
     assert (ended["account"], ended["calls"]) == ("door", 4)
-    assert calls_of(rough_place, outcome, "gus-tool") == 6
+    assert calls_of(place, outcome, "gus-tool") == 6
     assert not outcome.events("human.question")
 
 
 @pytest.mark.parametrize("way", ["heeds", "ends"])
 def test_what_an_agent_has_for_a_result_at_a_bound_is_published_in_part(
-    rough_place: Place, caller: str, way: str
+    place: Place, caller: str, way: str
 ) -> None:
-    rough_place.plays(coordinator=led("hal", f"{caller} {way}"), **{"*": [say("fine")] * 9})
-    outcome = rough_place.complete("Have a tool written")
+    place.plays(coordinator=led("hal", f"{caller} {way}"), **{"*": [say("fine")] * 9})
+    outcome = place.complete("Have a tool written")
     [done] = outcome.data("node.completed")
     assert done["summary"] == "half of it"
     assert done["bound"].startswith("6 calls of the node's 6 calls are used")
@@ -430,10 +437,10 @@ def test_what_an_agent_has_for_a_result_at_a_bound_is_published_in_part(
 
 @pytest.mark.usefixtures("caller")
 def test_an_agent_that_hears_nothing_in_its_turn_is_interrupted_to_be_told_of_a_bound(
-    rough_place: Place,
+    place: Place,
 ) -> None:
-    rough_place.plays(coordinator=led("ida", "lasting"), **{"*": [say("fine")] * 9})
-    outcome = rough_place.complete("Have a tool written")
+    place.plays(coordinator=led("ida", "lasting"), **{"*": [say("fine")] * 9})
+    outcome = place.complete("Have a tool written")
     [done] = outcome.data("node.completed")
     assert (done["summary"], done.get("missing")) == ("half of it", None)
     started, ended = outcome.events("outside.started"), outcome.events("outside.ended")

@@ -15,10 +15,19 @@ from pathlib import Path
 import pytest
 
 from agiraph.tools.sandbox.probe import probe
-from tests.fakes.model_server import Brain, Reply, call, calls
+from tests.fakes.model_server import Reply, call, calls
 from tests.scenarios.house import Outcome
 from tests.scenarios.place import Place
-from tests.scenarios.steps import bash, by_goal, finish, one_worker, publish, write
+from tests.scenarios.steps import (
+    WORK,
+    Plays,
+    bash,
+    by_goal,
+    finish,
+    one_worker,
+    publish,
+    write,
+)
 
 FOUND = probe()
 pytestmark = [
@@ -142,24 +151,25 @@ def worker_attack(diary: Path, papers: Path) -> str:
     )
 
 
-def looks(place: Place) -> list[Reply | Brain]:
-    """Return the calls by which the runtime itself is asked to touch what was planted."""
-    paths = ("leak.txt", "leak/will.md", "zero.md", "pipe", "hard.md", "huge.md", "notes.md/inner")
-    memories = ("index.md", "2999-01-01.md", "zero.md", "pipe.md", "MEMORY.md")
-    return [
-        calls(*(call("read_file", path=path) for path in paths)),
-        calls(*(call("memory_read", path=path) for path in memories)),
-        calls(
-            call("list_files", path="."),
-            call("list_files", path="leak"),
-            call("memory_search", query="persons own"),
-            write("notes.md", "mine"),
-            write("leak.txt", "mine"),
-            write("leak/will.md", "mine"),
-            call("memory_write", path=f"{TODAY}.md", content="a day"),
-            call("memory_write", path="index.md", content="an index"),
-        ),
-    ]
+def all_of(tool: str, *paths: str) -> Reply:
+    return calls(*(call(tool, path=path) for path in paths))
+
+
+# The calls by which the runtime itself is asked to touch what was planted.
+LOOKS = [
+    all_of("read_file", "leak.txt", "leak/will.md", "zero.md", "pipe", "hard.md", "huge.md",
+           "notes.md/inner"),
+    all_of("memory_read", "index.md", "2999-01-01.md", "zero.md", "pipe.md", "MEMORY.md"),
+    calls(
+        all_of("list_files", ".", "leak"),
+        call("memory_search", query="persons own"),
+        write("notes.md", "mine"),
+        write("leak.txt", "mine"),
+        write("leak/will.md", "mine"),
+        call("memory_write", path=f"{TODAY}.md", content="a day"),
+        call("memory_write", path="index.md", content="an index"),
+    ),
+]  # fmt: skip
 
 
 def attacks(place: Place, person: Path) -> str:
@@ -186,22 +196,17 @@ def test_nothing_that_a_team_plants_leads_a_process_of_the_house_outside(
     place: Place, person: Path
 ) -> None:
     token = (place.home / "system" / "token").read_text().strip()
+    begins: Plays = [bash(attacks(place, person)), *LOOKS]
+    steps = {FIRST: [*begins, *one_worker("eve", "Plant")], SECOND: [*begins, finish("done")]}
     place.plays(
-        coordinator=by_goal(
-            {
-                FIRST: [bash(attacks(place, person)), *looks(place), *one_worker("eve", "Plant")],
-                SECOND: [bash(attacks(place, person)), *looks(place), finish("done")],
-            }
-        ),
+        coordinator=by_goal(steps),
         eve=[
             bash(worker_attack(person / "diary.txt", person / "papers")),
             calls(
                 write("notes.md", "mine"),
                 write("sub/will.md", "mine"),
                 write("leak.txt", "mine"),
-                call("read_file", path="leak.txt"),
-                call("read_file", path="zero"),
-                call("read_file", path="pipe"),
+                all_of("read_file", "leak.txt", "zero", "pipe"),
                 call("list_files", path="."),
                 call("memory_read", path="memory.md"),
             ),
@@ -214,8 +219,6 @@ def test_nothing_that_a_team_plants_leads_a_process_of_the_house_outside(
     assert [event["type"] for event in first.events()].count("agent.completed") == 1
     second = place.lead(SECOND, "--agent", "injected")
     assert_nothing_got_out(place, second, token)
-    place.plays(coordinator=one_worker("amy"), amy=[
-        write("facts.md", "one"), publish("done")
-    ])  # fmt: skip
+    place.plays(coordinator=one_worker("amy"), amy=WORK)
     other = place.lead("Work beside them", "--name", "undisturbed")
-    assert other.published("amy-facts") == {"facts.md": "one"}
+    assert other.published("amy-facts") == {"facts.md": "one fact"}

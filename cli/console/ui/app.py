@@ -54,7 +54,6 @@ class TaskApp(App[Any]):
         super().__init__(ansi_color=True if is_colourless else None)
 
     def on_mount(self) -> None:
-        """Set the colours."""
         self.register_theme(THEME)
         self.theme = THEME.name
 
@@ -126,7 +125,6 @@ class ConsoleApp(TaskApp):
     # --- the screen ---
 
     def compose(self) -> ComposeResult:
-        """Make the panels."""
         yield Static("", id="head", markup=False)
         yield QuestionBar(id="questions")
         with Horizontal(id="middle"):
@@ -145,7 +143,6 @@ class ConsoleApp(TaskApp):
         yield Footer(compact=True)
 
     def on_mount(self) -> None:
-        """Begin to draw."""
         super().on_mount()
         self.console.push_theme(MARKDOWN)
         self._source.start()

@@ -38,7 +38,6 @@ class RowTable(DataTable[Text]):
         self._headings = headings
 
     def on_mount(self) -> None:
-        """Name the columns."""
         self.add_columns(*self._headings)
 
     def show_rows(self, rows: Mapping[str, tuple[Text, ...]]) -> None:
@@ -113,7 +112,6 @@ class BoardPanel(Vertical):
         self._board: BoardView | None = None
 
     def compose(self) -> ComposeResult:
-        """Make the table."""
         yield RowTable("STATUS", "NODE", "WORKER", "NEEDS", "RESULT", id="nodes")
         yield Static("", id="detail", markup=False)
 
@@ -181,14 +179,12 @@ class FilesPanel(Vertical):
     path = ""
 
     def compose(self) -> ComposeResult:
-        """Make the table and the page."""
         yield Static("", id="place", markup=False)
         yield RowTable("NAME", "SIZE", id="entries")
         with VerticalScroll(id="page"):
             yield Static("", markup=False)
 
     def on_mount(self) -> None:
-        """Show no page yet."""
         self.query_one("#page").display = False
 
     def show(self, found: FolderView | FileContentView) -> None:
@@ -268,12 +264,10 @@ class ConfirmScreen(ModalScreen[bool]):
         self._question = question
 
     def compose(self) -> ComposeResult:
-        """Show the question."""
         with Vertical(id="dialog"):
             yield Static(f"{self._question}\n\ny  yes     n  no", markup=False)
 
     def action_close(self, answer: bool) -> None:
-        """Answer and close."""
         self.dismiss(answer)
 
 
@@ -287,16 +281,13 @@ class PromptScreen(ModalScreen[str]):
         self._question = question
 
     def compose(self) -> ComposeResult:
-        """Show the question and a line."""
         with Vertical(id="dialog"):
             yield Static(self._question, markup=False)
             yield Input(compact=True)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Answer and close."""
         event.stop()
         self.dismiss(event.value.strip())
 
     def action_cancel(self) -> None:
-        """Close without an answer."""
         self.dismiss("")

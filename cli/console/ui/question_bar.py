@@ -105,7 +105,6 @@ class QuestionBar(Static, can_focus=True):
         event.prevent_default()
 
     def on_click(self) -> None:
-        """Answer in words."""
         if self.current is not None:
             self.post_message(self.WordsWanted(self.current.id, ""))
 

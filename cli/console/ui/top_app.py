@@ -91,7 +91,6 @@ class TopApp(TaskApp):
         self._drawn: object = None
 
     def compose(self) -> ComposeResult:
-        """Make the table and the lines round it."""
         yield Static("", id="head", markup=False)
         table = RowTable(id="rows")
         table.cell_padding = 0
@@ -100,13 +99,11 @@ class TopApp(TaskApp):
         yield Footer(compact=True)
 
     def on_mount(self) -> None:
-        """Begin to ask."""
         super().on_mount()
         self.query_one(DataTable).focus()
         self.run_worker(self._refresh_forever(), exclusive=True)
 
     async def on_unmount(self) -> None:
-        """Close the source."""
         self.workers.cancel_all()
         await asyncio.to_thread(self._source.close)
 
@@ -191,7 +188,6 @@ class TopApp(TaskApp):
         self._draw()
 
     def action_reverse(self) -> None:
-        """Reverse the order."""
         self.is_reversed = not self.is_reversed
         self._draw()
 

@@ -2,16 +2,18 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from click.testing import Result
 
-from agiraph.core.models import Event
+from agiraph.core.models import Event, Mode
+from agiraph.core.money import WhenSpent
 from agiraph.http.api import AgentView, NotReachable
 from agiraph.storage.home import Home
 from cli.own_supervisor import SupervisorFailed
 from cli.progress import RunProgress
+from cli.run import MODES, WHEN_SPENT
 from tests.unit.cli.fakes import (
     AGENT,
     RUN,
@@ -117,11 +119,9 @@ def test_every_option_reaches_the_gateway(tmp_path: Path) -> None:
 
 
 def test_why_a_model_was_taken_is_the_reason_of_its_provider() -> None:
+    provider = {"name": "openai", "usable": True, "api": "openai", "default_model": "openai/gpt"}
     client = finished(record=summary(model="openai/gpt"))
-    client.providers = [
-        {"name": "openai", "usable": True, "api": "openai", "default_model": "openai/gpt",
-         "reason": "OPENAI_API_KEY is set"},
-    ]  # fmt: skip
+    client.providers = [provider | {"reason": "OPENAI_API_KEY is set"}]
     assert "model openai/gpt: OPENAI_API_KEY is set" in command(client, "run", "Survey").stderr
 
 
@@ -131,7 +131,7 @@ def test_why_a_model_was_taken_is_the_reason_of_its_provider() -> None:
         [""], ["  \n"], [], ["x", "--budget", "0"], ["x", "--budget", "nan-sense"],
         ["x", "--timeout", "-1"], ["x", "--input", "/no/such/folder"],
         ["x", "--plan", "/no/such/plan"], ["x", "--name", "a/b"], ["x", "--mode", "eternal"],
-        ["x", "--detach", "--timeout", "3"],
+        ["x", "--detach", "--timeout", "3"], ["x", "--mode", "infinite", "--cycle", "0.5s"],
     ],
 )  # fmt: skip
 def test_wrong_usage_is_exit_2_and_starts_nothing(args: list[str]) -> None:
@@ -147,12 +147,6 @@ def test_a_plan_that_is_no_text_is_refused(tmp_path: Path) -> None:
     result = command(finished(), "run", "x", "--plan", str(plan))
     assert result.exit_code == 2
     assert "is not UTF-8 text (byte 0)" in result.stderr
-
-
-def test_a_model_that_the_gateway_refuses_is_exit_2() -> None:
-    result = command(finished(), "run", "x", "--model", "nope/x")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "unknown provider 'nope'" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -194,12 +188,8 @@ def test_an_interrupt_stops_the_agent_and_is_exit_130() -> None:
 
 def test_a_question_says_how_to_answer_it(tmp_path: Path) -> None:
     client = FakeClient()
-    client.script += [
-        client.ask(question()),
-        event("human.question", question="Which database?"),
-        client.end("completed", "done"),
-        event("agent.completed"),
-    ]
+    asked = (client.ask(question()), event("human.question", question="Which database?"))
+    client.script += [*asked, client.end("completed", "done"), event("agent.completed")]
     said = command(client, "run", "x", "--home", str(tmp_path)).stderr
     assert "alice asks: Which database?" in said
     assert f"agiraph respond q-1 'your answer' --home {tmp_path}" in said
@@ -250,7 +240,9 @@ def test_a_running_supervisor_is_used_and_left_alone() -> None:
 
 def test_our_supervisor_is_stopped_also_after_a_failure() -> None:
     own = OwnRun(finished())
-    assert own.run("x", "--model", "nope/x").exit_code == 2
+    result = own.run("x", "--model", "nope/x")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "unknown provider 'nope'" in result.stderr
     assert own.supervisor.did == ["start nope/x", "stop"]
 
 
@@ -334,3 +326,7 @@ def test_what_does_not_go_with_an_agent_is_said(
     result = command(FakeClient(), "run", "x", "--agent", *args)
     assert result.exit_code == code
     assert said in result.stderr
+
+
+def test_the_choices_of_the_options_are_those_of_the_records() -> None:
+    assert (get_args(Mode), get_args(WhenSpent)) == (MODES, WHEN_SPENT)

@@ -9,7 +9,7 @@ from cli.console.client_thread import ClientThread
 from cli.console.line_reader import LineReader
 from cli.console.session import ConsoleSession
 from tests.unit.cli.fakes import AGENT, FakeClient, event, question
-from tests.unit.cli.test_budget import DOLLARS
+from tests.unit.cli.test_spending import DOLLARS
 
 
 def said(

@@ -1,9 +1,9 @@
 """TriggerHandler: what a coordinator does when a trigger of its agent fires.
 
 `wake_agent` enters the conversation, marked as coming from a trigger and never from the human; if
-the run has ended it begins a new one, whose goal is the trigger's task. The
-other actions cost no model call: a message is passed on, a node's work is put on the board again.
-What an action does carries the triggers that led to it, so that none of them wakes itself by it.
+the run has ended it begins a new one, whose goal is the trigger's task. The other actions cost no
+model call: a message is passed on, a node's work is put on the board again. The events of an action
+name the triggers that led to it, so that no trigger fires itself.
 """
 
 from typing import NoReturn

@@ -11,10 +11,9 @@ from actors.gateway.notifications.dispatcher import NotificationDispatcher
 from actors.gateway.problems import INSUFFICIENT_STORAGE
 from actors.gateway.questions.answer_delivery import AnswerDelivery
 from actors.gateway.questions.questions import QuestionStore
-from actors.gateway.state.activities import EntityActivities
+from actors.gateway.state.activities import EntityActivities, GatewayCounters
 from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.state.boards import BoardReader
-from actors.gateway.state.counters import GatewayCounters
 from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.dead_letters import DeadLetterStore
 from actors.gateway.state.idempotency_store import IdempotencyStore

@@ -12,11 +12,11 @@ KINDS: Mapping[str, str] = {
     "router": "actors.router.main:main",
     "recorder": "actors.recorder.recorder:main",
     "broker": "actors.broker.main:main",
-    "clock": "actors.scheduler.main:main",
+    "clock": "actors.scheduler.scheduler:main",
     "human": "actors.gateway.main:main",
     "coordinator": "actors.coordinator.main:main",
     "worker": "actors.worker.main:main",
-    "tracer": "actors.tracer.main:main",
+    "tracer": "actors.tracer.tracer:main",
     "web": "actors.tools.web.web:main",
     "tools": "actors.tools.mcp.host:main",
 }

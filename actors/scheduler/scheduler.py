@@ -9,7 +9,8 @@ import time
 from contextlib import suppress
 
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
-from actors.runtime.runtime import Runtime
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.runtime import Runtime, run_actor
 from actors.scheduler.delivery import carry_out, deliver
 from actors.scheduler.trigger_requests import TriggerRequests
 from actors.scheduler.trigger_store import TriggerStore
@@ -170,3 +171,18 @@ class Scheduler:
         book.delivered(firing.id)
         with suppress(Corrupt):  # the store has reported that it is damaged
             self._store.save(book)
+
+
+async def serve(runtime: Runtime, time: TimeSource | None = None) -> None:
+    """Schedule until cancelled."""
+    scheduler = Scheduler(runtime, time or TimeSource())
+    await runtime.ready()
+    try:
+        await scheduler.run()
+    finally:
+        await scheduler.close()
+
+
+def main(launch: ActorLaunch) -> int:
+    """Run the scheduler; return its exit code."""
+    return run_actor(launch, serve)

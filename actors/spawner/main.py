@@ -38,7 +38,7 @@ MODULES = (
     *("agiraph.messages", "agiraph.core.config", "agiraph.storage.journal"),
     *("agiraph.storage.home", "agiraph.logs.log", "agiraph.http.api", "agiraph.board.plans.plan"),
     *("transport.codec", "transport.endpoint", "actors.runtime.runtime"),
-    *("actors.recorder.recorder", "actors.scheduler.main"),
+    *("actors.recorder.recorder", "actors.scheduler.scheduler"),
 )
 """What services import; the spawner is ready with it."""
 

@@ -1,7 +1,7 @@
 """The tracer: sends spans of what happened to a collector, by OpenTelemetry's protocol (OTLP).
 
-    main.py    the process: it exists only when `telemetry.otlp_endpoint` is set
-    tracer.py  reads each agent's events from a cursor and has spans made of them
+    tracer.py  the process, which exists only when `telemetry.otlp_endpoint` is set: reads each
+               agent's events from a cursor and has spans made of them
     export.py  spans in OpenTelemetry's own classes, over HTTP; the only file that imports them
 
 It only reads files: no entity depends on it, and neither its failure nor the collector's disturbs

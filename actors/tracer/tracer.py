@@ -7,16 +7,24 @@ a tracer that is killed sends at most one page again: the same spans, under the 
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from actors.recorder.event_log import EventLog
 from actors.runtime.agent_folders import AgentFolders
-from agiraph.core.errors import Corrupt
+from actors.runtime.background_tasks import first_to_end
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.runtime import Runtime, run_actor
+from actors.tracer.export import SpanExporter
+from agiraph.core.errors import Corrupt, Refused
 from agiraph.core.models import Agent, Event
+from agiraph.messages.event import EventsGrew
 from agiraph.storage.files import read_bytes, replace_file
 from agiraph.storage.home import Home
 from agiraph.storage.versions import FIELD, TooNew, kind_of, read_object
@@ -25,6 +33,7 @@ from agiraph.tracing.span_builder import SpanBuilder, SpanBuilderState, last_end
 from agiraph.tracing.spans import Span
 from transport.signal import Signal
 
+LAST_SECONDS = 1.0
 PAGE = 500
 GATHER_SECONDS = 1.0
 POLL_SECONDS = 30.0
@@ -153,3 +162,46 @@ def _load(file: Path) -> dict[str, SpanBuilderState] | None:
         raise Corrupt(
             f"{file} is no state of a tracer ({error}); delete it to start again"
         ) from error
+
+
+def main(launch: ActorLaunch) -> int:
+    """Run the tracer; return its exit code."""
+    return run_actor(launch, serve)
+
+
+async def serve(runtime: Runtime) -> None:
+    """Trace until cancelled, then send what is left."""
+    telemetry = runtime.config.telemetry
+    try:
+        exporter = SpanExporter(
+            telemetry.otlp_endpoint, telemetry.service_name, telemetry.timeout_seconds
+        )
+    except ImportError as error:
+        raise Refused(
+            f"telemetry.otlp_endpoint is set, but {error.name} is not installed: "
+            "pip install 'agiraph[otel]'"
+        ) from error
+    tracer = Tracer(
+        runtime.home,
+        exporter.send,
+        runtime.log,
+        with_content=telemetry.content,
+        since=psutil.Process(os.getppid()).create_time(),  # the supervisor's
+    )
+    await runtime.ready()
+    try:
+        await first_to_end(tracer.run(), _listen(runtime, tracer))
+    except asyncio.CancelledError:
+        async with asyncio.timeout(LAST_SECONDS):
+            await tracer.send_pending()
+        raise
+    finally:
+        exporter.close()
+
+
+async def _listen(runtime: Runtime, tracer: Tracer) -> None:
+    while True:
+        received = await runtime.receive()
+        if isinstance(received.body, EventsGrew):
+            tracer.notify()
+        runtime.done(received)

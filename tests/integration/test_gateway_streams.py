@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from agiraph.core.models import Event
-from agiraph.http.client import AsyncClient, Client, read_door
+from agiraph.http.client import AsyncClient, read_door
 from agiraph.http.errors import ApiError
 from agiraph.messages.event import EventAppended
 from tests.fakes.gateway import AGENT, World
@@ -92,16 +92,16 @@ def test_a_wrong_cursor_or_agent_is_refused_before_the_stream(world: World) -> N
     assert (wrong.status_code, wrong.headers["content-type"]) == (422, "application/problem+json")
 
 
-def test_the_async_client_follows_through_a_restart_and_ends_with_the_agent(tmp_path: Path) -> None:
+async def test_the_async_client_follows_through_a_restart_and_ends_with_the_agent(
+    tmp_path: Path,
+) -> None:
     world = World(tmp_path)
     world.add_agent()
     world.log_events("node.created")
     world.start()
     url, token = read_door(tmp_path)
-
-    async def scenario() -> list[int]:
-        nonlocal world
-        seen = []
+    seen = []
+    try:
         async with asyncio.timeout(DEADLINE_SECONDS), AsyncClient(url, token) as client:
             client._door = lambda: read_door(tmp_path)
             async for event in client.follow_events(AGENT):
@@ -115,24 +115,15 @@ def test_the_async_client_follows_through_a_restart_and_ends_with_the_agent(tmp_
                     await asyncio.to_thread(world.start)
                 elif event.seq == 2:
                     await client.archive(AGENT)
-        return seen
-
-    try:
-        assert asyncio.run(scenario()) == [1, 2]
     finally:
-        world.stop()
+        await asyncio.to_thread(world.stop)
+    assert seen == [1, 2]
 
 
-def test_the_async_client_says_who_is_unknown(world: World, client: Client) -> None:
-    url, token = read_door(world.home.path)
-
-    async def scenario() -> None:
-        async with AsyncClient(url, token) as client:
-            async for _ in client.follow_events("nobody"):
-                raise AssertionError("there is nobody")
-
-    with pytest.raises(ApiError) as error:
-        asyncio.run(scenario())
+async def test_the_async_client_says_who_is_unknown(url: str, token: str) -> None:
+    async with AsyncClient(url, token) as client:
+        with pytest.raises(ApiError) as error:
+            await anext(client.follow_events("nobody"))
     assert error.value.status == 404
 
 

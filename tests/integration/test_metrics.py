@@ -7,7 +7,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from actors.gateway.state.counters import Histogram
+from actors.gateway.state.activities import Histogram
 from agiraph.core.ids import QuestionId
 from agiraph.core.models import Event
 from agiraph.http.client import read_door

@@ -11,8 +11,7 @@ from pathlib import Path
 from actors.runtime.kinds import KINDS
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
-from actors.scheduler.main import serve
-from actors.scheduler.scheduler import TimeSource
+from actors.scheduler.scheduler import TimeSource, serve
 
 LOOK_SECONDS = 0.02
 

@@ -8,7 +8,7 @@ from actors.gateway.api.dependencies import AgentDep, GatewayDep
 from actors.gateway.api.entities import triggers_of
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import Gateway
-from actors.gateway.questions.outcomes import write_outcome
+from actors.gateway.questions.question_records import write_outcome
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import (
     BROKER,

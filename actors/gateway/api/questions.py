@@ -17,8 +17,7 @@ from actors.gateway.auth.scopes import CONTROL, READ, TALK
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
 from actors.gateway.questions.answer_page import POLICY, page, question_page, thanks_page
-from actors.gateway.questions.outcomes import write_outcome
-from actors.gateway.questions.question_records import question_view
+from actors.gateway.questions.question_records import question_view, write_outcome
 from actors.gateway.questions.standing_approvals import approval_view, revoke, standing
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import (

@@ -8,8 +8,7 @@ what was missed while the gateway was down is done at its next start, under the 
 from collections.abc import Callable
 
 from actors.gateway.event_reporter import GatewayEventReporter
-from actors.gateway.questions.outcomes import outcome_event, write_outcome
-from actors.gateway.questions.question_records import QuestionRecord
+from actors.gateway.questions.question_records import QuestionRecord, outcome_event, write_outcome
 from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.state.boards import BoardReader

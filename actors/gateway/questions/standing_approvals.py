@@ -4,8 +4,7 @@ They are answered questions, so an approval and what it allows from then on are 
 revocation is another.
 """
 
-from actors.gateway.questions.outcomes import BY_APPROVAL
-from actors.gateway.questions.question_records import QuestionRecord
+from actors.gateway.questions.question_records import BY_APPROVAL, QuestionRecord
 from actors.gateway.questions.questions import QuestionStore
 from agiraph.core.ids import abbreviated, ids_meant
 from agiraph.core.models import ProposedAction, Question

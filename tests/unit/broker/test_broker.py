@@ -12,7 +12,7 @@ from actors.broker import broker as broker_module
 from actors.broker.broker import Broker
 from actors.broker.calls import ModelCalls
 from actors.broker.ledger import UsageLedger
-from actors.router.topology import TOPOLOGY
+from actors.router.main import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime
 from agiraph.core.clock import SystemClock

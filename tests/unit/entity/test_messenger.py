@@ -95,3 +95,23 @@ async def test_a_question_that_is_answered_while_it_is_put_is_heard(tmp_path: Pa
         asking = messenger(Gateway(tmp_path), answers).ask_with_others(body, "may I spend")
         assert (await asking).answer == "allow once"
     assert not answers.is_awaited(told)
+
+
+@pytest.mark.parametrize(
+    ("who", "to", "meant"),
+    [
+        ("ada-1", "@Human", ["human"]),
+        ("ada-1", "coordinator", ["shop-1/coordinator"]),
+        ("ada-1", "*", ["shop-1/coordinator"]),
+        ("coordinator", "*", ["shop-1/ada-1"]),
+        ("coordinator", "ada-1", ["shop-1/ada-1"]),
+        ("ada-1", "ada", []),
+        ("coordinator", "zoe", []),
+    ],
+)
+async def test_a_name_means_everyone_but_the_one_who_writes(
+    tmp_path: Path, who: str, to: str, meant: list[str]
+) -> None:
+    context, _ = entity_context(tmp_path, f"shop-1/{who}")
+    context.roster.update(TEAM)
+    assert [address for _, address in await context.recipients(to)] == meant

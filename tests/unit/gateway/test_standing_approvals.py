@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from actors.gateway.questions.outcomes import BY_APPROVAL
+from actors.gateway.questions.question_records import BY_APPROVAL
 from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.questions.standing_approvals import (
     answer_by_standing,

@@ -12,12 +12,15 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
+from actors.runtime.ask_again import LONGEST_PAUSE_SECONDS
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
-from actors.runtime.idle_service import take_until_idle
 from actors.runtime.runtime import Runtime
 from agiraph.messages.body import Body
 from transport.endpoint import Received
 from transport.errors import TransportError
+
+AT_LEAST_SECONDS = 2 * LONGEST_PAUSE_SECONDS
+"""Who woke a process asks again after a pause: it must still be there by then."""
 
 Key = tuple[str, bytes]
 STORED_ANSWERS = 64
@@ -155,3 +158,27 @@ class CallsInFlight:
         call.keep()
         if self._calls.get(key) is call:
             del self._calls[key]
+
+
+async def take_until_idle(
+    runtime: Runtime,
+    take: Callable[[Received], None],
+    is_idle: Callable[[], bool],
+    park_after_seconds: float,
+) -> None:
+    """Hand every message to `take`; park once none has come for so long (0: never) and all is done.
+
+    Never returns: parking ends the process.
+    """
+    patience = max(park_after_seconds, AT_LEAST_SECONDS) if park_after_seconds else None
+    receiving = asyncio.ensure_future(runtime.receive())
+    try:
+        while True:
+            done, _ = await asyncio.wait({receiving}, timeout=patience)
+            if done:
+                take(receiving.result())
+                receiving = asyncio.ensure_future(runtime.receive())
+            elif runtime.is_announced and is_idle():
+                runtime.park()
+    finally:
+        receiving.cancel()

@@ -26,7 +26,7 @@ from pathlib import Path
 import msgpack
 import zmq
 
-from actors.router.topology import TOPOLOGY
+from actors.router.main import TOPOLOGY
 from benchmarks.product import Options, progress
 from benchmarks.report import Figure, at_least, at_most
 from transport import protocol, sockets, tickets

@@ -11,7 +11,7 @@ import tempfile
 import time
 from multiprocessing.synchronize import Event
 
-from actors.router.topology import TOPOLOGY
+from actors.router.main import TOPOLOGY
 from benchmarks.bus import End, Socket, serve_router
 from benchmarks.product import Options, percentile, progress
 from benchmarks.report import Figure, at_most

@@ -31,10 +31,18 @@ class AgentBudgets:
             raise ProviderError("bad_request", text)
         record = self._record(agent)
         if record is None or record.run != request.run_id:
-            terms: dict[str, object] = {"budget_usd": None, "budgets": (), "record": False}
+            usd, terms = None, RunTerms()
         else:
-            terms = _terms(record, request.trigger)
-        return request.model_copy(update=terms)
+            usd, terms = record.budget_usd, record.terms
+        tokens = Budget(scope="run", key=request.run_id, tokens=terms.tokens)
+        return request.model_copy(
+            update={
+                "budget_usd": usd,
+                "budgets": (tokens,) if terms.tokens else (),
+                "trigger": request.trigger or terms.trigger,
+                "record": terms.record,
+            }
+        )
 
     def has_run(self, agent: str, run: str) -> bool:
         """Whether an agent has this run."""
@@ -49,14 +57,3 @@ class AgentBudgets:
             return Agent.model_validate_json(read_bytes(self._home.agent(AgentId(agent)).record))
         except (OSError, ValidationError):
             return None
-
-
-def _terms(record: Agent, trigger: str) -> dict[str, object]:
-    terms: RunTerms = record.terms
-    tokens = (Budget(scope="run", key=record.run or "", tokens=terms.tokens),)
-    return {
-        "budget_usd": record.budget_usd,
-        "budgets": tokens if terms.tokens else (),
-        "trigger": trigger or terms.trigger,
-        "record": terms.record,
-    }

@@ -8,15 +8,24 @@ import sys
 from contextlib import suppress
 from types import FrameType
 
-from actors.router.topology import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from transport.errors import BindRefused, NotStored, StoreRefused
 from transport.mailbox_file import check_durability
+from transport.peers import Topology
 from transport.router import Router
 from transport.stored_mailboxes import StoredMailboxes
 
 BAD_CONFIG = 64
 NO_SPACE = 74
+
+# The addresses of `agiraph.core.ids`, which this process does without.
+TOPOLOGY = Topology(
+    controller="supervisor",
+    known=frozenset({"supervisor", "recorder", "broker", "human"}),
+    tap="recorder",
+    untapped=frozenset({"event.report"}),  # the recorder has each of these itself
+    kept_prefixes=("console/",),
+)
 
 
 def main(launch: ActorLaunch) -> int:

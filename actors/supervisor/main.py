@@ -81,7 +81,8 @@ def command(
     folder = (home or default_home()).expanduser().absolute()
     try:
         settings = with_options(load(folder, config), http, json_logs)
-        check_listening(settings)
+        if (refusal := settings.http.why_refused()) is not None:
+            raise InvalidInput(refusal)  # the API would be open to the network in the clear
         if daemon and until_eof:
             raise InvalidInput("--daemon and --until-eof exclude each other")
     except InvalidInput as error:
@@ -142,13 +143,6 @@ def with_options(config: Config, http: tuple[str, int] | None, json_logs: bool) 
         log = config.log.model_copy(update={"format": "json"})
         config = config.model_copy(update={"log": log})
     return config
-
-
-def check_listening(config: Config) -> None:
-    """Raise InvalidInput if the API would be open to the network in the clear, unasked."""
-    refusal = config.http.why_refused()
-    if refusal is not None:
-        raise InvalidInput(refusal)
 
 
 def run(options: SupervisorOptions) -> int:

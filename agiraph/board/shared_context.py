@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import JsonValue
 
@@ -22,6 +22,14 @@ from agiraph.storage.journal import Journal
 
 KEY_LIMIT = 128
 Way = Literal["write", "append"]
+KINDS: Final = {
+    type(None): "null",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "text",
+    list: "list",
+}
 
 
 class ContextChange(Record):
@@ -195,19 +203,7 @@ def as_text(value: JsonValue) -> str:
 
 def kind_of(value: JsonValue) -> str:
     """Return what a value is, in JSON's words."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "text"
-        case list():
-            return "list"
-        case _:
-            return "object"
+    return KINDS.get(type(value), "object")
 
 
 class SharedContextStore:

@@ -7,6 +7,7 @@ so the time is linear in the text. All this is on the standard library alone, as
 """
 
 import re
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 BLOT = "[redacted]"
@@ -113,12 +114,17 @@ def redact_text(text: str) -> str:
 
 def redact_texts(value: Any) -> Any:
     """Return `value` with what looks like a secret blotted out of every text, at any depth."""
+    return map_texts(value, redact_text)
+
+
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return `value` with every text in it changed, also keys, at any depth."""
     if isinstance(value, str):
-        return redact_text(value)
+        return change(value)
     if isinstance(value, dict):
-        return {redact_texts(key): redact_texts(inner) for key, inner in value.items()}
+        return {map_texts(key, change): map_texts(inner, change) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [redact_texts(inner) for inner in value]
+        return [map_texts(inner, change) for inner in value]
     return value
 
 

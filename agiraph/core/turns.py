@@ -11,21 +11,14 @@ from pydantic import AfterValidator, Field
 
 from agiraph.core.money import Budget
 from agiraph.core.record import Record
+from agiraph.core.redaction import map_texts
 
 JsonObject = dict[str, Any]
 
 
 def _encodable(value: Any) -> Any:
     """Join split surrogate pairs and replace halves: a model's JSON may hold them, UTF-8 cannot."""
-    match value:
-        case str():
-            return _encodable_text(value)
-        case dict():
-            return {_encodable(key): _encodable(item) for key, item in value.items()}
-        case list():
-            return [_encodable(item) for item in value]
-        case _:
-            return value
+    return map_texts(value, _encodable_text)
 
 
 def _encodable_text(text: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel
 
-from actors.router.topology import TOPOLOGY
+from actors.router.main import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from tests.fakes.forked import forking
 from tests.fakes.launches import launch_of

@@ -18,8 +18,7 @@ from pathlib import Path
 
 import zmq
 
-from actors.router.main import route
-from actors.router.topology import TOPOLOGY
+from actors.router.main import TOPOLOGY, route
 from actors.runtime.launch import ActorLaunch
 from transport import protocol
 from transport.envelope import read_header

@@ -255,6 +255,7 @@ ROUTES: dict[str, Callable[[_Handler, str], None]] = {
     "meta": _meta,
     "status": lambda handler, rest: handler.send(b"no", "text/plain", int(rest)),
     "nested": lambda handler, _: handler.send(b"<div>" * 20_000 + b"deep" + b"</div>" * 20_000),
+    "price": lambda handler, _: handler.send(b'{"bitcoin": {"usd": 64321.5}}', "application/json"),
     "brave": _brave,
     "serper": _serper,
     **dict.fromkeys(("tavily", "search"), _contents),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.router.topology import TOPOLOGY
+from actors.router.main import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from agiraph.core.config import load_config
 from agiraph.core.ids import BROKER, RECORDER, SUPERVISOR, message_id

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.model_server import Brain
+from tests.fakes.site import FakeSite
 from tests.scenarios.house import SERVICES, House, JsonObject
 from tests.scenarios.place import MakePlace, Place, placed
 
@@ -36,6 +37,14 @@ def make_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakePlace]:
             return stack.enter_context(placed(home, settings=settings, **options))
 
         yield make
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[FakeSite]:
+    """Return a web site on loopback."""
+    made = FakeSite()
+    yield made
+    made.close()
 
 
 @pytest.fixture(autouse=True)

@@ -66,7 +66,7 @@ def test_a_second_goal_finds_what_the_first_one_learned_though_both_runs_were_ki
             place.kill(f"coordinator {name}")
             gates[number].set()
 
-        outcome = place.run(goal, "--model", "openai/fake", *who, meanwhile=meanwhile)
+        outcome = place.run(goal, *who, meanwhile=meanwhile)
         assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
         return outcome
 

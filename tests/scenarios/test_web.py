@@ -3,7 +3,6 @@
 The site, the search service and the model server are on this machine; everything else is real.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,13 +16,6 @@ from tests.scenarios.steps import bash, finish, one_worker, publish, write
 
 SECRET = "brave-key-of-this-test"
 DONE = publish("done")
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[FakeSite]:
-    made = FakeSite()
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")

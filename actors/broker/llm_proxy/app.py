@@ -41,14 +41,10 @@ FORMAT_OF_PATH = {
 """Which format a client speaks, by the beginning of its path; the first that fits counts."""
 CALLS = ("/anthropic/v1/messages", "/openai/v1/chat/completions", "/openai/v1/responses")
 COUNT = "/anthropic/v1/messages/count_tokens"
-GOOGLE_VERSIONS = ("v1", "v1beta", "v1alpha")
 STREAM_METHOD, COUNT_METHOD = "streamGenerateContent", "countTokens"
 GOOGLE_METHODS = ("generateContent", STREAM_METHOD, COUNT_METHOD)
-MODELS = (
-    "/anthropic/v1/models",
-    "/openai/v1/models",
-    *(f"{GOOGLE}/{version}/models" for version in GOOGLE_VERSIONS),
-)
+GOOGLE_MODELS = tuple(f"{GOOGLE}/{version}/models" for version in ("v1", "v1beta", "v1alpha"))
+MODELS = ("/anthropic/v1/models", "/openai/v1/models", *GOOGLE_MODELS)
 ROOTS = (ANTHROPIC, OPENAI, f"{OPENAI}/v1", GOOGLE)
 
 
@@ -74,15 +70,10 @@ def proxy_app(proxy: LlmProxy, config: DoorConfig, port: int) -> ASGIApp:
         *(Route(root, endpoints.show_grant) for root in ROOTS),
         *(Route(path, endpoints.list_models) for path in MODELS),
         *(Route(path + "/{name:path}", endpoints.show_model, methods=["GET"]) for path in MODELS),
-        *(Route(path, endpoints.call, methods=["POST"]) for path in CALLS),
-        Route(COUNT, endpoints.count, methods=["POST"]),
+        *(Route(path, endpoints.answer, methods=["POST"]) for path in (*CALLS, COUNT)),
         *(
-            Route(
-                f"{GOOGLE}/{version}/models/{{model:path}}:{{method}}",
-                endpoints.call_google,
-                methods=["POST"],
-            )
-            for version in GOOGLE_VERSIONS
+            Route(f"{path}/{{model:path}}:{{method}}", endpoints.answer, methods=["POST"])
+            for path in GOOGLE_MODELS
         ),
     ]
     # A model's name may hold a colon: what is posted is a call, what is got is a model.
@@ -191,21 +182,12 @@ class _Endpoints:
             raise HTTPException(404)
         return JSONResponse(format_of(request.url.path).model(name))
 
-    async def call(self, request: Request) -> Response:
-        return await self._answer(request, is_count=False)
-
-    async def count(self, request: Request) -> Response:
-        return await self._answer(request, is_count=True)
-
-    async def call_google(self, request: Request) -> Response:
-        """Answer a call or a count in Google's format, whose path says which."""
-        method = request.path_params["method"]
-        if method not in GOOGLE_METHODS:
-            raise HTTPException(404)
-        return await self._answer(request, is_count=method == COUNT_METHOD)
-
-    async def _answer(self, request: Request, *, is_count: bool) -> Response:
+    async def answer(self, request: Request) -> Response:
+        """Answer a call or a count of tokens."""
         wire = format_of(request.url.path)
+        method = request.path_params.get("method")
+        if method not in (None, *GOOGLE_METHODS):
+            raise HTTPException(404)
         try:
             body = await self._body(request)
         except _BodyTooLarge:
@@ -213,7 +195,7 @@ class _Endpoints:
             return _response(wire.refusal(413, text))
         except ClientDisconnect:
             return Response(status_code=499)
-        if "method" in request.path_params:
+        if method is not None:
             body = _google_body(request, body)
         state = request.state
         asked = ProxyRequest(
@@ -225,7 +207,7 @@ class _Endpoints:
             # The query of Google's format is about the path, and may hold the token.
             query="" if request.path_params else request.url.query,
         )
-        if is_count:
+        if method == COUNT_METHOD or request.url.path == COUNT:
             return JSONResponse({wire.count_field: await self._proxy.count(asked)})
         return _Answer(self._proxy, asked)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from actors.router.topology import TOPOLOGY
+from actors.router.main import TOPOLOGY
 from transport import tickets
 from transport.codec import Codec
 from transport.envelope import (

@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from actors.router.topology import TOPOLOGY
+from actors.router.main import TOPOLOGY
 from transport import tickets
 from transport.envelope import Flag, Header, pack
 from transport.link import (

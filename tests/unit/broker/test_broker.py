@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -12,7 +13,7 @@ from actors.broker import broker as broker_module
 from actors.broker.broker import Broker
 from actors.broker.calls import ModelCalls
 from actors.broker.ledger import UsageLedger
-from actors.router.topology import TOPOLOGY
+from actors.router.main import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime
 from agiraph.core.clock import SystemClock
@@ -21,6 +22,7 @@ from agiraph.core.money import Budget
 from agiraph.core.turns import ModelRequest, ModelResponse
 from agiraph.llm.base import OnText, ProviderError
 from agiraph.messages.authorization import MESSAGES
+from agiraph.messages.body import Body
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.event import ReportEvents
 from agiraph.messages.model import (
@@ -57,6 +59,7 @@ from transport.testing.loopback import LoopbackRouter
 
 CODEC = Codec(MESSAGES)
 ADA = "shop-1/ada"
+B = TypeVar("B", bound=Body)
 CALL = CallModel(request=ask(model=MODEL))
 
 
@@ -140,14 +143,20 @@ class Held:
         return answer(self.text)
 
 
+async def reply(endpoint: Endpoint, body: Body, kind: type[B], id: bytes | None = None) -> B:
+    """Ask the broker; return the reply, which is of this kind."""
+    received = await endpoint.ask(BROKER, body, id=id)
+    endpoint.done(received)
+    assert isinstance(received.body, kind)
+    return received.body
+
+
 async def test_a_call_is_answered_and_counted(ada: Endpoint) -> None:
-    got = await ada.ask(BROKER, CALL)
-    assert isinstance(got.body, ModelAnswer)
-    assert got.body.response.text == "fine"
-    usage = await ada.ask(BROKER, AskUsage(run_id="run-1", agent="shop-1"))
-    assert isinstance(usage.body, UsageTable)
-    assert usage.body.by_entity == {ADA: got.body.response.usage}
-    assert usage.body.total == got.body.response.usage
+    got = await reply(ada, CALL, ModelAnswer)
+    assert got.response.text == "fine"
+    usage = await reply(ada, AskUsage(run_id="run-1", agent="shop-1"), UsageTable)
+    assert usage.by_entity == {ADA: got.response.usage}
+    assert usage.total == got.response.usage
 
 
 async def test_text_streams_to_the_asker(ada: Endpoint, held: Held) -> None:
@@ -166,7 +175,7 @@ async def test_text_streams_to_the_consoles_that_listen_and_to_nobody_else(
     spy = await place.join("spy-1/eve")
     for listener in (console, spy):
         listener.post(BROKER, SubscribeToStream(agent=AgentId("shop-1")))
-        assert isinstance((await listener.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
+        await reply(listener, CheckModel(model=MODEL), Ok)
     call = message_id()
     asking = asyncio.create_task(ada.ask(BROKER, CALL, id=call))
     heard = await console.receive()
@@ -190,12 +199,10 @@ async def test_a_failure_has_its_kind_and_ends_nothing_else(
     place: Office, ada: Endpoint, error: Exception, kind: str, retryable: bool
 ) -> None:
     place.stub.behaviours = [error]
-    got = await ada.ask(BROKER, CALL)
-    assert isinstance(got.body, ModelFailed)
-    assert (got.body.kind, got.body.retryable) == (kind, retryable)
+    got = await reply(ada, CALL, ModelFailed)
+    assert (got.kind, got.retryable) == (kind, retryable)
     place.stub.behaviours = [answer()]
-    again = await ada.ask(BROKER, CALL)
-    assert isinstance(again.body, ModelAnswer)
+    await reply(ada, CALL, ModelAnswer)
 
 
 async def test_a_retry_is_reported_and_voids_what_had_streamed(
@@ -207,8 +214,7 @@ async def test_a_retry_is_reported_and_voids_what_had_streamed(
 
     place.stub.behaviours = [break_off, answer()]
     recorder = await place.join(RECORDER)
-    got = await ada.ask(BROKER, CALL)
-    assert isinstance(got.body, ModelAnswer)
+    await reply(ada, CALL, ModelAnswer)
     report = await recorder.receive()
     assert isinstance(report.body, ReportEvents)
     (event,) = report.body.events
@@ -224,7 +230,7 @@ async def test_a_cancelled_call_is_dropped(place: Office, ada: Endpoint, held: H
     asking = asyncio.create_task(ada.ask(BROKER, CALL, id=call))
     await held.begun.wait()
     bob.post(BROKER, CancelCall(call=call))
-    assert isinstance((await bob.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
+    await reply(bob, CheckModel(model=MODEL), Ok)
     assert not place.stub.cancelled.is_set(), "only the asker may cancel"
     ada.post(BROKER, CancelCall(call=call))
     await place.stub.cancelled.wait()
@@ -238,8 +244,7 @@ async def test_a_call_cancelled_at_once_can_be_made_again(ada: Endpoint) -> None
     ada.post(BROKER, CancelCall(call=call))
     asking.cancel()
     await asyncio.wait([asking])
-    got = await ada.ask(BROKER, CALL, id=call)
-    assert isinstance(got.body, ModelAnswer)
+    await reply(ada, CALL, ModelAnswer, id=call)
 
 
 async def test_a_call_that_is_being_dropped_is_not_joined(place: Office, ada: Endpoint) -> None:
@@ -260,8 +265,7 @@ async def test_a_call_that_is_being_dropped_is_not_joined(place: Office, ada: En
     ada.post(BROKER, CancelCall(call=call))
     asking.cancel()
     await asyncio.wait([asking])
-    got = await ada.ask(BROKER, CALL, id=call)
-    assert isinstance(got.body, ModelAnswer)
+    await reply(ada, CALL, ModelAnswer, id=call)
     dropped.set()
 
 
@@ -275,7 +279,7 @@ async def test_the_same_call_asked_again_in_flight_is_one_call(place: Office) ->
     first.abort()
     second = await place.join(incarnation=2)
     again = asyncio.create_task(second.ask(BROKER, CALL, id=call))
-    assert isinstance((await second.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
+    await reply(second, CheckModel(model=MODEL), Ok)
     held.go.set()
     got = await again
     assert isinstance(got.body, ModelAnswer)
@@ -318,50 +322,43 @@ async def test_one_slow_call_holds_up_nobody(place: Office, ada: Endpoint) -> No
     slow = asyncio.create_task(ada.ask(BROKER, CALL))
     await held.begun.wait()
     own = ask(model=MODEL, entity="shop-1/bob")
-    quick = await bob.ask(BROKER, CallModel(request=own))
-    assert isinstance(quick.body, ModelAnswer)
-    assert quick.body.response.text == "quick"
+    quick = await reply(bob, CallModel(request=own), ModelAnswer)
+    assert quick.response.text == "quick"
     held.go.set()
     assert isinstance((await slow).body, ModelAnswer)
 
 
 async def test_models_are_listed_and_checked(ada: Endpoint) -> None:
-    got = await ada.ask(BROKER, ListModels())
-    assert isinstance(got.body, ModelCatalog)
-    rows = {row["name"]: row for row in got.body.providers}
+    got = await reply(ada, ListModels(), ModelCatalog)
+    rows = {row["name"]: row for row in got.providers}
     assert rows["anthropic"]["usable"]
     assert not rows["openai"]["usable"]
-    assert got.body.default.startswith("anthropic/")
+    assert got.default.startswith("anthropic/")
     assert rows["script"]["usable"]
     reasons = {}
     for model in ("openai/gpt-5", "nobody/x", "script/none"):
-        refused = await ada.ask(BROKER, CheckModel(model=model))
-        assert isinstance(refused.body, RefusedReply)
-        reasons[model] = refused.body.reason
-        ada.done(refused)
+        refused = await reply(ada, CheckModel(model=model), RefusedReply)
+        reasons[model] = refused.reason
     assert "OPENAI_API_KEY is not set" in reasons["openai/gpt-5"]
     assert "known: anthropic" in reasons["nobody/x"]
     assert "script/none" in reasons["script/none"]
     for model in ("anthropic/anything", "ollama/x"):
-        assert isinstance((await ada.ask(BROKER, CheckModel(model=model))).body, Ok)
+        await reply(ada, CheckModel(model=model), Ok)
 
 
 async def test_out_of_budget_is_told_with_numbers(
     place: Office, ada: Endpoint, tmp_path: Path
 ) -> None:
     begin_run(tmp_path, budget_usd=0.0001)
-    got = await ada.ask(BROKER, CallModel(request=ask(model=MODEL, budget_usd=1_000_000)))
-    assert isinstance(got.body, ModelFailed)
-    assert got.body.kind == "out_of_budget"
-    assert "$0.0001" in got.body.message
+    got = await reply(ada, CallModel(request=ask(model=MODEL, budget_usd=1_000_000)), ModelFailed)
+    assert got.kind == "out_of_budget"
+    assert "$0.0001" in got.message
     assert place.stub.requests == []
 
 
 async def test_a_message_for_others_is_passed_over(ada: Endpoint) -> None:
-    refused = await ada.ask(BROKER, ModelDelta(call=b"x", text="?"))
-    assert isinstance(refused.body, RefusedReply)
-    ada.done(refused)
-    assert isinstance((await ada.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
+    await reply(ada, ModelDelta(call=b"x", text="?"), RefusedReply)
+    await reply(ada, CheckModel(model=MODEL), Ok)
 
 
 async def test_closing_lets_connections_go_and_drops_calls(tmp_path: Path) -> None:
@@ -383,22 +380,15 @@ async def test_budgets_are_the_humans_to_set_and_dollars_need_a_price(
     human = await place.join(HUMAN)
     usd = Budget(scope="agent", key="shop-1", usd=2)
     for order in (SetBudgetMessage(budget=usd), ResetBudget(scope="agent", key="shop-1")):
-        refused = await ada.ask(BROKER, order)
-        assert isinstance(refused.body, RefusedReply)
-        assert "not authorized" in refused.body.reason
-        ada.done(refused)
+        refused = await reply(ada, order, RefusedReply)
+        assert "not authorized" in refused.reason
     unpriced = SetBudgetMessage(budget=usd, models=(MODEL, "anthropic/unpriced"))
-    refused = await human.ask(BROKER, unpriced)
-    assert isinstance(refused.body, RefusedReply)
-    assert "the price of anthropic/unpriced is not known" in refused.body.reason
-    human.done(refused)
-    got = await human.ask(
-        BROKER, SetBudgetMessage(budget=usd, models=(MODEL, "nobody/x", "ollama/x"))
-    )
-    assert isinstance(got.body, BudgetTable)
-    assert [(one.usd, one.is_own) for one in got.body.budgets] == [(2, True)]
+    refused = await reply(human, unpriced, RefusedReply)
+    assert "the price of anthropic/unpriced is not known" in refused.reason
+    priced = SetBudgetMessage(budget=usd, models=(MODEL, "nobody/x", "ollama/x"))
+    got = await reply(human, priced, BudgetTable)
+    assert [(one.usd, one.is_own) for one in got.budgets] == [(2, True)]
     told = await human.ask(BROKER, AskBudgets(keys=(("agent", "shop-1"), ("run", "r"))))
-    assert told.body == got.body
-    back = await human.ask(BROKER, ResetBudget(scope="agent", key="shop-1"))
-    assert isinstance(back.body, BudgetTable)
-    assert [one.usd for one in back.body.budgets] == [None]
+    assert told.body == got
+    back = await reply(human, ResetBudget(scope="agent", key="shop-1"), BudgetTable)
+    assert [one.usd for one in back.budgets] == [None]

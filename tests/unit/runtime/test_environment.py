@@ -1,6 +1,12 @@
 """Who is given which variable."""
 
+from pathlib import Path
+
+import pytest
+
 from actors.runtime.environment import environment_for
+from actors.supervisor.launcher import further_variables
+from tests.fakes.launches import launch_of
 
 ENVIRON = {
     "PATH": "/bin",
@@ -34,3 +40,17 @@ def test_only_the_web_process_sees_keys_of_search_services_and_no_other() -> Non
 
 def test_values_are_handed_on_unchanged() -> None:
     assert environment_for("worker", ENVIRON)["PATH"] == "/bin"
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("broker", KEYS | PROXIES),
+        ("web", {"BRAVE_API_KEY"} | PROXIES),
+        ("worker", set()),
+        ("coordinator", set()),
+        ("recorder", set()),
+    ],
+)
+def test_what_a_process_may_see_beyond_the_spawner(kind: str, names: set[str]) -> None:
+    assert further_variables(launch_of(Path("/"), kind), ENVIRON) == names

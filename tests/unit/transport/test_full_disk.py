@@ -1,6 +1,6 @@
 """When the disk is full the router promises nothing: the batch is refused, none of it delivered."""
 
-from actors.router.topology import TOPOLOGY
+from actors.router.main import TOPOLOGY
 from tests.unit.transport.test_router_core import Hall, kinds
 from transport import protocol
 from transport.envelope import Flag

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from actors.router.topology import TOPOLOGY
+from actors.router.main import TOPOLOGY
 from tests.contracts.bus import CODEC, PATIENCE, Ping, Result, Task, number, numbers, take, until
 from transport.endpoint import Endpoint
 from transport.errors import LinkDown

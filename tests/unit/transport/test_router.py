@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 import zmq
 
-from actors.router.main import BAD_CONFIG, main
-from actors.router.topology import TOPOLOGY
+from actors.router.main import BAD_CONFIG, TOPOLOGY, main
 from tests.fakes.launches import launch_of
 from transport import protocol, tickets
 from transport.backlog import MOST_KEPT_FRAMES

@@ -4,7 +4,7 @@ import secrets
 from dataclasses import replace
 from typing import Any
 
-from actors.router.topology import TOPOLOGY
+from actors.router.main import TOPOLOGY
 from transport import protocol, tickets
 from transport.envelope import Flag, Header, body_of, pack, pack_map, read_header, read_map
 from transport.mailboxes import Mailboxes

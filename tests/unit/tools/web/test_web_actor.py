@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from actors.router.topology import TOPOLOGY
+from actors.router.main import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Parking, Runtime
 from actors.tools.web.web import WebActor

@@ -1,6 +1,6 @@
 """Peers of the router: which have a part in how it works, who is connected, what a hello says."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from transport import protocol, tickets
@@ -25,29 +25,22 @@ class Topology:
     kept_prefixes: tuple[str, ...] = ()
 
 
+@dataclass(slots=True, eq=False)
 class Peer:
-    """A connection that has said hello."""
+    """A connection that has said hello; it begins with the oldest message of its mailbox."""
 
-    __slots__ = ("address", "cursor", "in_flight", "incarnation", "is_behind", "pid", "rid")
-
-    def __init__(self, rid: bytes, address: str, incarnation: int, pid: int) -> None:
-        self.rid = rid
-        self.address = address
-        self.incarnation = incarnation
-        self.pid = pid
-        self.rewind()
-
-    def rewind(self) -> None:
-        """Start again with the oldest message of the mailbox."""
-        self.in_flight: set[bytes] = set()
-        self.cursor = 0
-        self.is_behind = True
+    rid: bytes
+    address: str
+    incarnation: int
+    in_flight: set[bytes] = field(default_factory=set)
+    cursor: int = 0
+    is_behind: bool = True
 
 
-def read_hello(body: dict[str, Any]) -> tuple[str, int, bytes, int]:
-    """Return address, incarnation, ticket and pid of a hello. Raises MalformedFrame."""
+def read_hello(body: dict[str, Any]) -> tuple[str, int, bytes]:
+    """Return address, incarnation and ticket of a hello. Raises MalformedFrame."""
     address, incarnation = body.get("address"), body.get("incarnation")
-    ticket, pid = body.get("ticket"), body.get("pid")
+    ticket = body.get("ticket")
     if body.get("version") != protocol.PROTOCOL_VERSION:
         raise MalformedFrame(f"protocol {body.get('version')!r:.20} is not spoken here")
     if (
@@ -57,7 +50,7 @@ def read_hello(body: dict[str, Any]) -> tuple[str, int, bytes, int]:
         or not 0 <= incarnation <= MAX_INCARNATION
         or type(ticket) is not bytes
         or len(ticket) != tickets.TICKET_BYTES
-        or type(pid) is not int
+        or type(body.get("pid")) is not int
     ):
         raise MalformedFrame("a hello has address, incarnation, ticket and pid")
-    return address, incarnation, ticket, pid
+    return address, incarnation, ticket

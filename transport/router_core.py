@@ -196,7 +196,7 @@ class RouterCore:
     def _hello(self, rid: bytes, fields: Fields, blob: bytes) -> None:
         try:
             body = read_map(body_of(blob))
-            address, incarnation, ticket, pid = read_hello(body)
+            address, incarnation, ticket = read_hello(body)
         except MalformedFrame as error:
             self.counts["malformed"] += 1
             self._nack(rid, fields, "malformed", str(error))
@@ -211,9 +211,9 @@ class RouterCore:
             detail = f"{address}#{incarnation} was followed by #{current}"
             self._nack(rid, fields, "stale_incarnation", detail)
             return
-        self._welcome(rid, address, incarnation, pid)
+        self._welcome(rid, address, incarnation)
 
-    def _welcome(self, rid: bytes, address: str, incarnation: int, pid: int) -> None:
+    def _welcome(self, rid: bytes, address: str, incarnation: int) -> None:
         old = self._present.get(address)
         if old is not None:
             self._forget(old)
@@ -224,7 +224,7 @@ class RouterCore:
                     self._out.append((old.rid, nack, False))
                 self._announce_down(old)
         self._woken.discard(address)
-        peer = Peer(rid, address, incarnation, pid)
+        peer = Peer(rid, address, incarnation)
         self._peers[rid] = self._present[address] = peer
         self._incarnations[address] = incarnation
         welcome = link_frame(protocol.WELCOME, {"epoch": self._epoch})

@@ -30,12 +30,7 @@ class FaultInjectingWire:
         self._dice = dice
         self._is_cut = False
         self._out = WireDirection(wire.send)
-        self._in = WireDirection(self._hand_in)
-
-    @property
-    def is_holding(self) -> bool:
-        """Whether frames are held back now."""
-        return self._out.is_holding or self._in.is_holding
+        self._in = WireDirection(lambda blob: self._events.frame(blob))
 
     # --- Wire ---
 
@@ -99,9 +94,6 @@ class FaultInjectingWire:
             lane.put(blob)
             self._loop.call_later(HOLD_SECONDS, lane.release)
 
-    def _hand_in(self, blob: bytes) -> None:
-        self._events.frame(blob)
-
     def _cut(self) -> None:
         """Lose the connection and all that is on its way, for a moment."""
         self._is_cut = True
@@ -122,11 +114,6 @@ class WireDirection:
         self._pass_on = pass_on
         self._held: deque[bytes] = deque()
         self._holds = 0
-
-    @property
-    def is_holding(self) -> bool:
-        """Whether frames are held back now."""
-        return bool(self._held)
 
     def put(self, blob: bytes) -> None:
         """Take a frame."""

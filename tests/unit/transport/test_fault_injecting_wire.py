@@ -60,42 +60,38 @@ class Dice(random.Random):
 FAULT, CUT, REPEAT, HOLD = 0.0, 0.1, 0.5, 0.9
 
 
-def scene(dice: Dice, frames: int = 3) -> tuple[Quiet, Listener]:
+async def scene(dice: Dice, frames: int = 3) -> tuple[Quiet, Listener]:
     """Send some frames over a noisy wire and let it come to rest."""
-
-    async def play() -> tuple[Quiet, Listener]:
-        quiet, listener = Quiet(), Listener()
-        wire = FaultInjectingWire(quiet, 0.01, dice)
-        wire.open(listener)
-        for number in range(frames):
-            wire.send(bytes([number]))
-        async with asyncio.timeout(5):
-            while listener.ups < listener.downs or wire.is_holding:  # noqa: ASYNC110
-                await asyncio.sleep(0.001)
-        wire.send(b"last")
-        return quiet, listener
-
-    return asyncio.run(play())
+    quiet, listener = Quiet(), Listener()
+    wire = FaultInjectingWire(quiet, 0.01, dice)
+    wire.open(listener)
+    for number in range(frames):
+        wire.send(bytes([number]))
+    async with asyncio.timeout(5):
+        while listener.ups < listener.downs or wire._out._held:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+    wire.send(b"last")
+    return quiet, listener
 
 
-def test_without_a_fault_every_frame_passes_once() -> None:
-    quiet, listener = scene(Dice())
+async def test_without_a_fault_every_frame_passes_once() -> None:
+    quiet, listener = await scene(Dice())
     assert quiet.sent == [b"\0", b"\1", b"\2", b"last"]
     assert listener.downs == 0
 
 
-def test_a_frame_may_come_twice() -> None:
-    quiet, _ = scene(Dice(FAULT, REPEAT))
+async def test_a_frame_may_come_twice() -> None:
+    quiet, _ = await scene(Dice(FAULT, REPEAT))
     assert quiet.sent == [b"\0", b"\0", b"\1", b"\2", b"last"]
 
 
-def test_frames_that_are_held_back_keep_their_order() -> None:
-    quiet, listener = scene(Dice(FAULT, HOLD))
+async def test_frames_that_are_held_back_keep_their_order() -> None:
+    quiet, listener = await scene(Dice(FAULT, HOLD))
     assert quiet.sent == [b"\0", b"\1", b"\2", b"last"]
     assert listener.downs == 0
 
 
-def test_what_is_lost_goes_with_its_connection_which_then_stands_again() -> None:
-    quiet, listener = scene(Dice(1.0, FAULT, CUT))
+async def test_what_is_lost_goes_with_its_connection_which_then_stands_again() -> None:
+    quiet, listener = await scene(Dice(1.0, FAULT, CUT))
     assert quiet.sent == [b"\0", b"last"]
     assert (listener.downs, listener.ups) == (1, 1)

@@ -66,11 +66,9 @@ def test_what_is_asked_again_after_kill_9_is_done_once(home: Path, tmp_path: Pat
         assert len(heard) == 1
         assert not order_file(home).exists()
 
-
-def test_a_key_with_another_request_is_refused_also_after_the_restarts(home: Path) -> None:
     url, token = read_door(home)
     headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": "create-1"}
     body = {"goal": "Something else"}
     answer = httpx.post(f"{url}/agents", json=body, headers=headers, trust_env=False)
-    assert answer.status_code == 422
+    assert answer.status_code == 422, "a key with another request"
     assert answer.json()["type"] == "urn:agiraph:problem:key-reused"

@@ -1,0 +1,72 @@
+"""The shape of the code: short functions, small files and folders, few Protocols."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contracts.test_unique_names import FOLDERS, ROOT
+
+LONGEST_FUNCTION = 60
+NINE_OF_TEN_FUNCTIONS = 20
+LONGEST_FILE = 500
+FILES_OF_A_FOLDER = 30
+PROTOCOLS = 20
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    """Every module of the product by its path."""
+    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+    assert len(paths) > 300, "the folders of the product were not found"
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+
+
+@pytest.fixture(scope="module")
+def nodes(texts: dict[str, str]) -> list[tuple[str, ast.AST]]:
+    return [(path, node) for path, text in texts.items() for node in ast.walk(ast.parse(text))]
+
+
+def functions(nodes: list[tuple[str, ast.AST]]) -> Iterator[tuple[str, Function]]:
+    return ((path, node) for path, node in nodes if isinstance(node, Function))
+
+
+def lines(node: Function) -> int:
+    assert node.end_lineno is not None
+    return node.end_lineno - node.lineno + 1
+
+
+def test_functions_are_short(nodes: list[tuple[str, ast.AST]]) -> None:
+    lengths = sorted((lines(node), path, node.name) for path, node in functions(nodes))
+    assert [found for found in lengths if found[0] > LONGEST_FUNCTION] == []
+    assert lengths[len(lengths) * 9 // 10][0] <= NINE_OF_TEN_FUNCTIONS
+
+
+def test_files_and_folders_are_small(texts: dict[str, str]) -> None:
+    assert [path for path, text in texts.items() if text.count("\n") > LONGEST_FILE] == []
+    sizes = Counter(path.rpartition("/")[0] for path in texts)
+    assert {folder: size for folder, size in sizes.items() if size > FILES_OF_A_FOLDER} == {}
+
+
+def test_what_a_constructor_needs_stands_in_the_docstring_of_its_class(
+    nodes: list[tuple[str, ast.AST]],
+) -> None:
+    documented = [
+        f"{path}:{node.lineno}"
+        for path, node in functions(nodes)
+        if node.name == "__init__" and ast.get_docstring(node)
+    ]
+    assert documented == []
+
+
+def test_protocols_are_few(nodes: list[tuple[str, ast.AST]]) -> None:
+    bases = [
+        ast.unparse(base)
+        for _, node in nodes
+        if isinstance(node, ast.ClassDef)
+        for base in node.bases
+    ]
+    assert sum(base.partition("[")[0].endswith("Protocol") for base in bases) <= PROTOCOLS

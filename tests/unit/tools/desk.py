@@ -129,7 +129,7 @@ class Desk:
             calls=self.run.worker("ada-1").calls,
         )
 
-    async def call(self, tool: str, **arguments: object) -> ToolTurn:
-        """Run one call as the agent loop would."""
-        call = ToolCall(id="call-1", name=tool, arguments=arguments)
-        return await self.toolbox.run(call, self.context())
+    async def call(self, tool: str, call_id: str = "call-1", **arguments: object) -> ToolTurn:
+        """Run one call as the agent loop would; calls at the same time need ids of their own."""
+        call = ToolCall(id=call_id, name=tool, arguments=arguments)
+        return await self.toolbox.run(call, self.context(call_id))

@@ -24,7 +24,7 @@ def test_a_run_is_played_again_and_says_where_it_differs(place: Place, tmp_path:
     place.server.requests.clear()
     model = ("--model", f"replay/{file}")
     again = place.lead("List it", "--input", str(folder), *model)
-    assert again.code == 0
+    assert again.code == 0, again.progress
     assert masked(again.result["result"]) == masked(recorded.result["result"])
     assert again.published("ada-facts") == recorded.published("ada-facts")
     (folder / "b.txt").write_text("b")

@@ -122,7 +122,7 @@ def test_endless_output_is_cut_to_its_beginning_and_its_end(tmp_path: Path) -> N
 
 async def test_other_calls_go_on_while_a_command_prints_for_ever(tmp_path: Path) -> None:
     desk = desk_at(tmp_path)
-    endless = asyncio.ensure_future(desk.call("bash", "call-0", command="yes", timeout=60))
+    endless = asyncio.ensure_future(desk.call_as("call-0", "bash", command="yes", timeout=60))
     assert (await desk.call("bash", command="echo here")).content == "here\n[exit code 0]"
     endless.cancel()
     await asyncio.wait([endless])

@@ -129,7 +129,11 @@ class Desk:
             calls=self.run.worker("ada-1").calls,
         )
 
-    async def call(self, tool: str, call_id: str = "call-1", **arguments: object) -> ToolTurn:
-        """Run one call as the agent loop would; calls at the same time need ids of their own."""
+    async def call(self, tool: str, **arguments: object) -> ToolTurn:
+        """Run one call as the agent loop would."""
+        return await self.call_as("call-1", tool, **arguments)
+
+    async def call_as(self, call_id: str, tool: str, **arguments: object) -> ToolTurn:
+        """Run a call with an id of its own, as calls at the same time need."""
         call = ToolCall(id=call_id, name=tool, arguments=arguments)
         return await self.toolbox.run(call, self.context(call_id))

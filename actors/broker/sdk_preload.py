@@ -4,6 +4,7 @@ It takes a second or more, most of the time between the start of a run and its f
 it happens in a thread, from the start of a broker's process on.
 """
 
+import gc
 import importlib
 import os
 import threading
@@ -20,7 +21,18 @@ def begin(model: str = "") -> None:
     """
     module = needed_by(model)
     if module is not None:
-        threading.Thread(target=importlib.import_module, args=(module,), daemon=True).start()
+        threading.Thread(target=import_sdk, args=(module,), daemon=True).start()
+
+
+def import_sdk(module: str) -> None:
+    """Import a module without the collector, which the process enables meanwhile: a fifth of it."""
+    usual = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        importlib.import_module(module)
+    finally:
+        gc.freeze()
+        gc.set_threshold(*usual)
 
 
 def needed_by(model: str) -> str | None:

@@ -228,7 +228,7 @@ def _last_seq(fd: int, size: int, most_bytes: int) -> tuple[int, int]:
     data = read_descriptor(fd, start)
     skipped = data.find(b"\n") + 1 if start else 0
     try:
-        records, whole = split_records(data[skipped:], "", start + skipped)
+        records, whole = split_records(data[skipped:])  # an older version wrote no checksums
     except Corrupt:
         return 0, 0
     return (seq_of(records[-1]), start + skipped + whole) if records else (0, 0)

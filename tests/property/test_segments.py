@@ -5,7 +5,7 @@ import tempfile
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -125,6 +125,7 @@ TestLog = Log.TestCase
 
 
 @given(sizes=st.lists(st.integers(0, 200), max_size=40), tail=st.integers(0, 60))
+@example(sizes=[0, 133, 200, 0, 0, 0, 0, 0, 131], tail=60)  # its end has lines without checksums
 def test_a_plain_file_of_an_older_version_becomes_the_first_segment_as_it_is(
     sizes: list[int], tail: int
 ) -> None:

@@ -8,9 +8,10 @@ from agiraph.http.api import CreateAgentRequest, StartRunRequest
 from agiraph.http.client import Client
 from agiraph.messages.child import ListChildren, StartChild, StopChild
 from agiraph.messages.control import Ok, Pause, RefusedReply, Resume
+from agiraph.messages.event import EntityStatus
 from agiraph.messages.run import BeginRun
 from agiraph.storage.files import replace_file
-from tests.fakes.gateway import AGENT, RUN, World, ask, refused
+from tests.fakes.gateway import AGENT, RUN, World, arrived, ask, refused
 from transport.errors import DeadlineExceeded
 
 COORDINATOR = f"{AGENT}/coordinator"
@@ -141,6 +142,23 @@ def test_pause_and_resume_reach_coordinator_and_workers(world: World, client: Cl
     client.resume("survey")
     for address in (COORDINATOR, f"{AGENT}/{worker}"):
         assert [type(body) for body in world.line.sent_to(address)] == [Pause, Resume]
+
+
+def test_a_run_that_has_ended_is_not_paused_unless_it_does_something(
+    world: World, client: Client
+) -> None:
+    world.add_agent(status="completed")
+    world.add_child(COORDINATOR, "coordinator", "parked")
+    error = refused(client.pause, "survey")
+    assert error.status == 409
+    assert error.detail == f"nothing to pause: the run has ended and {COORDINATOR} does nothing"
+    world.add_child(COORDINATOR, "coordinator")
+    world.arrive(arrived(EntityStatus(state="idle", step=""), COORDINATOR))
+    assert refused(client.act, COORDINATOR, "pause").status == 409
+    assert world.line.sent_to(COORDINATOR) == []
+    world.arrive(arrived(EntityStatus(state="busy", step="bash"), COORDINATOR))
+    client.pause("survey")
+    assert [type(body) for body in world.line.sent_to(COORDINATOR)] == [Pause]
 
 
 def test_delete_stops_for_good_archives_the_folder_and_withdraws_questions(

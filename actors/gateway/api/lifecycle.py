@@ -147,7 +147,9 @@ async def _act_on_all(
     gateway: Gateway, targets: Sequence[ChildInfo], act: EntityAct
 ) -> SteeredView:
     match act:
-        case "stop" | "kill" | "restart":
+        case "kill":
+            entities = await _stop_all(gateway, _with_a_process(targets), act)
+        case "stop" | "restart":
             entities = await _stop_all(gateway, targets, act)
         case "pause":
             entities = await _pause_all(gateway, targets)
@@ -201,14 +203,37 @@ async def _stop(gateway: Gateway, child: ChildInfo, how: How) -> SteeredEntityVi
     return SteeredEntityView(address=child.address, state=stopped.state)
 
 
+def _with_a_process(targets: Sequence[ChildInfo]) -> list[ChildInfo]:
+    """Return those that have a process; raise ApiError 409 if none has."""
+    running = [child for child in targets if child.pid is not None]
+    if not running:
+        states = "".join(f"; {child.address} is {child.state}" for child in targets)
+        raise ApiError(409, f"nothing to kill: there is no process{states}")
+    return running
+
+
 async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[SteeredEntityView]:
-    at_work = [child for child in targets if child.state in AT_WORK]
-    if not at_work:
+    running = [child for child in targets if child.state in AT_WORK]
+    if not running:
         raise ApiError(409, "nothing to pause: no process of it runs")
-    for child in at_work:
+    for child in running:
         _check_can_pause(child)
+    at_work = [child for child in running if not _is_over(gateway, child)]
+    if not at_work:
+        over = ", ".join(child.address for child in running)
+        raise ApiError(409, f"nothing to pause: the run has ended and {over} does nothing")
+    for child in at_work:
         await gateway.send(child.address, Pause(), id=message_id())
     return [SteeredEntityView(address=child.address, state="pausing") for child in at_work]
+
+
+def _is_over(gateway: Gateway, child: ChildInfo) -> bool:
+    """Whether the run has ended and the child only waits to be spoken to."""
+    agent = gateway.agents.get(child.address.partition("/")[0])
+    if agent is None or agent.status not in ENDED:
+        return False
+    doing = gateway.activities.get(child.address, child.incarnation)
+    return child.state == "parked" or (doing is not None and doing.state == "idle")
 
 
 async def _resume_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[SteeredEntityView]:

@@ -256,11 +256,12 @@ def _pair_names(one: str, other: str, names: dict[str, str]) -> None:
     if masked(one) == masked(other):
         pairs = [(one, other)]
     else:
-        pieces = [re.split(r"(?<=[,\n])", text) for text in (one, other)]
-        alike = SequenceMatcher(None, *([masked(p) for p in text] for text in pieces), False)
+        was_pieces, is_pieces = (re.split(r"(?<=[,\n])", text) for text in (one, other))
+        was_masked, is_masked = (list(map(masked, pieces)) for pieces in (was_pieces, is_pieces))
+        blocks = SequenceMatcher(None, was_masked, is_masked, autojunk=False).get_matching_blocks()
         pairs = [
-            (pieces[0][block.a + n], pieces[1][block.b + n])
-            for block in alike.get_matching_blocks()
+            (was_pieces[block.a + n], is_pieces[block.b + n])
+            for block in blocks
             for n in range(block.size)
         ]
     for was, is_ in pairs:

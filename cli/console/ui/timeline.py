@@ -2,8 +2,9 @@
 
 Entries come in any order and more than once (two logs, a reconnect, an older page); each key is
 held once. The end of a tool call is joined to its beginning, one text to several receivers is one
-entry, and so is what a coordinator says: an answer of its model, and a message to the human. The newest are kept while the person follows; while he reads back, the oldest, and
-`is_live` is False until the end is fetched again.
+entry, and so is what a coordinator says: an answer of its model, and a message to the human. The
+newest are kept while the person follows; while he reads back, the oldest, and `is_live` is False
+until the end is fetched again.
 """
 
 from bisect import insort

@@ -61,8 +61,7 @@ def test_no_type_of_event_shows_its_name_its_keys_or_a_raw_time(kind: EventType)
         told = event(kind.name).model_copy(update={"data": data})
         text = EventNarrator().describe(told).text
         assert text or not data
-        assert "=" not in text and kind.name not in text and "{" not in text
-        assert "1795000000" not in text and "1,795,000,000" not in text
+        assert not any(raw in text for raw in ("=", "{", kind.name, "1795000000", "1,795,000"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from agiraph.messages.control import Ok, Pause, RefusedReply, Resume
 from agiraph.messages.event import EntityStatus
 from agiraph.messages.run import BeginRun
 from agiraph.storage.files import replace_file
-from tests.fakes.gateway import AGENT, RUN, World, arrived, ask, refused
+from tests.fakes.gateway import AGENT, RUN, World, ask, refused
+from tests.fakes.line import arrived
 from transport.errors import DeadlineExceeded
 
 COORDINATOR = f"{AGENT}/coordinator"

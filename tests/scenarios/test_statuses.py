@@ -66,9 +66,8 @@ def test_a_paused_agent_between_two_cycles_is_paused(drowsy_place: Place) -> Non
     paused = team("paused", {coordinator: "paused"})
     place.json("pause", agent.name)
     until(lambda: shown(place, agent.name) == paused, "it is paused")
-    until(lambda: place.is_parked(agent.name), "it sleeps again")
     kill_everything(place)
-    assert shown(place, agent.name) == paused
+    until(lambda: shown(place, agent.name) == paused, "it is paused in its next life")
     place.json("resume", agent.name)
     until(lambda: shown(place, agent.name)["agent"] == "idle", "it sleeps on")
     place.stop(agent.name)

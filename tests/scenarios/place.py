@@ -229,7 +229,7 @@ class Place(House):
         rows = self.json("ps")
         return {r["address"]: r["state"] for r in rows if r["address"].startswith(f"{agent}/")}
 
-    def is_parked(self, agent: str, least: int = 1) -> bool:
+    def has_parked(self, agent: str, least: int = 1) -> bool:
         """Whether an agent (by its id) has so many entities or more, none with a process."""
         rows = [r for r in self.json("ps") if r["address"].startswith(f"{agent}/")]
         at_rest = ("parked", "paused", "waiting_for_human")

@@ -42,7 +42,7 @@ def test_more_is_asked_for_and_given_though_everything_was_killed(place: Place) 
     assert "59,500 tokens of the 60,000 tokens of this run are spent" in question["question"]
     assert place.json("show", "spend")["status"] == "waiting_for_human"
     until(
-        lambda: place.is_parked(agent.name),
+        lambda: place.has_parked(agent.name),
         "who waits for money has no process",
     )
     for process in processes_of(place.home):

@@ -18,7 +18,7 @@ def asked_and_parked(place: Place, name: str, ada: Plays = CHOOSES) -> tuple[Pat
     """Start a team whose worker asks; return its folder and the question's id when all parked."""
     place.plays(coordinator=one_worker("ada"), ada=ada)
     agent = place.begin(name)
-    until(lambda: place.is_parked(agent.name, 2), "coordinator and worker parked")
+    until(lambda: place.has_parked(agent.name, 2), "coordinator and worker parked")
     assert not [title for title in place.titles() if "ada" in title or agent.name in title]
     return agent, str(place.await_question(agent.name)["id"])
 
@@ -42,7 +42,7 @@ def test_a_question_outlives_the_death_of_everything(drowsy_place: Place) -> Non
         process.kill()
     place.restart_supervisor()
     assert [*place.states(agent.name).values()] == ["parked", "waiting_for_human"]
-    assert place.is_parked(agent.name, 2)
+    assert place.has_parked(agent.name, 2)
     assert place.json("show", agent.name)["status"] == "waiting_for_human"
     [worker] = place.json("workers", agent.name)
     assert worker["status"] == "waiting_for_human"
@@ -91,7 +91,7 @@ def test_workers_that_write_to_each_other_do_not_wake_their_parked_coordinator(
         row = rows[f"{agent.name}/coordinator"]
         return row["state"], row["incarnation"]
 
-    until(lambda: place.is_parked(agent.name, 3), "all three have parked")
+    until(lambda: place.has_parked(agent.name, 3), "all three have parked")
     before = coordinator()
     for name in ("ada", "bob"):
         place.json("respond", questions()[f"May {name} start?"], "yes")

@@ -61,7 +61,7 @@ def test_a_paused_agent_between_two_cycles_is_paused(drowsy_place: Place) -> Non
     place.plays(coordinator=[ENDS_CYCLE, finish()])
     agent = place.begin("sleeper", "--mode", "infinite", "--cycle", "10m")
     coordinator = f"{agent.name}/coordinator"
-    until(lambda: place.is_parked(agent.name), "the coordinator sleeps")
+    until(lambda: place.has_parked(agent.name), "the coordinator sleeps")
     assert shown(place, agent.name) == team("idle", {coordinator: "parked"})
     paused = team("paused", {coordinator: "paused"})
     place.json("pause", agent.name)
@@ -80,7 +80,7 @@ def test_who_was_paused_over_a_question_still_asks_once_resumed(drowsy_place: Pl
     question = place.await_question(agent.name)
     coordinator = f"{agent.name}/coordinator"
     asks = team("waiting_for_human", {coordinator: "waiting_for_human"})
-    until(lambda: place.is_parked(agent.name), "it is parked")
+    until(lambda: place.has_parked(agent.name), "it is parked")
     assert shown(place, agent.name) == asks
     place.json("pause", agent.name)
     until(lambda: shown(place, agent.name)["agent"] == "paused", "it is paused")

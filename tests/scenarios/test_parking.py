@@ -2,10 +2,23 @@
 
 from pathlib import Path
 
+from tests.fakes.model_server import Reply
 from tests.integration.house import until
 from tests.scenarios.house import processes_of
 from tests.scenarios.place import Place, whole_lines
-from tests.scenarios.steps import DONE, WAIT, Plays, ask, bash, node, one_worker, spawn, tell, write
+from tests.scenarios.steps import (
+    DONE,
+    WAIT,
+    Plays,
+    ask,
+    bash,
+    finish,
+    node,
+    one_worker,
+    spawn,
+    tell,
+    write,
+)
 
 CHOOSES: Plays = [
     ask("PostgreSQL or SQLite?"),
@@ -100,3 +113,24 @@ def test_workers_that_write_to_each_other_do_not_wake_their_parked_coordinator(
     events = whole_lines(agent / "events.jsonl")
     sent = [event["data"] for event in events if event["type"] == "message.sent"]
     assert [(one["from"], one["to"]) for one in sent] == [("ada", "bob"), ("bob", "ada")]
+
+
+def test_an_agent_that_is_stopped_and_resumed_does_not_say_its_last_words_again(
+    drowsy_place: Place,
+) -> None:
+    place = drowsy_place
+    place.plays(coordinator=[finish(), Reply(text="You are welcome.")])
+    agent = place.begin("last-words")
+    place.await_end(agent)
+    address = f"{agent.name}/coordinator"
+
+    def said() -> list[str]:
+        return [row["content"] for row in place.json("messages", agent.name)]
+
+    place.json("send", agent.name, "Thanks!")
+    until(lambda: "You are welcome." in said(), "its answer")
+    before = said()
+    place.json("stop", agent.name)
+    place.json("resume", agent.name)
+    until(lambda: place.states(agent.name)[address] == "parked", "its rest")
+    assert said() == before

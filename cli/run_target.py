@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agiraph.http.api import AgentView
     from agiraph.http.client import Client
 
+TABLES: Final = ("providers.yaml", "prices.yaml", "agents.yaml")
 SETTLE_SECONDS: Final = 20.0
 RETRY_SECONDS: Final = 0.2
 SERVER_ERROR: Final = 500
@@ -181,19 +182,30 @@ def _import_the_rest() -> None:
 def _check_settings(options: RunOptions) -> None:
     """Raise InvalidInput for what a supervisor on this home would reject: settings, no model."""
     own = Home(options.home).config
-    needs_default = not options.model and options.agent is None
-    if not needs_default and not own.exists():
-        return
+    if own.exists():
+        from agiraph.core.config import load_config
+
+        load_config(own)
+    tables = [options.home / name for name in TABLES if (options.home / name).exists()]
+    if tables:
+        from agiraph.llm.registry import read_table
+
+        for table in tables:
+            read_table(table)
+    if not options.model and options.agent is None:
+        _check_default(options.home)
+
+
+def _check_default(home: Path) -> None:
+    """Raise InvalidInput if there is no model for a goal that names none."""
     from agiraph.core.config import load_config
+    from agiraph.llm.registry import load_presets, pick_default
 
+    own = Home(home).config
     config = load_config(*([own] if own.exists() else []))
-    if needs_default:
-        from agiraph.llm.registry import load_presets, pick_default
-
-        presets = load_presets(options.home / "providers.yaml")
-        default, why = pick_default(config, presets, os.environ)
-        if default is None:
-            raise InvalidInput(why)
+    default, why = pick_default(config, load_presets(home / "providers.yaml"), os.environ)
+    if default is None:
+        raise InvalidInput(why)
 
 
 def _another(home: Path) -> "Client | None":

@@ -77,8 +77,8 @@ class Gateway:
         """Ask `to` and return its reply, an `expect`. `id` is that of the request.
 
         If `to` is being restarted it is asked again within that time. Raises ApiError with the
-        reason: 422 if a name or value was wrong, `refused` if it was refused otherwise, 504 if no reply came in time, 503 if it cannot be
-        reached now.
+        reason: 422 if a name or value was wrong, `refused` if it was refused otherwise, 504 if no
+        reply came in time, 503 if it cannot be reached now.
         """
         try:
             return await ask_for(self.bus, to, body, expect, within_seconds=within_seconds, id=id)

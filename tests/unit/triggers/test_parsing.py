@@ -14,8 +14,8 @@ NOW = 1_767_225_600.0  # 2026-01-01T00:00Z
 
 
 def parse(type_: str, config: dict[str, Any], action: Any = "look", **more: Any) -> Any:
-    more = {"now": NOW, "time_zone": ZONE, "callbacks": ("backup",)} | more
-    return parse_trigger(type_, config, action, **more)
+    given: dict[str, Any] = {"now": NOW, "time_zone": ZONE, "callbacks": ("backup",)} | more
+    return parse_trigger(type_, config, action, **given)
 
 
 def test_a_plain_text_wakes_the_agent_with_that_task() -> None:

@@ -116,7 +116,7 @@ def test_a_binary_file_goes_into_a_pipe_as_it_is() -> None:
 
 def test_a_missing_file_is_told() -> None:
     result = command(client(), "files", "survey", "none.md")
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert (result.exit_code, result.stdout) == (2, "")
     assert "no file 'none.md'" in result.stderr
 
 

@@ -45,6 +45,7 @@ class ModelCalls:
     ) -> None:
         self._services = services
         self._prices = prices
+        self._clock = clock
         self.ledger = ledger
         self.limits = ledger.limits(config.budgets, clock)
         self.budgets = BudgetReservations(self.limits.for_request)
@@ -67,14 +68,15 @@ class ModelCalls:
 
         `via` may return another provider of a model than the usual one.
         """
+        asked = self._clock.now()
         try:
             response = await self._answer(request, on_text, on_failure, via)
         except ProviderError as error:
             if self._recorder is not None:
-                self._recorder.failed(request, error)
+                self._recorder.failed(request, asked, error)
             raise
         if self._recorder is not None:
-            self._recorder.answered(request, response)
+            self._recorder.answered(request, asked, response)
         return response
 
     async def _answer(

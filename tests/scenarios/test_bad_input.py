@@ -217,8 +217,8 @@ def test_a_file_is_found_by_the_name_or_id_of_its_node(place: Place) -> None:
     for named in (node["id"], node["name"], node["folder"]):
         done = place.command("files", "known", f"nodes/{named}/published/f")
         assert (done.returncode, done.stdout) == (0, "1\n")
-    told(place, "files", "known", f"nodes/{node['id']}/../../../../agent.json", code=1)
-    told(place, "files", "known", "nodes/nope/published/f", code=1)
+    told(place, "files", "known", f"nodes/{node['id']}/../../../../agent.json", code=2)
+    told(place, "files", "known", "nodes/nope/published/f", code=2)
 
 
 def test_a_node_is_in_the_same_stage_in_the_list_and_by_itself(place: Place) -> None:

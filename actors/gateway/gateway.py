@@ -18,11 +18,10 @@ from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.dead_letters import DeadLetterStore
 from actors.gateway.state.idempotency_store import IdempotencyStore
 from actors.gateway.state.message_history import MessageHistory
+from actors.gateway.statuses import StatusReader
 from actors.runtime.ask_again import Reply, ask_for
 from actors.runtime.runtime import Runtime
-from agiraph.core.errors import AgiraphError, InvalidInput, Refused
-from agiraph.core.ids import coordinator_address, worker_address
-from agiraph.core.models import Agent, Worker
+from agiraph.core.errors import InvalidInput, Refused
 from agiraph.http.errors import ApiError
 from transport.errors import DeadlineExceeded, Nacked, NotStored, TransportError
 
@@ -51,6 +50,7 @@ class Gateway:
         self.reporter = GatewayEventReporter(bus, self.agents)
         database = GatewayDatabase(bus.home.human.book)
         self.questions, self.messages = QuestionStore(database), MessageHistory(database)
+        self.statuses = StatusReader(self.agents, self.boards, self.questions, self.activities)
         self.dead_letters = DeadLetterStore(database)
         self.idempotency = IdempotencyStore(bus.home.human.repeats, self.clock.now())
         self.dispatcher = NotificationDispatcher(
@@ -95,38 +95,6 @@ class Gateway:
             await self.bus.send(to, body, id=id)
         except TransportError as error:
             raise _as_api_error(error, to) from error
-
-    def worker_status(self, agent: Agent, worker: Worker) -> str:
-        """Return a worker's status: as on the board, or that it is paused or waits for the human.
-
-        While a worker has said nothing (the gateway has just started, or the worker has parked),
-        its open question and its agent's pause are what is known.
-        """
-        if worker.status == "stopped":
-            return worker.status
-        address = worker_address(agent.id, worker.id)
-        activity = self.activities.get(address)
-        if activity is not None and activity.state != "parked":
-            is_shown = activity.state in ("paused", "waiting_for_human")
-            return activity.state if is_shown else worker.status
-        if address in self.questions.asking():
-            return "waiting_for_human"
-        return "paused" if agent.status == "paused" else worker.status
-
-    def waits_for_human(self, agent: Agent) -> bool:
-        """Whether everybody in an agent's team who could work waits for an answer of the human."""
-        if agent.status != "working" or not self.questions.open(agent.id):
-            return False
-        coordinator = self.activities.get(coordinator_address(agent.id))
-        if coordinator is not None and coordinator.state not in ("waiting_for_nodes", "parked"):
-            return False
-        try:
-            board = self.boards.get(self.agents.run_of(agent))
-        except (AgiraphError, OSError):
-            return False  # a damaged board must not hide the agent
-        working = [worker for worker in board.workers.values() if worker.node is not None]
-        statuses = {self.worker_status(agent, worker) for worker in working}
-        return statuses == {"waiting_for_human"}
 
     def close(self) -> None:
         """Close the database and the journals."""

@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
-from actors.gateway.api.entities import DOWN, children, if_answered, shown_status
+from actors.gateway.api.entities import DOWN, children, if_answered
 from actors.gateway.api.system import require_tools
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.call_cause import CallCause
@@ -119,12 +119,9 @@ def _run_view(run: RunFacts, agent: Agent) -> RunView:
 def _summary(
     gateway: Gateway, agent: Agent, table: Sequence[ChildInfo], last_event: int = 0
 ) -> AgentView:
-    status = shown_status(agent, table)
-    if status == "working" and gateway.waits_for_human(agent):
-        status = "waiting_for_human"
     return agent_summary(
         agent,
-        status,
+        gateway.statuses.agent(agent, table),
         open_questions=len(gateway.questions.open(agent.id)),
         unread=sum(gateway.messages.unread(agent.id).values()),
         last_event=last_event,

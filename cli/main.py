@@ -116,7 +116,7 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
 @click.group(
     cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Try it, with no key and no network:  agiraph run 'Survey this folder' --input .",
+    epilog="Try it without a key:  agiraph run Survey --input . --model script/survey",
 )
 @click.option(
     "--version",

@@ -8,6 +8,7 @@ from agiraph.http.api import CreateAgentRequest, StartRunRequest
 from agiraph.http.client import Client
 from agiraph.messages.child import ListChildren, StartChild, StopChild
 from agiraph.messages.control import Ok, Pause, RefusedReply, Resume
+from agiraph.messages.model import ListModels, ModelCatalog
 from agiraph.messages.run import BeginRun
 from agiraph.storage.files import replace_file
 from tests.fakes.gateway import AGENT, RUN, World, ask, refused
@@ -24,7 +25,7 @@ def test_an_agent_is_created_with_the_default_model_and_its_coordinator_is_start
     )
     assert made.name == "survey-this-folder-now"
     assert made.id.startswith("survey-this-folder-now-")
-    assert made.model == made.worker_model == "script/survey"
+    assert made.model == made.worker_model == "script/fake"
     started = [body for to, body in world.line.asked if isinstance(body, StartChild)]
     assert started[0].spec.address == f"{made.id}/coordinator"
     assert started[0].spec.owner == "human"
@@ -39,6 +40,8 @@ def test_an_agent_is_created_with_the_default_model_and_its_coordinator_is_start
         (CreateAgentRequest(goal="x", model="nobody/none"), 422, "unknown provider"),
         (CreateAgentRequest(goal="x", input="relative"), 422, "absolute"),
         (CreateAgentRequest(goal="x", input="/no/such/folder"), 422, "existing folder"),
+        (CreateAgentRequest(goal="x", model="script/survey"), 422, "surveys a folder"),
+        (CreateAgentRequest(goal="x", model="script"), 422, "surveys a folder"),
         (CreateAgentRequest(goal="x", name="survey"), 409, "taken"),
     ],
 )
@@ -50,6 +53,19 @@ def test_what_cannot_be_created_is_said(
     assert error.status == status
     assert said in error.detail
     assert len(client.agents()) == 1
+
+
+def test_without_a_model_nothing_is_created_and_the_ways_to_get_one_are_said(
+    world: World, client: Client
+) -> None:
+    world.line.answers[ListModels] = lambda body: ModelCatalog(
+        providers=(), default=None, why="no provider's key is set"
+    )
+    error = refused(client.create_agent, CreateAgentRequest(goal="Write a poem"))
+    assert (error.status, error.detail) == (422, "no provider's key is set")
+    assert client.agents() == []
+    assert not [body for _, body in world.line.asked if isinstance(body, StartChild)]
+    assert client.models().default is None
 
 
 def test_a_creation_that_is_asked_again_makes_one_agent(world: World, client: Client) -> None:
@@ -188,10 +204,9 @@ def test_a_further_goal_is_refused_with_the_coordinators_words(
     assert (error.status, error.detail) == (409, "still at work")
     error = refused(client.begin_run, "nobody", StartRunRequest(goal="Another"))
     assert error.status == 404
-    error = refused(
-        client.begin_run, agent.id, StartRunRequest(goal="Another", model="nobody/none")
-    )
-    assert error.status == 422
+    for model in ("nobody/none", "script/survey"):
+        error = refused(client.begin_run, agent.id, StartRunRequest(goal="Another", model=model))
+        assert error.status == 422
 
 
 def test_older_runs_are_shown_by_their_id(world: World, client: Client) -> None:

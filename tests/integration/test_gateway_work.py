@@ -151,7 +151,7 @@ def test_what_cannot_be_acted_on_is_said(world: World, client: Client) -> None:
 
 def test_models_usage_consoles_and_health(world: World, client: Client) -> None:
     world.add_agent()
-    assert client.models().default == "script/survey"
+    assert client.models().default == "script/fake"
     assert client.usage().total.tokens == 15
     assert client.usage(agent="survey").total.tokens == 15
     ticket = client.attach_console()

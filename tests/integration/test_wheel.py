@@ -163,7 +163,7 @@ def test_the_doctor_is_content_among_decoys(installed: Installed) -> None:
 def test_a_team_surveys_a_folder_among_decoys(installed: Installed, tmp_path: Path) -> None:
     (tmp_path / "prices.csv").write_text("item,price\nbolt,2\nnut,1\nwasher,3\n")
     (tmp_path / "notes.md").write_text("# Orders\nSee prices.csv.\n")
-    survey = ("run", "Survey", "--input", str(tmp_path), "--json")
+    survey = ("run", "Survey", "--input", str(tmp_path), "--model", "script/survey", "--json")
     done = installed.run("python", "-m", "agiraph", *survey)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)

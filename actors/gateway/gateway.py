@@ -21,12 +21,13 @@ from actors.gateway.state.message_history import MessageHistory
 from actors.gateway.statuses import StatusReader
 from actors.runtime.ask_again import Reply, ask_for
 from actors.runtime.runtime import Runtime
-from agiraph.core.errors import Refused
+from agiraph.core.errors import InvalidInput, Refused
 from agiraph.http.errors import ApiError
 from transport.errors import DeadlineExceeded, Nacked, NotStored, TransportError
 
 ANSWER_SECONDS = 10.0
 CONFLICT = 409
+UNPROCESSABLE = 422
 UNAVAILABLE = 503
 TOO_LATE = 504
 
@@ -75,12 +76,14 @@ class Gateway:
     ) -> Reply:
         """Ask `to` and return its reply, an `expect`. `id` is that of the request.
 
-        If `to` is being restarted it is asked again within that time. Raises ApiError: `refused`
-        with the reason if it was refused, 504 if no reply came in time, 503 if it cannot be
-        reached now.
+        If `to` is being restarted it is asked again within that time. Raises ApiError with the
+        reason: 422 if a name or value was wrong, `refused` if it was refused otherwise, 504 if no
+        reply came in time, 503 if it cannot be reached now.
         """
         try:
             return await ask_for(self.bus, to, body, expect, within_seconds=within_seconds, id=id)
+        except InvalidInput as error:
+            raise ApiError(UNPROCESSABLE, str(error)) from None
         except Refused as error:
             raise ApiError(refused, str(error)) from None
         except TransportError as error:

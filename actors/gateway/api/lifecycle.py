@@ -14,6 +14,7 @@ from actors.gateway.api.entities import AT_WORK, DOWN, children, if_answered
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.agents import ARCHIVE, AgentDirectory, agent_summary
+from agiraph.core.errors import unknown
 from agiraph.core.ids import (
     CLOCK,
     COORDINATOR_NAME,
@@ -137,8 +138,7 @@ def _entity_named(gateway: Gateway, table: Sequence[ChildInfo], named: str) -> C
     if found:
         listing = ", ".join(child.address for child in found)
         raise ApiError(409, f"'{named}' could be any of {listing}: name one by its address")
-    known = ", ".join(sorted(child.address for child in table))
-    raise ApiError(404, f"unknown entity '{named}' (known: {known})")
+    raise ApiError(404, str(unknown("entity", named, [child.address for child in table])))
 
 
 def _ids_named(gateway: Gateway, agent: Agent, wanted: str) -> list[str]:

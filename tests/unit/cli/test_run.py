@@ -366,7 +366,7 @@ def test_a_goal_for_a_known_agent_begins_a_run_of_it_and_shows_only_that_run() -
     [
         ((AGENT, "--name", "y"), 2, "--name cannot be used with --agent"),
         ((AGENT,), 1, "still at work"),
-        (("nobody",), 1, "unknown agent 'nobody' (known: "),
+        (("nobody",), 2, "unknown agent 'nobody' (known: "),
     ],
 )
 def test_what_does_not_go_with_an_agent_is_said(

@@ -129,18 +129,7 @@ def run(
     are those of its last run. Exit codes: 0 done, 1 failed or timed out, 2 wrong usage or no model,
     3 out of budget, 130 interrupted.
     """
-    if detach and timeout is not None:
-        raise click.UsageError("--timeout cannot be used with --detach: nobody watches the run")
-    if cycle is not None and mode != "infinite":
-        raise click.UsageError("--cycle needs --mode infinite: a finite run has no cycles")
-    if cycle is not None and cycle < 1:
-        raise click.UsageError("--cycle must be at least 1 second")
-    if detach and record is not None:
-        raise click.UsageError(
-            "--record cannot be used with --detach: the file is written at the end of the run"
-        )
-    if agent is not None and name is not None:
-        raise click.UsageError("--name cannot be used with --agent: it names a new agent")
+    _refuse_conflicts(detach, timeout, cycle, mode, record, agent, name)
     is_attended = can_prompt() and not as_json
     terms = {
         "goal": text_argument(goal, "GOAL"),
@@ -164,6 +153,29 @@ def run(
         require_writable(record)
     options = RunOptions(home, terms, agent, timeout, as_json, record)
     ctx.exit(_start_only(options) if detach else _run_to_the_end(options))
+
+
+def _refuse_conflicts(
+    detach: bool,
+    timeout: float | None,
+    cycle: float | None,
+    mode: str | None,
+    record: Path | None,
+    agent: str | None,
+    name: str | None,
+) -> None:
+    if detach and timeout is not None:
+        raise click.UsageError("--timeout cannot be used with --detach: nobody watches the run")
+    if cycle is not None and mode != "infinite":
+        raise click.UsageError("--cycle needs --mode infinite: a finite run has no cycles")
+    if cycle is not None and cycle < 1:
+        raise click.UsageError("--cycle must be at least 1 second")
+    if detach and record is not None:
+        raise click.UsageError(
+            "--record cannot be used with --detach: the file is written at the end of the run"
+        )
+    if agent is not None and name is not None:
+        raise click.UsageError("--name cannot be used with --agent: it names a new agent")
 
 
 def _is_replay(model: str | None) -> bool:

@@ -59,7 +59,7 @@ def test_a_pause_is_shown_though_the_gateway_was_restarted(place: Place) -> None
 def test_a_paused_agent_between_two_cycles_is_paused(drowsy_place: Place) -> None:
     place = drowsy_place
     place.plays(coordinator=[ENDS_CYCLE, finish()])
-    agent = place.begin("sleeper", "--mode", "infinite", "--cycle", "10m")
+    agent = place.begin("dozer", "--mode", "infinite", "--cycle", "10m")
     coordinator = f"{agent.name}/coordinator"
     until(lambda: place.has_parked(agent.name), "the coordinator sleeps")
     assert shown(place, agent.name) == team("idle", {coordinator: "parked"})

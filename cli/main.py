@@ -83,6 +83,7 @@ def _let_interrupt(handler: Any) -> None:
 
 def _report(error: BaseException) -> int:
     from cli.exits import exit_code, explanation
+    from cli.sanitize import broken_for
 
     if os.environ.get(DEBUG_VARIABLE):
         traceback.print_exception(error)
@@ -91,7 +92,7 @@ def _report(error: BaseException) -> int:
         return exit_code(error)
     if isinstance(error, click.UsageError) and error.ctx is not None:
         click.echo(error.ctx.get_usage(), err=True)
-    click.echo(f"agiraph: {explanation(error)}", err=True)
+    click.echo(broken_for(sys.stderr, f"agiraph: {explanation(error)}"), err=True)
     return exit_code(error)
 
 

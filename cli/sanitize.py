@@ -6,6 +6,8 @@ clipboard; bidirectional controls make a line read as what it is not. None of th
 
 import os
 import re
+import textwrap
+from typing import TextIO
 
 from agiraph.core.errors import InvalidInput
 
@@ -42,6 +44,34 @@ def one_line(text: str, limit: int | None = None) -> str:
     if limit is None or len(line) <= limit:
         return line
     return line[: max(limit - 1, 0)].rstrip() + ELLIPSIS
+
+
+def in_lines(text: str, width: int, indent: int = 0) -> list[str]:
+    """Return `text` in lines of at most `width`, broken between words; [""] for none.
+
+    The first has room for `indent` characters before it, the others begin with as many spaces. A
+    word that is longer than a line stays whole, to be copied.
+    """
+    margin = " " * indent
+    lines = textwrap.wrap(
+        text,
+        width,
+        initial_indent=margin,
+        subsequent_indent=margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [lines[0][indent:], *lines[1:]] if lines else [""]
+
+
+def broken_for(out: TextIO, text: str, indent: int = 0) -> str:
+    """Return `text` for `out`: if that is a terminal each line is broken as by `in_lines`."""
+    try:
+        columns = os.get_terminal_size(out.fileno()).columns
+    except (OSError, ValueError):  # no terminal, no file
+        return text
+    lines = (in_lines(line, columns, indent) for line in text.split("\n"))
+    return "\n".join("\n".join(broken) for broken in lines)
 
 
 def short_name(entity: str) -> str:

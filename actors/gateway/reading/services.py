@@ -33,7 +33,7 @@ UNUSED: Final = FiringLimits(late_seconds=0, per_minute=1)
 
 
 class StoredServices:
-    """The register, the ledger and the triggers of a home, which is a copy: the ledger is opened."""
+    """The register, the ledger and the triggers of a home that is a copy: they are opened."""
 
     def __init__(self, home: Home, config: Config, clock: Clock) -> None:
         self._home, self._config, self._clock = home, config, clock

@@ -19,8 +19,9 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.http.errors import GatewayAway
-from agiraph.storage.home import HOME_VARIABLE, default_home
+from agiraph.storage.home import default_home
 from cli.sanitize import require_utf8
+from cli.shared_options import HOME, SharedOption, is_quiet
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -94,7 +95,7 @@ def _waiting_line() -> Iterator[Callable[[str], None]]:
         width = len(text)
 
     def show(why: str) -> None:
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and not is_quiet():
             put(f"waiting: {why} ({time.monotonic() - began:.0f} s)")
 
     try:
@@ -118,12 +119,7 @@ def _home(_ctx: click.Context, _parameter: click.Parameter, value: Path | None) 
 
 def home_option(command: Command) -> Command:
     """Add --home, which becomes the argument `home`, an absolute path."""
-    return click.option(
-        "--home",
-        type=click.Path(path_type=Path, file_okay=False),
-        callback=_home,
-        help=f"The home directory of Agiraph [default: {HOME_VARIABLE} or ~/.agiraph].",
-    )(command)
+    return click.option("--home", cls=SharedOption, callback=_home, **HOME)(command)
 
 
 def run_option(command: Command) -> Command:
@@ -135,7 +131,7 @@ def run_option(command: Command) -> Command:
 
 def json_option(what: str) -> Callable[[Command], Command]:
     """Add --json, which becomes the argument `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help=f"Print {what}.")
+    return click.option("--json", "as_json", cls=SharedOption, is_flag=True, help=f"Print {what}.")
 
 
 def examples(*lines: str) -> str:

@@ -30,6 +30,7 @@ from cli.own_supervisor import signals_interrupt
 from cli.run_target import RunOptions, RunTarget, supervised
 from cli.sanitize import require_utf8
 from cli.screen import TerminalScreen, can_prompt
+from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.api import AgentView
@@ -55,7 +56,9 @@ REPLAY: Final = "replay/"
     )
 )
 @click.argument("goal")
-@click.option("--model", help="provider/model of the coordinator; `agiraph models` lists them.")
+@click.option(
+    "-m", "--model", help="provider/model of the coordinator; `agiraph models` lists them."
+)
 @click.option("--worker-model", help="provider/model of the workers [default: the same].")
 @click.option("--mode", type=click.Choice(MODES), help="[default: finite]")
 @click.option(
@@ -64,6 +67,7 @@ REPLAY: Final = "replay/"
     help="In infinite mode: time from the end of a cycle to the next, such as 30s, 5m, 2h.",
 )
 @click.option(
+    "-i",
     "--input",
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -74,7 +78,7 @@ REPLAY: Final = "replay/"
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A file with a plan for the coordinator to follow.",
 )
-@click.option("--budget", type=PositiveNumber(), help="Budget in US dollars.")
+@click.option("-b", "--budget", type=PositiveNumber(), help="Budget in US dollars.")
 @click.option("--tokens", type=click.IntRange(min=1), help="Budget in tokens.")
 @click.option(
     "--when-spent",
@@ -90,12 +94,15 @@ REPLAY: Final = "replay/"
 @click.option(
     "--timeout", type=PositiveNumber(), help="Stop the team after this many seconds and exit 1."
 )
-@click.option("--name", help="The name of the agent.")
+@click.option("-n", "--name", help="The name of the agent.")
 @click.option(
     "--agent", help="Give the goal to this existing agent, which remembers its earlier runs."
 )
 @click.option(
-    "--detach", is_flag=True, help="Start the run and return; needs a running agiraph-supervisor."
+    "-d",
+    "--detach",
+    is_flag=True,
+    help="Start the run and return; needs a running agiraph-supervisor.",
 )
 @home_option
 @json_option("one JSON object: agent, run, status, reason, result, output, usage, seconds")
@@ -228,8 +235,8 @@ def _start_only(options: RunOptions) -> int:
         print_started(agent, time.monotonic() - started_at)
     else:
         click.echo(agent.id)
-        click.echo(f"{agent.name} is running with {agent.model}; follow it with:", err=True)
-        click.echo(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}", err=True)
+        remark(f"{agent.name} is running with {agent.model}; follow it with:")
+        remark(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}")
     return DONE
 
 

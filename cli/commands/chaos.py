@@ -16,6 +16,7 @@ from cli.chaos.schedule import KINDS, hammer, strikes
 from cli.listing import print_json
 from cli.options import examples, json_option
 from cli.own_supervisor import signals_interrupt
+from cli.shared_options import remark
 
 
 @click.command(
@@ -118,12 +119,12 @@ def chaos(
         schedule = strikes(seed, only or KINDS)
     with signals_interrupt(), ExitStack() as stack:
         if on is not None:
-            report = FullDiskRun(on, seed, noise, _report).run(kills)
+            report = FullDiskRun(on, seed, noise, remark).run(kills)
         else:
             prefix = "agiraph-chaos-"
             folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
             folder.mkdir(parents=True, exist_ok=True)  # plain: a folder that the person names
-            report = ChaosRun(folder, schedule, noise, _report).run(kills)
+            report = ChaosRun(folder, schedule, noise, remark).run(kills)
     found = ({} if hammered else {"seed": seed}) | facts(report)
     if as_json:
         print_json(found)
@@ -136,10 +137,6 @@ def _on_small_disk(words: list[str]) -> int:
     """Run this command again where a small disk is mounted; return its exit code."""
     with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:
         return run_on_small_disk(Path(folder), ["chaos", "--full-disk", "--on", folder, *words])
-
-
-def _report(text: str) -> None:
-    click.echo(text, err=True)
 
 
 def facts(report: ChaosReport) -> dict[str, object]:

@@ -10,6 +10,7 @@ import click
 from agiraph.core.errors import InvalidInput, listed
 from agiraph.http.api import AgentView
 from cli.options import cli_context, examples, home_option
+from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -61,7 +62,7 @@ def console(
     from cli.console.session import converse
 
     if sys.stdin.isatty():
-        click.echo("/help lists the commands, /quit leaves", err=True)
+        remark("/help lists the commands, /quit leaves")
     converse(lambda: connect(home), chosen, click.echo, linger_seconds)
 
 

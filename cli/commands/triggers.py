@@ -132,7 +132,7 @@ def _agent() -> str:
     name="list",
     group=triggers,
 )
-@click.option("--all", "is_all", is_flag=True, help="Include triggers that have ended.")
+@click.option("-a", "--all", "is_all", is_flag=True, help="Include triggers that have ended.")
 def list_(client: "Client", is_all: bool) -> Shown:
     """List the triggers: what each waits for, when it is due next, what it does."""
     found = [one for one in client.triggers(_agent()) if is_all or one.status in CURRENT]
@@ -174,7 +174,7 @@ def list_(client: "Client", is_all: bool) -> Shown:
 @click.option("--node", help="Run this node again instead.")
 @click.option("--callback", help="Run this callback of the settings instead.")
 @click.option(
-    "--name", default="", help="The name of the trigger [default: the first words of TASK]."
+    "-n", "--name", default="", help="The name of the trigger [default: the first words of TASK]."
 )
 def add(
     client: "Client",

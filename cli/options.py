@@ -9,11 +9,11 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import click
 
@@ -24,6 +24,7 @@ from cli.sanitize import require_utf8
 from cli.shared_options import HOME, SharedOption, is_quiet
 
 if TYPE_CHECKING:
+    from agiraph.core.money import NamedLimit
     from agiraph.http.client import Client
     from cli.own_supervisor import OwnSupervisor
 
@@ -172,10 +173,30 @@ class Parsed(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-def _duration(text: str) -> float:
-    from agiraph.triggers.parsing import seconds_of
+def duration(least: float = 1) -> Parsed:
+    """Return the type of a length of time: `90`, `30s`, `5m`, `1h30m`, `2d`; becomes seconds."""
+    return Parsed("duration", functools.partial(_seconds, least=least))
 
-    return seconds_of(text, "the time")
+
+def _seconds(text: str, *, least: float = 1) -> float:
+    from agiraph.core.durations import seconds_of
+
+    return seconds_of(text, "the time", least=least)
+
+
+def _limit(text: str) -> "NamedLimit":
+    from agiraph.core.money import parse_limit
+
+    return parse_limit(text)
+
+
+def together(
+    limits: "Sequence[NamedLimit]",
+) -> tuple[float | Literal["none"] | None, int | Literal["none"] | None]:
+    """Return the limit in dollars and that in tokens; of two in one unit the last one counts."""
+    usd = [one.usd for one in limits if one.usd is not None]
+    tokens = [one.tokens for one in limits if one.tokens is not None]
+    return usd[-1] if usd else None, tokens[-1] if tokens else None
 
 
 def _moment(text: str, *, is_past: bool) -> float:
@@ -186,7 +207,7 @@ def _moment(text: str, *, is_past: bool) -> float:
     if re.fullmatch(r"\d{1,2}:\d{2}", text):
         return _time_of_day(text, is_past=is_past)
     try:
-        seconds = _duration(text)
+        seconds = _seconds(text)
     except InvalidInput:
         known = "such as 18:30, 2026-05-01T09:00 or 2h"
         raise InvalidInput(f"'{text}' is not a time ({known})") from None
@@ -206,8 +227,10 @@ def _time_of_day(text: str, *, is_past: bool) -> float:
     return then.timestamp()
 
 
-DURATION: Final = Parsed("duration", _duration)
-"""`90`, `30s`, `5m`, `1h30m`, `2d`; becomes seconds."""
+DURATION: Final = duration()
+
+AMOUNT: Final = Parsed("amount", _limit)
+"""What may be spent: `2`, `$2`, `500k-tokens`, `none`; becomes a NamedLimit."""
 
 PAST_TIME: Final = Parsed("time", functools.partial(_moment, is_past=True))
 """`18:30`, `2026-05-01T09:00`, or a duration before now, `2h`; becomes epoch seconds."""

@@ -14,7 +14,7 @@ from cli.chaos.chaos_run import NOISE, ChaosReport, ChaosRun
 from cli.chaos.full_disk import FullDiskRun, run_on_small_disk
 from cli.chaos.schedule import KINDS, hammer, strikes
 from cli.listing import print_json
-from cli.options import examples, json_option
+from cli.options import DURATION, duration, examples, json_option
 from cli.own_supervisor import signals_interrupt
 from cli.shared_options import remark
 
@@ -25,7 +25,7 @@ from cli.shared_options import remark
         "agiraph chaos --kills 200 --seed 1",
         "agiraph chaos --only supervisor",
         "agiraph chaos --only router --only worker --json",
-        "agiraph chaos --hammer broker --every 0.5 --for 60",
+        "agiraph chaos --hammer broker --every 0.5s --for 1m",
         "agiraph chaos --full-disk --kills 20",
     )
 )
@@ -51,18 +51,18 @@ from cli.shared_options import remark
 @click.option(
     "--every",
     "every_seconds",
-    type=click.FloatRange(min=0.05),
-    default=0.5,
+    type=duration(least=0.05),
+    default="0.5s",
     show_default=True,
-    help="With --hammer: seconds between two kills.",
+    help="With --hammer: time between two kills.",
 )
 @click.option(
     "--for",
     "for_seconds",
-    type=click.FloatRange(min=1),
-    default=60,
+    type=DURATION,
+    default="1m",
     show_default=True,
-    help="With --hammer: for how many seconds.",
+    help="With --hammer: for how long.",
 )
 @click.option(
     "--noise",

@@ -9,7 +9,7 @@ import click
 
 from agiraph.core.errors import InvalidInput, listed
 from agiraph.http.api import AgentView
-from cli.options import cli_context, examples, home_option
+from cli.options import cli_context, duration, examples, home_option
 from cli.shared_options import remark
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ OVER = frozenset({"completed", "failed", "stopped"})
 @click.option(
     "--wait",
     "linger_seconds",
-    type=click.FloatRange(min=0),
-    default=60.0,
+    type=duration(least=0),
+    default="1m",
     show_default=True,
-    help="When a pipe ends: seconds to wait for the next message of the team.",
+    help="When a pipe ends: how long to wait for the next message of the team.",
 )
 @home_option
 def console(

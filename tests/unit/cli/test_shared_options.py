@@ -94,6 +94,17 @@ def test_one_short_option_means_one_thing_in_every_command() -> None:
                     assert long.get(one) in names, f"{name} {one}: means {long.get(one)}"
 
 
+def test_a_length_of_time_is_never_a_bare_number() -> None:
+    numbers = (click.FloatRange, click.types.FloatParamType)
+    found = {
+        f"{name} {option.opts[0]}"
+        for name, one in commands(agiraph)
+        for option in one.params
+        if isinstance(option.type, numbers)
+    }
+    assert found == {"chaos --noise", "tokens add --rate"}
+
+
 # --- how much is said ----------------------------------------------------------------------------
 
 

@@ -154,5 +154,6 @@ def test_an_agents_own_budget_is_set_and_whoever_waits_for_more_goes_on(place: P
     assert place.json("budget", name, "--remove")["tokens"] is None
     assert {one["scope"] for one in place.json("budget", name)} == {"trigger"}
     events = [row["data"] for row in place.json("events", name, "--type", "human.budget")]
+    triggers = [("trigger", tokens) for tokens in (90_000, 40_000)]
     agents = [("agent", tokens) for tokens in (LIMIT, 200_000, None)]
-    assert [(one["scope"], one["tokens"]) for one in events] == [("trigger", 40_000), *agents]
+    assert [(one["scope"], one["tokens"]) for one in events] == [*triggers, *agents]

@@ -10,7 +10,7 @@ from agiraph.http.errors import ApiError
 from cli.api_command import api_command
 from cli.formats import format_goal, format_time
 from cli.listing import Column, Details, Done, Listing, Shown
-from cli.options import run_option
+from cli.options import connect, run_option
 
 if TYPE_CHECKING:
     from agiraph.http.api import RunView
@@ -122,13 +122,14 @@ def restore(client: "Client", agent: str) -> Shown:
     "agiraph delete my-agent", "agiraph delete my-agent --yes", json="one JSON object: id, name"
 )
 @click.argument("agent")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 def delete(client: "Client", agent: str, yes: bool) -> Shown:
     """Delete AGENT with all its files; it is archived first if necessary.
 
     This cannot be undone.
     """
     if not yes:
+        connect(click.get_current_context().params["home"]).close()  # else nothing can be deleted
         click.confirm(f"Delete '{agent}' and all its files permanently?", abort=True, err=True)
     try:
         agent = client.archive(agent).id

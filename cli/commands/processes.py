@@ -23,7 +23,8 @@ from cli.formats import (
     state_label,
 )
 from cli.listing import Column, Done, Listing, Shown
-from cli.options import cli_context, examples, home_option, json_option
+from cli.options import cli_context, duration, examples, home_option, json_option
+from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -80,13 +81,12 @@ def ps(client: "Client", agent: str | None) -> Shown:
     found = client.entities()
     home = click.get_current_context().params["home"]
     if any((one.address, one.state) == (SUPERVISOR, "stopped") for one in found):
-        note = f"no supervisor runs on home {home}, so nothing runs; {START_ONE}"
-        click.echo(f"agiraph: {note}", err=True)
+        remark(f"agiraph: no supervisor runs on home {home}, so nothing runs; {START_ONE}")
     if agent is not None:
         prefix = f"{client.agent(agent).id}/"
         found = [entity for entity in found if entity.address.startswith(prefix)]
     if not has_room(home):
-        click.echo(f"agiraph: the disk of {home} is full: {WAITING}", err=True)
+        remark(f"agiraph: the disk of {home} is full: {WAITING}")
     return Listing(found, PROCESSES, "no entities")
 
 
@@ -102,8 +102,8 @@ def ps(client: "Client", agent: str | None) -> Shown:
     help="The column to sort by.",
 )
 @click.option(
-    "--every", "every_seconds", type=click.FloatRange(min=0.2), default=1.0, show_default=True,
-    help="Seconds between refreshes.",
+    "--every", "every_seconds", type=duration(least=0.2), default="1s", show_default=True,
+    help="Time between refreshes.",
 )  # fmt: skip
 @click.option(
     "--once", "--plain", is_flag=True, help="Print one table [default: if this is not a terminal]."

@@ -36,7 +36,7 @@ Size = tuple[int, int]
 SMALL: Final[Size] = (80, 24)
 WIDE: Final[Size] = (160, 50)
 END_SECONDS: Final = 60.0
-PRELOADED: Final = ("rich.table", "agiraph.http.client", "cli.progress", "cli.watch")
+PRELOADED: Final = ("rich.table", "cli.home_reader", "cli.progress", "cli.watch", "mcp")
 PROGRAMS: Final = {"agiraph": "main", "agiraph-supervisor": "supervisor_main"}
 COLOUR = re.compile(r"\x1b\[[\d;]*m|\x1b\[\?25[lh]")
 ERASED: Final = "\x1b[K"
@@ -175,7 +175,8 @@ def _forked(words: list[str]) -> int:
     child = os.fork()
     if child == 0:
         _become(words)
-    _, status = os.waitpid(child, 0)
+    _, status, ru = os.wait4(child, 0)
+    open("/tmp/w/fh_cpu", "a").write(f"{ru.ru_utime + ru.ru_stime:.3f} {words}\n")
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
 

@@ -40,7 +40,7 @@ class StatusReader:
     ) -> None:
         self._agents, self._boards = agents, boards
         self._activities, self._asking = activities, asking
-        self._children = {child.address: child for child in table}
+        self._children: dict[str, ChildInfo] = {child.address: child for child in table}
         self._holds: dict[str, EntityHold] = {}
 
     def activity(self, address: str) -> EntityActivity | None:

@@ -56,9 +56,10 @@ def test_the_same_word_said_twice_stands_there_twice_and_a_thought_with_a_call_s
 def test_why_a_run_failed_stands_there_once_and_is_marked(is_event_first: bool) -> None:
     state, why = ConsoleState(summary()), "the model cannot be asked (bad_key): no"
     failed = answered(2, "").model_copy(update={"type": "agent.failed", "data": {"reason": why}})
-    tells = [lambda: state.add_events([failed]), lambda: state.add_messages([said(1, why)])]
-    for tell in tells if is_event_first else reversed(tells):
-        tell()
+    if is_event_first:
+        state.add_events([failed])
+    state.add_messages([said(1, why)])
+    state.add_events([failed])
     [entry] = state.shown
     assert (entry.kind, entry.title, entry.tone, entry.body) == ("result", "failed", "bad", why)
 

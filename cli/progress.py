@@ -31,8 +31,9 @@ TOLD_AT_THE_END: Final = frozenset({"agent.failed", "agent.stopped"})
 
 @dataclass(slots=True)
 class RunProgress:
-    """The fold of the events seen so far."""
+    """The fold of the events seen so far; with `shows_all` each of them has a line."""
 
+    shows_all: bool = False
     narrator: EventNarrator = field(default_factory=EventNarrator)
     usage: Usage = field(default_factory=Usage)
     working: dict[str, str] = field(default_factory=dict)
@@ -44,10 +45,13 @@ class RunProgress:
 
     def see(self, event: Event) -> EventLine | None:
         """Add one event; return the line to show for it, if any."""
-        line = self.narrator.describe_if_major(event)
+        narrator = self.narrator
+        line = (narrator.describe if self.shows_all else narrator.describe_if_major)(event)
         self._count(event)
         self._follow_work(event)
         is_first = self._is_first_failure(event, line)
+        if self.shows_all:
+            return line
         if line is None or not is_first or self._is_shown_otherwise(event):
             return None
         is_whole = _is_for_the_human(event) or line.tone == "bad"

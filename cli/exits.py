@@ -42,7 +42,7 @@ def explanation(error: BaseException) -> str:
     if isinstance(error, GatewayAway):
         return f"{error}; see `agiraph logs human` and `agiraph doctor`"
     if isinstance(error, NotReachable):
-        return f"{error}; start one with: agiraph-supervisor --daemon"
+        return f"{error}; start one with: agiraph up"
     if isinstance(error, AgiraphError):
         return str(error)
     if isinstance(error, OSError):

@@ -95,7 +95,9 @@ REPLAY: Final = "replay/"
     "--agent", help="Give the goal to this existing agent, which remembers its earlier runs."
 )
 @click.option(
-    "--detach", is_flag=True, help="Start the run and return; needs a running agiraph-supervisor."
+    "--detach",
+    is_flag=True,
+    help="Start the run and return; needs a running supervisor (`agiraph up`).",
 )
 @home_option
 @json_option("one JSON object: agent, run, status, reason, result, output, usage, seconds")

@@ -155,7 +155,7 @@ def test_homes_that_cannot_be(place: Place, tmp_path: Path) -> None:
     assert "/proc/home" in told(place, "run", "x", *MODEL, "--home", "/proc/home", code=1)
     line = told(place, "run", "x", *MODEL, "--detach", "--home", str(tmp_path / "new"), code=4)
     assert str(tmp_path / "new") in line
-    assert "agiraph-supervisor" in line
+    assert "agiraph up" in line
     assert not (tmp_path / "new").exists()
 
 

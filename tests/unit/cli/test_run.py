@@ -144,8 +144,8 @@ def test_without_an_output_file_the_agents_last_word_is_the_result() -> None:
 
 
 def test_every_option_reaches_the_gateway(tmp_path: Path) -> None:
-    plan = tmp_path / "plan.md"
-    plan.write_text("# First\nread")
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("nodes: [{id: a, task: read}]")
     client = finished()
     result = command(
         client, "run", " Survey ", "--model", "anthropic/x", "--worker-model", "openai/y",
@@ -158,7 +158,7 @@ def test_every_option_reaches_the_gateway(tmp_path: Path) -> None:
     assert (request.model, request.worker_model) == ("anthropic/x", "openai/y")
     assert (request.mode, request.name, request.budget_usd) == ("infinite", "Surveyor", 2.5)
     assert request.input == str(tmp_path.resolve())
-    assert request.plan == "# First\nread"
+    assert request.plan == plan.read_text()
     assert "model anthropic/x: from --model" in result.stderr
 
 

@@ -25,9 +25,10 @@ NAMED = re.compile(r"{(?!me})\w+}")
 class Play(NamedTuple):
     """A line, what must be there for it, and its exit codes then: several where people compete.
 
+    Where it has none it is not typed: it would end the supervisor, or start one of its own.
+
     `typing` is what it is told on asking. `is_verbatim` if it prints what stands in a file, or
-    JSON, whose lines have any length. `without` is how it ends without the supervisor it needs; ():
-    it is not typed there, for it would start one of its own.
+    JSON, whose lines have any length. `without` is how it ends without the supervisor it needs.
     """
 
     line: str
@@ -93,11 +94,14 @@ PLAYS: Final[tuple[Play, ...]] = (
     *reads("agiraph agents --json", "agiraph show {done} --json", "agiraph board {done} --json"),
     *reads("agiraph dead", "agiraph channels", "agiraph channels waiting", "agiraph mcp list"),
     *wrong("agiraph show nobody"),
-    *acts("agiraph tokens", "agiraph tokens list", "agiraph sessions", "agiraph top --once"),
+    *acts("agiraph tokens", "agiraph tokens list", "agiraph sessions", "agiraph status"),
+    *acts("agiraph top --once"),
     *acts("agiraph dead retry d-0", "agiraph channels retry dlv_0", codes=(WRONG_USAGE,)),
     *acts("agiraph channels test nothing", codes=(WRONG_USAGE,)),
     *acts("agiraph logout none", "agiraph respond q-0 yes", codes=(WRONG_USAGE,)),
     Play(A_RUN, "supervisor", without=()),
+    Play("agiraph up", "supervisor", without=()),
+    Play("agiraph down", "supervisor", codes=()),
     *acts("agiraph send {done} 'Thank you'", "agiraph nudge {done} 'Only tables'"),
     *acts("agiraph console {done} --plain", typing=END),
     *acts("agiraph budget {done} 900k-tokens", "agiraph away --until 2h", "agiraph back"),

@@ -8,6 +8,7 @@ import os
 import re
 import textwrap
 import unicodedata
+from contextlib import suppress
 from typing import TextIO
 
 from agiraph.core.errors import InvalidInput
@@ -66,13 +67,15 @@ def in_lines(text: str, width: int, indent: int = 0) -> list[str]:
 
 
 def broken_for(out: TextIO, text: str, indent: int = 0) -> str:
-    """Return `text` for `out`: if that is a terminal each line is broken as by `in_lines`."""
-    try:
+    """Return `text`, behind `indent` characters of its first line, with the others indented alike.
+
+    If `out` is a terminal, lines are broken as by `in_lines`.
+    """
+    lines = text.split("\n")
+    with suppress(OSError, ValueError):  # no terminal, no file
         columns = os.get_terminal_size(out.fileno()).columns
-    except (OSError, ValueError):  # no terminal, no file
-        return text
-    lines = (in_lines(line, columns, indent) for line in text.split("\n"))
-    return "\n".join("\n".join(broken) for broken in lines)
+        lines = ["\n".join(in_lines(line, columns, indent)) for line in lines]
+    return ("\n" + " " * indent).join(lines)
 
 
 def cells(text: str) -> int:

@@ -7,7 +7,7 @@ else at the home has touched, `{me}` the person's own word.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import click
 
@@ -54,10 +54,10 @@ def reads(*lines: str, is_verbatim: bool = False) -> Iterator[Play]:
         yield Play(line, "home", is_verbatim=is_verbatim or "--json" in line)
 
 
-def acts(*lines: str, codes: tuple[int, ...] = (DONE,), typing: str = "") -> Iterator[Play]:
-    """Yield plays of commands that change something."""
+def acts(*lines: str, codes: tuple[int, ...] = (DONE,), **more: Any) -> Iterator[Play]:
+    """Yield plays of commands that need a supervisor."""
     for line in lines:
-        yield Play(line, "supervisor", codes, typing)
+        yield Play(line, "supervisor", codes, **more)
 
 
 def wrong(*lines: str) -> Iterator[Play]:
@@ -65,8 +65,6 @@ def wrong(*lines: str) -> Iterator[Play]:
     for line in lines:
         yield Play(line, codes=(WRONG_USAGE,))
 
-
-A_RUN: Final = "agiraph run 'Nothing to do' --model openai/fake --name {me}"  # a key is there
 
 PLAYS: Final[tuple[Play, ...]] = (
     *wrong("agiraph", "agiraph rnu Survey", "agiraph run", "agiraph run hello --budget nonsense"),
@@ -99,9 +97,9 @@ PLAYS: Final[tuple[Play, ...]] = (
     *acts("agiraph dead retry d-0", "agiraph channels retry dlv_0", codes=(WRONG_USAGE,)),
     *acts("agiraph channels test nothing", codes=(WRONG_USAGE,)),
     *acts("agiraph logout none", "agiraph respond q-0 yes", codes=(WRONG_USAGE,)),
-    Play(A_RUN, "supervisor", without=()),
-    Play("agiraph up", "supervisor", without=()),
-    Play("agiraph down", "supervisor", codes=()),
+    *acts("agiraph run 'Nothing to do' --model openai/fake --name {me}", without=()),
+    *acts("agiraph up", codes=(FAILED,), without=()),  # the one that runs is a command's
+    *acts("agiraph down", codes=(), without=(DONE,)),
     *acts("agiraph send {done} 'Thank you'", "agiraph nudge {done} 'Only tables'"),
     *acts("agiraph console {done} --plain", typing=END),
     *acts("agiraph budget {done} 900k-tokens", "agiraph away --until 2h", "agiraph back"),

@@ -58,10 +58,10 @@ def member_named(agent: Agent, board: Board, text: str, kind: str = "entity") ->
         return find_worker(board, text)
     except InvalidInput:
         pass
-    coordinator = [(name, "") for name in (COORDINATOR_NAME, agent.name, agent.id)]
-    ids = [(id, id) for id in board.workers]
-    named = [(one.name, find_worker(board, one.name).id) for one in board.workers.values()]
-    shown = {"": COORDINATOR_NAME, **{id: worker.name for id, worker in board.workers.items()}}
-    known = [*dict.fromkeys(shown.values())]
-    id = meant(kind, text, [*coordinator, *named, *ids], shown.__getitem__, known)
-    return board.workers[id] if id else None
+    workers = {str(id): worker for id, worker in board.workers.items()}
+    names = [(name, "") for name in (COORDINATOR_NAME, agent.name, agent.id)]
+    names += [(one.name, find_worker(board, one.name).id) for one in workers.values()]
+    names += [(id, id) for id in workers]
+    shown = {"": COORDINATOR_NAME} | {id: worker.name for id, worker in workers.items()}
+    id = meant(kind, text, names, shown.__getitem__, [*dict.fromkeys(shown.values())])
+    return workers[id] if id else None

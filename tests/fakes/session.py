@@ -114,11 +114,14 @@ class Session:
     def _end_of_command(self) -> re.Match[str] | None:
         return ENDED.search(self._said().decode(errors="replace"))
 
-    def do(self, line: str, typing: str = "") -> Shown:
-        """Type a command line, and what it may ask for; return what it left."""
+    def do(self, line: str, typing: str = "", asked: str = "") -> Shown:
+        """Type a command line, and `typing` once it has `asked` this; return what it left."""
         self.start(line)
         if typing:
-            self.type(typing)
+            question = asked.encode()
+            until(lambda: question in self._said() or self._end_of_command(), f"{line} asks")
+            if not self._end_of_command():
+                self.type(typing)
         return self.finished()
 
     def close(self) -> None:
@@ -160,7 +163,7 @@ def shell() -> None:
     for line in iter(sys.stdin.readline, ""):
         words = shlex.split(line)
         if words[0] == "export":
-            os.environ.update(word.split("=", 1) for word in words[1:])
+            os.environ |= {name: value for name, _, value in (w.partition("=") for w in words[1:])}
             code = 0
         elif words[0] in PROGRAMS:
             code = _forked(words)

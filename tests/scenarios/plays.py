@@ -27,7 +27,7 @@ class Play(NamedTuple):
 
     Where it has none it is not typed: it would end the supervisor, or start one of its own.
 
-    `typing` is what it is told on asking. `is_verbatim` if it prints what stands in a file, or
+    `typing` is what it is told once it has `asked` this. `is_verbatim` if it prints what stands in a file, or
     JSON, whose lines have any length. `without` is how it ends without the supervisor it needs.
     """
 
@@ -35,6 +35,7 @@ class Play(NamedTuple):
     needs: Needs = "nothing"
     codes: tuple[int, ...] = (DONE,)
     typing: str = ""
+    asked: str = ""
     is_verbatim: bool = False
     without: tuple[int, ...] = (NO_SUPERVISOR,)
 
@@ -44,8 +45,10 @@ class Play(NamedTuple):
 
     def codes_in_fresh_home(self) -> tuple[int, ...]:
         """Return how it ends where there has never been anything."""
-        names_something = NAMED.search(self.line) and self.needs == "home"
-        return (WRONG_USAGE,) if names_something else self.codes_without_supervisor()
+        codes = self.codes_without_supervisor()
+        if not NAMED.search(self.line):
+            return codes
+        return (WRONG_USAGE,) if self.needs == "home" else (*codes, WRONG_USAGE)
 
 
 def reads(*lines: str, is_verbatim: bool = False) -> Iterator[Play]:
@@ -112,7 +115,7 @@ PLAYS: Final[tuple[Play, ...]] = (
     *acts("agiraph kill {asks}", codes=(DONE, FAILED)),
     *acts("agiraph respond {question} 1", codes=(DONE, FAILED)),
     *acts("agiraph stop {asks}", "agiraph archive {mine}", "agiraph restore {mine}"),
-    *acts("agiraph delete {mine}", codes=(INTERRUPTED,), typing="n\n"),
+    *acts("agiraph delete {mine}", codes=(INTERRUPTED,), typing="n\n", asked="[y/N]"),
     *acts("agiraph delete {mine} --yes"),
 )
 

@@ -21,7 +21,7 @@ from tests.fakes.session import SMALL, WIDE, Session, Size
 from tests.scenarios.house import ROOT
 from tests.scenarios.place import Place, placed
 from tests.scenarios.plays import PLAYS, Play, commands_in, does_something, faults_of, path_of
-from tests.scenarios.steps import DONE, FACT, ask, finish, one_worker
+from tests.scenarios.steps import DONE, FACT, Plays, ask, finish, one_worker
 from tests.scenarios.terminal import Terminal, needs_tmux
 
 AGENTS = 500
@@ -34,7 +34,7 @@ Codes = Callable[[Play], tuple[int, ...]]
 
 def brain(seen: SeenRequest) -> Reply:
     """Play a team that does one node, a coordinator that asks, and one that has nothing to do."""
-    steps = [finish("Nothing to do.")]
+    steps: Plays = [finish("Nothing to do.")]
     if seen.is_for("ada"):
         steps = [FACT, DONE]
     elif "Ask me" in seen.said:
@@ -96,7 +96,7 @@ def at_once(home: Path, environ: Mapping[str, str], names: Mapping[str, str], co
 def faults(session: Session, play: Play, names: Mapping[str, str], codes: Codes) -> list[str]:
     """Type one play; return what was wrong with what it left."""
     line = play.line.format_map(names)
-    shown = session.do(line, play.typing)
+    shown = session.do(line, play.typing, play.asked)
     found = faults_of(play, shown)
     if shown.code not in codes(play):
         found.append(f"exit code {shown.code}, not {codes(play)}: {shown.text}")

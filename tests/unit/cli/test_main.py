@@ -46,14 +46,21 @@ def test_every_command_has_help_with_examples(name: str) -> None:
 def test_an_unknown_command_names_the_known_ones() -> None:
     result = command(None, "swarm")
     assert result.exit_code == 2
-    assert "unknown command 'swarm' (known: agents, " in result.stderr
+    assert "unknown command 'swarm' (known: restart, agents, " in result.stderr
     assert result.stdout == ""
 
 
-def test_a_mistyped_command_is_guessed_and_ten_commands_are_listed() -> None:
+def test_a_mistyped_option_is_guessed() -> None:
+    told = command(None, "run", "x", "--modle", "script").stderr
+    assert "--modle" in told
+    assert "Did you mean" in told
+    assert "--model" in told
+
+
+def test_a_mistyped_command_is_guessed_and_the_nearest_are_listed() -> None:
     told = command(None, "bord").stderr.splitlines()[-1]
-    assert "unknown command 'bord', did you mean 'board'? (known: agents, " in told
-    assert told.endswith(f" and {len(COMMANDS) - 10} more)")
+    assert "unknown command 'bord', did you mean 'board'? (known: board, agents, " in told
+    assert told.endswith(f" and {len(COMMANDS) - 5} more)")
 
 
 @pytest.mark.parametrize("words", [(), ("local",)], ids=" ".join)

@@ -11,7 +11,9 @@ from agiraph.core.errors import InvalidInput, OutOfBudget, Refused
 from agiraph.http.errors import ApiError, NotReachable
 from cli.command_table import COMMANDS, FAMILIES
 from cli.exits import exit_code, explanation
+from cli.main import agiraph
 from tests.unit.cli.fakes import FakeClient, command
+from tests.unit.cli.test_shared_options import commands
 
 
 def test_help_lists_every_command_by_family() -> None:
@@ -41,6 +43,30 @@ def test_every_command_has_help_with_examples(name: str) -> None:
     assert result.exit_code == 0
     assert "Examples:" in result.stdout
     assert f"agiraph {name}" in result.stdout
+
+
+def test_every_help_fits_80_columns_and_names_its_arguments() -> None:
+    for name, found in commands(agiraph):
+        words = name.replace("triggers ", "triggers AGENT ").split()
+        for way in ((*words, "--help"), ("help", *words)):
+            told = command(None, *way)
+            assert told.exit_code == 0
+            assert [line for line in told.stdout.splitlines() if len(line) > 80] == []
+            assert "Examples:" in told.stdout, name
+        text = told.stdout.partition("Options:")[0].partition("\n")[2]
+        for argument in found.params:
+            if isinstance(argument, click.Argument):
+                metavar = argument.make_metavar(click.Context(found)).strip("[].")
+                assert metavar in text or "|" in metavar, f"{name}: {metavar} is not described"
+
+
+def test_help_begins_with_the_common_path_and_fits_80_columns() -> None:
+    lines = command(None, "help").stdout.splitlines()
+    assert lines == command(None, "--help").stdout.splitlines()
+    assert lines[4].startswith("  agiraph run GOAL ")
+    assert max(map(len, lines)) <= 80
+    headings = [line for line in lines if line.rstrip(":") in FAMILIES]
+    assert headings == [f"{family}:" for family in FAMILIES]
 
 
 def test_an_unknown_command_names_the_known_ones() -> None:

@@ -67,7 +67,9 @@ def test_a_survey_needs_a_folder(model: str) -> None:
 
 
 def test_an_unknown_provider_is_told_with_the_known_ones() -> None:
-    with pytest.raises(InvalidInput, match=r"unknown provider 'gogle', did you mean 'google'.*anthropic.*more"):
+    with pytest.raises(
+        InvalidInput, match=r"unknown provider 'gogle', did you mean 'google'.*anthropic.*more"
+    ):
         parse_model("gogle/gemini", load_presets())
 
 

@@ -20,6 +20,11 @@ class CommandEntry(NamedTuple):
 
 _TABLE = {
     (START, "run"): {"run": "Give a team a goal and watch it work."},
+    (START, "commands.supervisor"): {
+        "up": "Start the supervisor in the background.",
+        "down": "Stop the supervisor and everything on it.",
+    },
+    (WATCH, "commands.supervisor"): {"status": "Show whether a supervisor runs, and what it does."},
     (WATCH, "commands.processes"): {
         "ps": "List every entity: process, state, tokens, cost.",
         "top": "Watch every entity: what it does, uses and costs.",

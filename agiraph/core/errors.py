@@ -3,6 +3,7 @@
 AgiraphError
 ├── Refused        can never succeed as asked: show it to the caller
 │   ├── InvalidInput      what was named does not exist or has a wrong value
+│   │   └── Ambiguous         a name that may be that of several
 │   ├── OutOfScope        a path outside what the entity may read or write
 │   ├── IllegalTransition a board command that the state does not allow
 │   └── OutOfBudget       the money or the tokens are spent
@@ -15,6 +16,7 @@ from collections.abc import Collection
 LISTED = 10
 NEAREST = 5
 NEAR = 0.5
+GUESSED = 3
 
 
 class AgiraphError(Exception):
@@ -27,6 +29,10 @@ class Refused(AgiraphError):
 
 class InvalidInput(Refused):
     """A value or name was wrong; the text says which, and what was possible."""
+
+
+class Ambiguous(InvalidInput):
+    """A name that several bear, or that is the beginning of several; the text lists them."""
 
 
 class OutOfScope(Refused):
@@ -57,13 +63,16 @@ class Corrupt(AgiraphError):
     """A file holds what it never should; the text names file and offset."""
 
 
-def unknown(kind: str, name: str, known: Collection[str], *, meant: str = "") -> InvalidInput:
-    """Return the error for a name that does not exist, with what was `meant`, if that is clear.
+def unknown(
+    kind: str, name: str, known: Collection[str], names: Collection[str] = (), *, meant: str = ""
+) -> InvalidInput:
+    """Return the error for a name that does not exist.
 
-    It lists those that do exist; if there are many, the nearest few and how many more.
+    It lists those that do exist; if there are many, the nearest few and how many more. `names` are
+    others than the listed ones that may have been meant, `meant` is the one that clearly was.
     """
-    found = meant or _nearly(name, known)
-    guess = f", did you mean '{found}'?" if found else ""
+    guesses = "' or '".join([meant] if meant else _nearly(name, [*known, *names]))
+    guess = f", did you mean '{guesses}'?" if guesses else ""
     shown = listed(sorted(known) if len(known) <= LISTED else _nearest(name, known), len(known))
     return InvalidInput(f"unknown {kind} '{name}'{guess} (known: {shown})")
 
@@ -79,13 +88,13 @@ def listed(names: Collection[str], of: int | None = None) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _nearly(name: str, known: Collection[str]) -> str:
-    """Return the name that is nearly this one, '' if there is none."""
+def _nearly(name: str, known: Collection[str]) -> list[str]:
+    """Return the names that are nearly this one, the nearest first."""
     from difflib import get_close_matches  # only who mistyped pays for it
 
     by_folded = {one.strip().casefold(): one for shown in known for one in _names_in(shown)}
-    close = get_close_matches(name.strip().casefold(), by_folded, n=1, cutoff=0.7)
-    return by_folded[close[0]] if close else ""
+    close = get_close_matches(name.strip().casefold(), by_folded, n=GUESSED, cutoff=0.7)
+    return [by_folded[one] for one in close]
 
 
 def _nearest(name: str, known: Collection[str]) -> list[str]:

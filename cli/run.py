@@ -15,6 +15,7 @@ import click
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import new_run_id
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
+from agiraph.storage.project_file import NAME
 from cli.exits import DONE
 from cli.options import (
     AMOUNT,
@@ -29,6 +30,7 @@ from cli.options import (
     together,
 )
 from cli.own_supervisor import signals_interrupt
+from cli.project_defaults import RunCommand, is_of_project
 from cli.run_target import RunOptions, RunTarget, supervised
 from cli.sanitize import require_utf8
 from cli.screen import TerminalScreen, can_prompt
@@ -47,6 +49,7 @@ REPLAY: Final = "replay/"
 
 
 @click.command(
+    cls=RunCommand,
     epilog=examples(
         "agiraph run 'Survey this folder' -i . -m script/survey",
         "agiraph run 'Compare these papers' -i papers -m anthropic/claude-sonnet-4-5",
@@ -56,7 +59,7 @@ REPLAY: Final = "replay/"
         "agiraph run 'Explain this code' --input . --record calls.jsonl",
         "agiraph run 'Explain this code' --input . --model replay/calls.jsonl",
         "agiraph run 'Report what is new' --input . --mode infinite --cycle 1h",
-    )
+    ),
 )
 @click.argument("goal")
 @click.option(
@@ -169,7 +172,8 @@ def run(
             require_utf8(value, term)  # the current folder may be named otherwise
     if record is not None:
         require_writable(record)
-    options = RunOptions(home, terms, agent, timeout, as_json, record)
+    source = NAME if is_of_project(ctx, "model") else "--model"
+    options = RunOptions(home, terms, agent, timeout, as_json, record, source)
     ctx.exit(_start_only(options) if detach else _run_to_the_end(options))
 
 
@@ -302,7 +306,7 @@ def _run_to_the_end(options: RunOptions) -> int:
 def _why(client: "Client", options: RunOptions, agent: "AgentView") -> str:
     """Return why this model is used."""
     if options.model:
-        return "from --model"
+        return f"from {options.model_from}"
     if options.agent:
         return "as in its last run"
     try:

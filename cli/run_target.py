@@ -44,6 +44,7 @@ class RunOptions:
     timeout_seconds: float | None
     as_json: bool
     record: Path | None = None
+    model_from: str = "--model"
 
     @property
     def model(self) -> str:

@@ -17,6 +17,7 @@ from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import Home
+from agiraph.storage.home_users import HomeShare
 from cli.options import cli_context, connect
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed
 from cli.screen import TerminalScreen
@@ -126,16 +127,21 @@ def supervised(home: Path, screen: TerminalScreen, model: str = "") -> Iterator[
 
 @contextlib.contextmanager
 def _target(home: Path, screen: TerminalScreen, model: str) -> Iterator[RunTarget]:
-    try:
-        client = connect(home)
-    except GatewayAway:
-        raise
-    except NotReachable:
-        with _own_supervisor(home, screen, model) as (client, own):
-            yield RunTarget(home, client, own, screen)
-        return
-    with client:
-        yield RunTarget(home, client, None, screen)
+    with HomeShare(home) as share:
+        share.acquire(on_wait=lambda: screen.status("waiting for a supervisor that is stopping"))
+        try:
+            client = connect(home)
+        except GatewayAway:
+            raise
+        except NotReachable:
+            client = None
+        if client is not None:
+            share.acquire()  # its file may have been made since
+            with client:
+                yield RunTarget(home, client, None, screen)
+            return
+    with _own_supervisor(home, screen, model) as (client, own):
+        yield RunTarget(home, client, own, screen)
 
 
 def _is_full(home: Path) -> bool:
@@ -157,20 +163,21 @@ def _own_supervisor(
     screen.status("starting a supervisor for this run")
     own = cli_context().supervisor(home)
     try:
-        own.start(preload=model, meanwhile=_import_the_rest)
-    except SupervisorFailed:
-        other = _another(home)
-        if other is None:
-            raise
-        with other:
-            yield other, None
-        return
-    try:
+        try:
+            own.start(preload=model, meanwhile=_import_the_rest)
+        except SupervisorFailed:
+            other = _another(home)
+            if other is None:
+                raise
+            with other:
+                yield other, None
+            return
         with connect(home) as client:
             yield client, own
     finally:
         screen.status("stopping the supervisor")
-        own.stop()
+        if not own.stop():
+            screen.note("the supervisor continues: another command uses it")
 
 
 def _import_the_rest() -> None:

@@ -60,6 +60,9 @@ def main(kinds: Mapping[str, str] = KINDS, prestarted: PrestartedProcesses | Non
 )
 @click.option("--json-logs", is_flag=True, help="Log one JSON object a line.")
 @click.option("--until-eof", is_flag=True, help="Stop when standard input is closed.")
+@click.option(
+    "--until-unused", is_flag=True, hidden=True, help="The same, once no command uses it."
+)
 @click.option("--preload", hidden=True, help="The model whose SDK to import (`agiraph run`).")
 @click.option("--daemon", is_flag=True, help="Run in the background; return when it is ready.")
 @click.pass_obj
@@ -70,6 +73,7 @@ def command(
     http: tuple[str, int] | None,
     json_logs: bool,
     until_eof: bool,
+    until_unused: bool,
     preload: str | None,  # agiraph.__main__ has used it
     daemon: bool,
 ) -> None:
@@ -83,8 +87,9 @@ def command(
         settings = with_options(load(folder, config), http, json_logs)
         if (refusal := settings.http.why_refused()) is not None:
             raise InvalidInput(refusal)  # the API would be open to the network in the clear
-        if daemon and until_eof:
-            raise InvalidInput("--daemon and --until-eof exclude each other")
+        for word, is_given in (("--until-eof", until_eof), ("--until-unused", until_unused)):
+            if daemon and is_given:
+                raise InvalidInput(f"--daemon and {word} exclude each other")
     except InvalidInput as error:
         click.echo(str(error), err=True)
         sys.exit(EXIT_USAGE)
@@ -92,7 +97,11 @@ def command(
         sys.exit(go_to_background(folder, options_again(config, http, json_logs)))
     kinds, prestarted = given
     environ = dict(os.environ)
-    sys.exit(run(SupervisorOptions(folder, settings, until_eof, kinds, environ, prestarted)))
+    sys.exit(
+        run(
+            SupervisorOptions(folder, settings, until_eof, until_unused, kinds, environ, prestarted)
+        )
+    )
 
 
 def options_again(

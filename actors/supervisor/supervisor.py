@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -35,6 +35,7 @@ from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address
 from agiraph.logs.log import logger
 from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home
+from agiraph.storage.home_users import wait_until_unused
 from transport.errors import TransportError
 
 EXIT_DONE = 0
@@ -238,8 +239,16 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup
                 loop.add_signal_handler(number, self.stop)
-        if self._options.until_eof:
-            threading.Thread(target=_call_at_eof, args=(loop, self._end.set), daemon=True).start()
+        if self._options.until_eof or self._options.until_unused:
+            threading.Thread(target=self._end_after_eof, args=(loop,), daemon=True).start()
+
+    def _end_after_eof(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Wait in a thread until our stdin is closed and, if so wanted, the last user has left."""
+        _await_eof()
+        if self._options.until_unused:
+            wait_until_unused(self.home)
+        with suppress(RuntimeError):  # we have ended for another reason
+            loop.call_soon_threadsafe(self._end.set)
 
     def stop(self) -> None:
         """Begin to stop; a second call kills at once what still runs."""
@@ -264,11 +273,10 @@ async def _forget_result(work: Coroutine[Any, Any, Any]) -> None:
     await work
 
 
-def _call_at_eof(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
-    """Wait, in a thread of its own, until our stdin is closed."""
+def _await_eof() -> None:
+    """Wait until our stdin is closed."""
     try:
         while os.read(0, 1024):
             pass
     except OSError:
         pass  # having no stdin is an end, too
-    loop.call_soon_threadsafe(act)

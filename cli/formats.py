@@ -4,12 +4,19 @@ from datetime import datetime
 from typing import Any
 
 from agiraph.core.turns import Usage
-from cli.sanitize import short_name
+from cli.sanitize import one_line, short_name
+
+GOAL_SHOWN = 300
 
 
 def as_is(value: Any) -> str:
     """Return a value as text, None as nothing."""
     return "" if value is None else str(value)
+
+
+def format_goal(value: Any) -> str:
+    """Return the beginning of a goal or task, for a row of a list: it may have any length."""
+    return one_line(as_is(value), GOAL_SHOWN)
 
 
 def yes_or_no(value: Any) -> str:

@@ -32,6 +32,14 @@ class CommandGroup(click.Group):
         gc.enable()
         return command
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options before the command; InvalidInput for an argument that is not UTF-8."""
+        from cli.sanitize import require_utf8
+
+        for number, text in enumerate(args, 1):
+            require_utf8(text, f"argument {number}")
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

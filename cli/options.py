@@ -1,8 +1,10 @@
 """Options that many commands share, and how a command reaches its home and its API."""
 
 import contextlib
+import errno
 import functools
 import math
+import os
 import re
 import shutil
 import sys
@@ -18,6 +20,7 @@ import click
 from agiraph.core.errors import InvalidInput
 from agiraph.http.errors import GatewayAway
 from agiraph.storage.home import HOME_VARIABLE, default_home
+from cli.sanitize import require_utf8
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -108,7 +111,9 @@ def cli_context() -> CliContext:
 
 
 def _home(_ctx: click.Context, _parameter: click.Parameter, value: Path | None) -> Path:
-    return value.expanduser().absolute() if value else default_home()
+    home = value.expanduser().absolute() if value else default_home()
+    require_utf8(str(home), "home")
+    return home
 
 
 def home_option(command: Command) -> Command:
@@ -215,9 +220,32 @@ NEXT_TIME: Final = Parsed("time", functools.partial(_moment, is_past=False))
 """The same, after now."""
 
 
+def require_writable(file: Path) -> None:
+    """Raise InvalidInput for a file that cannot be written later; one that is there stays."""
+    place = file.resolve()
+    try:
+        if place.exists():  # plain: where the person wants it
+            if not os.access(place, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        else:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            os.close(os.open(place, flags, 0o600))  # plain: where the person wants it
+            place.unlink()  # plain: made above
+    except OSError as error:
+        raise InvalidInput(f"{file}: cannot be written ({error.strerror})") from None
+
+
 def text_argument(value: str, name: str) -> str:
     """Return a text from the command line, `-` being all of stdin; refuse an empty one."""
-    text = sys.stdin.read() if value == "-" else value
+    text = _all_of_stdin() if value == "-" else value
     if not text.strip():
         raise click.UsageError(f"{name} is empty")
     return text.strip()
+
+
+def _all_of_stdin() -> str:
+    """Return what comes on stdin, in any locale; InvalidInput if it is not UTF-8."""
+    try:
+        return sys.stdin.buffer.read().decode().replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"stdin: is not UTF-8 text (byte {error.start})") from None

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """The outcome of a run, as `--json` prints it."""
+    """The outcome of a run, as `--json` prints it; `reason` says why it is not completed."""
 
     agent: str
     run: str | None
@@ -40,6 +40,7 @@ class RunOutcome:
     output: str | None
     usage: Usage
     seconds: float
+    reason: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a JSON object."""
@@ -47,6 +48,7 @@ class RunOutcome:
             "agent": self.agent,
             "run": self.run,
             "status": self.status,
+            "reason": self.reason,
             "result": self.result,
             "output": self.output,
             "usage": self.usage.model_dump(mode="json") | {"tokens": self.usage.tokens},
@@ -70,20 +72,21 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
         target.stop_agent(agent.id)
         agent = agent.model_copy(update={"status": "stopped"})
     outcome = _outcome(watch, agent, time.monotonic() - started_at)
+    if not is_ended:
+        reason = f"not finished within {options.timeout_seconds:g} seconds (--timeout)"
+        outcome = replace(outcome, reason=reason)
     if is_ended and target.own is not None:
         target.stop_agent(agent.id)
     _show(outcome, options, screen)
     if options.record is not None and agent.run is not None:
         _copy_recording(Home(options.home).system.recording(agent.run), options.record, screen)
     if not is_ended:
-        screen.note(
-            f"stopped: not finished within {options.timeout_seconds:g} seconds (--timeout)", "bad"
-        )
+        screen.note(f"stopped: {outcome.reason}", "bad")
         return FAILED
     if agent.status == "completed":
         return DONE
-    reason = watch.progress.failure
-    screen.note(f"{agent.name} {agent.status}" + (f": {reason}" if reason else ""), "bad")
+    because = f": {outcome.reason}" if outcome.reason else ""
+    screen.note(f"{agent.name} {agent.status}{because}", "bad")
     return OUT_OF_BUDGET if watch.progress.is_out_of_budget else FAILED
 
 
@@ -97,7 +100,10 @@ def _outcome(watch: RunWatcher, agent: AgentView, seconds: float) -> RunOutcome:
         usage = client.usage(agent=agent.id).total
     except (ApiError, NotReachable):
         usage = watch.progress.usage
-    return RunOutcome(agent.id, agent.run, agent.status, result, shown_output, usage, seconds)
+    reason = watch.progress.failure or None
+    return RunOutcome(
+        agent.id, agent.run, agent.status, result, shown_output, usage, seconds, reason
+    )
 
 
 def _result(client: "Client", agent: AgentView) -> str | None:

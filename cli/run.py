@@ -23,10 +23,12 @@ from cli.options import (
     examples,
     home_option,
     json_option,
+    require_writable,
     text_argument,
 )
 from cli.own_supervisor import signals_interrupt
 from cli.run_target import RunOptions, RunTarget, supervised
+from cli.sanitize import require_utf8
 from cli.screen import TerminalScreen, can_prompt
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ REPLAY: Final = "replay/"
     "--detach", is_flag=True, help="Start the run and return; needs a running agiraph-supervisor."
 )
 @home_option
-@json_option("one JSON object: agent, run, status, result, output, usage, seconds")
+@json_option("one JSON object: agent, run, status, reason, result, output, usage, seconds")
 @click.pass_context
 def run(
     ctx: click.Context,
@@ -154,6 +156,11 @@ def run(
         "name": _checked_name(name),
         "run": new_run_id(time.time()),
     }
+    for term, value in terms.items():
+        if isinstance(value, str):
+            require_utf8(value, term)  # the current folder may be named otherwise
+    if record is not None:
+        require_writable(record)
     options = RunOptions(home, terms, agent, timeout, as_json, record)
     ctx.exit(_start_only(options) if detach else _run_to_the_end(options))
 
@@ -180,10 +187,9 @@ def _checked_name(name: str | None) -> str | None:
 def _plan_text(plan: Path) -> str:
     if plan.stat().st_size > PLAN_LIMIT:
         raise InvalidInput(f"{plan}: a plan may have at most {PLAN_LIMIT:,} bytes")
-    try:
-        text = plan.read_text(encoding="utf-8")  # plain: the person's plan
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{plan}: is not UTF-8 text (byte {error.start})") from None
+    from agiraph.core.yaml_text import read_text
+
+    text = read_text(plan)
     if not text.strip():
         raise InvalidInput(f"{plan}: the plan is empty")
     return text

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agiraph.http.api import AgentView
     from agiraph.http.client import Client
 
+TABLES: Final = ("providers.yaml", "prices.yaml", "agents.yaml")
 SETTLE_SECONDS: Final = 20.0
 RETRY_SECONDS: Final = 0.2
 SERVER_ERROR: Final = 500
@@ -193,6 +194,12 @@ def _check_settings(home: Path) -> None:
         from agiraph.core.config import load_config
 
         load_config(own)
+    tables = [home / name for name in TABLES if (home / name).exists()]
+    if tables:
+        from agiraph.llm.registry import read_table
+
+        for table in tables:
+            read_table(table)
 
 
 def _another(home: Path) -> "Client | None":

@@ -4,7 +4,10 @@ A model's text may hold escape sequences that move the cursor, rewrite earlier l
 clipboard; bidirectional controls make a line read as what it is not. None of them passes.
 """
 
+import os
 import re
+
+from agiraph.core.errors import InvalidInput
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.S)
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -18,6 +21,19 @@ def printable(text: str) -> str:
     text = text.replace("\r\n", "\n")
     text = _CONTROLS.sub("", _ESCAPES.sub("", text))
     return text.encode("utf-8", "replace").decode()
+
+
+def require_utf8(text: str, what: str) -> None:
+    """Raise InvalidInput for a text from outside (an argument, a path) that is not UTF-8.
+
+    Python holds each byte that is none as a lone surrogate, which no JSON can carry.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        shown = one_line(os.fsencode(text).decode("utf-8", "backslashreplace"), 80)
+        byte = len(text[: error.start].encode())
+        raise InvalidInput(f"{what}: '{shown}' is not UTF-8 text (byte {byte})") from None
 
 
 def one_line(text: str, limit: int | None = None) -> str:

@@ -87,7 +87,11 @@ class TerminalScreen:
         """
         if self._prompt is None or not select.select([sys.stdin], [], [], 0)[0]:
             return None
-        line = sys.stdin.readline()
+        try:
+            line = sys.stdin.readline()
+        except UnicodeDecodeError:
+            self._put(f"{CLEAR}that was not UTF-8 text; {self._prompt}")
+            return None
         if not line:
             self.end_prompt()
             raise EOFError

@@ -109,8 +109,8 @@ class Broker:
                 default, _ = self._services.default()
                 catalog = ModelCatalog(providers=self._services.catalog(), default=default)
                 self._tasks.start(self._in_flight.reply(received, catalog))
-            case CheckModel(model=model):
-                self._tasks.start(self._in_flight.reply(received, self._check(model)))
+            case CheckModel() as asked:
+                self._tasks.start(self._in_flight.reply(received, self._check(asked)))
             case AskUsage() as asked:
                 self._tasks.start(self._in_flight.reply(received, self._usage(asked)))
             case OpenProxy():
@@ -170,9 +170,10 @@ class Broker:
         total = sum(by_entity.values(), Usage())
         return UsageTable(by_entity=by_entity, total=total, rows=rows, budgets=budgets)
 
-    def _check(self, model: str) -> Ok | RefusedReply:
+    def _check(self, asked: CheckModel) -> Ok | RefusedReply:
         try:
-            self._services.check(model)
+            self._services.check(asked.model)
+            self._calls.require_room(asked.model, asked.characters)
         except InvalidInput as error:
             return RefusedReply(reason=str(error), kind=type(error).__name__)
         return Ok()

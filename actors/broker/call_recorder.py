@@ -42,18 +42,19 @@ class CallRecorder:
         self._is_on = is_on
         self._files: OrderedDict[str, RunRecordingFile] = OrderedDict()
 
-    def answered(self, request: ModelRequest, response: ModelResponse) -> None:
-        """Record an answer, if its run is recorded."""
+    def answered(self, request: ModelRequest, asked: float, response: ModelResponse) -> None:
+        """Record an answer to what was asked at `asked`, if its run is recorded."""
         if self._is_recorded(request):
-            recording = self._recording_of(request.run_id)
-            self._write(recording, recording.writer.line(request, self._clock.now(), response))
+            recording, now = self._recording_of(request.run_id), self._clock.now()
+            self._write(recording, recording.writer.line(request, now, response, asked=asked))
 
-    def failed(self, request: ModelRequest, error: ProviderError) -> None:
+    def failed(self, request: ModelRequest, asked: float, error: ProviderError) -> None:
         """Record a permanent failure."""
         if self._is_recorded(request) and error.kind not in NOT_PLAYED:
-            recording = self._recording_of(request.run_id)
+            recording, now = self._recording_of(request.run_id), self._clock.now()
             failed = error.kind, str(error)
-            self._write(recording, recording.writer.line(request, self._clock.now(), failed=failed))
+            line = recording.writer.line(request, now, failed=failed, asked=asked)
+            self._write(recording, line)
 
     def close(self) -> None:
         """Close all files."""

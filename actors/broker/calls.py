@@ -19,7 +19,13 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import AssistantTurn, ModelRequest, ModelResponse, Turn
 from agiraph.llm.base import OnText, Provider, ProviderError
 from agiraph.llm.fallback import ROLES, FallbackStarted, chain_of, is_handed_on
-from agiraph.llm.prices import FREE, Price, guess_input_tokens, price_of
+from agiraph.llm.prices import (
+    FREE,
+    REAL_CHARACTERS_PER_TOKEN,
+    Price,
+    guess_input_tokens,
+    price_of,
+)
 from agiraph.llm.registry import ModelName
 
 BY = "by"
@@ -45,12 +51,14 @@ class ModelCalls:
     ) -> None:
         self._services = services
         self._prices = prices
+        self._clock = clock
         self.ledger = ledger
         self.limits = ledger.limits(config.budgets, clock)
         self.budgets = BudgetReservations(self.limits.for_request)
         self.queues = defaultdict[str, ProviderQueue](lambda: ProviderQueue(config.broker, clock))
         self.attempts = CallRetries(config.broker, ledger, clock)
         self._fallbacks = _checked(config.models.fallbacks, services)
+        self._context_tokens = config.models.context_tokens
         self._private_data = ProviderPrivateData()
         self._recorder = recorder
         self._too_long: dict[tuple[str, str], int] = {}
@@ -67,14 +75,15 @@ class ModelCalls:
 
         `via` may return another provider of a model than the usual one.
         """
+        asked = self._clock.now()
         try:
             response = await self._answer(request, on_text, on_failure, via)
         except ProviderError as error:
             if self._recorder is not None:
-                self._recorder.failed(request, error)
+                self._recorder.failed(request, asked, error)
             raise
         if self._recorder is not None:
-            self._recorder.answered(request, response)
+            self._recorder.answered(request, asked, response)
         return response
 
     async def _answer(
@@ -112,6 +121,22 @@ class ModelCalls:
             return self._services.name(model)
         except InvalidInput as error:
             raise ProviderError("unknown_model", str(error)) from None
+
+    def require_room(self, model: str, characters: int) -> None:
+        """Raise InvalidInput for a goal that alone is longer than the window of a model.
+
+        That of its largest fallback, if it has any: a call that is too long is handed on to it.
+        """
+        name = self._services.name(model)
+        chain = (name, *map(self._services.name, chain_of(self._fallbacks, str(name), "")))
+        window = self._context_tokens or max(map(self._services.window, chain))
+        tokens = characters // REAL_CHARACTERS_PER_TOKEN
+        if tokens > window:
+            raise InvalidInput(
+                f"the goal is too long for {name}: about {tokens:,} tokens, its window has "
+                f"{window:,} (possible: a shorter goal with the text in the input folder, a model "
+                "with a larger window, models.context_tokens if the window is larger than that)"
+            )
 
     def price(self, name: ModelName) -> Price | None:
         """Return what a model costs, None if that is not known."""

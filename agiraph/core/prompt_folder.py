@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from agiraph.core.config import configs_folder
+from agiraph.core.yaml_text import read_text
 
 _own: list[Path] = []
 
@@ -46,4 +47,4 @@ def read(name: str) -> str:
 @lru_cache(maxsize=256)
 def _text(path: str, _changed_at: int) -> str:
     """Return a file's text, read once for as long as nobody changes it."""
-    return Path(path).read_text(encoding="utf-8")  # plain: shipped, or the person's own
+    return read_text(Path(path))

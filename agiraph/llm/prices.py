@@ -11,7 +11,8 @@ from agiraph.llm.base import PartialUsage
 from agiraph.llm.registry import DATE, JsonObject, ProviderPreset, read_row, read_table, usable
 
 MILLION = 1_000_000
-CHARACTERS_PER_TOKEN = 3  # real text has about four; a guess for a budget had better be too high
+REAL_CHARACTERS_PER_TOKEN = 4
+CHARACTERS_PER_TOKEN = 3  # a guess for a budget had better be too high
 TOKENS_PER_TURN = 8
 CHARACTERS_PER_CALL = 40
 

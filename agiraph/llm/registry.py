@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError, field_validator
 from agiraph.core.config import Config, ConfigSection, configs_folder
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.ids import TEXT_PREFIX
-from agiraph.core.yaml_text import read_yaml
+from agiraph.core.yaml_text import read_text, read_yaml
 from agiraph.llm.local_weights import HONESTLY, own_name, why_not
 from agiraph.llm.network import is_loopback
 
@@ -214,11 +214,11 @@ def _overridden(base: JsonObject, values: JsonObject) -> JsonObject:
 
 def read_table(file: Path) -> JsonObject:
     """Return the mapping in a YAML file, empty if there is no file; InvalidInput."""
-    try:
-        values = read_yaml(file.read_text(encoding="utf-8"))  # plain: the person's own settings
-    except FileNotFoundError:
+    if not file.exists():  # plain: the person's own settings
         return {}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    try:
+        values = read_yaml(read_text(file))
+    except yaml.YAMLError as error:
         raise InvalidInput(f"{file}: cannot be read ({error})") from None
     if values is None:
         return {}

@@ -97,10 +97,14 @@ class ModelCatalog(Body):
 
 
 class CheckModel(Body):
-    """Ask whether this model could be called. To the broker; `control.ok` or `control.refused`."""
+    """Ask whether this model could be called. To the broker; `control.ok` or `control.refused`.
+
+    Its window, or that of a fallback, must have room for a goal of `characters`.
+    """
 
     TYPE = "model.check"
     model: str
+    characters: int = 0
 
 
 class RaiseBudget(Body):

@@ -8,7 +8,7 @@ from agiraph.core.errors import unknown
 from agiraph.core.models import AgentStatus, Mode
 from agiraph.http.errors import ApiError
 from cli.api_command import api_command
-from cli.formats import format_time
+from cli.formats import format_goal, format_time
 from cli.listing import Column, Details, Listing, Shown
 from cli.options import run_option
 
@@ -25,7 +25,7 @@ COLUMNS = (
     Column("WORKERS", "worker_count", align="right", spare=2),
     Column("MODEL", "model", spare=3),
     Column("CREATED", "created_at", format_time, spare=1),
-    Column("GOAL", "goal", wide=True),
+    Column("GOAL", "goal", format_goal, wide=True),
 )
 RUNS = (
     Column("RUN", "id"),
@@ -33,7 +33,7 @@ RUNS = (
     Column("STARTED", "started_at", format_time, spare=1),
     Column("ENDED", "ended_at", format_time, spare=2),
     Column("MODEL", "model", spare=3),
-    Column("GOAL", "goal", wide=True),
+    Column("GOAL", "goal", format_goal, wide=True),
 )
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.api_command import api_command
-from cli.formats import entity_name
+from cli.formats import entity_name, format_goal
 from cli.listing import Column, Details, JsonObject, Listing, Shown, to_rows
 from cli.options import run_option
 
@@ -22,7 +22,7 @@ def _labels(value: Any) -> str:
 
 
 def _summary(row: JsonObject) -> str:
-    return str(row.get("reason") or row.get("summary") or row.get("task") or "")
+    return str(row.get("reason") or row.get("summary") or format_goal(row.get("task")))
 
 
 NODES = (
@@ -69,6 +69,7 @@ def _readable(detail: JsonObject) -> JsonObject:
     """Return a node for people: lists as lines, evidence as the outcome of each check, and sums."""
     evidence = detail.pop("evidence") or {}
     detail.pop("result_preview", None)
+    detail["stage"] = _stage(detail["stage"])
     shown = {key: _lines(value) for key, value in detail.items()}
     ended = [_ended(check) for check in evidence.get("checks", [])]
     sums = [f"{digest}  {path}" for path, digest in evidence.get("artifacts", {}).items()]

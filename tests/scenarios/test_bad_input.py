@@ -1,5 +1,6 @@
 """Bad input through the command line: one clear line, the right exit code, nothing half done."""
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -66,6 +67,9 @@ def agents_of(home: Path) -> list[str]:
         (("send", "known", ""), ["TEXT is empty"]),
         (("send", "known", "x", "--mode", "shout"), ["'shout'", "steer", "interrupt"]),
         (("respond", "q-1", " "), ["TEXT is empty"]),
+        (("run", os.fsdecode(b"caf\xe9")), ["argument 2", "'caf\\xe9' is not UTF-8 text (byte 3)"]),
+        (("show", os.fsdecode(b"\xff")), ["argument 2", "'\\xff' is not UTF-8 text (byte 0)"]),
+        (("run", "x", *MODEL, "--record", "no/such"), ["no/such: cannot be written"]),
         (("frobnicate",), ["unknown command 'frobnicate'", "agents", "run"]),
     ],
 )
@@ -144,6 +148,56 @@ def test_settings_that_cannot_be_read(
         line = told(place, *args, "--home", str(tmp_path), code=2)
         assert [word for word in (str(settings), *words) if word not in line] == []
     assert [path.name for path in tmp_path.iterdir()] == ["agiraph.yaml"]
+
+
+@pytest.mark.parametrize("name", ["agiraph.yaml", "providers.yaml", "prices.yaml", "agents.yaml"])
+def test_settings_that_are_no_text(place: Place, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"caf\xe9: 1\n")
+    line = told(place, "run", "x", *MODEL, "--home", str(tmp_path), code=2)
+    assert line == f"agiraph: {tmp_path / name}: is not UTF-8 text (byte 3)"
+
+
+# --- a goal that is too long ---------------------------------------------------------------------
+
+
+def test_a_goal_longer_than_the_window_is_refused_before_any_call(place: Place) -> None:
+    place.plays(coordinator=[])
+    before = agents_of(place.home)
+    for args in (("--model", "openai/small"), ("--agent", "known", "--model", "openai/small")):
+        done = place.command("run", "-", *args, stdin="word " * 200_000)
+        assert done.returncode == 2, done.stderr
+        words = "the goal is too long for openai/small: about 249,999 tokens, its window has 26,000"
+        assert words in done.stderr
+    assert (place.server.requests, agents_of(place.home)) == ([], before)
+
+
+def test_a_long_goal_is_shortened_in_lists(place: Place) -> None:
+    place.plays(coordinator=[call("finish", summary="done")])
+    outcome = place.lead("word " * 2_000, "--name", "wordy")
+    assert outcome.code == 0
+    [row] = [line for line in place.command("agents").stdout.splitlines() if "wordy" in line]
+    assert len(row) < 600
+    assert len(place.json("show", "wordy")["goal"]) == 9_999
+
+
+# --- names as they are shown ---------------------------------------------------------------------
+
+
+def test_a_file_is_found_by_the_name_or_id_of_its_node(place: Place) -> None:
+    [node] = place.json("board", "known")
+    for named in (node["id"], node["name"], node["folder"]):
+        done = place.command("files", "known", f"nodes/{named}/published/f")
+        assert (done.returncode, done.stdout) == (0, "1\n")
+    told(place, "files", "known", f"nodes/{node['id']}/../../../../agent.json", code=1)
+    told(place, "files", "known", "nodes/nope/published/f", code=1)
+
+
+def test_a_node_is_in_the_same_stage_in_the_list_and_by_itself(place: Place) -> None:
+    [heading, row] = place.command("board", "known").stdout.splitlines()
+    [node] = place.json("board", "known")
+    shown = place.command("board", "known", node["id"]).stdout.splitlines()
+    [line] = [line for line in shown if line.startswith("stage ")]
+    assert line.split() == ["stage", row.split()[heading.split().index("STAGE")]]
 
 
 # --- keys, money and time ------------------------------------------------------------------------

@@ -181,9 +181,7 @@ async def begin_run(
     running, 422 for what was asked wrongly, 503 and 504 if the processes do not answer.
     """
     await _check_orders(gateway, request)
-    for model in dict.fromkeys((request.model, request.worker_model)):
-        if model is not None:
-            await _check_model(gateway, model)
+    await _check_models(gateway, request, request.model or agent.model, request.worker_model)
     run = RunId(request.run) if request.run else cause.run
     if agent.run == run:
         return agent
@@ -317,11 +315,19 @@ async def _models_for(gateway: Gateway, request: CreateAgentRequest) -> tuple[st
         or (await gateway.ask(BROKER, ListModels(), ModelCatalog)).default
     )
     worker_model = request.worker_model or models.worker or model
-    for wanted in dict.fromkeys((model, worker_model)):
-        await _check_model(gateway, wanted)
+    await _check_models(gateway, request, model, worker_model)
     return model, worker_model
 
 
-async def _check_model(gateway: Gateway, wanted: str) -> None:
-    """Raise ApiError 422 with the reason unless the broker knows this model and can use it."""
-    await gateway.ask(BROKER, CheckModel(model=wanted), Ok, refused=UNPROCESSABLE)
+async def _check_models(
+    gateway: Gateway, request: RunRequest, model: str, worker_model: str | None
+) -> None:
+    """Raise ApiError 422 with the reason unless the broker knows these models and can use them.
+
+    The first one must have room for the goal.
+    """
+    checks = [CheckModel(model=model, characters=len(request.goal))]
+    if worker_model not in (None, model):
+        checks.append(CheckModel(model=worker_model))
+    for check in checks:
+        await gateway.ask(BROKER, check, Ok, refused=UNPROCESSABLE)

@@ -14,7 +14,8 @@ from actors.gateway.gateway import Gateway
 from actors.gateway.served_files import raw_file, rendered_file
 from actors.gateway.state.boards import board_view, node_detail, node_named, worker_view
 from actors.recorder.event_log import EventLog
-from agiraph.core.errors import Refused, unknown
+from agiraph.board.names import find_node
+from agiraph.core.errors import Corrupt, InvalidInput, Refused, unknown
 from agiraph.core.ids import worker_address
 from agiraph.core.models import Agent, WorkNode
 from agiraph.http.api import (
@@ -178,9 +179,22 @@ NodeDep = Annotated[WorkNode, Depends(_node)]
 @files_router.head(
     "/agents/{agent}/workspace/{path:path}", include_in_schema=False, response_model=None
 )
-def workspace(run: BegunDep, form: FormDep, path: str = "") -> Shown | Response:
-    """List a folder of the run, or read a file of it."""
-    return form.show(run.path, path)
+def workspace(
+    run: BegunDep, form: FormDep, gateway: GatewayDep, path: str = ""
+) -> Shown | Response:
+    """List a folder of the run, or read a file of it; `nodes/NODE` may be a node's name or id."""
+    return form.show(run.path, _with_folder(gateway, run, path))
+
+
+def _with_folder(gateway: Gateway, run: RunHome, path: str) -> str:
+    """Return the path of a file as it is there, where agents also write `nodes/{name or id}`."""
+    if not path.startswith("nodes/"):
+        return path
+    top, named, *rest = path.split("/")
+    try:
+        return "/".join((top, find_node(gateway.boards.get(run), named).folder, *rest))
+    except (InvalidInput, Corrupt):
+        return path
 
 
 @files_router.get("/agents/{agent}/board/{node}/refs")

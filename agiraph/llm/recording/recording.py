@@ -22,10 +22,14 @@ VERSION = 1
 
 
 class RecordedLine(Record):
-    """One line of the file; `failed` is the kind and text of an error."""
+    """One line of the file: asked at `asked`, answered at `ts`.
+
+    `failed` is the kind and text of an error.
+    """
 
     v: int = VERSION
     ts: float
+    asked: float | None = None
     entity: str
     model: str
     system: str | None = None
@@ -38,10 +42,15 @@ class RecordedLine(Record):
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """One complete call; `number` counts its entity's calls from 1, `place` all calls from 0."""
+    """One complete call; `number` counts its entity's calls from 1, `place` all calls from 0.
+
+    It was asked at `asked` (an older Agiraph did not record it) and answered at `ts`.
+    """
 
     place: int
     number: int
+    asked: float | None
+    ts: float
     entity: str
     model: str
     system: str
@@ -64,6 +73,7 @@ class RecordingWriter:
         ts: float,
         response: ModelResponse | None = None,
         failed: tuple[str, str] | None = None,
+        asked: float | None = None,
     ) -> str:
         """Return the line of a call, with the line break."""
         last = self._last.get(request.entity)
@@ -73,6 +83,7 @@ class RecordingWriter:
         kept = _common_prefix(last.turns, request.turns) if last else 0
         line = RecordedLine(
             ts=ts,
+            asked=asked,
             entity=request.entity,
             model=request.model,
             system=None if last and request.system == last.system else request.system,
@@ -141,7 +152,17 @@ def _whole(line: RecordedLine, before: RecordedCall | None, place: int) -> Recor
     is_repeated = before is not None and (before.turns, before.system) == (turns, system)
     number = before.number + (not is_repeated) if before else 1
     return RecordedCall(
-        place, number, line.entity, line.model, system, tools, turns, line.response, line.failed
+        place=place,
+        number=number,
+        asked=line.asked,
+        ts=line.ts,
+        entity=line.entity,
+        model=line.model,
+        system=system,
+        tools=tools,
+        turns=turns,
+        response=line.response,
+        failed=line.failed,
     )
 
 

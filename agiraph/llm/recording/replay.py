@@ -1,9 +1,10 @@
 """Replay: the provider that replays a recorded run; needs no key and no network.
 
-`replay/FILE` gives the recorded answer to the same request. An entity is known by its name, its
-calls by their requests, so a restart can lose nothing but the order: answers are given in the order
-of the recording, if their requests arrive in time. A call that is not in the recording fails with
-the first difference.
+`replay/FILE` gives the recorded answer to the same step. An entity is known by its name, its steps
+by the answers before them, so a restart can lose nothing but the order. What an entity does between
+two calls is done when it makes the second: so an answer is given once all calls that were asked or
+answered before it are asked or answered, if they come in time. A call that is not in the recording,
+or that other input led to, fails with the first difference.
 """
 
 import asyncio
@@ -23,6 +24,7 @@ from agiraph.llm.recording.recording import (
 from agiraph.llm.recording.request_matching import (
     RequestPart,
     difference,
+    is_same_step,
     masked,
     pieces_of,
     renamed,
@@ -31,7 +33,7 @@ from agiraph.llm.recording.request_matching import (
 )
 
 PREFIX = "replay/"
-PATIENCE_SECONDS = 3.0
+PATIENCE_SECONDS = 10.0
 
 
 class RecordingPlayback:
@@ -41,57 +43,86 @@ class RecordingPlayback:
         self._calls: defaultdict[str, list[RecordedCall]] = defaultdict(list)
         for call in calls:
             self._calls[call.entity].append(call)
+        self._all = calls
         self._pieces: dict[int, list[RequestPart]] = {}
         self._models = {call.model for call in calls}
         self._claimed: dict[str, str] = {}
-        self._waiting = {call.place for call in calls}
-        self._played = asyncio.Condition()
+        self._names: dict[str, str] = {}
+        self._to_ask = {call.place for call in calls}
+        self._to_answer = {call.place for call in calls}
+        self._awaited = set(self._to_ask)
+        self._changed = asyncio.Condition()
+        self._changes = 0
         self.diverged = ""
 
     def find(self, request: ModelRequest) -> tuple[RecordedCall, list[RequestPart]]:
-        """Return the recorded call with the same request, and the parts of the request.
+        """Return the recorded call of the same step, and the parts of the request.
 
-        Raises ProviderError (diverged) with the first difference.
+        Raises ProviderError (diverged) with the first difference, for every entity from then on:
+        what the team does after it is not what was recorded.
         """
+        if self.diverged:
+            raise ProviderError("diverged", self.diverged)
         now = asked_now(request)
         own = self._entity_of(request.entity, now)
         if own is None:
             raise self._diverged(
                 f"{request.entity} calls a model, and the recording has no such entity"
             )
-        unplayed = [call for call in self._calls[own] if call.place in self._waiting]
-        played = [call for call in self._calls[own] if call.place not in self._waiting]
-        for call in (*unplayed, *played):
+        unplayed = [call for call in self._calls[own] if call.place in self._to_answer]
+        played = [call for call in self._calls[own] if call.place not in self._to_answer]
+        alike = [call for call in (*unplayed, *played) if is_same_step(self._asked(call), now)]
+        for call in alike:
             if difference(self._asked(call), now) is None:
                 return call, now
         if not unplayed:
             count, name = len(self._calls[own]) + 1, own.rpartition("/")[2]
             raise self._diverged(f"at call {count} of {name}: the recording ends before it")
-        wanted = unplayed[0]
+        wanted = next((call for call in alike if call in unplayed), unplayed[0])
         found = difference(self._asked(wanted), now)
         assert found is not None
         where = f"at call {wanted.number} of {wanted.entity} (line {wanted.place + 1} of the file)"
         raise self._diverged(f"{where}: {found.describe()}")
 
     async def wait_for_turn(self, call: RecordedCall) -> None:
-        """Wait until all calls answered before this one are replayed, for PATIENCE_SECONDS."""
-        try:
-            async with asyncio.timeout(PATIENCE_SECONDS), self._played:
-                await self._played.wait_for(
-                    lambda: min(self._waiting, default=call.place) >= call.place
-                )
-        except TimeoutError:  # an earlier call is not made this time
-            self._waiting -= {place for place in self._waiting if place < call.place}
+        """Wait until what came before this answer is there; PATIENCE_SECONDS from the last call."""
+        async with self._changed:
+            self._to_ask.discard(call.place)
+            self._note_change()
+            while self._before(call):
+                seen = self._changes
+                try:
+                    async with asyncio.timeout(PATIENCE_SECONDS):
+                        await self._changed.wait()
+                except TimeoutError:
+                    if seen == self._changes:  # what is missing is not asked this time
+                        self._awaited -= self._before(call)
 
     async def done(self, call: RecordedCall) -> None:
         """Mark a call as replayed."""
-        async with self._played:
-            self._waiting.discard(call.place)
-            self._played.notify_all()
+        async with self._changed:
+            self._to_answer.discard(call.place)
+            self._note_change()
 
     def renaming(self, call: RecordedCall, now: list[RequestPart]) -> dict[str, str]:
-        """Return the names of this run by those of the recorded run."""
-        return renaming(self._asked(call), now)
+        """Return the names of this run by those of the recorded run, as far as they are known."""
+        names = renaming(self._asked(call), now)
+        self._names = names | self._names
+        return self._names | names
+
+    def _before(self, call: RecordedCall) -> set[int]:
+        """Return the calls that were asked or answered before this answer and are not yet."""
+        answered = {place for place in self._to_answer if place < call.place}
+        asked = {
+            one.place
+            for one in self._all
+            if one.place in self._to_ask and one.asked is not None and one.asked < call.ts
+        }
+        return (answered | asked) & self._awaited
+
+    def _note_change(self) -> None:
+        self._changes += 1
+        self._changed.notify_all()
 
     def _asked(self, call: RecordedCall) -> list[RequestPart]:
         if call.place not in self._pieces:
@@ -116,9 +147,8 @@ class RecordingPlayback:
         return found
 
     def _diverged(self, where: str) -> ProviderError:
-        self.diverged = self.diverged or where
-        first = "" if where == self.diverged else f" (it first diverged {self.diverged})"
-        return ProviderError("diverged", f"the replay diverged {where}{first}")
+        self.diverged = f"the replay diverged {where}"
+        return ProviderError("diverged", self.diverged)
 
 
 class ReplayProvider:

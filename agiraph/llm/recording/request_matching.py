@@ -1,15 +1,23 @@
-"""Request matching: whether two requests of different runs are the same but for names. Pure.
+"""Request matching: whether two requests of different runs are the same step. Pure.
 
-Ids, dates, times and folders differ in every run. They are masked before two requests are compared;
-and because they have the same places, those of one run map to those of the other, so that an answer
-of one run can be given with the names of the other.
+A step is known by the answers before it. What stands between them is compared by its meaning: what
+the run's input decides must be the same (the goal, assignments, the human's messages, results of
+commands and files); what the team's answers decide comes sooner or later, and in any order
+(messages and notices of the team, the results of its own tools, such as a view of the board).
+
+Ids, dates, times, folders and the agent's name differ in every run. They are masked before two
+requests are compared, and those of one run map to those of the other, so that an answer of one run
+can be given with the names of the other.
 """
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import Any, Final, Literal
 
 from agiraph.core.turns import AssistantTurn, ToolTurn, Turn, UserTurn
 
@@ -40,14 +48,73 @@ NAMED: Final = ("run", "dir", "id")
 MODEL_KEYS: Final = frozenset({"model", "worker_model"})
 MODEL: Final = "<model>"
 SHOWN: Final = 60
+TEAM_TOOLS: Final = frozenset(
+    (
+        "checkpoint",
+        "suggest_next",
+        "spawn_worker",
+        "create_work_node",
+        "assign_worker",
+        "wait",
+        "check_board",
+        "cancel_node",
+        "retire_worker",
+        "launch_roles",
+        "reconvene",
+        "finish",
+        "end_cycle",
+        "send_message",
+        "check_messages",
+        "read_context",
+        "write_context",
+        "append_context",
+        "list_context",
+        "list_triggers",
+    )
+)
+"""Tools whose results tell of the team, so they depend on when they are called."""
+NOTICE: Final = re.compile(r"\[(?:Runtime|Board|Message from (?!human\]).*)\]: ")
+"""How what the team and the runtime say begins; it comes when it comes."""
+ASSIGNMENT: Final = "# Assignment: "
+OF_THE_MOMENT: Final = re.compile(r"^(?:Your team: |In the shared context, ).*\n?", re.M)
+"""The lines of an assignment that depend on when it was given."""
+OF_THE_MACHINE: Final = re.compile(
+    r"^## What your workers can use$.*?(?=^A team |^#|\Z)", re.M | re.S
+)
+"""The part of a prompt that depends on which services and programs can be used."""
+SYSTEM: Final = "the system prompt"
+CANCELLED: Final = "[interrupted]"
+
+PartKind = Literal["input", "answer", "team", "notice"]
 
 
 @dataclass(frozen=True, slots=True)
 class RequestPart:
-    """One part of a request: what it is called, and its text."""
+    """One part of a request: what it is called, its text, and who decides that.
+
+    `input` and `answer` are compared; of `team`, the result of a tool, only that it is there;
+    `notice` is not. `agent` is the name of the run's agent.
+    """
 
     label: str
     text: str
+    kind: PartKind = "input"
+    agent: str = ""
+
+    @property
+    def what(self) -> str:
+        """What it is called, without its number."""
+        return self.label.partition(", ")[2] or self.label
+
+    @property
+    def compared(self) -> str:
+        """Its text as it is compared."""
+        text = self.text
+        if self.label == SYSTEM:
+            text = OF_THE_MACHINE.sub("", text)
+        elif text.startswith(ASSIGNMENT):
+            text = OF_THE_MOMENT.sub("", text)
+        return masked(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +130,7 @@ class RequestDifference:
         return f"{self.label} differs: recorded {self.recorded!r}, now {self.now!r}"
 
 
+@lru_cache(maxsize=4096)
 def masked(text: str) -> str:
     """Return a text with what differs from run to run masked."""
     return VOLATILE.sub(lambda found: f"<{found.lastgroup}>", text)
@@ -89,26 +157,43 @@ def pieces_of(
     turns: tuple[Turn, ...],
     models: Iterable[str] = (),
 ) -> list[RequestPart]:
-    """Return the parts of a request that are compared; its prompt may name any of `models`."""
+    """Return the parts of a request; its prompt may name any of `models`.
+
+    An answer that a message has cut off is left out: no step follows from it.
+    """
     for model in sorted(models, key=len, reverse=True):
         system = system.replace(model, MODEL)
     pieces = [
-        RequestPart("the system prompt", system),
+        RequestPart(SYSTEM, system),
         RequestPart("the list of tools", " ".join(tools)),
     ]
     for number, turn in enumerate(turns, start=1):
-        match turn:
-            case UserTurn():
-                pieces.append(RequestPart(f"turn {number}, the message to it,", turn.content))
-            case ToolTurn():
-                failed = "failed: " if turn.is_error else ""
-                label = f"turn {number}, the result of {turn.name},"
-                pieces.append(RequestPart(label, failed + turn.content))
-            case AssistantTurn():
-                calls = [f"{c.name} {_arguments(c.arguments)}" for c in turn.tool_calls]
-                text = "\n".join([turn.text or "", *calls])
-                pieces.append(RequestPart(f"turn {number}, its answer,", text))
-    return [RequestPart(piece.label, unnumbered(piece.text, entity)) for piece in pieces]
+        if not (isinstance(turn, AssistantTurn) and turn.interrupted):
+            pieces.append(_part(number, turn))
+    agent = agent_name(entity)
+    return [replace(piece, text=unnumbered(piece.text, entity), agent=agent) for piece in pieces]
+
+
+def agent_name(entity: str) -> str:
+    """Return the name of an entity's agent, without its id and number."""
+    name = re.sub(r"-[0-9a-f]{6,}$", "", entity.partition("/")[0])
+    return re.sub(r"-\d{1,3}$", "", name)
+
+
+def _part(number: int, turn: Turn) -> RequestPart:
+    match turn:
+        case UserTurn():
+            kind: PartKind = "notice" if NOTICE.match(turn.content) else "input"
+            return RequestPart(f"turn {number}, the message to it,", turn.content, kind)
+        case ToolTurn():
+            failed = "failed: " if turn.is_error else ""
+            is_timed = turn.name in TEAM_TOOLS or turn.content.startswith(CANCELLED)
+            label = f"turn {number}, the result of {turn.name},"
+            return RequestPart(label, failed + turn.content, "team" if is_timed else "input")
+        case AssistantTurn():
+            calls = [f"{c.name} {_arguments(c.arguments)}" for c in turn.tool_calls]
+            text = "\n".join([turn.text or "", *calls])
+            return RequestPart(f"turn {number}, its answer,", text, "answer")
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:
@@ -129,17 +214,24 @@ def with_model(value: Any, model: str) -> Any:
             return value
 
 
+def is_same_step(recorded: list[RequestPart], now: list[RequestPart]) -> bool:
+    """Return whether two requests of an entity follow the same answers."""
+    answers = _of_kind("answer", recorded), _of_kind("answer", now)
+    return len(answers[0]) == len(answers[1]) and all(map(_is_alike, *answers))
+
+
 def difference(recorded: list[RequestPart], now: list[RequestPart]) -> RequestDifference | None:
-    """Return where two requests differ first, None if they are alike."""
+    """Return where two requests differ first in what does not depend on time, None if nowhere."""
+    recorded, now = ([p for p in parts if p.kind != "notice"] for parts in (recorded, now))
     for one, other in zip(recorded, now, strict=False):
-        was, is_ = masked(one.text), masked(other.text)
-        if was != is_ or one.label != other.label:
+        if one.what != other.what or not _is_alike(one, other):
+            was, is_ = one.compared, other.compared
             start = _first_difference(was, is_)
             return RequestDifference(other.label, _around(was, start), _around(is_, start))
     if len(recorded) == len(now):
         return None
     longer = max(recorded, now, key=len)[min(len(recorded), len(now))]
-    text = _around(masked(longer.text), 0)
+    text = _around(longer.compared, 0)
     is_missing = len(recorded) > len(now)
     return RequestDifference(longer.label, text if is_missing else "", "" if is_missing else text)
 
@@ -147,10 +239,54 @@ def difference(recorded: list[RequestPart], now: list[RequestPart]) -> RequestDi
 def renaming(recorded: list[RequestPart], now: list[RequestPart]) -> dict[str, str]:
     """Return what the names of the recorded run are called in this one; the two must be alike."""
     names: dict[str, str] = {}
-    for one, other in zip(recorded, now, strict=True):
-        for was, is_ in zip(names_in(one.text), names_in(other.text), strict=False):
-            names.setdefault(was, is_)
+    placed = [[p.text for p in parts if p.kind != "notice"] for parts in (recorded, now)]
+    for one, other in zip(*placed, strict=True):
+        _pair_names(one, other, names)
+    said: defaultdict[str, list[str]] = defaultdict(list)
+    for line in _lines(now):
+        said[masked(line)].append(line)
+    for line in _lines(recorded):
+        if alike := said[masked(line)]:
+            _pair_names(line, alike.pop(0), names)
     return names
+
+
+def _pair_names(one: str, other: str, names: dict[str, str]) -> None:
+    """Add the names that have the same place in two texts, as far as these are alike."""
+    if masked(one) == masked(other):
+        pairs = [(one, other)]
+    else:
+        was_pieces, is_pieces = (re.split(r"(?<=[,\n])", text) for text in (one, other))
+        was_masked, is_masked = (list(map(masked, pieces)) for pieces in (was_pieces, is_pieces))
+        blocks = SequenceMatcher(None, was_masked, is_masked, autojunk=False).get_matching_blocks()
+        pairs = [
+            (was_pieces[block.a + n], is_pieces[block.b + n])
+            for block in blocks
+            for n in range(block.size)
+        ]
+    for was, is_ in pairs:
+        for name, now in zip(names_in(was), names_in(is_), strict=False):
+            names.setdefault(name, now)
+
+
+def _lines(parts: list[RequestPart]) -> list[str]:
+    return [line for part in _of_kind("notice", parts) for line in part.text.splitlines()]
+
+
+def _of_kind(kind: PartKind, parts: list[RequestPart]) -> list[RequestPart]:
+    return [part for part in parts if part.kind == kind]
+
+
+def _is_alike(recorded: RequestPart, now: RequestPart) -> bool:
+    """Return whether two parts mean the same; where one has its agent's name the other may too."""
+    if "team" in (recorded.kind, now.kind):
+        return True
+    was, is_ = recorded.compared, now.compared
+    if was == is_ or recorded.agent == now.agent or not (recorded.agent and now.agent):
+        return was == is_
+    either = f"(?:{re.escape(recorded.agent)}|{re.escape(now.agent)})"
+    pieces = re.split(rf"(?<!\w){re.escape(recorded.agent)}(?!\w)", was)
+    return re.fullmatch(either.join(map(re.escape, pieces)), is_) is not None
 
 
 def renamed(value: Any, names: Mapping[str, str]) -> Any:

@@ -339,7 +339,7 @@ class FakeSupervisor:
 
 
 def command(
-    client: FakeClient | None, *args: str, supervisor: Any = None, stdin: str | None = None
+    client: FakeClient | None, *args: str, supervisor: Any = None, stdin: str | bytes | None = None
 ) -> Result:
     """Run the command line against a fake gateway (None: no supervisor runs)."""
 

@@ -1,6 +1,8 @@
 """`agiraph run`: what is sent, what is shown, the result, and the exit codes."""
 
+import contextlib
 import json
+import os
 from pathlib import Path
 from typing import Any, get_args
 
@@ -86,7 +88,16 @@ def test_json_is_exactly_one_object(tmp_path: Path) -> None:
     output.parent.mkdir(parents=True)
     output.write_text(REPORT)
     told = json_of(command(finished(), "run", "Survey", "--json", "--home", str(tmp_path)))
-    assert list(told) == ["agent", "run", "status", "result", "output", "usage", "seconds"]
+    assert list(told) == [
+        "agent",
+        "run",
+        "status",
+        "reason",
+        "result",
+        "output",
+        "usage",
+        "seconds",
+    ]
     assert (told["agent"], told["run"], told["status"]) == (AGENT, RUN, "completed")
     assert (told["result"], told["output"]) == (REPORT, str(output))
     assert told["usage"]["tokens"] == 120
@@ -149,6 +160,40 @@ def test_a_plan_that_is_no_text_is_refused(tmp_path: Path) -> None:
     assert "is not UTF-8 text (byte 0)" in result.stderr
 
 
+def test_a_goal_on_stdin_that_is_no_text_is_refused() -> None:
+    client = finished()
+    result = command(client, "run", "-", stdin=b"caf\xe9")
+    assert (result.exit_code, client.did) == (2, [])
+    assert "stdin: is not UTF-8 text (byte 3)" in result.stderr
+
+
+def test_a_current_folder_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    client = finished()
+    with contextlib.chdir(folder):
+        result = command(client, "run", "x", "--input", ".")
+    assert (result.exit_code, client.did) == (2, [])
+    assert "caf\\xe9' is not UTF-8 text" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["no/such/calls.jsonl", "file/calls.jsonl"])
+def test_a_recording_that_cannot_be_written_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    client = finished()
+    result = command(client, "run", "x", "--record", str(tmp_path / name))
+    assert (result.exit_code, result.stdout, client.did) == (2, "", [])
+    assert f"{tmp_path / name}: cannot be written (" in result.stderr
+
+
+def test_a_recording_that_is_there_stays_until_the_run_has_ended(tmp_path: Path) -> None:
+    older = tmp_path / "calls.jsonl"
+    older.write_text("older")
+    assert command(None, "run", "", "--record", str(older)).exit_code == 2
+    assert command(None, "run", "x", "--record", str(older)).exit_code != 0
+    assert older.read_text() == "older"
+
+
 @pytest.mark.parametrize(
     ("reason", "code"),
     [
@@ -165,6 +210,7 @@ def test_a_failed_run_says_its_reason_and_still_prints_its_object(reason: str, c
     assert f"survey failed: {reason}" in result.stderr
     told = json.loads(result.stdout)
     assert (told["status"], told["result"], told["output"]) == ("failed", None, None)
+    assert told["reason"] == reason
 
 
 def test_a_timeout_stops_the_agent_and_is_exit_1() -> None:
@@ -172,7 +218,11 @@ def test_a_timeout_stops_the_agent_and_is_exit_1() -> None:
     result = command(client, "run", "x", "--timeout", "0.05", "--json")
     assert result.exit_code == 1
     assert "not finished within 0.05 seconds (--timeout)" in result.stderr
-    assert json.loads(result.stdout)["status"] == "stopped"
+    told = json.loads(result.stdout)
+    assert (told["status"], told["reason"]) == (
+        "stopped",
+        "not finished within 0.05 seconds (--timeout)",
+    )
     assert client.did[-1] == ("stop", AGENT)
 
 

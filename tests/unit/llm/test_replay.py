@@ -20,7 +20,14 @@ from agiraph.core.turns import (
 from agiraph.llm.base import ProviderError
 from agiraph.llm.recording.recording import RecordingWriter, read_recording
 from agiraph.llm.recording.replay import ReplayProvider
-from agiraph.llm.recording.request_matching import masked, names_in, renamed, unnumbered
+from agiraph.llm.recording.request_matching import (
+    TEAM_TOOLS,
+    masked,
+    names_in,
+    renamed,
+    unnumbered,
+)
+from agiraph.tools.table import tool_names
 
 KEY = "sk-very-secret-value-1234567890"
 
@@ -107,6 +114,66 @@ def test_a_divergence_is_told_with_its_call_and_what_differs(tmp_path: Path) -> 
         play(file, asked(GO), second, third)
 
 
+def test_what_the_team_says_may_come_at_another_time_and_in_another_order(tmp_path: Path) -> None:
+    board = [
+        '{"node_id": "n-aaa111", "status": "running"},\n{"node_id": "n-aaa222", "status": "done"}',
+        '{"node_id": "n-bbb222", "status": "done"},\n{"node_id": "n-bbb111", "status": "running"}',
+    ]
+    news = [
+        UserTurn(content="[Message from ada]: hello"),
+        UserTurn(content="[Board]: bob completed node 'x'. Published: nodes/5ec6ab/published/x"),
+    ]
+    late = UserTurn(content=news[1].content.replace("5ec6ab", "6fd7bc"))
+    first = said("look")
+    before, after = (ToolTurn(call_id="c1", name="check_board", content=text) for text in board)
+    file = tmp_path / "r.jsonl"
+    second = asked(GO, first.turn(), before, *news)
+    file.write_text(tape((asked(GO), first), (second, said("done", path="nodes/5ec6ab/x"))))
+    [one] = play(file, asked(GO_NOW))
+    assert one.text == "look"
+    again = asked(GO_NOW, late, one.turn(), after, news[0])
+    [two] = play(file, again)
+    assert two.tool_calls[0].arguments == {"path": "nodes/6fd7bc/x"}
+    alone = asked(GO_NOW, one.turn(), after)
+    assert [response.text for response in play(file, alone)] == ["done"]
+    other = asked(GO_NOW, UserTurn(content="[Message from human]: stop"), one.turn(), after)
+    with pytest.raises(ProviderError, match=r"now '.Message from human.: stop'"):
+        play(file, other)
+
+
+def test_the_tools_of_the_team_are_tools() -> None:
+    assert set(tool_names()) >= TEAM_TOOLS
+
+
+def test_the_agent_may_have_another_name(tmp_path: Path) -> None:
+    task = "# Assignment: x\n\nSell it.\nYour team: {team}\nYou work for {name}."
+    file = tmp_path / "r.jsonl"
+    was = asked(UserTurn(content=task.format(team="ada, bob", name="shop")))
+    file.write_text(tape((was, said("one"))))
+    now = task.format(team="bob, ada", name="it")
+    [one] = play(file, asked(UserTurn(content=now), entity="it-222222/coordinator"))
+    assert one.text == "one"
+
+
+def test_once_it_diverged_no_entity_goes_on(tmp_path: Path) -> None:
+    ada = asked(UserTurn(content="Write"), entity="shop-111111/ada-aaa111")
+    file = tmp_path / "r.jsonl"
+    file.write_text(tape((asked(GO), said("one")), (ada, said("two"))))
+    other = asked(UserTurn(content="Read"), entity="shop-111111/ada-aaa111")
+
+    async def main() -> list[str]:
+        provider, failures = ReplayProvider(), list[str]()
+        for request in (other, asked(GO)):
+            with pytest.raises(ProviderError) as caught:
+                await provider.generate(replayed(request, file), lambda text: None)
+            failures.append(str(caught.value))
+        return failures
+
+    first, second = asyncio.run(main())
+    assert "at call 1 of shop-111111/ada-aaa111" in first
+    assert second == first
+
+
 def test_two_of_one_name_are_told_apart_by_what_they_are_asked(tmp_path: Path) -> None:
     ada = [asked(UserTurn(content=t), entity=f"s-1/ada-{n}") for t, n in (("a", 111111), ("b", 2))]
     ada[1] = ada[1].model_copy(update={"entity": "s-1/ada-222222"})
@@ -134,6 +201,28 @@ def test_answers_come_in_the_order_of_the_recording(tmp_path: Path) -> None:
         return heard
 
     assert asyncio.run(main()) == ["first", "second"]
+
+
+def test_an_answer_waits_for_the_calls_that_were_asked_before_it(tmp_path: Path) -> None:
+    lead, ada = asked(GO), asked(UserTurn(content="Write"), entity="shop-111111/ada-aaa111")
+    scribe, file = RecordingWriter(), tmp_path / "r.jsonl"
+    lines = [
+        scribe.line(lead, 2.0, said("first"), asked=0.0),
+        scribe.line(ada, 3.0, said("second"), asked=1.0),
+    ]
+    file.write_text("".join(lines))
+
+    async def main() -> bool:
+        provider = ReplayProvider()
+        first = asyncio.create_task(provider.generate(replayed(lead, file), lambda text: None))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        was_answered = first.done()
+        await provider.generate(replayed(ada, file), lambda text: None)
+        assert (await first).text == "first"
+        return was_answered
+
+    assert not asyncio.run(main()), "what ada does before is done when she asks"
 
 
 def test_a_key_never_stands_in_a_recording(tmp_path: Path) -> None:

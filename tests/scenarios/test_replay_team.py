@@ -1,0 +1,66 @@
+"""A team of three that writes to each other is recorded, and played again to its end every time."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
+from tests.scenarios.place import Place
+from tests.scenarios.steps import WAIT, bash, finish_with, node, publish, spawn, tell, write
+
+TEAM = ("ada", "bob", "eve")
+BOARD = call("check_board")
+
+
+def member(name: str, *others: str) -> list[Reply | Brain]:
+    """Return the steps of a worker that tells the others and the coordinator what it does."""
+    return [
+        calls(*(tell(other, f"{name} begins") for other in others)),
+        write(f"{name}.md", f"a fact of {name}"),
+        BOARD,
+        tell("coordinator", f"{name} has a fact"),
+        calls(call("check_messages"), call("list_context")),
+        bash(f"cat {name}.md"),
+        tell("*", f"{name} is done"),
+        publish(f"a fact of {name}"),
+    ]
+
+
+def lead(seen: SeenRequest) -> Reply:
+    """Hire the team, look at the board between the messages, and end when all have published."""
+    if seen.step == 0:
+        return calls(*map(spawn, TEAM))
+    if seen.step == 1:
+        return calls(*(node(f"{name}-fact", name) for name in TEAM))
+    if seen.step == 2:
+        return BOARD
+    ended = all(f"{name} completed node" in seen.said for name in TEAM)
+    waits = seen.results("wait")
+    done = ended or (waits and '"interrupted_by_message": false' in waits[-1])
+    return finish_with("check_board")(seen) if done else (WAIT if seen.step % 2 else BOARD)
+
+
+def play_again(place: Place, tmp_path: Path, times: int) -> None:
+    file = tmp_path / "calls.jsonl"
+    parts = {name: member(name, *(other for other in TEAM if other != name)) for name in TEAM}
+    place.plays(coordinator=lead, **parts)
+    assert place.lead("Gather facts", "--record", str(file)).code == 0
+    place.server.requests.clear()
+    for number in range(times):
+        again = place.lead(
+            "Gather facts", "--model", f"replay/{file}", "--name", f"again-{'x' * number}x"
+        )
+        assert again.code == 0, again.progress
+        assert {name: again.published(f"{name}-fact") for name in TEAM} == {
+            name: {f"{name}.md": f"a fact of {name}"} for name in TEAM
+        }
+    assert place.server.requests == [], "no provider was asked"
+
+
+def test_a_team_is_played_again_under_another_name(place: Place, tmp_path: Path) -> None:
+    play_again(place, tmp_path, 1)
+
+
+@pytest.mark.slow
+def test_a_team_is_played_again_every_time(place: Place, tmp_path: Path) -> None:
+    play_again(place, tmp_path, 10)

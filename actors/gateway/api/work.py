@@ -182,7 +182,10 @@ NodeDep = Annotated[WorkNode, Depends(_node)]
 def workspace(
     run: BegunDep, form: FormDep, gateway: GatewayDep, path: str = ""
 ) -> Shown | Response:
-    """List a folder of the run, or read a file of it; `nodes/NODE` may be a node's name or id."""
+    """List a folder of the run, or read a file of it.
+
+    In a path `nodes/NODE/...` a node may also be named by its name or id.
+    """
     return form.show(run.path, _with_folder(gateway, run, path))
 
 

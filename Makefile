@@ -13,17 +13,19 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 # What `make run` works on; another folder: make run INPUT=some/dir GOAL="..."
 INPUT ?= configs/sample
 GOAL ?= Survey this folder and report what is in it
+# The script that surveys a folder; a language model for any goal: make run MODEL=anthropic GOAL="..."
+MODEL ?= script/survey
 ARGS ?=
 
 # What the documentation site is made of: the pages, their pictures, and the files they link to.
 PAGES = $(wildcard *.md docs/*.md docs/*.svg configs/*.yaml)
 
-export GOAL INPUT
+export GOAL INPUT MODEL
 
 .PHONY: setup run test slow clients check docs format bench pictures clean help
 
 help:
-	@echo "make run     a team surveys a folder: no key and no network needed (INPUT=dir GOAL=text ARGS=options)"
+	@echo "make run     a team surveys a folder: no key and no network needed (INPUT=dir MODEL=model GOAL=text ARGS=options)"
 	@echo "make test    every test"
 	@echo "make slow    the tests that take long: the local model for real (installs it)"
 	@echo "make clients  outside agents of other makers, as they ship them: a table (installs them; ARGS=--help)"
@@ -57,7 +59,7 @@ $(DEVELOPS): pyproject.toml $(RUNS)
 setup: $(DEVELOPS)
 
 run: $(RUNS)
-	@$(BIN)/agiraph run "$$GOAL" --input "$$INPUT" $(ARGS)
+	@$(BIN)/agiraph run "$$GOAL" --input "$$INPUT" --model "$$MODEL" $(ARGS)
 
 # A file stays with one process: its tests share a supervisor. Files come in the order of their
 # names: those that wait for real processes first, the quick ones (unit/) fill the end. They start

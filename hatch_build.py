@@ -11,6 +11,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 BUNDLED = ("actors", "transport", "cli", "configs")
+LEFT_OUT = Path("configs", "sample")  # what `make run` surveys in a checkout
 
 
 class BundleHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -26,7 +27,8 @@ class BundleHook(BuildHookInterface):  # type: ignore[type-arg]
                 raise FileNotFoundError(f"{root} is missing: a wheel without it could not run")
             for path in sorted(root.rglob("*")):
                 inside = path.relative_to(self.root)
-                if path.is_file() and not _is_litter(inside):
+                is_wanted = not inside.is_relative_to(LEFT_OUT) and not _is_litter(inside)
+                if path.is_file() and is_wanted:
                     build_data["force_include"][str(path)] = f"agiraph/_bundled/{inside}"
 
 

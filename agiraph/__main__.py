@@ -5,10 +5,13 @@ plain names never land in site-packages; in a checkout they are beside this pack
 imported by name, because the domain knows nothing of the folders above it.
 """
 
+import _signal  # type: ignore[import-not-found]  # `signal` wraps it in enums: 10 ms a start
 import gc
 import importlib
 import os
 import sys
+
+INTERRUPTED = 130
 
 
 def main() -> None:
@@ -26,6 +29,21 @@ def main() -> None:
         inner[sys.argv.pop(1)]()
     else:
         _command_line()
+
+
+def _end_at_interrupt() -> None:
+    """Let Ctrl-C end this process at once, until the command or the supervisor handles it itself.
+
+    An exception in the middle of an import would be a traceback. Where SIGINT is ignored, as in a
+    command with `&`, it stays so.
+    """
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _interrupted)
+
+
+def _interrupted(_number: int, _frame: object) -> None:
+    os.write(2, b"agiraph: interrupted\n")
+    os._exit(INTERRUPTED)
 
 
 def open_standard_descriptors() -> None:
@@ -46,6 +64,7 @@ def open_standard_descriptors() -> None:
 
 
 def _command_line() -> None:
+    _end_at_interrupt()
     _hide_environment()
     importlib.import_module("cli.main").main()
 
@@ -75,6 +94,7 @@ def _hide_environment() -> None:
 
 
 def _supervisor() -> None:
+    _end_at_interrupt()
     _hide_environment()
     importlib.import_module("actors.supervisor.main").main()
 

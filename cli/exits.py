@@ -14,8 +14,8 @@ OUT_OF_BUDGET: Final = 3
 NO_SUPERVISOR: Final = 4
 INTERRUPTED: Final = 130
 
-UNPROCESSABLE: Final = 422
-PAYMENT_REQUIRED: Final = 402
+BY_STATUS: Final = {402: OUT_OF_BUDGET, 404: WRONG_USAGE, 422: WRONG_USAGE}
+"""A name that the gateway does not know (404) is as wrong as one that this process does not."""
 
 
 def exit_code(error: BaseException) -> int:
@@ -25,9 +25,7 @@ def exit_code(error: BaseException) -> int:
     if isinstance(error, NotReachable) and not isinstance(error, GatewayAway):
         return NO_SUPERVISOR
     if isinstance(error, ApiError):
-        return {UNPROCESSABLE: WRONG_USAGE, PAYMENT_REQUIRED: OUT_OF_BUDGET}.get(
-            error.status, FAILED
-        )
+        return BY_STATUS.get(error.status, FAILED)
     if isinstance(error, OutOfBudget):
         return OUT_OF_BUDGET
     if isinstance(error, click.ClickException):

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 import traceback
 from importlib import import_module
@@ -9,6 +10,7 @@ from typing import Any
 
 import click
 
+from agiraph.core.errors import unknown
 from cli.command_table import COMMANDS, FAMILIES
 
 DEBUG_VARIABLE = "AGIRAPH_DEBUG"
@@ -28,6 +30,8 @@ class CommandGroup(click.Group):
             return None
         command = getattr(import_module(entry.module), cmd_name)
         assert isinstance(command, click.Command)
+        if callable(signal.getsignal(signal.SIGINT)):  # else it is ignored
+            _let_interrupt(signal.default_int_handler)
         gc.freeze()  # what is imported stays
         gc.enable()
         return command
@@ -45,8 +49,7 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; a usage error lists the known ones."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            known = ", ".join(sorted(COMMANDS))
-            raise click.UsageError(f"unknown command '{args[0]}' (known: {known})", ctx)
+            raise click.UsageError(str(unknown("command", args[0], COMMANDS)), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -60,13 +63,22 @@ class CommandGroup(click.Group):
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run a command and exit: every error is one line on stderr and an exit code."""
+        outside = signal.getsignal(signal.SIGINT)
         try:
             code = super().main(*args, **options | {"standalone_mode": False})
         except BrokenPipeError:
             _exit_at_closed_pipe()
         except (Exception, KeyboardInterrupt) as error:
+            _let_interrupt(outside)
             sys.exit(_report(error))
+        _let_interrupt(outside)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _let_interrupt(handler: Any) -> None:
+    """Let Ctrl-C do this: an exception in a command, what `agiraph.__main__` set outside of it."""
+    if signal.getsignal(signal.SIGINT) is not handler:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _report(error: BaseException) -> int:
@@ -74,6 +86,9 @@ def _report(error: BaseException) -> int:
 
     if os.environ.get(DEBUG_VARIABLE):
         traceback.print_exception(error)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return exit_code(error)
     if isinstance(error, click.UsageError) and error.ctx is not None:
         click.echo(error.ctx.get_usage(), err=True)
     click.echo(f"agiraph: {explanation(error)}", err=True)
@@ -101,7 +116,7 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
 @click.group(
     cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Try it, with no key and no network:  agiraph run 'Survey this folder' --input .",
+    epilog="Try it without a key:  agiraph run Survey --input . --model script/survey",
 )
 @click.option(
     "--version",

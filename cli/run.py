@@ -44,13 +44,13 @@ REPLAY: Final = "replay/"
 
 @click.command(
     epilog=examples(
-        "agiraph run 'Survey this folder and report what is in it' --input .",
+        "agiraph run 'Survey this folder' --input . --model script/survey",
         "agiraph run 'Compare these papers' --input papers --model anthropic/claude-sonnet-4-5",
         "agiraph run 'Find the bug' --input src --budget 2 --timeout 900 > report.md",
-        "agiraph run 'Survey it at leisure' --input . --detach",
-        "agiraph run 'Now write it up for beginners' --agent survey-it-at-leisure",
-        "agiraph run 'Survey this folder' --input . --record calls.jsonl",
-        "agiraph run 'Survey this folder' --input . --model replay/calls.jsonl",
+        "agiraph run 'Look for typos in the docs' --input . --detach",
+        "agiraph run 'Now correct them' --agent look-for-typos-in",
+        "agiraph run 'Explain this code' --input . --record calls.jsonl",
+        "agiraph run 'Explain this code' --input . --model replay/calls.jsonl",
         "agiraph run 'Watch this folder, report news' --input . --mode infinite --cycle 1h",
     )
 )
@@ -67,7 +67,7 @@ REPLAY: Final = "replay/"
     "--input",
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A directory that the team may read.",
+    help="A directory that the team may read (. is the current one) [default: none].",
 )
 @click.option(
     "--plan",
@@ -124,22 +124,12 @@ def run(
 
     The result goes to stdout, everything else to stderr. The run uses the supervisor of this home,
     or starts one for its own duration. The model is --model, else the one in the settings, else
-    that of the first provider whose key is set, else the embedded script/survey, which needs no
-    key; with --agent, model and input directory are those of its last run. Exit codes: 0 done,
-    1 failed or timed out, 3 out of budget, 130 interrupted.
+    that of the first provider whose key is set; without any, nothing is started. script/survey, a
+    script that surveys the --input directory, needs no key. With --agent, model and input directory
+    are those of its last run. Exit codes: 0 done, 1 failed or timed out, 2 wrong usage or no model,
+    3 out of budget, 130 interrupted.
     """
-    if detach and timeout is not None:
-        raise click.UsageError("--timeout cannot be used with --detach: nobody watches the run")
-    if cycle is not None and mode != "infinite":
-        raise click.UsageError("--cycle needs --mode infinite: a finite run has no cycles")
-    if cycle is not None and cycle < 1:
-        raise click.UsageError("--cycle must be at least 1 second")
-    if detach and record is not None:
-        raise click.UsageError(
-            "--record cannot be used with --detach: the file is written at the end of the run"
-        )
-    if agent is not None and name is not None:
-        raise click.UsageError("--name cannot be used with --agent: it names a new agent")
+    _refuse_conflicts(detach, timeout, cycle, mode, record, agent, name)
     is_attended = can_prompt() and not as_json
     terms = {
         "goal": text_argument(goal, "GOAL"),
@@ -163,6 +153,29 @@ def run(
         require_writable(record)
     options = RunOptions(home, terms, agent, timeout, as_json, record)
     ctx.exit(_start_only(options) if detach else _run_to_the_end(options))
+
+
+def _refuse_conflicts(
+    detach: bool,
+    timeout: float | None,
+    cycle: float | None,
+    mode: str | None,
+    record: Path | None,
+    agent: str | None,
+    name: str | None,
+) -> None:
+    if detach and timeout is not None:
+        raise click.UsageError("--timeout cannot be used with --detach: nobody watches the run")
+    if cycle is not None and mode != "infinite":
+        raise click.UsageError("--cycle needs --mode infinite: a finite run has no cycles")
+    if cycle is not None and cycle < 1:
+        raise click.UsageError("--cycle must be at least 1 second")
+    if detach and record is not None:
+        raise click.UsageError(
+            "--record cannot be used with --detach: the file is written at the end of the run"
+        )
+    if agent is not None and name is not None:
+        raise click.UsageError("--name cannot be used with --agent: it names a new agent")
 
 
 def _is_replay(model: str | None) -> bool:
@@ -229,7 +242,7 @@ def _run_to_the_end(options: RunOptions) -> int:
     with (
         signals_interrupt(),
         contextlib.closing(screen),
-        supervised(options.home, screen, options.model) as target,
+        supervised(options, screen) as target,
     ):
         from cli.outcome import conclude  # these two import the records
         from cli.watch import RunWatcher
@@ -266,14 +279,7 @@ def _why(client: "Client", options: RunOptions, agent: "AgentView") -> str:
     if options.agent:
         return "as in its last run"
     try:
-        providers = client.models().providers
+        known = client.models()
     except (ApiError, NotReachable):
         return "chosen by the gateway"
-    rows = [row for row in providers if not row.get("local")]
-    keyed = [row for row in rows if row.get("usable") and row.get("api") != "script"]
-    first = keyed[0] if keyed else None
-    if first is not None and first.get("default_model") == agent.model:
-        return str(first.get("reason"))
-    if first is None and agent.model.startswith("script/"):
-        return "no provider key is set"
-    return "the default in the settings"
+    return known.why if known.default == agent.model else "chosen by the gateway"

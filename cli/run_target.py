@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from agiraph.core.errors import AgiraphError, Unavailable
+from agiraph.core.errors import AgiraphError, InvalidInput, Unavailable
 from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 from agiraph.storage.disk_space import has_room
@@ -111,23 +111,21 @@ class RunTarget:
 
 
 @contextlib.contextmanager
-def supervised(home: Path, screen: TerminalScreen, model: str = "") -> Iterator[RunTarget]:
-    """Yield a target: on the supervisor of this home, or on one started for us.
-
-    `model` is the one that will be called first, as far as it is known.
-    """
+def supervised(options: RunOptions, screen: TerminalScreen) -> Iterator[RunTarget]:
+    """Yield a target: on the supervisor of this home, or on one started for us."""
     try:
-        with _target(home, screen, model) as target:
+        with _target(options, screen) as target:
             yield target
     except (Unavailable, ApiError) as error:
         is_our_fault = isinstance(error, ApiError) and error.status < SERVER_ERROR
-        if not is_our_fault and _is_full(home):
-            raise _full_disk(home) from error
+        if not is_our_fault and _is_full(options.home):
+            raise _full_disk(options.home) from error
         raise
 
 
 @contextlib.contextmanager
-def _target(home: Path, screen: TerminalScreen, model: str) -> Iterator[RunTarget]:
+def _target(options: RunOptions, screen: TerminalScreen) -> Iterator[RunTarget]:
+    home = options.home
     with HomeShare(home) as share:
         share.acquire(on_wait=lambda: screen.status("waiting for a supervisor that is stopping"))
         try:
@@ -141,7 +139,7 @@ def _target(home: Path, screen: TerminalScreen, model: str) -> Iterator[RunTarge
             with client:
                 yield RunTarget(home, client, None, screen)
             return
-    with _own_supervisor(home, screen, model) as (client, own):
+    with _own_supervisor(options, screen) as (client, own):
         yield RunTarget(home, client, own, screen)
 
 
@@ -156,16 +154,17 @@ def _full_disk(home: Path) -> OSError:
 
 @contextlib.contextmanager
 def _own_supervisor(
-    home: Path, screen: TerminalScreen, model: str
+    options: RunOptions, screen: TerminalScreen
 ) -> "Iterator[tuple[Client, OwnSupervisor | None]]":
-    _check_settings(home)
+    home = options.home
+    _check_settings(options)
     if _is_full(home):
         raise _full_disk(home)
     screen.status("starting a supervisor for this run")
     own = cli_context().supervisor(home)
     try:
         try:
-            own.start(preload=model, meanwhile=_import_the_rest)
+            own.start(preload=options.model, meanwhile=_import_the_rest)
         except SupervisorFailed:
             other = _another(home)
             if other is None:
@@ -187,19 +186,33 @@ def _import_the_rest() -> None:
         import_module(module)
 
 
-def _check_settings(home: Path) -> None:
-    """Raise InvalidInput for settings that a supervisor on this home would reject."""
-    own = Home(home).config
+def _check_settings(options: RunOptions) -> None:
+    """Raise InvalidInput for what a supervisor on this home would reject: settings, no model."""
+    own = Home(options.home).config
     if own.exists():
         from agiraph.core.config import load_config
 
         load_config(own)
-    tables = [home / name for name in TABLES if (home / name).exists()]
+    tables = [options.home / name for name in TABLES if (options.home / name).exists()]
     if tables:
         from agiraph.llm.registry import read_table
 
         for table in tables:
             read_table(table)
+    if not options.model and options.agent is None:
+        _check_default(options.home)
+
+
+def _check_default(home: Path) -> None:
+    """Raise InvalidInput if there is no model for a goal that names none."""
+    from agiraph.core.config import load_config
+    from agiraph.llm.registry import load_presets, pick_default
+
+    own = Home(home).config
+    config = load_config(*([own] if own.exists() else []))
+    default, why = pick_default(config, load_presets(home / "providers.yaml"), os.environ)
+    if default is None:
+        raise InvalidInput(why)
 
 
 def _another(home: Path) -> "Client | None":

@@ -48,7 +48,16 @@ RUN = RunId("20260401-091500-3b7c21")
 
 def run_survey(home: str) -> list[str]:
     """Return what one run printed: progress and result, a line each."""
-    command = [sys.executable, "-P", "-m", "agiraph", "run", "Survey this folder"]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "agiraph",
+        "run",
+        "Survey this folder",
+        "--model",
+        "script/survey",
+    ]
     done = subprocess.run(
         [*command, "--home", home, "--input", "configs/sample"],
         cwd=ROOT,
@@ -63,7 +72,12 @@ def run_survey(home: str) -> list[str]:
 def draw(lines: list[str]) -> str:
     """Return the lines as the SVG picture of a terminal."""
     console = Console(record=True, width=WIDTH, file=open("/dev/null", "w"))  # noqa: SIM115
-    console.print(Text('$ agiraph run "Survey this folder"', style="bold"))
+    console.print(
+        Text(
+            '$ agiraph run "Survey this folder" --input configs/sample --model script/survey',
+            style="bold",
+        )
+    )
     for line in lines[:MOST_LINES]:
         name, gap, said = line.partition("  ")
         style = "cyan" if gap and name and " " not in name else ""

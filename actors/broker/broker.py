@@ -106,8 +106,9 @@ class Broker:
             case StreamDelta() as delta:
                 self._send_to_subscribers(delta)
             case ListModels():
-                default, _ = self._services.default()
-                catalog = ModelCatalog(providers=self._services.catalog(), default=default)
+                default, why = self._services.default()
+                rows = self._services.catalog()
+                catalog = ModelCatalog(providers=rows, default=default, why=why)
                 self._tasks.start(self._in_flight.reply(received, catalog))
             case CheckModel() as asked:
                 self._tasks.start(self._in_flight.reply(received, self._check(asked)))

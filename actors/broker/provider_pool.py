@@ -122,8 +122,8 @@ class ProviderPool:
         offline = self._config.models.offline
         return catalog(self.presets, self._environ, self._prices, offline=offline)
 
-    def default(self) -> tuple[str, str]:
-        """Return the model taken when none is named, and why."""
+    def default(self) -> tuple[str | None, str]:
+        """Return the model taken when none is named, None if there is none, and why."""
         return pick_default(self._config, self.presets, self._environ)
 
     def check(self, model: str) -> ModelName:

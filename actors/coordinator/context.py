@@ -1,8 +1,5 @@
 """CoordinatorContext: one agent's coordinator in one run, its files and the agent's record."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from actors.coordinator.files import AgentFiles
 from actors.coordinator.record import AgentRecord
 from actors.entity.args import CoordinatorArgs
@@ -45,6 +42,7 @@ class CoordinatorContext(EntityContext):
             terms=args.terms,
             input_dir=input_dir,
             calls=home.calls,
+            hold_file=home.hold,
             environment=environment | ({"AGIRAPH_INPUT": input_dir} if input_dir else {}),
             roster=Roster(args.agent.id),
         )
@@ -52,13 +50,3 @@ class CoordinatorContext(EntityContext):
     def cause(self, call_id: str) -> str:
         """Return what names the tool call `call_id` as the cause of a change on the board."""
         return f"{self.runtime.address}#{call_id}"
-
-    @contextmanager
-    def waiting_for_human(self, step: str) -> Iterator[None]:
-        """Let the agent's status, too, say that it waits for the human."""
-        self.record.set_status("waiting_for_human")
-        try:
-            with super().waiting_for_human(step):
-                yield
-        finally:
-            self.record.set_status("working")

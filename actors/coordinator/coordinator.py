@@ -294,7 +294,7 @@ class CoordinatorActor:
         said = transcript.turns[-1]
         text = said.text if isinstance(said, AssistantTurn) else None
         if isinstance(said, AssistantTurn) and text and not said.interrupted:
-            await self.entity.messenger.tell_human(text, transcript.mail.spoke_to)
+            await self.entity.messenger.pass_on(text)
         is_running = self.board_service.board.is_running and not cycles.is_asleep
         if not is_running or self._is_work_under_way():
             self.board_service.execute(c.LaunchStage())

@@ -6,7 +6,7 @@ from actors.runtime.runtime import Runtime
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.core.clock import iso_date
-from agiraph.core.models import Agent, AgentStatus
+from agiraph.core.models import Agent
 
 RESULT_IN_MEMORY = 2000
 
@@ -65,11 +65,6 @@ class AgentRecord:
             nodes_ended=0,
             worker_count=0,
         )
-
-    def set_status(self, status: AgentStatus) -> None:
-        """Change the agent's status, unless its run has ended."""
-        if not self.has_ended:
-            self._change(status=status)
 
     def follow(self, board: Board, event: e.BoardEvent) -> None:
         match event:

@@ -16,6 +16,7 @@ from actors.runtime.crash_counter import LIMIT
 from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.event_replay import RECORDS_REPLAYED, loop_warned, replayed_events
+from agiraph.agent.hold import EntityHold, load_hold, store_hold
 from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.agent.loop import PauseSwitch
 from agiraph.agent.loop_detection import LoopStuck, LoopWarning, judge_loop
@@ -50,8 +51,9 @@ AT_ONCE_SECONDS = 0.5
 class EntityContext:
     """One coordinator or worker in one run.
 
-    `calls` is the folder of what its running calls leave for the next incarnation. `may_park` says
-    whether nothing would be lost if the process ended now.
+    `calls` is the folder of what its running calls leave for the next incarnation, `hold_file` says
+    what it waits for from people. `may_park` says whether nothing would be lost if the process
+    ended now.
     """
 
     runtime: Runtime
@@ -64,6 +66,7 @@ class EntityContext:
     terms: RunTerms
     input_dir: str | None
     calls: Path
+    hold_file: Path
     environment: dict[str, str]
     roster: Roster
 
@@ -71,6 +74,8 @@ class EntityContext:
         self.pause_switch = PauseSwitch()
         if self.transcript.is_paused:
             self.pause_switch.pause()
+        self.hold = load_hold(self.hold_file)
+        self._hold(self.hold.asks)
         self.skills = find_skills(self.runtime.home.path, self.input_dir)
         self.may_park: Callable[[], bool] = lambda: False
         self.inbox.take_up = self.runtime.take_up
@@ -135,10 +140,30 @@ class EntityContext:
             self.runtime.report(self.event(*replayed.report, ts=replayed.ts))
 
     def show(self, state: str, step: str) -> None:
-        """Show people what is being done right now."""
+        """Show people what is being done right now, and keep what waits for them.
+
+        Who is paused while it waits for the human waits on when it is resumed.
+        """
+        if state != "paused":
+            self._hold((step or "asks") if state == "waiting_for_human" else "")
         assignment = self.transcript.assignment
         node = assignment.node.id if assignment else None
         self.runtime.status(state, step, node, run_id=self.run)
+
+    def show_pause(self) -> None:
+        """Show that it is paused, or what it does again."""
+        self._hold(self.hold.asks)
+        if self.hold.state:
+            self.show(self.hold.state, self.hold.asks)
+        else:
+            self.show("idle", "")
+
+    def _hold(self, asks: str) -> None:
+        """Write down what holds this entity, if that is new."""
+        hold = EntityHold(is_paused=self.transcript.is_paused, asks=asks, since=self.hold.since)
+        if hold != self.hold:
+            self.hold = hold.model_copy(update={"since": self.now()})
+            store_hold(self.hold_file, self.hold)
 
     # --- the conversation ------------------------------------------------------------------------
 
@@ -260,10 +285,14 @@ class EntityContext:
 
     @contextmanager
     def waiting_for_human(self, step: str) -> Iterator[None]:
-        """Show that the human is waited for, and for what; no deadline runs inside this block."""
+        """Show that the human is waited for, and for what; no deadline runs inside this block.
+
+        Who parks in the block, or ends, waits on.
+        """
         self.show("waiting_for_human", step)
         with self.standing_still():
             yield
+        self._hold("")
 
 
 def interrupted_calls(transcript: Transcript, why: str, now: float) -> list[CallFinished]:

@@ -149,4 +149,4 @@ class MessageDispatcher:
         paused = "agent.paused" if is_coordinator else "worker.paused"
         resumed = "agent.resumed" if is_coordinator else "worker.resumed"
         self._context.report(paused if what == "paused" else resumed, {}, message)
-        self._context.show("paused" if what == "paused" else "idle", "")
+        self._context.show_pause()

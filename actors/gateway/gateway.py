@@ -18,16 +18,16 @@ from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.dead_letters import DeadLetterStore
 from actors.gateway.state.idempotency_store import IdempotencyStore
 from actors.gateway.state.message_history import MessageHistory
+from actors.gateway.statuses import StatusReader
 from actors.runtime.ask_again import Reply, ask_for
 from actors.runtime.runtime import Runtime
-from agiraph.core.errors import AgiraphError, Refused
-from agiraph.core.ids import coordinator_address, worker_address
-from agiraph.core.models import Agent, Worker
+from agiraph.core.errors import InvalidInput, Refused
 from agiraph.http.errors import ApiError
 from transport.errors import DeadlineExceeded, Nacked, NotStored, TransportError
 
 ANSWER_SECONDS = 10.0
 CONFLICT = 409
+UNPROCESSABLE = 422
 UNAVAILABLE = 503
 TOO_LATE = 504
 
@@ -50,6 +50,7 @@ class Gateway:
         self.reporter = GatewayEventReporter(bus, self.agents)
         database = GatewayDatabase(bus.home.human.book)
         self.questions, self.messages = QuestionStore(database), MessageHistory(database)
+        self.statuses = StatusReader(self.agents, self.boards, self.questions, self.activities)
         self.dead_letters = DeadLetterStore(database)
         self.idempotency = IdempotencyStore(bus.home.human.repeats, self.clock.now())
         self.dispatcher = NotificationDispatcher(
@@ -75,12 +76,14 @@ class Gateway:
     ) -> Reply:
         """Ask `to` and return its reply, an `expect`. `id` is that of the request.
 
-        If `to` is being restarted it is asked again within that time. Raises ApiError: `refused`
-        with the reason if it was refused, 504 if no reply came in time, 503 if it cannot be
-        reached now.
+        If `to` is being restarted it is asked again within that time. Raises ApiError with the
+        reason: 422 if a name or value was wrong, `refused` if it was refused otherwise, 504 if no
+        reply came in time, 503 if it cannot be reached now.
         """
         try:
             return await ask_for(self.bus, to, body, expect, within_seconds=within_seconds, id=id)
+        except InvalidInput as error:
+            raise ApiError(UNPROCESSABLE, str(error)) from None
         except Refused as error:
             raise ApiError(refused, str(error)) from None
         except TransportError as error:
@@ -92,38 +95,6 @@ class Gateway:
             await self.bus.send(to, body, id=id)
         except TransportError as error:
             raise _as_api_error(error, to) from error
-
-    def worker_status(self, agent: Agent, worker: Worker) -> str:
-        """Return a worker's status: as on the board, or that it is paused or waits for the human.
-
-        While a worker has said nothing (the gateway has just started, or the worker has parked),
-        its open question and its agent's pause are what is known.
-        """
-        if worker.status == "stopped":
-            return worker.status
-        address = worker_address(agent.id, worker.id)
-        activity = self.activities.get(address)
-        if activity is not None and activity.state != "parked":
-            is_shown = activity.state in ("paused", "waiting_for_human")
-            return activity.state if is_shown else worker.status
-        if address in self.questions.asking():
-            return "waiting_for_human"
-        return "paused" if agent.status == "paused" else worker.status
-
-    def waits_for_human(self, agent: Agent) -> bool:
-        """Whether everybody in an agent's team who could work waits for an answer of the human."""
-        if agent.status != "working" or not self.questions.open(agent.id):
-            return False
-        coordinator = self.activities.get(coordinator_address(agent.id))
-        if coordinator is not None and coordinator.state not in ("waiting_for_nodes", "parked"):
-            return False
-        try:
-            board = self.boards.get(self.agents.run_of(agent))
-        except (AgiraphError, OSError):
-            return False  # a damaged board must not hide the agent
-        working = [worker for worker in board.workers.values() if worker.node is not None]
-        statuses = {self.worker_status(agent, worker) for worker in working}
-        return statuses == {"waiting_for_human"}
 
     def close(self) -> None:
         """Close the database and the journals."""

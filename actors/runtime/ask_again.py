@@ -10,7 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from actors.runtime.runtime import Runtime
-from agiraph.core.errors import Refused
+from agiraph.core.errors import InvalidInput, Refused
 from agiraph.messages.control import RefusedReply
 from transport.endpoint import Received
 from transport.errors import DeadlineExceeded, PeerLost
@@ -30,7 +30,7 @@ async def ask_until_answered(
 ) -> Received:
     """Ask, and ask again (with the same `id`) when `to` dies meanwhile.
 
-    Raises Refused with the other's reason.
+    Raises Refused with the other's reason, InvalidInput if that was one there.
     """
     pause = FIRST_PAUSE_SECONDS
     while True:
@@ -42,7 +42,8 @@ async def ask_until_answered(
             continue
         if isinstance(received.body, RefusedReply):
             runtime.done(received)
-            raise Refused(received.body.reason)
+            is_input = received.body.kind == InvalidInput.__name__
+            raise (InvalidInput if is_input else Refused)(received.body.reason)
         return received
 
 

@@ -134,6 +134,11 @@ class TimedConnection(asyncio.Protocol):
         finally:
             self._requests -= 1
 
+    def abort(self) -> None:
+        """Reset the connection: its client sees that nobody answers, and may ask again."""
+        if self._transport is not None:
+            self._transport.abort()
+
     def _await_head(self) -> None:
         if self._deadline is None:
             loop = asyncio.get_running_loop()
@@ -211,12 +216,19 @@ class HttpServer:
 
 
 def _timed(app: App) -> App:
-    """Return `app`, telling its connection when a request begins and ends."""
+    """Return `app`, telling its connection when a request begins and ends.
+
+    A request that the server's end cuts off is not answered: it is neither refused nor done.
+    """
 
     async def serve(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         connection: TimedConnection = scope["state"].pop(_CONNECTION)
         with connection.request():
-            await app(scope, receive, send)
+            try:
+                await app(scope, receive, send)
+            except asyncio.CancelledError:
+                connection.abort()
+                await asyncio.sleep(0)  # uvicorn learns that nobody waits for an answer
 
     return serve
 

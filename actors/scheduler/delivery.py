@@ -19,10 +19,14 @@ from transport.errors import Nacked
 KEPT_OUTPUT = 4000
 
 
+class NoReceiver(Exception):
+    """The agent is not there now: it is in the archive, or was brought back and not resumed."""
+
+
 async def deliver(runtime: Runtime, agent: AgentId, firing: Firing, now: float) -> None:
     """Send a firing to its coordinator and report it, each once, also after a crash.
 
-    Raises TransportError if the router does not accept it now.
+    Raises TransportError if the router does not accept it now, NoReceiver.
     """
     action = {"action": firing.action.type, "payload": firing.action.payload}
     body = TriggerFired(agent=agent, firing=firing.id, **{**dict(firing), **action})
@@ -31,6 +35,8 @@ async def deliver(runtime: Runtime, agent: AgentId, firing: Firing, now: float) 
     except Nacked as error:
         if error.reason == "mailbox_full":
             raise
+        if error.reason == "unknown_recipient":
+            raise NoReceiver(str(error)) from None
         runtime.log.warning("a firing has no receiver", agent=agent, reason=str(error))
     await _report(runtime, agent, "trigger.fired", firing, now, {"about": firing.about})
 

@@ -11,10 +11,10 @@ from contextlib import suppress
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
-from actors.scheduler.delivery import carry_out, deliver
+from actors.scheduler.delivery import NoReceiver, carry_out, deliver
 from actors.scheduler.trigger_requests import TriggerRequests
 from actors.scheduler.trigger_store import TriggerStore
-from agiraph.core.errors import Corrupt
+from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import AgentId
 from agiraph.messages.body import Body
 from agiraph.messages.control import RefusedReply
@@ -85,7 +85,7 @@ class Scheduler:
     async def _handle(self, received: Received) -> None:
         body = received.body
         if isinstance(body, EventsGrew):
-            self._grown.update(agent for agent in body.agents if agent in self._store.books)
+            self._grown.update(agent for agent in body.agents if self._store.has_any(agent))
             self._news.set()
             return
         reply = self._requests.answer(received, self._time.now())
@@ -136,6 +136,9 @@ class Scheduler:
         """Apply what happened to a trigger set, fire what is due, and deliver what has fired."""
         now = self._time.now()
         is_due = book.next_due is not None and book.next_due <= now
+        if (is_due or book.outbox) and not self._store.is_there(book.agent):
+            self._store.forget(book.agent)
+            return
         is_changed = False
         if is_due or (has_grown and book.is_listening):
             is_changed = self._store.catch_up(book, now)
@@ -148,10 +151,14 @@ class Scheduler:
         for firing in waiting:
             if firing.action.type == "run_callback":
                 self._under_way.add(firing.id)
-                self._background.start(self._carry_out(book, firing, now))
+                self._background.start(self._carry_out(book.agent, firing, now))
                 continue
             try:
-                await deliver(self._runtime, book.agent, firing, now)
+                await deliver(self._runtime, book.agent, firing, book.fired_at(firing, now))
+            except NoReceiver as error:
+                self._runtime.log.info("firings wait", agent=book.agent, reason=str(error))
+                self._store.forget(book.agent)
+                return
             except TransportError as error:
                 self._runtime.log.warning("a firing waits", agent=book.agent, reason=str(error))
                 self._retry_at = now + RETRY_SECONDS
@@ -159,17 +166,18 @@ class Scheduler:
             book.delivered(firing.id)
             self._store.save(book)
 
-    async def _carry_out(self, book: TriggerSet, firing: Firing, now: float) -> None:
+    async def _carry_out(self, agent: AgentId, firing: Firing, now: float) -> None:
         while True:
             try:
-                await carry_out(self._runtime, book.agent, firing, now)
+                await carry_out(self._runtime, agent, firing, now)
                 break
             except TransportError as error:
                 self._runtime.log.warning("a callback is reported later", reason=str(error))
                 await asyncio.sleep(RETRY_SECONDS)
         self._under_way.discard(firing.id)
-        book.delivered(firing.id)
-        with suppress(Corrupt):  # the store has reported that it is damaged
+        with suppress(Corrupt, InvalidInput):  # reported as damaged; or the agent is away
+            book = self._store.book(agent)
+            book.delivered(firing.id)
             self._store.save(book)
 
 

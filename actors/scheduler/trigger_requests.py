@@ -72,6 +72,7 @@ class TriggerRequests:
                 body.type,
                 body.config,
                 body.action,
+                now=now,
                 time_zone=self._time_zone,
                 callbacks=self._callbacks,
                 name=body.name,

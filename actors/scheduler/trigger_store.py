@@ -37,6 +37,7 @@ class TriggerStore:
         self._logs: dict[AgentId, EventLog] = {}
         self.books: dict[AgentId, TriggerSet] = {}
         self.damaged: dict[AgentId, Corrupt] = {}
+        self._without: set[AgentId] = set()
 
     def load(self) -> None:
         """Read every trigger set; a damaged one hides itself alone."""
@@ -48,18 +49,30 @@ class TriggerStore:
         for agent in list(self.damaged):
             self._reload(agent)
 
+    def has_any(self, agent: AgentId) -> bool:
+        """Whether an agent has triggers that can be used; those of one that was away are read."""
+        if not any(agent in known for known in (self.books, self.damaged, self._without)):
+            self._reload(agent)
+        return agent in self.books
+
     def _reload(self, agent: AgentId) -> None:
-        del self.damaged[agent]
+        """Read the triggers of an agent that was away, or whose file was damaged."""
+        self.damaged.pop(agent, None)
         self._load_one(agent)
+        if agent in self.books:
+            self.books[agent].put_back()
 
     def _load_one(self, agent: AgentId) -> None:
-        path = self._home.agent(agent).triggers
+        path = self._folder(agent).triggers
         try:
             text = read_bytes(path).decode()
             if len(text) > EMPTY_BYTES:
                 self.books[agent] = TriggerSet.read(agent, text, self._bounds, path)
+            else:
+                self._without.add(agent)
         except FileNotFoundError:
-            return
+            if self.is_there(agent):
+                self._without.add(agent)
         except (Corrupt, UnicodeDecodeError, OSError) as error:
             self._quarantine(agent, error)
 
@@ -78,32 +91,35 @@ class TriggerStore:
 
     def book(self, agent: AgentId) -> TriggerSet:
         """Return an agent's trigger set, an empty one if it has none; Corrupt, InvalidInput."""
-        if agent in self.damaged:
+        if not self.is_there(agent):
+            self.forget(agent)
+            raise InvalidInput(f"there is no agent '{agent}'")
+        if agent not in self.books:
             self._reload(agent)
         if agent in self.damaged:
             raise self.damaged[agent]
-        if agent in self.books:
-            return self.books[agent]
-        if not is_folder(self._folder(agent).path):
-            raise InvalidInput(f"there is no agent '{agent}'")
-        return TriggerSet(agent, self._bounds)
+        return self.books.get(agent) or TriggerSet(agent, self._bounds)
 
     def save(self, book: TriggerSet) -> None:
         """Write a trigger set to disk; forget that of an archived agent. Raises Corrupt."""
-        home = self._folder(book.agent)
-        if not is_folder(home.path):
+        if not self.is_there(book.agent):
             self.forget(book.agent)
             return
         self.books[book.agent] = book
+        self._without.discard(book.agent)
         try:
-            replace_file(home.triggers, book.write())
+            replace_file(self._folder(book.agent).triggers, book.write())
         except OSError as error:
             raise self._quarantine(book.agent, error) from error
 
     def forget(self, agent: AgentId) -> None:
-        """Drop what is held of an agent that no longer exists."""
+        """Drop what is held of an agent that is away; its file is read when it is back."""
         self.books.pop(agent, None)
         self._logs.pop(agent, None)
+
+    def is_there(self, agent: AgentId) -> bool:
+        """Whether an agent has a folder: one in the archive has none here."""
+        return is_folder(self._folder(agent).path)
 
     def catch_up(self, book: TriggerSet, now: float) -> bool:
         """Apply what was logged since the last time; return whether a trigger changed. Corrupt."""

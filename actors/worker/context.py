@@ -62,6 +62,7 @@ class WorkerContext(EntityContext):
             terms=args.terms,
             input_dir=args.input_dir,
             calls=home.calls,
+            hold_file=home.hold,
             environment=environment,
             roster=Roster(args.agent, self._fetch_roster),
         )

@@ -48,7 +48,7 @@ PUBLISH = "publish"
 RUNTIME_NAME = "runtime"
 ASK_HUMAN = "ask_human"
 SEND_MESSAGE = "send_message"
-FOLD = 6
+FOLD = 7
 """Raised when the same records come to mean another state: older snapshots then do not count."""
 
 
@@ -151,7 +151,7 @@ class Correspondence:
 
 @dataclass(slots=True)
 class Transcript:
-    """The state of one conversation."""
+    """The state of one conversation. `spoke_at` is the place of the model's last answer."""
 
     turns: list[Turn] = field(default_factory=list)
     open_calls: list[OpenCall] = field(default_factory=list)
@@ -170,6 +170,7 @@ class Transcript:
     is_set_aside: bool = False
     woken_by: str = ""
     is_paused: bool = False
+    spoke_at: str = ""
     position: int = 0
     epoch: str = ""
     is_restored: bool = False
@@ -340,6 +341,7 @@ class Transcript:
 
     def _say(self, record: ModelAnswered) -> None:
         calls, progress, window = unique_calls(record.tool_calls), self.progress, self.window
+        self.spoke_at = self.place
         self.turns.append(
             AssistantTurn(
                 text=record.text,

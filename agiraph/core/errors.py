@@ -10,6 +10,10 @@ AgiraphError
 └── Corrupt        a file of ours says what it cannot say
 """
 
+from collections.abc import Collection
+
+LISTED = 10
+
 
 class AgiraphError(Exception):
     """Base of every error that Agiraph raises on purpose; its text is fit to show to a person."""
@@ -51,16 +55,29 @@ class Corrupt(AgiraphError):
     """A file holds what it never should; the text names file and offset."""
 
 
-def unknown(kind: str, name: str, known: list[str] | tuple[str, ...]) -> InvalidInput:
-    """Return the error for a name that does not exist, listing the ones that do."""
-    listing = ", ".join(sorted(known)) if known else "none"
-    return InvalidInput(f"unknown {kind} '{name}'{_meant(name, known)} (known: {listing})")
+def unknown(kind: str, name: str, known: Collection[str]) -> InvalidInput:
+    """Return the error for a name that does not exist, listing some of those that do."""
+    return InvalidInput(
+        f"unknown {kind} '{name}'{_meant(name, known)} (known: {listed(sorted(known))})"
+    )
 
 
-def _meant(name: str, known: list[str] | tuple[str, ...]) -> str:
+def listed(names: Collection[str]) -> str:
+    """Return the first LISTED names and how many more there are, as an error shows them."""
+    more = len(names) - LISTED
+    shown = ", ".join([*names][:LISTED]) or "none"
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _meant(name: str, known: Collection[str]) -> str:
     """Return the guess at what was meant by a name that is nearly right, '' if there is none."""
     from difflib import get_close_matches  # only who mistyped pays for it
 
-    by_folded = {one.strip().casefold(): one for one in known}
+    by_folded = {one.strip().casefold(): one for shown in known for one in _names_in(shown)}
     close = get_close_matches(name.strip().casefold(), by_folded, n=1, cutoff=0.7)
     return f", did you mean '{by_folded[close[0]]}'?" if close else ""
+
+
+def _names_in(shown: str) -> list[str]:
+    """Return both names of what is shown as `t-1 (minutes)`, the one name of anything else."""
+    return shown[:-1].split(" (", 1) if shown.endswith(")") else [shown]

@@ -1,7 +1,8 @@
 """The table of event types: when each is reported, by which process, and with which fields.
 
 docs/events.md shows this table. Tests compare the two, and compare the table with the types that
-the code reports. A new type needs a line in both places and the code that reports it.
+the code reports. A new type needs a line in both places, the code that reports it, and a
+sentence for people in cli/console/event_text.py.
 """
 
 from collections.abc import Sequence

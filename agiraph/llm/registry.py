@@ -21,7 +21,16 @@ from agiraph.llm.local_weights import HONESTLY, own_name, why_not
 from agiraph.llm.network import is_loopback
 
 JsonObject = dict[str, Any]
-FALLBACK_MODEL = "script/survey"
+SURVEY = "script/survey"
+WITHOUT_KEY = (
+    "name a local model (--model ollama/NAME), or the script that surveys a folder without a "
+    f"model (--model {SURVEY} --input DIR)"
+)
+NO_KEY = (
+    "no model is named, and no provider's key is set; possible: set a key where the supervisor "
+    f"starts (export ANTHROPIC_API_KEY=...), {WITHOUT_KEY}"
+)
+NO_KEY_OFFLINE = f"no model is named, and models.offline is set; possible: {WITHOUT_KEY}"
 OFFLINE = "models.offline is set, and this is not on this machine"
 UNKNOWN_WINDOW = 32_768
 BUILT_IN = ("script", "local", "replay")  # answered in the broker itself: no place, no key
@@ -233,14 +242,16 @@ def parse_model(text: str, presets: Mapping[str, ProviderPreset]) -> ModelName:
     Raises InvalidInput for an unknown provider, listing the known ones, or a missing name.
     """
     full = text.strip().removeprefix(TEXT_PREFIX)
-    provider, _, name = full.partition("/")
+    provider, slash, name = full.partition("/")
     if provider not in presets:
         hint = f" in model '{text}' (a model is named provider/name)" if provider != full else ""
         error = unknown("provider", provider, list(presets))
         raise InvalidInput(f"{error}{hint}")
-    name = name or presets[provider].usual_model or ""
-    if not name:
-        raise InvalidInput(f"model '{text}': which one? write {provider}/NAME")
+    usual = presets[provider].usual_model
+    if not name and (slash or not usual):
+        alone = f", or {provider} alone for {provider}/{usual}" if usual else ""
+        raise InvalidInput(f"model '{text}': which one? write {provider}/NAME{alone}")
+    name = name or usual or ""
     in_text = text.strip().startswith(TEXT_PREFIX) and presets[provider].api not in BUILT_IN
     return ModelName(provider, name, in_text)
 
@@ -290,11 +301,10 @@ def _reason(preset: ProviderPreset, environ: Mapping[str, str], *, offline: bool
 
 def pick_default(
     config: Config, presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]
-) -> tuple[str, str]:
-    """Return the default model, and why that one.
+) -> tuple[str | None, str]:
+    """Return the default model, and why that one; None, and how to get one, if there is none.
 
-    It is `models.default` of the settings, else that of the first provider whose key is set, else
-    the embedded script.
+    It is `models.default` of the settings, else that of the first provider whose key is set.
     """
     if config.models.default:
         return str(parse_model(config.models.default, presets)), "models.default in the settings"
@@ -304,6 +314,10 @@ def pick_default(
         is_meant = preset.key(environ) is not None and not preset.local
         if preset.default_model and is_meant and preset.is_usable(environ):
             return f"{name}/{preset.default_model}", f"{preset.key_name(environ)} is set"
-    if config.models.offline:
-        return FALLBACK_MODEL, "models.offline is set; the embedded script needs no network"
-    return FALLBACK_MODEL, "no provider's key is set; the embedded script needs none"
+    return None, NO_KEY_OFFLINE if config.models.offline else NO_KEY
+
+
+def check_folder(model: str, folder: str | None) -> None:
+    """Raise InvalidInput for a survey, by this name or a shorter one, without a folder."""
+    if folder is None and model.removeprefix(TEXT_PREFIX) in (SURVEY, SURVEY.partition("/")[0]):
+        raise InvalidInput(f"{SURVEY} surveys a folder, and none is named; possible: --input DIR")

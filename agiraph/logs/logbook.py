@@ -18,7 +18,6 @@ from agiraph.storage.walk import UnsafeFile
 
 JsonObject = dict[str, Any]
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
-SHOWN_KNOWN: Final = 30
 MOST_BYTES: Final = 1 << 30
 STDERR: Final = ".log"
 """Of an entity that has logged nothing there is only the file of its stderr."""
@@ -51,8 +50,7 @@ def logs_of(folder: Path, entity: str | None) -> list[Path]:
     wanted = entity.casefold().replace("/", ".")
     found = [path for name, path in known.items() if _is_meant(name, wanted)]
     if not found:
-        shown = [name.replace(".", "/", 1) for name in known]
-        raise unknown("log", entity, shown[:SHOWN_KNOWN])
+        raise unknown("log", entity, [name.replace(".", "/", 1) for name in known])
     return found
 
 

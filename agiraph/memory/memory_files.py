@@ -33,7 +33,6 @@ FOLDER = "memory/"
 SUFFIX = ".md"
 DEEPEST = 5
 BYTES_A_CHARACTER = 4
-LISTED = 40
 
 Resolve = Callable[[str], Path]
 
@@ -92,9 +91,7 @@ class MemoryFiles:
         name = self.name_of(path)
         file = resolve(self._scoped(name))
         if not is_file(file):
-            names = self.names()
-            more = (f"... {len(names) - LISTED} more",) if len(names) > LISTED else ()
-            raise unknown("memory file", path, (*names[:LISTED], *more))
+            raise unknown("memory file", path, self.names())
         text = read_shown(file, self._most_bytes)
         left = _size(file) - self._most_bytes
         return f"{text}\n[... {left} bytes more]" if left > 0 else text

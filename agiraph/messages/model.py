@@ -88,12 +88,14 @@ class ListModels(Body):
 class ModelCatalog(Body):
     """One row per provider (name, usable, reason, default model, base_url, models); the default.
 
-    For each known model: name, strength, context, and its prices (`input`, `output`).
+    For each known model: name, strength, context, and its prices (`input`, `output`). `why` is the
+    reason for the default, or says how to get one.
     """
 
     TYPE = "model.catalog"
     providers: tuple[JsonObject, ...]
-    default: str
+    default: str | None
+    why: str = ""
 
 
 class CheckModel(Body):

@@ -104,6 +104,8 @@ class WorkerHome:
     """The MCP tools of its current node."""
     roster = PathBelow(".roster.json")
     """The team as it was last received."""
+    hold = PathBelow(".held.json")
+    """That it is paused or waits for the human; there is none while it is not held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,8 @@ class AgentHome:
     """The coordinator's journal, one across runs."""
     calls = PathBelow(".calls")
     """What the coordinator's running tool calls leave, like a worker's."""
+    hold = PathBelow(".held.json")
+    """That the coordinator is paused or waits for the human, like a worker's."""
     events = PathBelow("events.jsonl")
     """The newest events; older ones are in `events.segments/`. Written by the recorder."""
     triggers = PathBelow("triggers.json")

@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection
+from datetime import datetime
 from typing import Any, get_args
 
 from agiraph.core.errors import InvalidInput, unknown
@@ -35,6 +36,7 @@ def parse_trigger(
     config: JsonObject,
     action: Any,
     *,
+    now: float,
     time_zone: str,
     callbacks: Collection[str],
     name: str = "",
@@ -54,7 +56,7 @@ def parse_trigger(
             raise unknown(f"key in the config of a '{type_}' trigger", key, [*known, *COMMON])
     values = {key: READERS[key](config, key, time_zone) for key in known}
     if type_ == "at_time":
-        values["moment"] = moment_of(values["at"], values["time_zone"])
+        values["moment"] = _moment_after(now, values["at"], values["time_zone"])
     schedule = SCHEDULES[type_].model_validate(values)
     wanted = parse_action(action, callbacks)
     shown = (str(name or config.get("name") or "")).strip() or _name_for(wanted, type_)
@@ -65,6 +67,14 @@ def parse_trigger(
         missed=_missed(config.get("missed", "once")),
         created_by=created_by,
     )
+
+
+def _moment_after(now: float, at: str, time_zone: str) -> float:
+    moment = moment_of(at, time_zone)
+    if moment <= now:
+        shown = datetime.fromtimestamp(now, zone_named(time_zone)).isoformat(timespec="seconds")
+        raise InvalidInput(f"at '{at}' is over: it is {shown} now ({time_zone})")
+    return moment
 
 
 def parse_action(action: Any, callbacks: Collection[str] = ()) -> TriggerAction:

@@ -178,6 +178,24 @@ class TriggerSet:
         """Remove a firing from the outbox: the router has it."""
         self.outbox.pop(firing, None)
 
+    def fired_at(self, firing: Firing, now: float) -> float:
+        """Return when a firing was decided, `now` if that is not known any more."""
+        trigger = self.triggers.get(firing.trigger_id)
+        if trigger is None or trigger.waiting != firing.id:
+            return now
+        return trigger.waiting_since
+
+    def put_back(self) -> None:
+        """Have each firing that was to wake the agent, and that it has not read, delivered again.
+
+        The mailbox of an archived agent is discarded. A coordinator knows what it has read.
+        """
+        for one in self.triggers.values():
+            if one.waiting and one.action.type == "wake_agent":
+                due = one.last_due or one.waiting_since
+                firing = _firing(one, one.waiting, due, lineage=(one.id,))
+                self.outbox.setdefault(firing.id, firing)
+
     # --- events ----------------------------------------------------------------------------------
 
     def apply(self, events: Iterable[Event], now: float) -> bool:
@@ -284,16 +302,8 @@ class TriggerSet:
     ) -> Trigger:
         """Put one firing into the outbox; return the trigger after it."""
         id = derived_message_id(f"clock/{self.agent}", f"{trigger.id}.{occasion}").hex()
-        self.outbox[id] = Firing(
-            id=id,
-            trigger_id=trigger.id,
-            name=trigger.name,
-            action=trigger.action,
-            due=due,
-            missed=missed,
-            lineage=tuple(dict.fromkeys((*lineage, trigger.id))),
-            about=about,
-        )
+        led = tuple(dict.fromkeys((*lineage, trigger.id)))
+        self.outbox[id] = _firing(trigger, id, due, missed=missed, lineage=led, about=about)
         is_read = trigger.action.type != "run_callback"
         return _with(
             trigger,
@@ -324,6 +334,11 @@ class TriggerSet:
         ended = [trigger.id for trigger in self.triggers.values() if trigger.has_ended]
         for id in ended[:-ENDED_KEPT]:
             del self.triggers[id]
+
+
+def _firing(trigger: Trigger, id: str, due: float, **about: Any) -> Firing:
+    named = {"trigger_id": trigger.id, "name": trigger.name, "action": trigger.action}
+    return Firing(id=id, due=due, **named, **about)
 
 
 def _with(trigger: Trigger, **changes: object) -> Trigger:

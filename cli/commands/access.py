@@ -1,16 +1,18 @@
 """`agiraph tokens`, `login`, `sessions`, `logout`: who may use the HTTP API of this home."""
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 from pydantic import ValidationError
 
+from agiraph.core.errors import InvalidInput
 from agiraph.http.api import CreateTokenRequest, NewTokenView
 from agiraph.http.api.access import HOME_TOKEN, SCOPES, Scope
 from cli.api_command import api_command, api_group
 from cli.formats import format_time
 from cli.listing import Column, Done, Listing, Shown
-from cli.options import DURATION, PositiveNumber
+from cli.options import DURATION, Parsed, PositiveNumber
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -142,6 +144,18 @@ def _complaint(error: ValidationError) -> str:
 # --- browsers ------------------------------------------------------------------------------------
 
 
+def _web_address(text: str) -> str:
+    """Return the address of a gateway; InvalidInput."""
+    try:
+        url = urlsplit(text)
+        is_web = url.scheme in ("http", "https") and url.hostname and url.port != 0
+    except ValueError:
+        is_web = False
+    if not is_web or url.query or url.fragment or not text.isprintable() or " " in text:
+        raise InvalidInput(f"'{text}' is not the address of a gateway (as https://atlas.example)")
+    return text
+
+
 @api_command(
     "agiraph login",
     "agiraph login --open",
@@ -158,7 +172,12 @@ def _complaint(error: ValidationError) -> str:
 )
 @click.option("--for", "lasts", type=DURATION, help="How long it stays logged in, such as 12h.")
 @click.option("--open", "opens", is_flag=True, help="Open the link in this machine's browser.")
-@click.option("--at", metavar="URL", help="The gateway's address as that browser reaches it.")
+@click.option(
+    "--at",
+    type=Parsed("URL", _web_address),
+    metavar="URL",
+    help="The gateway's address as that browser reaches it.",
+)
 def login(
     client: "Client", scope: Scope, lasts: float | None, opens: bool, at: str | None
 ) -> Shown:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agiraph.core.errors import InvalidInput
+from agiraph.core.errors import InvalidInput, listed
 from agiraph.http.api import AgentView
 from agiraph.storage.home_users import HomeShare
 from cli.options import cli_context, examples, home_option
@@ -88,5 +88,5 @@ def only_one(client: "Client") -> AgentView:
         return candidates[0]
     if not candidates:
         raise InvalidInput("no agents yet; create one with `agiraph run`")
-    names = ", ".join(agent.id for agent in candidates)
+    names = listed([agent.id for agent in candidates])
     raise InvalidInput(f"several agents: name one with `agiraph console AGENT` (known: {names})")

@@ -66,16 +66,17 @@ def models(home: Path, as_json: bool) -> None:
     try:
         with connect(home) as client:
             found = client.models()
-            rows, default = [dict(row) for row in found.providers], found.default
+            rows = [dict(row) for row in found.providers]
+            default, why = found.default, found.why
     except GatewayAway:
         raise
     except NotReachable:
-        rows, default = _of_this_shell(home)
+        rows, default, why = _of_this_shell(home)
         if not as_json:
             click.echo("no supervisor is running on this home: as seen from this shell", err=True)
     Listing(rows, MODELS, "no providers").print(as_json=as_json)
     if not as_json:
-        click.echo(f"default: {default}", err=True)
+        click.echo(f"default: {default} ({why})" if default else f"default: none: {why}", err=True)
 
 
 def _settings(home: Path) -> Config:
@@ -83,7 +84,7 @@ def _settings(home: Path) -> Config:
     return load_config(*([own] if own.is_file() else []))
 
 
-def _of_this_shell(home: Path) -> tuple[list[JsonObject], str]:
+def _of_this_shell(home: Path) -> tuple[list[JsonObject], str | None, str]:
     from agiraph.llm.prices import catalog, load_prices
     from agiraph.llm.registry import load_presets, pick_default
 
@@ -91,7 +92,7 @@ def _of_this_shell(home: Path) -> tuple[list[JsonObject], str]:
     presets, environ = load_presets(home / "providers.yaml"), dict(os.environ)
     prices = load_prices(home / "prices.yaml")
     rows = list(catalog(presets, environ, prices, offline=config.models.offline))
-    return rows, pick_default(config, presets, environ)[0]
+    return rows, *pick_default(config, presets, environ)
 
 
 # --- external agents -----------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
+from agiraph.core.errors import unknown
 from agiraph.http.api import CreateTriggerRequest, JsonObject
 from agiraph.triggers.records import MissedPolicy, TriggerType
 from cli.api_command import api_command
@@ -70,8 +71,9 @@ class AgentFirstGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert `list` if no act is named; a usage error lists the acts."""
-        if {"-h", "--help"} & set(args) and not set(self.commands) & set(args):
-            return super().parse_args(ctx, ["--help"])
+        if {"-h", "--help"} & set(args):
+            act = next((word for word in args if word in self.commands), None)
+            return super().parse_args(ctx, ["AGENT", act, "--help"] if act else ["--help"])
         return super().parse_args(ctx, self._with_act(ctx, args))
 
     def _with_act(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -84,7 +86,7 @@ class AgentFirstGroup(click.Group):
             return [agent, "list", *rest]
         act = args[places[1]]
         if act not in self.commands:
-            raise click.UsageError(f"unknown act '{act}' (known: {', '.join(self.commands)})", ctx)
+            raise click.UsageError(str(unknown("act", act, self.commands)), ctx)
         rest.remove(act)
         return [agent, act, *rest]
 

@@ -1,7 +1,7 @@
 """Events as lines for people: who did what, in one line each.
 
-An event of an unknown type is shown as its name and values, so that a new type is shown before it
-has a line of its own.
+Every type of the table of event types has its sentence here. An event of an unknown type, which a
+newer Agiraph has reported, is shown as its name and values.
 """
 
 import json
@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agiraph.core.models import Event
+from agiraph.core.money import Unit, shown
+from cli.formats import format_time
 from cli.sanitize import one_line, short_name
 
 Tone = Literal["plain", "quiet", "good", "bad", "voice", "ask"]
@@ -17,6 +19,7 @@ Data = dict[str, Any]
 
 TEXT_LIMIT = 2000
 ARGUMENT_LIMIT = 160
+TIMES = frozenset({"due", "next_at", "deadline_at"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ MINOR = frozenset(
     {
         "agent.created", "message.received", "worker.idle", "worker.busy", "worker.stopped",
         "node.assigned", "node.blocked", "node.unblocked", "model.answered", "stage.completed",
-        "child.starting", "child.stopping", "child.stopped", "child.exited",
+        "child.stopped", "child.exited",
     }
 )  # fmt: skip
 
@@ -220,19 +223,61 @@ def _ready(_narrator: EventNarrator, event: Event) -> Described:
     return f"its process was restarted (number {number}) and continues where it was", "good"
 
 
+def _expired(_narrator: EventNarrator, event: Event) -> Described:
+    default = text_of(event.data, "default")
+    then = f"; it goes on with: {default}" if default else ""
+    return f"nobody answered in time: {text_of(event.data, 'question')}{then}", "bad"
+
+
+def _budget_set(_narrator: EventNarrator, event: Event) -> Described:
+    data = event.data
+    if not data.get("is_own"):
+        return "the budget is that of the settings again", "plain"
+    units: tuple[Unit, ...] = ("usd", "tokens")
+    limits = [
+        shown(limit, unit) for unit in units if isinstance(limit := data.get(unit), int | float)
+    ]
+    per = "a day" if data.get("period") == "day" else "in all"
+    whose = {"run": "of the run ", "trigger": "of the trigger "}.get(text_of(data, "scope"), "")
+    return f"the budget {whose}is {' and '.join(limits) or 'without limit'} {per}", "plain"
+
+
+def _callback_ended(_narrator: EventNarrator, event: Event) -> Described:
+    failed = bool(event.data.get("is_error"))
+    text = f"the command of trigger {text_of(event.data, 'name')}: {text_of(event.data, 'ended')}"
+    return _with(text, text_of(event.data, "output")), "bad" if failed else "quiet"
+
+
+class _Facts(dict[str, str]):
+    """What a phrase may name; nothing for what the event does not have."""
+
+    def __missing__(self, key: str) -> str:
+        return ""
+
+
+def _facts_of(narrator: EventNarrator, event: Event) -> _Facts:
+    facts = _Facts({key: _fact(key, value) for key, value in event.data.items()})
+    return _Facts(facts | {"node": narrator.node(event), "worker": narrator.worker(event)})
+
+
+def _fact(key: str, value: object) -> str:
+    if key in TIMES:
+        return format_time(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
 def _phrase(
     phrase: str, *keys: str, tone: Tone = "plain", joint: str = ": "
 ) -> Callable[[EventNarrator, Event], Described]:
     """Return a describer of `phrase` and the first of `keys` that the event has.
 
-    The phrase may name the event's {node}, its {worker}, and what it waits {on}.
+    The phrase may name the event's {node}, its {worker}, and any value of its data.
     """
 
     def describe(narrator: EventNarrator, event: Event) -> Described:
-        waits_for = event.data.get("on")
-        on = ", ".join(map(str, waits_for)) if isinstance(waits_for, list) else ""
-        node, worker = narrator.node(event), narrator.worker(event)
-        text = phrase.format(node=node, worker=worker, on=on).rstrip()
+        text = phrase.format_map(_facts_of(narrator, event)).rstrip()
         return _with(text, text_of(event.data, *keys), joint), tone
 
     return describe
@@ -245,9 +290,12 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "agent.resumed": _phrase("resumed"),
     "agent.completed": _phrase("the goal is met", tone="good"),
     "agent.failed": _phrase("failed", "reason", "error", tone="bad"),
-    "agent.set_aside": _phrase("is skipped by a service", "service", "reason", tone="bad"),
+    "agent.set_aside": _phrase("the agent is left out", "reason", tone="bad"),
     "agent.stopped": _phrase("stopped", "reason", tone="bad"),
+    "agent.cycle_ended": _phrase("cycle {cycle} ended, the next is at {next_at}", "notes"),
+    "agent.cycle_started": _phrase("cycle {cycle} began"),
     "stage.started": _phrase("stage opened", "name", "stage"),
+    "stage.met": _phrase("stage {stage} ends early: {completed} of {of} nodes are completed"),
     "stage.reconvened": _phrase("the team reconvenes", "assessment"),
     "stage.completed": _phrase("stage completed", "name", "stage", tone="good"),
     "node.created": _phrase("new node {node}", "task"),
@@ -258,9 +306,15 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "node.checked": _node_checked,
     "node.blocked": _phrase("{node} waits for {on}", tone="quiet"),
     "node.unblocked": _phrase("continues with", "name", tone="quiet"),
-    "node.cancelled": _phrase("node cancelled", "reason", tone="bad"),
+    "node.deadlock": _phrase("nodes wait for each other", "text", tone="bad"),
+    "node.cancelled": _phrase("node {node} is cancelled", "reason", tone="bad"),
     "node.checkpoint": _phrase("milestone", "summary"),
+    "node.suggested": _phrase("suggests", "suggestion"),
     "worker.spawned": _phrase("new worker {worker}", "role", joint=", "),
+    "worker.busy": _phrase("{worker} has a node", tone="quiet"),
+    "worker.idle": _phrase("{worker} has no node", tone="quiet"),
+    "worker.paused": _phrase("paused", tone="ask"),
+    "worker.resumed": _phrase("resumed"),
     "worker.stopped": _phrase("worker stopped", "name", tone="quiet"),
     "outside.warning": _phrase("warning", "text", tone="ask"),
     "outside.started": _outside_started,
@@ -271,23 +325,47 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "entity.recovered": _phrase("responds again"),
     "child.ready": _ready,
     "child.crashed": _phrase("its process crashed", "cause", tone="bad"),
-    "child.starting": _phrase("its process is starting", tone="quiet"),
     "child.backing_off": _phrase("its process is restarted soon", tone="quiet"),
-    "service.backing_off": _phrase("is restarted soon", "cause", tone="bad"),
-    "service.recovered": _phrase("is running again"),
     "child.failed": _phrase("its process crashed too often", "cause", tone="bad"),
-    "child.stopping": _phrase("its process is being stopped", tone="quiet"),
     "child.stopped": _phrase("its process is stopped", "cause", tone="quiet"),
     "child.exited": _phrase("its process exited", "cause", tone="quiet"),
+    "service.backing_off": _phrase("is restarted soon", "cause", tone="bad"),
+    "service.recovered": _phrase("is running again"),
     "tool.called": _tool_called,
     "tool.result": _tool_result,
+    "tool.refused": _phrase("{tool} is not allowed", "reason", tone="bad"),
+    "tool.loop": _phrase("made one call {count} times, with the same result", "call", tone="bad"),
     "message.sent": _message,
+    "message.received": _phrase("received a message from {from}", "content", tone="quiet"),
     "message.dead": _phrase("a message is a dead letter", "cause", tone="bad"),
     "human.question": _phrase("asks you", "question", tone="ask"),
     "human.response": _answered,
+    "human.expired": _expired,
+    "human.withdrawn": _phrase("a question is withdrawn", "question", tone="quiet"),
     "human.nudge": _phrase("instruction", "content", "message", tone="voice"),
+    "human.budget": _budget_set,
+    "channel.dead": _phrase("channel {channel} did not take a notice", "reason", tone="bad"),
     "model.answered": _thought,
     "model.retry": _phrase("the model call is retried", "message", "kind", "reason", tone="bad"),
     "model.fallback": _phrase("falls back to another model", "to", tone="bad"),
     "model.failed": _phrase("the model call failed", "message", "kind", tone="bad"),
+    "memory.written": _phrase("wrote to its memory", "path", tone="quiet"),
+    "memory.insight": _phrase("offers to the memory", "insight", tone="quiet"),
+    "memory.upkeep": _phrase("is asked to tidy the memory: {reasons}", tone="quiet"),
+    "memory.compacted": _phrase(
+        "its conversation was compacted: {tokens_before} tokens became {tokens_after}", tone="quiet"
+    ),
+    "context.written": _phrase("wrote {key} to the shared context", tone="quiet"),
+    "worktree.made": _phrase("a git worktree for {node} is on branch {branch}", tone="quiet"),
+    "worktree.merged": _phrase("the changes of {node} are merged", tone="good"),
+    "worktree.conflict": _phrase("the changes of {node} are in conflict: {files}", tone="bad"),
+    "worktree.off": _phrase("works without git worktrees", "reason", tone="bad"),
+    "trigger.created": _phrase("new trigger {name}"),
+    "trigger.paused": _phrase("trigger {name} is paused", "reason", tone="ask"),
+    "trigger.resumed": _phrase("trigger {name} is resumed"),
+    "trigger.cancelled": _phrase("trigger {name} is cancelled", "reason"),
+    "trigger.fired": _phrase("trigger {name} fired, due at {due}", "about"),
+    "trigger.done": _phrase("what trigger {name} asked for is done", tone="quiet"),
+    "trigger.callback": _callback_ended,
+    "events.deleted": _phrase("events {first} to {last} were deleted, as `retention` says"),
 }

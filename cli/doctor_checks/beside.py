@@ -104,19 +104,21 @@ def check_servers(context: DoctorContext) -> DoctorCheck:
 
 
 def check_providers(context: DoctorContext) -> DoctorCheck:
-    """A model can be called with the keys of this environment."""
-    from agiraph.llm.registry import load_presets, usable
+    """There is a model for a goal that names none."""
+    from agiraph.llm.registry import load_presets, pick_default, usable
 
-    presets = load_presets(context.home.path / "providers.yaml")
-    rows = [row for row in usable(presets, context.environ) if not row["local"]]
+    presets, config = load_presets(context.home.path / "providers.yaml"), context.settings()
+    listed = usable(presets, context.environ, offline=config.models.offline)
+    rows = [row for row in listed if not row["local"]]
     ready = [f"{row['name']} ({row['reason']})" for row in rows if row["usable"]]
     wanting = dict.fromkeys(str(row["reason"]) for row in rows if not row["usable"])
     reasons = ", ".join(wanting)
-    if ready:
-        more = f"; not usable: {reasons}" if reasons else ""
-        return ok(f"usable: {', '.join(ready)}{more}")
-    detail = f"no provider's key is set, so the embedded script/survey is used ({reasons})"
-    return warn(detail, "set a key, for example: export ANTHROPIC_API_KEY=...")
+    more = f"; not usable: {reasons}" if reasons else ""
+    default, why = pick_default(config, presets, context.environ)
+    if default is None:
+        detail, _, advice = why.partition("; possible: ")
+        return warn(f"{detail}{more}", advice)
+    return ok(f"default: {default} ({why}); usable: {', '.join(ready) or 'none'}{more}")
 
 
 def check_search(context: DoctorContext) -> DoctorCheck:

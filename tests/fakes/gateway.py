@@ -142,8 +142,8 @@ class World:
             id=AgentId(id),
             name=name,
             goal="Survey the folder",
-            model="script/survey",
-            worker_model="script/survey",
+            model="script/fake",
+            worker_model="script/fake",
             run=RUN,
             status=facts.get("status", "working"),
             created_at=facts.get("created_at", 100.0),
@@ -176,8 +176,8 @@ class World:
                 StartRun(
                     run_id=RUN,
                     goal="Survey",
-                    model="script/survey",
-                    worker_model="script/survey",
+                    model="script/fake",
+                    worker_model="script/fake",
                     mode="finite",
                     max_nodes=10,
                 ),
@@ -231,7 +231,7 @@ class World:
             total=Usage(input_tokens=10, output_tokens=5),
         )
         answers[ListModels] = lambda body: ModelCatalog(
-            providers=({"name": "script", "usable": True},), default="script/survey"
+            providers=({"name": "script", "usable": True},), default="script/fake", why="fake"
         )
         answers[CheckModel] = lambda body: (
             Ok() if body.model.startswith("script/") else RefusedReply(reason="unknown provider")

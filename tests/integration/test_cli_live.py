@@ -78,7 +78,7 @@ def test_board_workers_messages_and_files(place: Place) -> None:
     assert {"_output.md", "nodes", "workers"} <= names
     assert commands.here("files", "summer", "_output.md").stdout == "# Report\nfour\n"
     outside = commands.here("files", "summer", "../../../../system/token")
-    assert outside.returncode == 1
+    assert outside.returncode == 2
     assert outside.stdout == ""
 
 

@@ -56,15 +56,58 @@ def test_a_folder_is_surveyed_with_no_key_and_nothing_is_left(home: Path, tmp_pa
     folder = tmp_path / "my folder"
     folder.mkdir()
     (folder / "prices.csv").write_text("item,price\nbell,7\nlamp,19\n")
-    done = Commands(home).run("run", "Survey this folder", "--input", str(folder), "--json")
+    survey = ("run", "Survey this folder", "--model", "script/survey", "--json")
+    done = Commands(home).run(*survey, "--input", str(folder))
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["status"] == "completed"
     assert "prices.csv" in told["result"]
     assert Path(told["output"]).read_text().strip() == told["result"].strip()
-    assert "model script/survey: no provider key is set" in done.stderr
+    assert "model script/survey: from --model" in done.stderr
     assert "new worker" in done.stderr
     await_nothing_left(home)
+
+
+def test_without_a_model_nothing_is_created_and_the_ways_to_get_one_are_told(home: Path) -> None:
+    commands = Commands(home)
+    done = commands.run("run", "Write a poem")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    ways = ("ANTHROPIC_API_KEY=", "--model ollama/", "--model script/survey --input DIR")
+    said = [commands.run(*words) for words in (("models",), ("doctor",))]
+    for shown in (done, *said):
+        text = " ".join(shown.stdout.split() + shown.stderr.split())
+        assert [way for way in ways if way in text] == [*ways], text
+    assert not home.exists()
+
+
+def test_a_running_supervisor_refuses_what_has_no_model_or_no_folder_to_survey(home: Path) -> None:
+    commands = Commands(home)
+    home.mkdir()
+    with commands.supervisor():
+        for words, reason in (
+            (("Write a poem",), "no provider's key is set"),
+            (("Write a poem", "--detach"), "--model script/survey"),
+            (("Survey", "--model", "script/survey"), "surveys a folder, and none is named"),
+            (("x", "--model", "anthropic/"), "model 'anthropic/': which one?"),
+        ):
+            done = commands.here("run", *words)
+            assert (done.returncode, done.stdout) == (2, ""), done.stderr
+            assert reason in done.stderr
+        assert commands.json("agents") == []
+        started = [row["address"] for row in commands.json("ps")]
+        assert not [address for address in started if "coordinator" in address]
+    await_nothing_left(home)
+
+
+def test_the_model_of_the_settings_needs_no_key(home: Path, tmp_path: Path) -> None:
+    home.mkdir()
+    (home / "agiraph.yaml").write_text("models: {default: script/survey}\n")
+    (tmp_path / "here.csv").write_text("a,b\n1,2\n")
+    done = Commands(home).run("run", "Survey", "--input", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "model script/survey: models.default in the settings" in done.stderr
+    assert "here.csv" in done.stdout
 
 
 def test_a_question_is_answered_from_another_terminal(home: Path) -> None:
@@ -133,6 +176,6 @@ def test_a_supervisor_that_cannot_start_says_why(home: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
 def test_a_home_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    done = Commands(tmp_path / "home").run("run", "Survey")
+    done = Commands(tmp_path / "home").run("run", "Survey", "--model", "script/survey")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr

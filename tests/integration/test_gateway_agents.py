@@ -8,9 +8,12 @@ from agiraph.http.api import CreateAgentRequest, StartRunRequest
 from agiraph.http.client import Client
 from agiraph.messages.child import ListChildren, StartChild, StopChild
 from agiraph.messages.control import Ok, Pause, RefusedReply, Resume
+from agiraph.messages.event import EntityStatus
+from agiraph.messages.model import ListModels, ModelCatalog
 from agiraph.messages.run import BeginRun
 from agiraph.storage.files import replace_file
 from tests.fakes.gateway import AGENT, RUN, World, ask, refused
+from tests.fakes.line import arrived
 from transport.errors import DeadlineExceeded
 
 COORDINATOR = f"{AGENT}/coordinator"
@@ -24,7 +27,7 @@ def test_an_agent_is_created_with_the_default_model_and_its_coordinator_is_start
     )
     assert made.name == "survey-this-folder-now"
     assert made.id.startswith("survey-this-folder-now-")
-    assert made.model == made.worker_model == "script/survey"
+    assert made.model == made.worker_model == "script/fake"
     started = [body for to, body in world.line.asked if isinstance(body, StartChild)]
     assert started[0].spec.address == f"{made.id}/coordinator"
     assert started[0].spec.owner == "human"
@@ -39,6 +42,8 @@ def test_an_agent_is_created_with_the_default_model_and_its_coordinator_is_start
         (CreateAgentRequest(goal="x", model="nobody/none"), 422, "unknown provider"),
         (CreateAgentRequest(goal="x", input="relative"), 422, "absolute"),
         (CreateAgentRequest(goal="x", input="/no/such/folder"), 422, "existing folder"),
+        (CreateAgentRequest(goal="x", model="script/survey"), 422, "surveys a folder"),
+        (CreateAgentRequest(goal="x", model="script"), 422, "surveys a folder"),
         (CreateAgentRequest(goal="x", name="survey"), 409, "taken"),
     ],
 )
@@ -50,6 +55,19 @@ def test_what_cannot_be_created_is_said(
     assert error.status == status
     assert said in error.detail
     assert len(client.agents()) == 1
+
+
+def test_without_a_model_nothing_is_created_and_the_ways_to_get_one_are_said(
+    world: World, client: Client
+) -> None:
+    world.line.answers[ListModels] = lambda body: ModelCatalog(
+        providers=(), default=None, why="no provider's key is set"
+    )
+    error = refused(client.create_agent, CreateAgentRequest(goal="Write a poem"))
+    assert (error.status, error.detail) == (422, "no provider's key is set")
+    assert client.agents() == []
+    assert not [body for _, body in world.line.asked if isinstance(body, StartChild)]
+    assert client.models().default is None
 
 
 def test_a_creation_that_is_asked_again_makes_one_agent(world: World, client: Client) -> None:
@@ -143,6 +161,23 @@ def test_pause_and_resume_reach_coordinator_and_workers(world: World, client: Cl
         assert [type(body) for body in world.line.sent_to(address)] == [Pause, Resume]
 
 
+def test_a_run_that_has_ended_is_not_paused_unless_it_does_something(
+    world: World, client: Client
+) -> None:
+    world.add_agent(status="completed")
+    world.add_child(COORDINATOR, "coordinator", "parked")
+    error = refused(client.pause, "survey")
+    assert error.status == 409
+    assert error.detail == f"nothing to pause: the run has ended and {COORDINATOR} does nothing"
+    world.add_child(COORDINATOR, "coordinator")
+    world.arrive(arrived(EntityStatus(state="idle", step=""), COORDINATOR))
+    assert refused(client.act, COORDINATOR, "pause").status == 409
+    assert world.line.sent_to(COORDINATOR) == []
+    world.arrive(arrived(EntityStatus(state="busy", step="bash"), COORDINATOR))
+    client.pause("survey")
+    assert [type(body) for body in world.line.sent_to(COORDINATOR)] == [Pause]
+
+
 def test_delete_stops_for_good_archives_the_folder_and_withdraws_questions(
     world: World, client: Client
 ) -> None:
@@ -188,10 +223,9 @@ def test_a_further_goal_is_refused_with_the_coordinators_words(
     assert (error.status, error.detail) == (409, "still at work")
     error = refused(client.begin_run, "nobody", StartRunRequest(goal="Another"))
     assert error.status == 404
-    error = refused(
-        client.begin_run, agent.id, StartRunRequest(goal="Another", model="nobody/none")
-    )
-    assert error.status == 422
+    for model in ("nobody/none", "script/survey"):
+        error = refused(client.begin_run, agent.id, StartRunRequest(goal="Another", model=model))
+        assert error.status == 422
 
 
 def test_older_runs_are_shown_by_their_id(world: World, client: Client) -> None:

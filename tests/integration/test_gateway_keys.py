@@ -421,7 +421,7 @@ def test_the_commands_of_logins(world: World, url: str) -> None:
     assert session["browser"].startswith("Fire")
     assert "\u009b" not in session["browser"]
     assert session["id"] in run(world, "logout", session["id"])[1]
-    assert run(world, "logout", session["id"])[0] == 1
+    assert run(world, "logout", session["id"])[0] == 2
     assert run(world, "logout", "--all")[1] == "logged out: none\n"
     assert run(world, "logout")[0] == 2
     other = run(world, "login", "--at", "https://atlas.example/")[1]

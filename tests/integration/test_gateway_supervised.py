@@ -109,6 +109,17 @@ def test_the_gateway_comes_back_at_its_old_address(home: Path) -> None:
         assert again.url == client.url
 
 
+@pytest.mark.parametrize("act", ["restart", "kill"])
+def test_the_gateway_that_is_to_end_itself_is_followed_by_one_that_answers(
+    home: Path, act: str
+) -> None:
+    commands = Commands(home)
+    before = {row["address"]: row for row in commands.json("ps")}["human"]
+    [done] = commands.json(act, "human")
+    after = {row["address"]: row for row in commands.json("ps")}["human"]
+    assert (done["address"], after["incarnation"]) == ("human", before["incarnation"] + 1)
+
+
 def test_an_agent_is_stopped_started_again_and_archived(home: Path, folder: Path) -> None:
     with Client.for_home(home) as client:
         agent = create(client, folder)

@@ -140,6 +140,17 @@ def test_acting_on_an_agent_acts_on_all_of_it(world: World, client: Client) -> N
     assert len(client.act("survey", "restart").entities) == 3
 
 
+def test_what_has_no_process_is_not_killed(world: World, client: Client) -> None:
+    world.add_agent()
+    worker = f"{AGENT}/{world.add_team('Alice')[0]}"
+    parked = {"state": "parked", "pid": None}
+    world.children[worker] = world.children[worker].model_copy(update=parked)
+    error = refused(client.act, "Alice", "kill")
+    assert error.status == 409
+    assert error.detail == f"nothing to kill: there is no process; {worker} is parked"
+    assert [row.address for row in client.act("survey", "kill").entities] == [COORDINATOR]
+
+
 def test_what_cannot_be_acted_on_is_said(world: World, client: Client) -> None:
     world.add_agent()
     error = refused(client.act, "nobody", "stop")
@@ -151,7 +162,7 @@ def test_what_cannot_be_acted_on_is_said(world: World, client: Client) -> None:
 
 def test_models_usage_consoles_and_health(world: World, client: Client) -> None:
     world.add_agent()
-    assert client.models().default == "script/survey"
+    assert client.models().default == "script/fake"
     assert client.usage().total.tokens == 15
     assert client.usage(agent="survey").total.tokens == 15
     ticket = client.attach_console()

@@ -55,7 +55,7 @@ def test_a_scrape_tells_of_entities_money_questions_and_events(world: World) -> 
         world.arrive(arrived(EventAppended(event=event, counts={type: 1}), "recorder"))
     seen = scraped(world)
     assert seen["agiraph_supervisor_up", labels()] == 1
-    assert seen["agiraph_entities", labels(kind="coordinator", state="ready")] == 1
+    assert seen["agiraph_entities", labels(kind="coordinator", state="idle")] == 1
     assert seen["agiraph_mailbox_messages", labels(kind="coordinator")] == 3
     assert seen["agiraph_tokens_total", labels(agent=AGENT)] == 15
     assert seen["agiraph_questions_open", labels(kind="question")] == 1

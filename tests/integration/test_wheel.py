@@ -101,8 +101,12 @@ def test_the_wheel_is_the_same_from_the_checkout_and_from_the_sdist(
     (wheel,) = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     assert names == set(zipfile.ZipFile(built[1]).namelist())
-    bundled = {f"agiraph/_bundled/{name}" for name in _sources(*FOLDERS)}
+    sources = _sources(*FOLDERS)
+    samples = {name for name in sources if name.startswith("configs/sample/")}
+    assert samples, "the sample is in the checkout alone"
+    bundled = {f"agiraph/_bundled/{name}" for name in sources - samples}
     assert _sources("agiraph") | bundled <= names
+    assert not [name for name in names if "configs/sample" in name]
     assert not [name for name in names if "/." in name or "__pycache__" in name]
 
 
@@ -163,7 +167,7 @@ def test_the_doctor_is_content_among_decoys(installed: Installed) -> None:
 def test_a_team_surveys_a_folder_among_decoys(installed: Installed, tmp_path: Path) -> None:
     (tmp_path / "prices.csv").write_text("item,price\nbolt,2\nnut,1\nwasher,3\n")
     (tmp_path / "notes.md").write_text("# Orders\nSee prices.csv.\n")
-    survey = ("run", "Survey", "--input", str(tmp_path), "--json")
+    survey = ("run", "Survey", "--input", str(tmp_path), "--model", "script/survey", "--json")
     done = installed.run("python", "-m", "agiraph", *survey)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)

@@ -229,6 +229,12 @@ class Place(House):
         rows = self.json("ps")
         return {r["address"]: r["state"] for r in rows if r["address"].startswith(f"{agent}/")}
 
+    def has_parked(self, agent: str, least: int = 1) -> bool:
+        """Whether an agent (by its id) has so many entities or more, none with a process."""
+        rows = [r for r in self.json("ps") if r["address"].startswith(f"{agent}/")]
+        at_rest = ("parked", "paused", "waiting_for_human")
+        return len(rows) >= least and all(r["pid"] is None and r["state"] in at_rest for r in rows)
+
     def titles(self) -> list[str]:
         """Return the titles of all processes of this home."""
         return [title_of(process) for process in processes_of(self.home)]

@@ -19,6 +19,7 @@ from tests.scenarios.place import Place
 from tests.scenarios.steps import DONE, WAIT, bash, held, one_worker, spawn, tell, write
 
 MODEL = ("--model", "openai/fake")
+ADD = ("triggers", "known", "add")
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +68,14 @@ def agents_of(home: Path) -> list[str]:
         (("send", "known", ""), ["TEXT is empty"]),
         (("send", "known", "x", "--mode", "shout"), ["'shout'", "steer", "interrupt"]),
         (("respond", "q-1", " "), ["TEXT is empty"]),
+        (("frobnicate",), ["unknown command 'frobnicate'", "agents", " more)"]),
+        (("bord", "known"), ["unknown command 'bord'", "did you mean 'board'?"]),
+        (("login", "--at", "nonsense"), ["'nonsense'", "https://"]),
+        ((*ADD, "x", "--at", "2020-01-01T00:00"), ["'2020-01-01T00:00' is over", "it is 2"]),
+        ((*ADD, "--in", "1h", "--node", "nope"), ["unknown node 'nope'", "ada-facts"]),
         (("run", os.fsdecode(b"caf\xe9")), ["argument 2", "'caf\\xe9' is not UTF-8 text (byte 3)"]),
         (("show", os.fsdecode(b"\xff")), ["argument 2", "'\\xff' is not UTF-8 text (byte 0)"]),
         (("run", "x", *MODEL, "--record", "no/such"), ["no/such: cannot be written"]),
-        (("frobnicate",), ["unknown command 'frobnicate'", "agents", "run"]),
     ],
 )
 def test_a_wrong_use_is_named_and_nothing_is_begun(
@@ -80,6 +85,7 @@ def test_a_wrong_use_is_named_and_nothing_is_begun(
     line = told(place, *args, code=2)
     assert [word for word in words if word not in line] == []
     assert agents_of(place.home) == before
+    assert place.json("triggers", "known") == []
 
 
 @pytest.mark.parametrize(
@@ -98,17 +104,40 @@ def test_a_wrong_use_is_named_and_nothing_is_begun(
         ],
         (("send", "nobody", "x"), ["unknown agent 'nobody'", "known-"]),
         (("send", "known", "x", "--to", "zoe"), ["unknown recipient 'zoe'", "ada", "coordinator"]),
-        (("send", "known", "x", "--to", "ada"), ["'ada' has stopped"]),
         (("kill", "known/zoe"), ["unknown entity 'known/zoe'", "known-"]),
-        (("stop", "router"), ["router", "restarted, not stopped"]),
         (("respond", "q-nope", "x"), ["unknown question 'q-nope'", "(open: "]),
         (("files", "known", "nope.txt"), ["there is no 'nope.txt'"]),
         (("files", "known", "../../agent.json"), ["'..'"]),
         (("show", ".."), ["'..'"]),
-        (("run", "x", *MODEL, "--name", "known"), ["'known'", "taken"]),
+        (("board", "known", "nope"), ["unknown node 'nope'", "ada-facts"]),
+        (("triggers", "known", "fire", "t-1"), ["unknown trigger 't-1'"]),
+        (("triggers", "nobody"), ["unknown agent 'nobody'", "known-"]),
+        (("show", "knwon"), ["unknown agent 'knwon', did you mean 'known'?"]),
+        (("logs", "nobody"), ["unknown log 'nobody'"]),
+        (("run", "x", *MODEL, "--agent", "nobody"), ["unknown agent 'nobody'", "known-"]),
+        (("restore", "nobody"), ["unknown agent in the archive 'nobody'"]),
+        (("dead", "retry", "nope"), ["unknown dead letter 'nope'"]),
+        (("tokens", "revoke", "nope"), ["there is no token 'nope'", "home"]),
+        (("logout", "nope"), ["there is no session 'nope'"]),
+        (("channels", "test", "nope"), ["unknown channel 'nope'"]),
     ],
 )
 def test_an_unknown_name_is_told_with_the_known_ones(
+    place: Place, args: tuple[str, ...], words: list[str]
+) -> None:
+    line = told(place, *args, code=2)
+    assert [word for word in words if word not in line] == []
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("send", "known", "x", "--to", "ada"), ["'ada' has stopped"]),
+        (("stop", "router"), ["router", "restarted, not stopped"]),
+        (("run", "x", *MODEL, "--name", "known"), ["'known'", "taken"]),
+    ],
+)
+def test_what_its_state_does_not_allow_is_a_failure(
     place: Place, args: tuple[str, ...], words: list[str]
 ) -> None:
     line = told(place, *args, code=1)
@@ -188,8 +217,8 @@ def test_a_file_is_found_by_the_name_or_id_of_its_node(place: Place) -> None:
     for named in (node["id"], node["name"], node["folder"]):
         done = place.command("files", "known", f"nodes/{named}/published/f")
         assert (done.returncode, done.stdout) == (0, "1\n")
-    told(place, "files", "known", f"nodes/{node['id']}/../../../../agent.json", code=1)
-    told(place, "files", "known", "nodes/nope/published/f", code=1)
+    told(place, "files", "known", f"nodes/{node['id']}/../../../../agent.json", code=2)
+    told(place, "files", "known", "nodes/nope/published/f", code=2)
 
 
 def test_a_node_is_in_the_same_stage_in_the_list_and_by_itself(place: Place) -> None:

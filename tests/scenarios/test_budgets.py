@@ -42,13 +42,15 @@ def test_more_is_asked_for_and_given_though_everything_was_killed(place: Place) 
     assert "59,500 tokens of the 60,000 tokens of this run are spent" in question["question"]
     assert place.json("show", "spend")["status"] == "waiting_for_human"
     until(
-        lambda: {*place.states(agent.name).values()} == {"parked"},
+        lambda: place.has_parked(agent.name),
         "who waits for money has no process",
     )
     for process in processes_of(place.home):
         process.kill()
     place.restart_supervisor()
     assert [row["id"] for row in place.json("questions", "spend")] == [question["id"]]
+    assert place.json("show", "spend")["status"] == "waiting_for_human"
+    assert place.states(agent.name)[f"{agent.name}/coordinator"] == "waiting_for_human"
     wrong = place.command("respond", question["id"], "as you like")
     assert (wrong.returncode, "raise by $5" in wrong.stderr) == (2, True)
     place.json("respond", question["id"], "2")

@@ -4,6 +4,8 @@ import json
 import threading
 from pathlib import Path
 
+import pytest
+
 from agiraph.core.turns import UserTurn
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call
 from tests.integration.house import until
@@ -135,3 +137,24 @@ def test_the_embedded_script_surveys_again_in_each_cycle(drowsy_place: Place) ->
     notes = [r["notes"] for r in whole_lines(journal) if r["type"] == "cycle.ended"]
     assert ["b.txt" in note for note in notes] == [False, True]
     until(lambda: place.json("show", "surveys")["status"] == "idle", "its rest")
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_an_agent_that_comes_back_from_the_archive_begins_its_next_cycle(
+    drowsy_place: Place, is_stopped: bool
+) -> None:
+    place, name = drowsy_place, f"archived-{is_stopped}".lower()
+    folder = place.home / name
+    folder.mkdir()
+    about = ("--mode", "infinite", "--input", str(folder), "--model", "script/survey")
+    agent = place.begin(name, *about, "--cycle", "10m", goal="Watch this folder")
+    until(lambda: cycle(agent) == 1, "the first survey")
+    until(lambda: place.states(agent.name)[f"{agent.name}/coordinator"] == "parked", "its rest")
+    if is_stopped:  # its wake-up call waits in its mailbox, which is lost in the archive
+        assert place.command("stop", name).returncode == 0
+        begin_cycle(place, 2, name)
+    for act in ("archive", "restore", "resume"):
+        assert place.command(act, name).returncode == 0
+    if not is_stopped:
+        begin_cycle(place, 2, name)
+    until(lambda: cycle(agent) == 2, "the second survey")

@@ -2,10 +2,23 @@
 
 from pathlib import Path
 
+from tests.fakes.model_server import Reply
 from tests.integration.house import until
 from tests.scenarios.house import processes_of
 from tests.scenarios.place import Place, whole_lines
-from tests.scenarios.steps import DONE, WAIT, Plays, ask, bash, node, one_worker, spawn, tell, write
+from tests.scenarios.steps import (
+    DONE,
+    WAIT,
+    Plays,
+    ask,
+    bash,
+    finish,
+    node,
+    one_worker,
+    spawn,
+    tell,
+    write,
+)
 
 CHOOSES: Plays = [
     ask("PostgreSQL or SQLite?"),
@@ -18,8 +31,7 @@ def asked_and_parked(place: Place, name: str, ada: Plays = CHOOSES) -> tuple[Pat
     """Start a team whose worker asks; return its folder and the question's id when all parked."""
     place.plays(coordinator=one_worker("ada"), ada=ada)
     agent = place.begin(name)
-    parked = ["parked", "parked"]
-    until(lambda: [*place.states(agent.name).values()] == parked, "coordinator and worker parked")
+    until(lambda: place.has_parked(agent.name, 2), "coordinator and worker parked")
     assert not [title for title in place.titles() if "ada" in title or agent.name in title]
     return agent, str(place.await_question(agent.name)["id"])
 
@@ -42,7 +54,11 @@ def test_a_question_outlives_the_death_of_everything(drowsy_place: Place) -> Non
     for process in processes_of(place.home):
         process.kill()
     place.restart_supervisor()
-    assert [*place.states(agent.name).values()] == ["parked", "parked"]
+    assert [*place.states(agent.name).values()] == ["parked", "waiting_for_human"]
+    assert place.has_parked(agent.name, 2)
+    assert place.json("show", agent.name)["status"] == "waiting_for_human"
+    [worker] = place.json("workers", agent.name)
+    assert worker["status"] == "waiting_for_human"
     assert [row["id"] for row in place.json("questions", agent.name)] == [question]
     place.json("respond", question, "PostgreSQL")
     place.await_end(agent)
@@ -88,8 +104,7 @@ def test_workers_that_write_to_each_other_do_not_wake_their_parked_coordinator(
         row = rows[f"{agent.name}/coordinator"]
         return row["state"], row["incarnation"]
 
-    parked = ["parked"] * 3
-    until(lambda: [*place.states(agent.name).values()] == parked, "all three have parked")
+    until(lambda: place.has_parked(agent.name, 3), "all three have parked")
     before = coordinator()
     for name in ("ada", "bob"):
         place.json("respond", questions()[f"May {name} start?"], "yes")
@@ -98,3 +113,24 @@ def test_workers_that_write_to_each_other_do_not_wake_their_parked_coordinator(
     events = whole_lines(agent / "events.jsonl")
     sent = [event["data"] for event in events if event["type"] == "message.sent"]
     assert [(one["from"], one["to"]) for one in sent] == [("ada", "bob"), ("bob", "ada")]
+
+
+def test_an_agent_that_is_stopped_and_resumed_does_not_say_its_last_words_again(
+    drowsy_place: Place,
+) -> None:
+    place = drowsy_place
+    place.plays(coordinator=[finish(), Reply(text="You are welcome.")])
+    agent = place.begin("last-words")
+    place.await_end(agent)
+    address = f"{agent.name}/coordinator"
+
+    def said() -> list[str]:
+        return [row["content"] for row in place.json("messages", agent.name)]
+
+    place.json("send", agent.name, "Thanks!")
+    until(lambda: "You are welcome." in said(), "its answer")
+    before = said()
+    place.json("stop", agent.name)
+    place.json("resume", agent.name)
+    until(lambda: place.states(agent.name)[address] == "parked", "its rest")
+    assert said() == before

@@ -42,7 +42,7 @@ def test_a_step_that_ends_its_worker_three_times_fails_the_node(place: Place) ->
     assert [crash["why"]["signal"] for crash in outcome.data("child.crashed")] == [11, 11, 11]
     assert place.json("dead") == []
     unknown = place.command("dead", "retry", "d-unknown")
-    assert (unknown.returncode, "unknown dead letter" in unknown.stderr) == (1, True)
+    assert (unknown.returncode, "unknown dead letter" in unknown.stderr) == (2, True)
 
 
 def test_a_step_that_ends_its_coordinator_three_times_fails_the_run_and_it_still_talks(

@@ -48,7 +48,7 @@ def play_again(place: Place, tmp_path: Path, times: int) -> None:
     place.server.requests.clear()
     for number in range(times):
         again = place.lead(
-            "Gather facts", "--model", f"replay/{file}", "--name", f"again-{'x' * number}x"
+            "Gather facts", "--model", f"replay/{file}", "--name", f"again-{times}-{'x' * number}x"
         )
         assert again.code == 0, again.progress
         assert {name: again.published(f"{name}-fact") for name in TEAM} == {

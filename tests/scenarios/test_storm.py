@@ -45,10 +45,7 @@ def test_a_team_in_a_storm_fails_nobody_and_keeps_its_budget_to_the_call(
 
             asked = patiently(question, "more is asked for")
 
-        def states() -> list[str]:
-            return [*place.states(agent).values()]
-
-        patiently(lambda: states() == ["parked"] * (WORKERS + 1), "all who lack money have parked")
+        patiently(lambda: place.has_parked(agent, WORKERS + 1), "all who lack money have parked")
         [budget] = place.json("usage", agent, "--budgets")["budgets"]
         at_stop.append((len(team.taken), budget["spent_tokens"]))
         assert budget["spent_tokens"] == team.tokens, "the ledger has what the services have"

@@ -40,7 +40,7 @@ class TurnedPlace(Place):
     def is_parked(self) -> bool:
         """Whether no entity of an agent has a process."""
         rows = [row for row in self.json("ps") if row["kind"] in ("coordinator", "worker")]
-        return bool(rows) and all(row["state"] in ("parked", "stopped") for row in rows)
+        return bool(rows) and not any(row["pid"] for row in rows)
 
     def asked(self) -> int:
         """Return how many model calls there were."""

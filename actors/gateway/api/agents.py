@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
-from actors.gateway.api.entities import DOWN, children, if_answered, shown_status
+from actors.gateway.api.entities import DOWN, children, if_answered
 from actors.gateway.api.system import require_tools
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.call_cause import CallCause
@@ -19,7 +19,7 @@ from agiraph.board.board import RunFacts
 from agiraph.board.commands import agents_hired
 from agiraph.board.plans.plan import parse_plan, plan_commands
 from agiraph.core.config import SandboxConfig
-from agiraph.core.errors import Refused
+from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import (
     BROKER,
     HUMAN,
@@ -39,6 +39,7 @@ from agiraph.http.api import (
     RunView,
     StartRunRequest,
 )
+from agiraph.llm.registry import check_folder
 from agiraph.messages.child import (
     ChildInfo,
     ChildSpec,
@@ -119,12 +120,9 @@ def _run_view(run: RunFacts, agent: Agent) -> RunView:
 def _summary(
     gateway: Gateway, agent: Agent, table: Sequence[ChildInfo], last_event: int = 0
 ) -> AgentView:
-    status = shown_status(agent, table)
-    if status == "working" and gateway.waits_for_human(agent):
-        status = "waiting_for_human"
     return agent_summary(
         agent,
-        status,
+        gateway.statuses.agent(agent, table),
         open_questions=len(gateway.questions.open(agent.id)),
         unread=sum(gateway.messages.unread(agent.id).values()),
         last_event=last_event,
@@ -181,6 +179,7 @@ async def begin_run(
     running, 422 for what was asked wrongly, 503 and 504 if the processes do not answer.
     """
     await _check_orders(gateway, request)
+    _check_folder(request.model or agent.model, request.input or agent.input_dir)
     await _check_models(gateway, request, request.model or agent.model, request.worker_model)
     run = RunId(request.run) if request.run else cause.run
     if agent.run == run:
@@ -308,15 +307,25 @@ def _name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
 
 async def _models_for(gateway: Gateway, request: CreateAgentRequest) -> tuple[str, str]:
     """Return the models of coordinator and workers; the broker knows and can use them."""
-    models = gateway.config.models
-    model = (
-        request.model
-        or models.default
-        or (await gateway.ask(BROKER, ListModels(), ModelCatalog)).default
-    )
-    worker_model = request.worker_model or models.worker or model
+    model = request.model or await _default_model(gateway)
+    _check_folder(model, request.input)
+    worker_model = request.worker_model or gateway.config.models.worker or model
     await _check_models(gateway, request, model, worker_model)
     return model, worker_model
+
+
+async def _default_model(gateway: Gateway) -> str:
+    catalog = await gateway.ask(BROKER, ListModels(), ModelCatalog)
+    if catalog.default is None:
+        raise ApiError(UNPROCESSABLE, catalog.why)
+    return catalog.default
+
+
+def _check_folder(model: str, folder: str | None) -> None:
+    try:
+        check_folder(model, folder)
+    except InvalidInput as error:
+        raise ApiError(UNPROCESSABLE, str(error)) from None
 
 
 async def _check_models(

@@ -13,6 +13,7 @@ from actors.gateway.notifications.channel import DeliveryFailed
 from actors.gateway.notifications.dispatcher import NotificationDispatcher, named
 from agiraph.core.channel_settings import ChannelConfig, shown_url
 from agiraph.core.clock import iso
+from agiraph.core.errors import listed
 from agiraph.http.api import (
     ApiError,
     ChannelTestView,
@@ -72,7 +73,7 @@ async def retry(delivery: str, gateway: GatewayDep) -> DeliveryView:
     book = gateway.dispatcher.queue
     known = book.deliveries.get(delivery)
     if known is None or known.status != "dead":
-        ids = ", ".join(one.id for one in book.dead()) or "none"
+        ids = listed([one.id for one in book.dead()])
         raise ApiError(404, f"no delivery '{delivery}' was given up (known: {ids})")
     gateway.dispatcher.write({"type": "again", "id": delivery})
     return _delivery_view(book.deliveries[delivery])

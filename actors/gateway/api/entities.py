@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable
 from typing import TypeVar
 
 from fastapi import APIRouter
@@ -10,7 +10,6 @@ from fastapi import APIRouter
 from actors.gateway.api.dependencies import GatewayDep
 from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
-from actors.gateway.state.activities import EntityActivity
 from actors.gateway.state.agents import AgentDirectory
 from agiraph.core.clock import iso
 from agiraph.core.errors import AgiraphError, Corrupt
@@ -31,7 +30,6 @@ from agiraph.http.api import (
 from agiraph.messages.child import ChildInfo, ChildTable, ListChildren
 from agiraph.messages.control import AskMailboxDepths, MailboxDepths
 from agiraph.messages.model import AskUsage, UsageTable
-from agiraph.storage.disk_space import WAITS
 from agiraph.storage.files import read_bytes
 from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
 
@@ -94,7 +92,7 @@ def _row(
     depths: MailboxDepths | None,
     usage: UsageTable | None,
 ) -> EntityView:
-    activity = _activity(gateway, child)
+    activity = gateway.statuses.activity(child.address, child)
     spent = usage.by_entity.get(child.address, Usage()) if usage else Usage()
     step = doing = _next_start(gateway, child) if activity is None else activity.step
     if activity is not None:
@@ -112,22 +110,6 @@ def _row(
         "doing_since": activity.since or None if activity else None,
     }
     return EntityView.model_validate(dict(child) | shown)
-
-
-def _activity(gateway: Gateway, child: ChildInfo) -> EntityActivity | None:
-    """Return the latest status of a live process: sent to us, or else with its heartbeat.
-
-    A gateway that was restarted has no status yet of one that is busy for a while.
-    """
-    if child.state != "ready":
-        return None
-    if child.step == WAITS:  # it cannot report this itself
-        return EntityActivity(child.incarnation, "waiting_for_room", WAITS, child.step_since or 0.0)
-    known = gateway.activities.get(child.address, child.incarnation)
-    state, colon, step = child.step.partition(": ")
-    if known is not None or not colon:
-        return known
-    return EntityActivity(child.incarnation, state, step, child.step_since or 0.0)
 
 
 def describe_activity(state: str, step: str) -> str:
@@ -196,19 +178,6 @@ def _names(gateway: Gateway) -> dict[str, str]:
 
 
 DOWN = ("stopped", "failed", "exited")
-
-
-def shown_status(agent: Agent, table: Sequence[ChildInfo]) -> str:
-    """Return an agent's status as it reports it, unless its coordinator is down for good.
-
-    An empty table means that the supervisor did not answer.
-    """
-    if agent.status in ("completed", "failed", "stopped"):
-        return agent.status
-    address = coordinator_address(agent.id)
-    gone = "stopped" if table else None
-    state = next((child.state for child in table if child.address == address), gone)
-    return state if state in ("stopped", "failed") else agent.status
 
 
 def triggers_of(agents: AgentDirectory, agent: Agent) -> TriggerSet:

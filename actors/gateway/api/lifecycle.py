@@ -9,15 +9,19 @@ from typing import Literal
 from fastapi import APIRouter
 
 from actors.gateway.api.agents import start_coordinator
-from actors.gateway.api.dependencies import AgentDep, GatewayDep
-from actors.gateway.api.entities import AT_WORK, DOWN, children
+from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
+from actors.gateway.api.entities import AT_WORK, DOWN, children, if_answered
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.agents import ARCHIVE, AgentDirectory, agent_summary
+from agiraph.core.errors import unknown
 from agiraph.core.ids import (
+    CLOCK,
     COORDINATOR_NAME,
+    HUMAN,
     HUMAN_NAME,
     SUPERVISOR,
+    AgentId,
     coordinator_address,
     message_id,
 )
@@ -33,6 +37,7 @@ from agiraph.http.api import (
 )
 from agiraph.messages.child import ChildInfo, ChildStopped, StopChild
 from agiraph.messages.control import Pause, Resume
+from agiraph.messages.trigger import ListTriggers, TriggerTable
 from agiraph.storage.files import entries, move, remove_tree, status_of
 from agiraph.storage.home import Home
 
@@ -45,6 +50,7 @@ ENDED = ("completed", "failed", "stopped")
 
 STOP_SECONDS = 20.0
 HEAD_START_SECONDS = 0.5
+ENDS_A_PROCESS = ("kill", "restart")
 
 How = Literal["stop", "kill", "restart", "forget"]
 
@@ -70,11 +76,15 @@ async def stop(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
 
 
 @router.post("/entities/{entity:path}/{act}", dependencies=[CONTROL], tags=["system"])
-async def act(entity: str, act: EntityAct, gateway: GatewayDep) -> SteeredView:
+async def act(entity: str, act: EntityAct, gateway: GatewayDep, cause: CauseDep) -> SteeredView:
     """Stop, kill, restart, pause or resume one entity or a whole agent."""
     table = await children(gateway)
     exact = next((child for child in table if child.address == entity), None)
     if exact is not None:
+        if exact.address == HUMAN and act in ENDS_A_PROCESS and cause.is_again:
+            # The gateway that began this ended over it: this is the next one.
+            done = SteeredEntityView(address=exact.address, state=exact.state)
+            return SteeredView(act=act, entities=(done,))
         return await _act_on_all(gateway, [exact], act)
     agent = _agent_named(gateway, entity)
     if agent is not None:
@@ -128,8 +138,7 @@ def _entity_named(gateway: Gateway, table: Sequence[ChildInfo], named: str) -> C
     if found:
         listing = ", ".join(child.address for child in found)
         raise ApiError(409, f"'{named}' could be any of {listing}: name one by its address")
-    known = ", ".join(sorted(child.address for child in table))
-    raise ApiError(404, f"unknown entity '{named}' (known: {known})")
+    raise ApiError(404, str(unknown("entity", named, [child.address for child in table])))
 
 
 def _ids_named(gateway: Gateway, agent: Agent, wanted: str) -> list[str]:
@@ -147,7 +156,9 @@ async def _act_on_all(
     gateway: Gateway, targets: Sequence[ChildInfo], act: EntityAct
 ) -> SteeredView:
     match act:
-        case "stop" | "kill" | "restart":
+        case "kill":
+            entities = await _stop_all(gateway, _with_a_process(targets), act)
+        case "stop" | "restart":
             entities = await _stop_all(gateway, targets, act)
         case "pause":
             entities = await _pause_all(gateway, targets)
@@ -201,14 +212,37 @@ async def _stop(gateway: Gateway, child: ChildInfo, how: How) -> SteeredEntityVi
     return SteeredEntityView(address=child.address, state=stopped.state)
 
 
+def _with_a_process(targets: Sequence[ChildInfo]) -> list[ChildInfo]:
+    """Return those that have a process; raise ApiError 409 if none has."""
+    running = [child for child in targets if child.pid is not None]
+    if not running:
+        states = "".join(f"; {child.address} is {child.state}" for child in targets)
+        raise ApiError(409, f"nothing to kill: there is no process{states}")
+    return running
+
+
 async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[SteeredEntityView]:
-    at_work = [child for child in targets if child.state in AT_WORK]
-    if not at_work:
+    running = [child for child in targets if child.state in AT_WORK]
+    if not running:
         raise ApiError(409, "nothing to pause: no process of it runs")
-    for child in at_work:
+    for child in running:
         _check_can_pause(child)
+    at_work = [child for child in running if not _is_over(gateway, child)]
+    if not at_work:
+        over = ", ".join(child.address for child in running)
+        raise ApiError(409, f"nothing to pause: the run has ended and {over} does nothing")
+    for child in at_work:
         await gateway.send(child.address, Pause(), id=message_id())
     return [SteeredEntityView(address=child.address, state="pausing") for child in at_work]
+
+
+def _is_over(gateway: Gateway, child: ChildInfo) -> bool:
+    """Whether the run has ended and the child only waits to be spoken to."""
+    agent = gateway.agents.get(child.address.partition("/")[0])
+    if agent is None or agent.status not in ENDED:
+        return False
+    doing = gateway.activities.get(child.address, child.incarnation)
+    return child.state == "parked" or (doing is not None and doing.state == "idle")
 
 
 async def _resume_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[SteeredEntityView]:
@@ -247,6 +281,7 @@ async def put_away(agent: AgentDep, gateway: GatewayDep) -> ArchivedView:
     """Stop an agent for good and move its folder to the archive."""
     await stop_team(gateway, agent, "forget")
     path = gateway.agents.archive(agent)
+    await _have_triggers_read(gateway, agent.id)
     gateway.questions.withdraw(agent.id)
     gateway.signals.archive(agent.id)
     return ArchivedView(id=agent.id, path=str(path))
@@ -267,7 +302,13 @@ async def bring_back(agent: str, gateway: GatewayDep) -> AgentView:
         raise ApiError(409, f"there is an agent '{found.id}' again: archive that one first")
     move(_folder(gateway.home) / found.id, folder)
     gateway.signals.restore(found.id)
+    await _have_triggers_read(gateway, found.id)
     return agent_summary(found, found.status if found.status in ENDED else STOPPED)
+
+
+async def _have_triggers_read(gateway: Gateway, agent: AgentId) -> None:
+    """Have the scheduler see that an agent's folder came or went; it sees it later by itself."""
+    await if_answered(gateway.ask(CLOCK, ListTriggers(agent=agent), TriggerTable))
 
 
 @router.delete("/archive/{agent}", dependencies=[CONTROL], tags=["archive"])

@@ -56,7 +56,7 @@ async def health(gateway: GatewayDep) -> HealthView:
 async def models(gateway: GatewayDep) -> ModelsView:
     """List the providers and which of them are usable."""
     catalog = await gateway.ask(BROKER, ListModels(), ModelCatalog)
-    return ModelsView(providers=catalog.providers, default=catalog.default)
+    return ModelsView(providers=catalog.providers, default=catalog.default, why=catalog.why)
 
 
 @router.post("/consoles", dependencies=[CONTROL], status_code=201)

@@ -8,7 +8,9 @@ from pydantic import BaseModel
 from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.call_cause import CallCause
-from actors.gateway.gateway import ANSWER_SECONDS, TOO_LATE, Gateway
+from actors.gateway.gateway import ANSWER_SECONDS, CONFLICT, TOO_LATE, UNPROCESSABLE, Gateway
+from agiraph.board.names import find_node
+from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import CLOCK, HUMAN_NAME
 from agiraph.core.models import Agent
 from agiraph.http.api import ApiError, CreateTriggerRequest, TriggerView
@@ -24,8 +26,6 @@ from agiraph.triggers.records import TriggerAct, trigger_id
 router = APIRouter(tags=["triggers"])
 
 AGAIN_SECONDS = 2.0
-UNPROCESSABLE = 422
-CONFLICT = 409
 
 
 @router.get("/agents/{agent}/triggers", dependencies=[READ])
@@ -39,6 +39,7 @@ async def create(
     agent: AgentDep, body: CreateTriggerRequest, gateway: GatewayDep, cause: CauseDep
 ) -> TriggerView:
     """Make a trigger."""
+    _check_node(gateway, agent, body.action)
     wanted = CreateTrigger(**dict(body), agent=agent.id, created_by=HUMAN_NAME)
     id = cause.message("trigger")
     return await _ask(gateway, agent, wanted, UNPROCESSABLE, cause, id, trigger_id(id))
@@ -64,11 +65,28 @@ async def act_on(
     return await _change(gateway, agent, trigger, act, cause)
 
 
+def _check_node(gateway: Gateway, agent: Agent, action: object) -> None:
+    """Raise ApiError 422 if an action would run a node that the agent's current run has not."""
+    match action:
+        case {"type": "run_node", "payload": {"node_id": str(named)}}:
+            try:
+                find_node(gateway.boards.get(gateway.agents.run_of(agent)), named)
+            except InvalidInput as error:
+                raise ApiError(UNPROCESSABLE, str(error)) from None
+        case _:
+            pass  # the scheduler checks it
+
+
 async def _change(
     gateway: Gateway, agent: Agent, trigger: str, act: TriggerAct, cause: CallCause
 ) -> TriggerView:
     order = ChangeTrigger(agent=agent.id, trigger_id=trigger, act=act)
-    return await _ask(gateway, agent, order, CONFLICT, cause, cause.message(act), trigger)
+    try:
+        return await _ask(gateway, agent, order, CONFLICT, cause, cause.message(act), trigger)
+    except ApiError as error:
+        if error.status == UNPROCESSABLE:
+            raise ApiError(404, error.detail) from None  # the agent has no such trigger
+        raise
 
 
 async def _table(gateway: Gateway, agent: Agent) -> list[TriggerView]:

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from starlette.requests import Request
 
 from actors.gateway.api.dependencies import After, AgentDep, At, GatewayDep, Limit, Offset, RunDep
+from actors.gateway.api.entities import children, if_answered
 from actors.gateway.auth.scopes import READ
 from actors.gateway.file_browser import browse
 from actors.gateway.gateway import Gateway
@@ -61,14 +62,15 @@ async def node(agent: AgentDep, run: RunDep, node: str, gateway: GatewayDep) -> 
 @work_router.get("/agents/{agent}/workers")
 async def workers(agent: AgentDep, run: RunDep, gateway: GatewayDep) -> list[WorkerView]:
     """List the workers and what each does right now."""
+    table = await if_answered(children(gateway)) or ()
     state, unread = gateway.boards.get(run), gateway.messages.unread(agent.id)
     return [
         worker_view(
             state,
             agent.id,
             worker,
-            gateway.worker_status(agent, worker),
-            gateway.activities.step_of(worker_address(agent.id, worker.id)),
+            gateway.statuses.worker(agent, worker, table),
+            gateway.statuses.step(worker_address(agent.id, worker.id), table),
             unread.get(worker.name, 0),
         )
         for worker in state.workers.values()

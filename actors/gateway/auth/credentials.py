@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agiraph.core.clock import iso
+from agiraph.core.errors import listed
 from agiraph.core.record import Record
 from agiraph.http.api.access import (
     HOME_TOKEN,
@@ -107,7 +108,7 @@ class Credentials(Record):
         found = next((token for token in self.tokens if token.name == name), None)
         if found is None:
             known = [token.name for token in self.tokens if token.status(now) == "active"]
-            names = ", ".join(sorted({HOME_TOKEN, *known}))
+            names = listed(sorted({HOME_TOKEN, *known}))
             raise ApiError(404, f"there is no token '{name}' (known: {names})")
         if found.status(now) != "active":
             raise ApiError(409, f"{ended(found, now)}: add it again")
@@ -215,7 +216,7 @@ class Credentials(Record):
         """Return a session by its id; ApiError 404 lists the known."""
         found = next((one for one in self.sessions if one.id == id), None)
         if found is None:
-            known = ", ".join(one.id for one in self.sessions) or "none"
+            known = listed([one.id for one in self.sessions])
             raise ApiError(404, f"there is no session '{id}' (known: {known})")
         return found
 

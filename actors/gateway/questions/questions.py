@@ -26,7 +26,7 @@ from pydantic import TypeAdapter
 from actors.gateway.questions.question_records import QuestionRecord, first_record, record_after
 from actors.gateway.state.database import GatewayDatabase, Statement
 from agiraph.core.clock import iso
-from agiraph.core.errors import Corrupt
+from agiraph.core.errors import Corrupt, listed
 from agiraph.core.ids import QuestionId, abbreviated, ids_meant
 from agiraph.core.models import Question, QuestionStatus
 from agiraph.http.errors import ApiError
@@ -205,7 +205,7 @@ class QuestionStore:
     def _case(self, id: str) -> QuestionRecord:
         case = self._find(id)
         if case is None:
-            known = ", ".join(abbreviated(question.id) for question in self.open()) or "none"
+            known = listed([abbreviated(question.id) for question in self.open()])
             raise ApiError(404, f"unknown question '{id}' (open: {known})")
         return case
 

@@ -6,6 +6,7 @@ revocation is another.
 
 from actors.gateway.questions.question_records import BY_APPROVAL, QuestionRecord
 from actors.gateway.questions.questions import QuestionStore
+from agiraph.core.errors import listed
 from agiraph.core.ids import abbreviated, ids_meant
 from agiraph.core.models import ProposedAction, Question
 from agiraph.http.api import ApiError, ApprovalView
@@ -43,7 +44,7 @@ def revoke(questions: QuestionStore, id: str, now: float) -> ApprovalView:
     if len(meant) > 1:
         raise ApiError(409, f"'{id}' is the beginning of several approvals ({', '.join(meant)})")
     if not meant:
-        known = ", ".join(abbreviated(case.question.id) for case in standing(questions)) or "none"
+        known = listed([abbreviated(case.question.id) for case in standing(questions)])
         raise ApiError(404, f"unknown approval '{id}' (standing: {known})")
     found = given[meant[0]]
     if not found.is_revoked:

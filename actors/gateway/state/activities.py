@@ -48,11 +48,6 @@ class EntityActivities:
             return None
         return known
 
-    def step_of(self, address: str) -> str:
-        """Return what an entity does right now, '' if it did not report."""
-        known = self._latest.get(address)
-        return known.step if known else ""
-
 
 @dataclass(slots=True)
 class Histogram:

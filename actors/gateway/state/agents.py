@@ -6,6 +6,7 @@ from pydantic import ValidationError
 
 from actors.recorder.event_log import EventLog
 from actors.runtime.agent_folders import AgentFolders
+from agiraph.core.errors import listed, unknown
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
 from agiraph.http.api import AgentView, ApiError
@@ -62,8 +63,8 @@ class AgentDirectory:
             raise ApiError(
                 409, f"several agents{self._where} are called '{named}': name one ({ids})"
             )
-        known = ", ".join(f"{agent.name} ({agent.id})" for agent in agents) or "none"
-        raise ApiError(404, f"unknown agent '{named}'{self._where} (known: {known})")
+        known = [f"{agent.name} ({agent.id})" for agent in agents]
+        raise ApiError(404, str(unknown(f"agent{self._where}", named, known)))
 
     def home_of(self, agent: Agent) -> AgentHome:
         """Return an agent's home."""
@@ -84,8 +85,7 @@ class AgentDirectory:
             return self._home(agent.id).run(agent.run) if agent.run else None
         known = self.runs_of(agent)
         if run not in known:
-            names = ", ".join(known) or "none"
-            raise ApiError(404, f"agent '{agent.name}' has no run '{run}' (known: {names})")
+            raise ApiError(404, f"agent '{agent.name}' has no run '{run}' (known: {listed(known)})")
         return self._home(agent.id).run(run)
 
     def runs_of(self, agent: Agent) -> list[str]:

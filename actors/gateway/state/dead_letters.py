@@ -7,7 +7,7 @@ from typing import Final
 import msgpack
 
 from actors.gateway.state.database import GatewayDatabase, Statement
-from agiraph.core.errors import Corrupt
+from agiraph.core.errors import Corrupt, listed
 from agiraph.core.ids import agent_of
 from agiraph.http.api import ApiError, DeadLetterView
 from agiraph.messages.control import DeadLetter
@@ -40,7 +40,7 @@ class DeadLetterStore:
         found = self.database.rows("SELECT letter FROM letters WHERE id = ?", id)
         if not found:
             known = [row[0] for row in self.database.rows("SELECT id FROM letters ORDER BY number")]
-            raise ApiError(404, f"unknown dead letter '{id}' (known: {', '.join(known)})")
+            raise ApiError(404, f"unknown dead letter '{id}' (known: {listed(known)})")
         return _unpacked(found[0][0])
 
     def sent_back(self, id: str, cause: str) -> DeadLetterView:

@@ -69,8 +69,8 @@ class CreateAgentRequest(RunRequest):
 class AgentView(AgentFacts, ApiView):
     """An agent as listings show it; `result` is the final answer once the run has ended.
 
-    `status` is `waiting_for_human` while the whole team only waits for answers. `unread` counts its
-    messages that the person has not read.
+    `status` is `waiting_for_human` while the coordinator, or the whole team, only waits for
+    answers. `unread` counts its messages that the person has not read.
 
     `last_event` is the cursor of the last event of its log where one agent is asked for, and in the
     answer to a request that begins a run (the last one before it); elsewhere 0.

@@ -12,10 +12,14 @@ from agiraph.triggers.records import MissedPolicy, TriggerStatus, TriggerType
 
 
 class ModelsView(ApiView):
-    """GET /models: a row per provider (name, usable, reason, default_model, base_url, models)."""
+    """GET /models: a row per provider (name, usable, reason, default_model, base_url, models).
+
+    `why` is the reason for the `default`, or says how to get one.
+    """
 
     providers: tuple[JsonObject, ...]
-    default: str
+    default: str | None
+    why: str = ""
 
 
 class UsageView(ApiView):

@@ -1,7 +1,7 @@
 """The typed client of the HTTP API: what the command line and your own programs talk through.
 
     with Client.for_home(default_home()) as client:
-        agent = client.create_agent(CreateAgentRequest(goal="Survey this folder", input="/data"))
+        agent = client.create_agent(CreateAgentRequest(goal="Sum up these notes", input="/data"))
         for event in client.follow_events(agent.id):
             ...
 

@@ -28,9 +28,8 @@ One that begins with `json:` is a template that gives JSON.
 What they can name: `me`, `role`, `goal`, `assignment` (name, task, refs), `tools` (their names: a
 coordinator in infinite mode has `end_cycle`), `messages` (sender, text), `did` (a step's id to the
 results of its last visit: text, ok, json, lines_after), `ok` (whether all calls of this visit went
-well), `source(file)` (a file of the playbooks' folder), `sample` (the folder with sample data), and
-what `let` names. The filter `quoted` quotes a text for
-the shell.
+well), `source(file)` (a file of the playbooks' folder), and what `let` names. The filter `quoted`
+quotes a text for the shell.
 """
 
 from functools import lru_cache

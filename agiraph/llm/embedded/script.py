@@ -17,7 +17,6 @@ from typing import Any
 from jinja2 import StrictUndefined, TemplateError, Undefined
 from jinja2.sandbox import SandboxedEnvironment
 
-from agiraph.core.config import configs_folder
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall, Usage
 from agiraph.llm.base import OnAnswer, OnText, ProviderError, unmetered
 from agiraph.llm.embedded.playbook import (
@@ -193,7 +192,6 @@ def script_play(
         "messages": state.messages,
         "did": SimpleNamespace(**did),
         "tools": [tool.name for tool in request.tools],
-        "sample": str(configs_folder() / "sample"),
     }
     for name, given in role.let.items():
         names[name] = renderer.filled(given, names)

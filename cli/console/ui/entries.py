@@ -28,6 +28,7 @@ Outcome = Literal["running", "done", "failed", "none"]
 
 TITLE_LIMIT: Final = 240
 BODY_LIMIT: Final = 20_000
+OPENING: Final = 200
 
 # Their effect is an entry of its own: a message, a question, an answer.
 QUIET_TOOLS: Final = frozenset({"send_message", "ask_human", "check_messages"})
@@ -41,7 +42,8 @@ class TimelineEntry:
 
     `title` is one line; `body` may be long, in Markdown if `is_markdown`, and is folded for a tool
     call. `seq` is its place in its log (`log`: the events, or the messages). `also` are the keys of
-    entries that were joined to it.
+    entries that were joined to it. A thought `is_spoken` if it calls no tool: what a coordinator
+    says so is a message to the human, too.
     """
 
     key: str
@@ -60,11 +62,17 @@ class TimelineEntry:
     log: Literal["events", "messages", "own"] = "events"
     seq: int = 0
     also: tuple[str, ...] = ()
+    is_spoken: bool = False
 
     @property
     def order(self) -> tuple[float, int]:
         """Return what entries are sorted by."""
         return self.at, self.rank
+
+    @property
+    def spoken(self) -> tuple[str, str]:
+        """Return who says it and how it begins; events shorten what messages hold whole."""
+        return self.who, self.body[: 2 * OPENING].strip()[:OPENING]
 
     @property
     def is_foldable(self) -> bool:
@@ -185,7 +193,8 @@ def _thought(event: Event, who: str) -> TimelineEntry | None:
     text = _text(text_of(event.data, "text"))
     if not text.strip():
         return None
-    return _base(event, who, "thought", body=text, is_markdown=True)
+    is_spoken = not event.data.get("calls")
+    return _base(event, who, "thought", body=text, is_markdown=True, is_spoken=is_spoken)
 
 
 def _asked(event: Event, who: str) -> TimelineEntry:

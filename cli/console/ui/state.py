@@ -113,7 +113,7 @@ class ConsoleState:
         """Add events of the agent's log; older ones are a page that was asked for."""
         listed, entries = list(events), []
         for event in listed:
-            key = self._member_key(event)
+            key = self._key_of(event.entity)
             for entry in of_events([event], self.agent.run, self.narrator):
                 if entry.kind == "thought" and key in self.streams:
                     entry = _in_full(entry, self.streams[key].text)
@@ -136,6 +136,7 @@ class ConsoleState:
         listed = list(messages)
         for message in listed:
             self.timeline.remove(f"p:{message.id}")
+            self._end_stream(message)
         self.timeline.add(of_messages(listed), "oldest" if is_older else "newest")
         self._talk_changed()
 
@@ -248,14 +249,20 @@ class ConsoleState:
         if self.names != names:
             self._talk_changed()
 
+    def _end_stream(self, message: MessageView) -> None:
+        """Show no more as being said what is a message by now; its event may come later."""
+        key, said = self._key_of(message.sender), printable(message.content)[-STREAM_LIMIT:]
+        if key in self.streams and self.streams[key].text.strip() == said.strip():
+            del self.streams[key]
+
     def _talk_changed(self) -> None:
         self.revision += 1
         self.talk_revision += 1
 
-    def _member_key(self, event: Event) -> str:
-        """Return the key of the member that an event is about."""
-        entity = event.entity.rpartition("/")[2].casefold()
-        return next((one.key for one in self.members if entity in one.names), entity)
+    def _key_of(self, entity: str) -> str:
+        """Return the key of the member that an address or a name means."""
+        name = entity.rpartition("/")[2].casefold()
+        return next((one.key for one in self.members if name in one.names), name)
 
 
 def _in_full(entry: TimelineEntry, streamed: str) -> TimelineEntry:

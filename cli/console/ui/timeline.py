@@ -1,9 +1,10 @@
 """The timeline: the last entries of a team in the order they happened, bounded.
 
 Entries come in any order and more than once (two logs, a reconnect, an older page); each key is
-held once. The end of a tool call is joined to its beginning, and one text to several receivers is
-one entry. The newest are kept while the person follows; while he reads back, the oldest, and
-`is_live` is False until the end is fetched again.
+held once. The end of a tool call is joined to its beginning, one text to several receivers is one
+entry, and so is what a coordinator says: an answer of its model, and a message to the human. The
+newest are kept while the person follows; while he reads back, the oldest, and `is_live` is False
+until the end is fetched again.
 """
 
 from bisect import insort
@@ -42,6 +43,7 @@ class Timeline:
     def add(self, entries: Iterable[TimelineEntry], keep: Keep = "newest") -> None:
         """Add entries; never holds more than MOST (and a little)."""
         calls = {entry.key: entry for entry in self.entries if entry.kind == "tool"}
+        said = {entry.spoken for entry in self.entries if entry.kind == "text"}
         for entry in entries:
             if entry.key in calls:
                 known = calls[entry.key]
@@ -54,6 +56,11 @@ class Timeline:
                 continue
             self.keys.add(entry.key)
             self._note_first(entry)
+            if entry.is_spoken and entry.spoken in said:
+                continue
+            if entry.kind == "text":
+                said.add(entry.spoken)
+                self._drop_thoughts(entry)
             if self._merge_text(entry):
                 continue
             if entry.kind == "tool":
@@ -76,6 +83,12 @@ class Timeline:
             self.entries.append(entry)
         else:
             insort(self.entries, entry, key=attrgetter("order"))
+
+    def _drop_thoughts(self, text: TimelineEntry) -> None:
+        """Take out the answers of a model that are this text."""
+        same = [one for one in self.entries if one.is_spoken and one.spoken == text.spoken]
+        for one in same:
+            self.entries.remove(one)
 
     def _note_first(self, entry: TimelineEntry) -> None:
         if entry.log == "events":

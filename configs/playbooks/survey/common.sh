@@ -1,7 +1,6 @@
 # Shared by the three surveys: the folder, a work directory, names that cannot break a line.
-# Expects $sample, the folder to survey when none is given.
 export LC_ALL=C
-folder=${AGIRAPH_INPUT:-$sample}
+folder=${AGIRAPH_INPUT:?no folder is named}
 folder=${folder%/}
 scratch=$PWD
 work=$scratch/.work

@@ -333,7 +333,7 @@ async def test_models_are_listed_and_checked(ada: Endpoint) -> None:
     rows = {row["name"]: row for row in got.providers}
     assert rows["anthropic"]["usable"]
     assert not rows["openai"]["usable"]
-    assert got.default.startswith("anthropic/")
+    assert str(got.default).startswith("anthropic/")
     assert rows["script"]["usable"]
     reasons = {}
     for model in ("openai/gpt-5", "nobody/x", "script/none"):

@@ -111,6 +111,7 @@ class FakeClient:
     did: list[tuple[Any, ...]] = field(default_factory=list)
     usages: list[tuple[str | None, str | None, str]] = field(default_factory=list)
     providers: list[dict[str, Any]] = field(default_factory=list)
+    default: tuple[str | None, str] = ("script/survey", "models.default in the settings")
     kept: list[BudgetView] = field(default_factory=list)
     quiet_turns: int = 0
     is_open: bool = True
@@ -294,7 +295,8 @@ class FakeClient:
         ]
 
     def models(self) -> ModelsView:
-        return ModelsView(providers=tuple(self.providers), default="script/survey")
+        default, why = self.default
+        return ModelsView(providers=tuple(self.providers), default=default, why=why)
 
     def usage(
         self, *, agent: str | None = None, run: str | None = None, by: UsageGroup = "entity"

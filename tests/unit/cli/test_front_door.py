@@ -43,3 +43,47 @@ def test_what_begins_at_the_front_door_hides_its_environment(
         check=False,
     )
     assert "dumpable: 0" in done.stdout, done.stderr
+
+
+INTERRUPTED_AT = """
+import os, signal, sys
+at = sys.argv.pop(1)
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == at:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+from agiraph.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("at", "words"),
+    [
+        ("cli.main", ("ps",)),
+        ("click.core", ("ps",)),
+        ("cli.commands.processes", ("ps",)),
+        ("agiraph.http.discovery", ("ps",)),
+        ("cli.run", ("run", "x")),
+        ("cli.exits", ("nonsense",)),
+        ("actors.supervisor.main", ("_supervisor",)),
+        ("psutil", ("_supervisor",)),
+    ],
+)
+def test_ctrl_c_before_a_command_runs_is_one_line(
+    at: str, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_AT, at, *words],
+        env=os.environ | {"AGIRAPH_HOME": str(tmp_path / "home")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (130, ""), done.stderr
+    assert done.stderr.strip() == "agiraph: interrupted"

@@ -78,7 +78,7 @@ def test_an_empty_listing_says_so_on_stderr_only() -> None:
 )  # fmt: skip
 def test_an_unknown_agent_is_told_with_the_known_ones(args: list[str]) -> None:
     result = command(client(), *args)
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert (result.exit_code, result.stdout) == (2, "")
     assert f"unknown agent 'x' (known: {AGENT})" in result.stderr
 
 
@@ -116,7 +116,7 @@ def test_a_binary_file_goes_into_a_pipe_as_it_is() -> None:
 
 def test_a_missing_file_is_told() -> None:
     result = command(client(), "files", "survey", "none.md")
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert (result.exit_code, result.stdout) == (2, "")
     assert "no file 'none.md'" in result.stderr
 
 

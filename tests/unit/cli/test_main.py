@@ -50,6 +50,19 @@ def test_an_unknown_command_names_the_known_ones() -> None:
     assert result.stdout == ""
 
 
+def test_a_mistyped_command_is_guessed_and_ten_commands_are_listed() -> None:
+    told = command(None, "bord").stderr.splitlines()[-1]
+    assert "unknown command 'bord', did you mean 'board'? (known: agents, " in told
+    assert told.endswith(f" and {len(COMMANDS) - 10} more)")
+
+
+@pytest.mark.parametrize("words", [(), ("local",)], ids=" ".join)
+def test_a_group_alone_prints_its_help_once(words: tuple[str, ...]) -> None:
+    result = command(None, *words)
+    assert "Options:" in result.output
+    assert result.output.count("Usage:") == 1
+
+
 def test_version() -> None:
     assert command(None, "--version").stdout.startswith("agiraph ")
 
@@ -71,7 +84,8 @@ def test_no_supervisor_is_exit_4_and_one_line_that_says_what_to_do(words: tuple[
     ("error", "code"),
     [
         (NotReachable("away"), 4),
-        (ApiError(404, "unknown"), 1),
+        (ApiError(404, "unknown"), 2),
+        (ApiError(409, "taken"), 1),
         (ApiError(422, "wrong"), 2),
         (ApiError(402, "spent"), 3),
         (InvalidInput("wrong"), 2),

@@ -60,7 +60,7 @@ def test_the_result_is_all_that_stands_on_stdout() -> None:
 def test_progress_tells_who_does_what_on_stderr(tmp_path: Path) -> None:
     said = command(finished(), "run", "Survey this folder", "--home", str(tmp_path)).stderr
     for words in (
-        "model script/survey: no provider key is set",
+        "model script/survey: models.default in the settings",
         "new worker alice, surveyor",
         "alice          works on tables",
         "alice          bash ls -la",
@@ -129,10 +129,9 @@ def test_every_option_reaches_the_gateway(tmp_path: Path) -> None:
     assert "model anthropic/x: from --model" in result.stderr
 
 
-def test_why_a_model_was_taken_is_the_reason_of_its_provider() -> None:
-    provider = {"name": "openai", "usable": True, "api": "openai", "default_model": "openai/gpt"}
+def test_why_a_model_was_taken_is_shown() -> None:
     client = finished(record=summary(model="openai/gpt"))
-    client.providers = [provider | {"reason": "OPENAI_API_KEY is set"}]
+    client.default = ("openai/gpt", "OPENAI_API_KEY is set")
     assert "model openai/gpt: OPENAI_API_KEY is set" in command(client, "run", "Survey").stderr
 
 
@@ -274,9 +273,9 @@ class OwnRun:
 
 def test_a_supervisor_is_started_for_the_run_and_stopped_after_it() -> None:
     own = OwnRun(finished())
-    result = own.run("Survey")
+    result = own.run("Survey", "--model", "script/survey")
     assert result.exit_code == 0, result.stderr
-    assert own.supervisor.did == ["start", "stop"]
+    assert own.supervisor.did == ["start script/survey", "stop"]
     assert own.client.did[-1] == ("stop", AGENT)
 
 
@@ -303,7 +302,7 @@ def test_a_supervisor_that_does_not_start_shows_what_it_said(tmp_path: Path) -> 
         raise SupervisorFailed("the supervisor on /h ended (exit code 1):\nno space left")
 
     own.supervisor.on_start = fail
-    result = own.run("x", "--home", str(tmp_path))
+    result = own.run("x", "--home", str(tmp_path), "--model", "openai/gpt")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "no space left" in result.stderr
 
@@ -367,7 +366,7 @@ def test_a_goal_for_a_known_agent_begins_a_run_of_it_and_shows_only_that_run() -
     [
         ((AGENT, "--name", "y"), 2, "--name cannot be used with --agent"),
         ((AGENT,), 1, "still at work"),
-        (("nobody",), 1, "unknown agent 'nobody' (known: "),
+        (("nobody",), 2, "unknown agent 'nobody' (known: "),
     ],
 )
 def test_what_does_not_go_with_an_agent_is_said(

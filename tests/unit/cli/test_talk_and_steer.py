@@ -48,17 +48,18 @@ def test_respond_answers_a_question() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "code", "said"),
     [
-        (("respond", "q-1", "again"), "answered before by anna"),
-        (("respond", "q-9", "yes"), "unknown question 'q-9'"),
-        (("kill", "nobody"), "unknown entity 'nobody' (known: broker)"),
+        (("respond", "q-1", "again"), 1, "answered before by anna"),
+        (("respond", "q-9", "yes"), 2, "unknown question 'q-9'"),
+        (("kill", "nobody"), 2, "unknown entity 'nobody' (known: broker)"),
     ],
-    ids=" ".join,
 )
-def test_a_refusal_of_the_gateway_is_exit_1(args: tuple[str, ...], said: str) -> None:
+def test_a_refusal_of_the_gateway_is_exit_1_and_an_unknown_name_exit_2(
+    args: tuple[str, ...], code: int, said: str
+) -> None:
     result = command(FakeClient(asked=[question(status="answered")]), *args)
-    assert result.exit_code == 1
+    assert result.exit_code == code
     assert said in result.stderr
 
 

@@ -9,7 +9,7 @@ from tests.unit.cli.fakes import FakeClient, command
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (("survey", "foo"), "unknown act 'foo' (known: list, add, pause, resume, cancel, fire)"),
+        (("survey", "foo"), "unknown act 'foo' (known: add, cancel, fire, list, pause, resume)"),
         (("survey", "add", "x"), "give one of --cron, --in, --at, --every, --on and --idle"),
         (("survey", "add", "x", "--in", "5m", "--at", "2026-01-01"), "give one of --cron"),
         (("survey", "add", "x", "--in", "soon"), "'soon' is no length of time"),
@@ -26,6 +26,14 @@ def test_wrong_usage_is_exit_2_and_names_what_is_possible(args: tuple[str, ...],
     result = command(FakeClient(), "triggers", *args)
     assert result.exit_code == 2
     assert told in result.stderr
+
+
+@pytest.mark.parametrize("act", ["list", "add", "pause", "resume", "cancel", "fire"])
+@pytest.mark.parametrize("agent", [(), ("survey",)], ids=["no agent", "an agent"])
+def test_the_help_of_an_act_needs_no_agent(act: str, agent: tuple[str, ...]) -> None:
+    result = command(FakeClient(), "triggers", *agent, act, "--help")
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"Usage: agiraph triggers AGENT {act} ")
 
 
 def test_what_a_trigger_waits_for_and_does_is_told_in_words() -> None:

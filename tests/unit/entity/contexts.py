@@ -31,6 +31,7 @@ def entity_context(
         terms=RunTerms(),
         input_dir=None,
         calls=home / ".calls",
+        hold_file=home / ".held.json",
         environment={},
         roster=roster or Roster(AgentId(agent)),
     )

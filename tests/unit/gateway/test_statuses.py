@@ -10,9 +10,11 @@ def test_the_latest_word_wins_and_an_older_incarnation_is_not_believed() -> None
     statuses.record("a/w", 2, EntityStatus(state="busy", step="one"))
     statuses.record("a/w", 2, EntityStatus(state="busy", step="two"))
     statuses.record("a/w", 1, EntityStatus(state="idle", step="ghost"))
-    assert statuses.step_of("a/w") == "two"
+    latest = statuses.get("a/w")
+    assert latest is not None
+    assert latest.step == "two"
     assert statuses.get("a/w", 3) is None
-    assert statuses.step_of("a/other") == ""
+    assert statuses.get("a/other") is None
 
 
 def test_what_is_said_again_began_when_it_was_said_first() -> None:

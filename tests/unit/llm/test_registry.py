@@ -6,7 +6,7 @@ import pytest
 
 from agiraph.core.config import Config, load_config
 from agiraph.core.errors import InvalidInput
-from agiraph.llm.registry import load_presets, parse_model, pick_default, usable
+from agiraph.llm.registry import check_folder, load_presets, parse_model, pick_default, usable
 
 
 @pytest.fixture
@@ -37,9 +37,9 @@ def test_of_several_variables_for_a_key_the_first_that_is_set_counts() -> None:
     assert google.key(environ) == "gemini"
     reasons = {row["name"]: row["reason"] for row in usable({"google": google}, environ)}
     assert reasons == {"google": "GEMINI_API_KEY is set"}
-    assert (
-        "google/gemini" in pick_default(load_config(), load_presets(), {"GOOGLE_API_KEY": "k"})[0]
-    )
+    model, _ = pick_default(load_config(), load_presets(), {"GOOGLE_API_KEY": "k"})
+    assert model is not None
+    assert model.startswith("google/gemini")
 
 
 def test_a_model_is_a_provider_and_a_name_that_may_have_slashes() -> None:
@@ -50,6 +50,20 @@ def test_a_model_is_a_provider_and_a_name_that_may_have_slashes() -> None:
 
 def test_a_provider_alone_means_its_default_model() -> None:
     assert str(parse_model("script", load_presets())) == "script/survey"
+
+
+@pytest.mark.parametrize("text", ["anthropic/", "text:anthropic/", " anthropic/ "])
+def test_an_empty_name_is_not_the_default_model(text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"which one.*anthropic alone for anthropic/claude"):
+        parse_model(text, load_presets())
+
+
+@pytest.mark.parametrize("model", ["script/survey", "script", "text:script/survey"])
+def test_a_survey_needs_a_folder(model: str) -> None:
+    check_folder(model, "/data")
+    check_folder("script/chaos", None)
+    with pytest.raises(InvalidInput, match="surveys a folder, and none is named"):
+        check_folder(model, None)
 
 
 def test_an_unknown_provider_is_told_with_the_known_ones() -> None:
@@ -106,16 +120,24 @@ def test_usable_says_why_and_never_shows_a_key() -> None:
     assert "sk-secret" not in repr(rows)
 
 
-def test_the_default_is_the_settings_then_the_first_key_then_the_script(config: Config) -> None:
+def test_the_default_is_the_settings_then_the_first_key_and_no_script(config: Config) -> None:
     presets = load_presets()
     keys = {"OPENAI_API_KEY": "x", "ANTHROPIC_API_KEY": "y"}
     own = with_default(config, "ollama/qwen3")
     assert pick_default(own, presets, keys) == ("ollama/qwen3", "models.default in the settings")
     model, why = pick_default(config, presets, keys)
+    assert model is not None
     assert model.startswith("anthropic/")
     assert why == "ANTHROPIC_API_KEY is set"
-    assert pick_default(config, presets, {"OPENAI_API_KEY": "x"})[0].startswith("openai/")
-    assert pick_default(config, presets, {})[0] == "script/survey"
+    model, _ = pick_default(config, presets, {"OPENAI_API_KEY": "x"})
+    assert model is not None
+    assert model.startswith("openai/")
+    model, why = pick_default(config, presets, {})
+    assert model is None
+    for way in ("no provider's key is set", "_API_KEY=", "--model ollama/", "script/survey"):
+        assert way in why
+    script = with_default(config, "script/survey")
+    assert pick_default(script, presets, keys)[0] == "script/survey"
     with pytest.raises(InvalidInput, match="unknown provider"):
         pick_default(with_default(config, "nobody/x"), presets, keys)
 
@@ -131,7 +153,10 @@ def test_offline_only_what_is_on_this_machine_is_usable() -> None:
     config = load_config()
     offline = config.models.model_copy(update={"offline": True})
     config = config.model_copy(update={"models": offline})
-    assert pick_default(config, load_presets(), keys)[0] == "script/survey"
+    model, why = pick_default(config, load_presets(), keys)
+    assert model is None
+    assert "models.offline is set" in why
+    assert "KEY" not in why
 
 
 def test_a_file_of_ones_own_is_the_local_model_that_is_meant(tmp_path: Path) -> None:

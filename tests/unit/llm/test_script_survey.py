@@ -61,8 +61,10 @@ def test_the_sample_is_reported_with_its_facts(tmp_path: Path) -> None:
     assert state_of(SAMPLE) == before
 
 
-def test_without_an_input_folder_the_sample_is_surveyed(tmp_path: Path) -> None:
-    assert "# Survey of sample" in survey(tmp_path, None)[1]
+def test_without_an_input_folder_nothing_is_surveyed(tmp_path: Path) -> None:
+    report = survey(tmp_path, None)[1]
+    assert "no folder is named" in report
+    assert "files" not in report.partition("## In short")[0]
 
 
 def test_four_workers_share_the_work_and_tell_each_other_what_they_saw(tmp_path: Path) -> None:

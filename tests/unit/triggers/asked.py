@@ -24,7 +24,9 @@ class Life:
 
     def add(self, type_: str, action: Any = "look", **config: Any) -> Trigger:
         self._number += 1
-        new = parse_trigger(type_, config, action, time_zone="UTC", callbacks=("backup",))
+        new = parse_trigger(
+            type_, config, action, now=self.now, time_zone="UTC", callbacks=("backup",)
+        )
         return self.book.add(f"t-{self._number}", new, self.now)
 
     def now_is(self, trigger: Trigger) -> Trigger:

@@ -10,10 +10,12 @@ from agiraph.triggers.records import CronSchedule, EventSchedule, HeartbeatSched
 from agiraph.triggers.timetable import machine_zone
 
 ZONE = "Europe/Berlin"
+NOW = 1_767_225_600.0  # 2026-01-01T00:00Z
 
 
 def parse(type_: str, config: dict[str, Any], action: Any = "look", **more: Any) -> Any:
-    return parse_trigger(type_, config, action, time_zone=ZONE, callbacks=("backup",), **more)
+    given: dict[str, Any] = {"now": NOW, "time_zone": ZONE, "callbacks": ("backup",)} | more
+    return parse_trigger(type_, config, action, **given)
 
 
 def test_a_plain_text_wakes_the_agent_with_that_task() -> None:
@@ -68,6 +70,13 @@ def test_an_event_trigger_has_a_pattern_and_a_filter() -> None:
         ("scheduled", {"cron": "0 9 * * *", "time_zone": "Mars"}, "x", "unknown time zone 'Mars'"),
         ("scheduled", {"cron": "0 9 * * *", "time_zone": "../etc"}, "x", "unknown time zone"),
         ("at_time", {"at": "tomorrow"}, "x", "is no ISO 8601 time"),
+        (
+            "at_time",
+            {"at": "2020-01-01T00:00"},
+            "x",
+            "at '2020-01-01T00:00' is over: it is 2026-01-01T01:00:00+01:00 now (Europe/Berlin)",
+        ),
+        ("at_time", {"at": "2026-01-01T01:00"}, "x", "is over"),
         ("on_event", {"event_pattern": "trigger.fired"}, "x", "cannot wait for triggers"),
         ("on_idle", {"idle_seconds": 60, "missed": "twice"}, "x", "unknown policy for missed"),
         ("on_idle", {"idle_seconds": 60}, {"type": "dance"}, "unknown action 'dance'"),

@@ -1,12 +1,14 @@
 """Events told as lines for people."""
 
+import re
 from typing import Any
 
 import pytest
 
+from agiraph.core.event_types import BY_NAME, EVENT_TYPES, EventType
 from agiraph.core.ids import AgentId, NodeId
 from agiraph.core.models import Event
-from cli.console.event_text import EventNarrator
+from cli.console.event_text import _DESCRIBERS, EventNarrator
 from cli.sanitize import short_name
 
 
@@ -46,6 +48,45 @@ def event(type: str, entity: str = "coordinator", node: str | None = None, **dat
 def test_who_did_what(told: Event, who: str, text: str) -> None:
     line = EventNarrator().describe(told)
     assert (line.who, line.text) == (who, text)
+
+
+def test_the_sentences_are_those_of_the_types_that_there_are() -> None:
+    assert set(_DESCRIBERS) == set(BY_NAME)
+
+
+@pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.name)
+def test_no_type_of_event_shows_its_name_its_keys_or_a_raw_time(kind: EventType) -> None:
+    whole = {name: 1795000000.5 if name.endswith(("due", "_at")) else "it" for name in kind.fields}
+    for data in (whole, {}):
+        told = event(kind.name).model_copy(update={"data": data})
+        text = EventNarrator().describe(told).text
+        assert text or not data
+        assert not any(raw in text for raw in ("=", "{", kind.name, "1795000000", "1,795,000"))
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        (event("worker.paused", "ada"), "paused"),
+        (event("worker.idle", worker="ada"), "ada has no node"),
+        (event("stage.met", stage="Draft", why="any", completed=1, of=3, without=["b"]),
+         "stage Draft ends early: 1 of 3 nodes are completed"),
+        (event("human.budget", "human", scope="agent", period="day", usd=2.0, is_own=True),
+         "the budget is $2.00 a day"),
+        (event("human.budget", "human", scope="agent", period="day", is_own=False),
+         "the budget is that of the settings again"),
+        (event("worktree.conflict", name="page", files=["a.md", "b.md"]),
+         "the changes of page are in conflict: a.md, b.md"),
+    ],
+)  # fmt: skip
+def test_values_are_part_of_a_sentence(told: Event, text: str) -> None:
+    assert EventNarrator().describe(told).text == text
+
+
+def test_a_firing_names_the_time_as_people_read_it() -> None:
+    fired = event("trigger.fired", "clock", name="nightly", due=1795000000.0, lineage=["t1"])
+    text = EventNarrator().describe(fired).text
+    assert re.fullmatch(r"trigger nightly fired, due at (2026-11-1\d )?\d\d:\d\d:\d\d", text)
 
 
 def test_an_event_that_nobody_has_heard_of_is_told_by_its_values() -> None:

@@ -1,0 +1,137 @@
+"""StatusReader: how entities, workers and agents stand. Every listing has it from here.
+
+In this order: a process that is down or about to start is that; what holds an entity (it is paused,
+it has asked the human) is read from its own file, whoever has been restarted; a live process does
+what it last reported, here or else with its heartbeat.
+"""
+
+from collections.abc import Sequence
+
+from actors.gateway.questions.questions import QuestionStore
+from actors.gateway.state.activities import EntityActivities, EntityActivity
+from actors.gateway.state.agents import AgentDirectory
+from actors.gateway.state.boards import BoardReader
+from agiraph.agent.hold import NO_HOLD, EntityHold, load_hold
+from agiraph.core.errors import AgiraphError
+from agiraph.core.ids import COORDINATOR_NAME, agent_of, coordinator_address, worker_address
+from agiraph.core.models import Agent, Worker
+from agiraph.messages.child import ChildInfo
+from agiraph.storage.disk_space import WAITS
+
+HELD = ("paused", "waiting_for_human")
+AT_REST = (None, "idle", "ready", "waiting_for_nodes", "waiting_for_human", "parked")
+ENDED = ("completed", "failed", "stopped")
+
+Table = Sequence[ChildInfo]
+"""The supervisor's table; empty if the supervisor did not answer."""
+
+
+class StatusReader:
+    """Decides statuses from records, questions, the supervisor's table and reports."""
+
+    def __init__(
+        self,
+        agents: AgentDirectory,
+        boards: BoardReader,
+        questions: QuestionStore,
+        activities: EntityActivities,
+    ) -> None:
+        self._agents, self._boards = agents, boards
+        self._questions, self._activities = questions, activities
+
+    def activity(self, address: str, child: ChildInfo | None) -> EntityActivity | None:
+        """Return what an entity does or waits for; None if its process' state is all there is."""
+        if child is not None and child.state not in ("starting", "ready", "parked"):
+            return None
+        incarnation = child.incarnation if child is not None else 0
+        if child is not None and child.step == WAITS:  # it cannot report this itself
+            since = child.step_since or 0.0
+            return EntityActivity(incarnation, "waiting_for_room", WAITS, since)
+        hold = self._hold_of(address)
+        if hold.state:
+            step = hold.asks if hold.state == "waiting_for_human" else ""
+            return EntityActivity(incarnation, hold.state, step, hold.since)
+        if child is None:
+            return self._activities.get(address) or self._asking(address)
+        if child.state != "ready":
+            return None
+        rest = EntityActivity(incarnation, "idle", "") if agent_of(address) else None
+        return self._reported(child) or self._asking(address) or rest
+
+    def step(self, address: str, table: Table) -> str:
+        """Return what an entity does right now, '' if nothing is known."""
+        activity = self.activity(address, _child(table, address))
+        return activity.step if activity else ""
+
+    def worker(self, agent: Agent, worker: Worker, table: Table) -> str:
+        """Return a worker's status: as on the board, unless it is held or its process is down."""
+        if worker.status == "stopped":
+            return worker.status
+        address = worker_address(agent.id, worker.id)
+        child = _child(table, address)
+        if child is not None and child.state in ("stopped", "failed"):
+            return "stopped"
+        activity = self.activity(address, child)
+        return activity.state if activity and activity.state in HELD else worker.status
+
+    def agent(self, agent: Agent, table: Table) -> str:
+        """Return an agent's status: as in its record, unless its team is held or down for good."""
+        if agent.status in ENDED:
+            return agent.status
+        address = coordinator_address(agent.id)
+        child = _child(table, address)
+        state = child.state if child is not None else "stopped" if table else None
+        if state in ("stopped", "failed"):
+            return state
+        activity = self.activity(address, child)
+        if activity is not None and activity.state in HELD:
+            return activity.state
+        if agent.status == "idle":
+            return agent.status
+        is_at_rest = (activity.state if activity else state) in AT_REST
+        return "waiting_for_human" if is_at_rest and self._team_waits(agent, table) else "working"
+
+    def _team_waits(self, agent: Agent, table: Table) -> bool:
+        """Whether the human's answers are all that the workers who hold nodes wait for."""
+        try:
+            board = self._boards.get(self._agents.run_of(agent))
+        except (AgiraphError, OSError):
+            return False  # a damaged board must not hide the agent
+        holders = [worker for worker in board.workers.values() if worker.node is not None]
+        statuses = {self.worker(agent, worker, table) for worker in holders}
+        return "waiting_for_human" in statuses and statuses <= set(HELD)
+
+    def _reported(self, child: ChildInfo) -> EntityActivity | None:
+        """Return the latest report of a live process.
+
+        A gateway that was restarted has none yet of one that is busy for a while, and a heartbeat
+        carries none of an entity that is idle.
+        """
+        known = self._activities.get(child.address, child.incarnation)
+        state, colon, step = child.step.partition(": ")
+        if known is not None or not colon:
+            return known
+        return EntityActivity(child.incarnation, state, step, child.step_since or 0.0)
+
+    def _asking(self, address: str) -> EntityActivity | None:
+        """Return that an entity waits for the human, if it has said nothing but a question."""
+        if address not in self._questions.asking():
+            return None
+        return EntityActivity(0, "waiting_for_human", "")
+
+    def _hold_of(self, address: str) -> EntityHold:
+        id = agent_of(address)
+        if id is None:
+            return NO_HOLD
+        inner = address.partition("/")[2]
+        agent = self._agents.get(id)
+        if agent is None:
+            return NO_HOLD
+        if inner == COORDINATOR_NAME:
+            return load_hold(self._agents.home_of(agent).hold)
+        run = self._agents.run_of(agent)
+        return load_hold(run.worker(inner).hold) if run is not None else NO_HOLD
+
+
+def _child(table: Table, address: str) -> ChildInfo | None:
+    return next((child for child in table if child.address == address), None)

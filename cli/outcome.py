@@ -75,8 +75,10 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
     if not is_ended:
         reason = f"not finished within {options.timeout_seconds:g} seconds (--timeout)"
         outcome = replace(outcome, reason=reason)
-    if is_ended and target.own is not None:
+    if is_ended and target.belongs_to_commands:
         target.stop_agent(agent.id)
+    if target.belongs_to_commands or agent.status == "stopped":
+        target.detach()
     _show(outcome, options, screen)
     if options.record is not None and agent.run is not None:
         _copy_recording(Home(options.home).system.recording(agent.run), options.record, screen)

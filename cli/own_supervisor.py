@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import IO, Final
 
 from agiraph.core.errors import Unavailable
-from agiraph.storage.home_users import HomeShare, is_used
+from agiraph.http.discovery import is_supervised
+from agiraph.storage.home_users import HomeShare, belongs_to_users, is_used
 
 START_WITHIN_SECONDS: Final = 60.0
 STOP_WITHIN_SECONDS: Final = 15.0
@@ -124,6 +125,7 @@ class OwnSupervisor:
         self._share.release()
         process = self._process
         if process is None:
+            await_unused(self.home)
             return True
         assert process.stdin is not None
         process.stdin.close()
@@ -171,6 +173,39 @@ def supervisor_command(home: Path) -> list[str]:
 
 
 @contextlib.contextmanager
+def shared_supervisor(
+    home: Path, on_wait: Callable[[], None] = lambda: None
+) -> Iterator[HomeShare]:
+    """Have a share in the supervisor that runs on a home, if one does; `on_wait` as `acquire` has.
+
+    The last of its users returns when it has ended.
+    """
+    with HomeShare(home) as share:
+        share.acquire(on_wait=on_wait)
+        try:
+            yield share
+        finally:
+            share.release()
+            await_unused(home)
+
+
+def await_unused(home: Path, within_seconds: float = STOP_WITHIN_SECONDS) -> None:
+    """Wait until a supervisor that belongs to its users has ended, if no user is left."""
+    give_up_at = time.monotonic() + within_seconds
+    while (
+        belongs_to_users(home)
+        and is_supervised(home)
+        and not is_used(home)
+        and time.monotonic() < give_up_at
+    ):
+        time.sleep(LOOK_SECONDS)
+
+
+class EndedBySignal(KeyboardInterrupt):
+    """We are to end, but nobody has pressed Ctrl-C."""
+
+
+@contextlib.contextmanager
 def signals_interrupt() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end us as Ctrl-C does, so that what we started is stopped with us.
 
@@ -178,7 +213,7 @@ def signals_interrupt() -> Iterator[None]:
     """
 
     def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
+        raise EndedBySignal
 
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     for number, handler in before.items():

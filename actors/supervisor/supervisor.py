@@ -19,6 +19,7 @@ import psutil
 from actors.runtime.linux import hide_environment
 from actors.runtime.processes import kill_all
 from actors.supervisor.child_monitor import ChildMonitor
+from actors.supervisor.child_register import Desired
 from actors.supervisor.children import Children
 from actors.supervisor.launcher import ForkLauncher
 from actors.supervisor.options import OPTIONAL, SERVICES, SupervisorOptions, on_demand
@@ -35,7 +36,7 @@ from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address
 from agiraph.logs.log import logger
 from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home
-from agiraph.storage.home_users import wait_until_unused
+from agiraph.storage.home_users import note_owner, wait_until_unused
 from transport.errors import TransportError
 
 EXIT_DONE = 0
@@ -75,6 +76,7 @@ class Supervisor:
         lock = HomeLock(self.home, self._paths.system.lock)
         lock.acquire()
         try:
+            note_owner(self.home, is_users=self._options.until_unused)
             self._children.open(self._paths, self._bus)
             hide_environment()
             self._listen_to_signals()
@@ -109,11 +111,12 @@ class Supervisor:
                 task.cancel()
 
     async def _watch(self) -> None:
-        """Check every few seconds which event loops do not turn any more."""
+        """Check every few seconds which event loops do not turn any more, and who was left."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(self._options.config.supervisor.beat_seconds)
             self._children.check_for_hangs(loop.time())
+            self._children.stop_left()
 
     async def _start(self) -> None:
         """Start everything in order: the router, the other services, the agents.
@@ -132,8 +135,10 @@ class Supervisor:
         services = [asyncio.create_task(self._start_service(each)) for each in SERVICES[1:]]
         await asyncio.sleep(0)  # so that they begin before the agents
         for row in children.register.table.rows.values():
-            monitor = children.monitor(row.spec, row.desired)
-            if row.desired == "running":
+            # Not written down: a supervisor that stays continues what this one does not.
+            desired: Desired = "stopped" if children.is_left(row.spec.address) else row.desired
+            monitor = children.monitor(row.spec, desired)
+            if desired == "running":
                 self._bus.run_in_background(_forget_result(monitor.start()))
         children.announce()
         await asyncio.gather(*services)

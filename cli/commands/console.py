@@ -9,8 +9,8 @@ import click
 
 from agiraph.core.errors import InvalidInput, listed
 from agiraph.http.api import AgentView
-from agiraph.storage.home_users import HomeShare
 from cli.options import cli_context, examples, home_option
+from cli.own_supervisor import shared_supervisor
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -51,8 +51,7 @@ def console(
     /help lists every key. A line goes to the coordinator, `@name text` to a worker, `@* text` to
     all; /quit leaves the console, and the team continues.
     """
-    with HomeShare(home) as share:
-        share.acquire()
+    with shared_supervisor(home):
         _show(agent, home, entity, linger_seconds, is_plain=plain or not is_screen())
 
 

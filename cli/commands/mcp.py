@@ -18,11 +18,11 @@ from agiraph.http.discovery import read_door
 from agiraph.http.errors import GatewayAway, NotReachable
 from agiraph.storage.files import make_folder
 from agiraph.storage.home import Home
-from agiraph.storage.home_users import HomeShare
 from cli.api_command import api_command
 from cli.formats import as_is, format_time, yes_or_no
 from cli.listing import Column, JsonObject, Listing, Shown
 from cli.options import cli_context, examples, home_option
+from cli.own_supervisor import shared_supervisor
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -136,8 +136,7 @@ def _supervised(home: Path, start: bool) -> Iterator[None]:
     if not start:
         yield
         return
-    with HomeShare(home) as share:
-        share.acquire()
+    with shared_supervisor(home) as share:
         if _is_supervised(home):
             share.acquire()  # its file may have been made since
             yield

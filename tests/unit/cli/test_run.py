@@ -235,6 +235,22 @@ def test_an_interrupt_stops_the_agent_and_is_exit_130() -> None:
     assert client.did[-1] == ("stop", AGENT)
 
 
+def test_an_interrupt_before_the_watch_stops_the_agent_too() -> None:
+    class Interrupted(FakeClient):
+        def agents(self, **_: object) -> list[AgentView]:
+            raise KeyboardInterrupt
+
+    client = Interrupted()
+    assert command(client, "run", "x").exit_code == 130
+    assert client.did[-1] == ("stop", AGENT)
+
+
+def test_a_detached_run_resumes_nothing(tmp_path: Path) -> None:
+    result = command(FakeClient(), "run", "x", "--detach", "--resume", "--home", str(tmp_path))
+    assert result.exit_code == 2
+    assert "--resume cannot be used with --detach" in result.stderr
+
+
 def test_a_question_says_how_to_answer_it(tmp_path: Path) -> None:
     client = FakeClient()
     asked = (client.ask(question()), event("human.question", question="Which database?"))

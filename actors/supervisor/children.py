@@ -367,12 +367,11 @@ class Children:
 
     # --- agents without their command -----------------------------------------------------------
 
-    def is_left(self, address: str) -> bool:
-        """Whether the agent of an address does not run here: it was left by its command.
+    def is_left(self, agent: AgentId | None) -> bool:
+        """Whether an agent does not run here: it was left by its command.
 
         A supervisor that belongs to commands runs no agent without the command that attended it.
         """
-        agent = agent_of(address)
         return self.options.until_unused and agent is not None and is_left(self.home, agent)
 
     def stop_left(self) -> None:

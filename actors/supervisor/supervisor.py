@@ -32,7 +32,7 @@ from actors.supervisor.paths import (
 from actors.supervisor.reaper import kill_group
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from actors.supervisor.supervisor_service import SupervisorService
-from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address
+from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address, agent_of
 from agiraph.logs.log import logger
 from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home
@@ -135,8 +135,9 @@ class Supervisor:
         services = [asyncio.create_task(self._start_service(each)) for each in SERVICES[1:]]
         await asyncio.sleep(0)  # so that they begin before the agents
         for row in children.register.table.rows.values():
+            is_left = children.is_left(agent_of(row.spec.address))
             # Not written down: a supervisor that stays continues what this one does not.
-            desired: Desired = "stopped" if children.is_left(row.spec.address) else row.desired
+            desired: Desired = "stopped" if is_left else row.desired
             monitor = children.monitor(row.spec, desired)
             if desired == "running":
                 self._bus.run_in_background(_forget_result(monitor.start()))

@@ -30,7 +30,7 @@ def test_an_agent_stops_with_its_command_though_others_use_the_supervisor(house:
         both.finish(both.second, "second")
 
 
-def test_a_later_run_names_what_is_unfinished_and_leaves_it_alone(house: MakeHouse) -> None:
+def test_a_later_run_names_what_is_unfinished_and_resumes_it_when_told_to(house: MakeHouse) -> None:
     with two(house) as both:
         both.kill_first()
         await_nothing_left(both.house.home)
@@ -38,19 +38,14 @@ def test_a_later_run_names_what_is_unfinished_and_leaves_it_alone(house: MakeHou
         assert both.status("first") == "stopped"
         said = both.finish(both.second, "second")
         assert "unfinished: first (spent " in said
-        assert "ago): agiraph resume first --home " in said
+        assert "ago): agiraph resume first\n" in said
         assert both.asked("first") == 1
-
-
-def test_a_run_resumes_what_is_unfinished_when_it_is_told_to(house: MakeHouse) -> None:
-    with two(house) as both:
-        both.kill_first()
-        await_nothing_left(both.house.home)
-        both.second = both.start_run("second", "--resume")
+        both.gates.open["second"].clear()
+        third = both.start("run", "Do the second", "--json", "--resume", *MODEL)
         both.await_asked("first", times=2)
         both.gates.open["first"].set()
         await_status(both, "first", "completed")
-        assert "resumed: first" in both.finish(both.second, "second")
+        assert "resumed: first\n" in both.finish(third, "second")
 
 
 def test_what_was_detached_goes_on_in_a_later_run_which_says_so(house: MakeHouse) -> None:
@@ -65,16 +60,6 @@ def test_what_was_detached_goes_on_in_a_later_run_which_says_so(house: MakeHouse
         third = both.start("run", "Do the first", "--json", *MODEL)
         said = third.communicate(WITHIN_SECONDS)[1]
         assert "also at work in this home: apart" in said
-
-
-def test_a_run_that_joined_leaves_no_process_of_its_agent(house: MakeHouse) -> None:
-    with two(house) as both:
-        both.begin_second()
-        both.finish(both.second, "second")
-        states = {row["address"]: row["state"] for row in both.json("ps")}
-        [of_second] = [state for address, state in states.items() if "second" in address]
-        assert of_second == "stopped"
-        both.finish(both.first, "first")
 
 
 @needs_tmux

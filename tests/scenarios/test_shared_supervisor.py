@@ -37,4 +37,6 @@ def test_one_that_joins_and_leaves_takes_nothing_with_it(house: MakeHouse) -> No
         said = both.finish(both.second, "second")
         assert "supervisor continues" not in said
         both.assert_same_supervisor()
+        states = {row["address"]: row["state"] for row in both.json("ps")}
+        assert [state for address, state in states.items() if "second" in address] == ["stopped"]
         both.finish(both.first, "first")

@@ -69,15 +69,15 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
     """
     target, agent, screen = watch.target, watch.agent, watch.target.screen
     if not is_ended:
-        target.stop_agent(agent.id)
+        target.dismiss(agent.id)
         agent = agent.model_copy(update={"status": "stopped"})
     outcome = _outcome(watch, agent, time.monotonic() - started_at)
     if not is_ended:
         reason = f"not finished within {options.timeout_seconds:g} seconds (--timeout)"
         outcome = replace(outcome, reason=reason)
     if is_ended and target.belongs_to_commands:
-        target.stop_agent(agent.id)
-    if target.belongs_to_commands or agent.status == "stopped":
+        target.dismiss(agent.id)
+    elif agent.status == "stopped":
         target.detach()
     _show(outcome, options, screen)
     if options.record is not None and agent.run is not None:

@@ -328,10 +328,10 @@ def _stop_early(
         # The same request returns the same agent, created by now or not.
         with contextlib.suppress(AgiraphError):
             agent = target.begin(options)
-    if agent is not None:
+    if agent is not None and isinstance(interrupt, EndedBySignal):
         target.stop_agent(agent.id)
-    if not isinstance(interrupt, EndedBySignal):
-        target.detach()
+    elif agent is not None:
+        target.dismiss(agent.id)
 
 
 def _why(client: "Client", options: RunOptions, agent: "AgentView") -> str:

@@ -123,15 +123,22 @@ class RunTarget:
         self.client.close()
         self.client = client
 
-    def stop_agent(self, agent: str) -> None:
-        """Stop an agent, so that no later supervisor on this home resumes it."""
+    def stop_agent(self, agent: str) -> bool:
+        """Stop an agent, so that no later supervisor resumes it; return whether it is stopped."""
         try:
             self.client.stop(agent)
         except AgiraphError as error:
             click.echo(f"agiraph: {agent} could not be stopped: {error}", err=True)
+            return False
+        return True
+
+    def dismiss(self, agent: str) -> None:
+        """Stop an agent for which there is nothing left to do: later runs do not speak of it."""
+        if self.stop_agent(agent):
+            self.detach()
 
     def detach(self) -> None:
-        """Have the agent go on, or rest, without us: it is not unfinished business."""
+        """Have the agent go on without us, or stay as it is: it is not unfinished."""
         if self.attendance is not None:
             self.attendance.detach()
 

@@ -2,6 +2,7 @@
 
 import signal
 
+from agiraph.http.discovery import is_held
 from tests.scenarios.two_runs import WITHIN_SECONDS, MakeHouse, two
 
 
@@ -19,6 +20,7 @@ def test_the_second_goes_on_when_the_first_is_killed(house: MakeHouse) -> None:
         both.begin_second()
         both.kill_first()
         both.finish(both.second, "second")
+        assert not is_held(both.house.home)
 
 
 def test_the_second_goes_on_when_the_first_is_interrupted(house: MakeHouse) -> None:

@@ -12,8 +12,9 @@ from agiraph.http.api import FileContentView, FolderView
 from cli.api_command import api_command
 from cli.formats import format_size, format_time
 from cli.listing import Column, Done, JsonObject, Listing, Shown, print_json
-from cli.options import connect, examples, home_option, json_option, run_option
+from cli.options import connect_to_read, examples, home_option, json_option, run_option
 from cli.sanitize import printable
+from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -55,12 +56,12 @@ def files(agent: str, path: str, run_id: str | None, home: Path, as_json: bool) 
 
     PATH is relative to the run's directory, which is the default.
     """
-    with connect(home) as client:
+    with connect_to_read(home) as client:
         found = client.workspace(agent, path, run=run_id)
         if isinstance(found, FolderView):
             Listing(found.entries, FILES, "empty directory").print(as_json=as_json)
             if found.is_truncated:
-                click.echo("not all entries are shown", err=True)
+                remark("not all entries are shown")
             return
         data = read_whole(client, agent, found, run_id)
     if as_json:

@@ -8,12 +8,11 @@ from typing import Any
 
 import click
 
-from agiraph.core.config import Config, load_config
 from agiraph.http.errors import GatewayAway, NotReachable
-from agiraph.storage.home import Home
 from cli.formats import yes_or_no
 from cli.listing import Column, JsonObject, Listing
-from cli.options import connect, examples, home_option, json_option
+from cli.options import connect, examples, home_option, json_option, settings_of
+from cli.shared_options import remark
 
 
 def _short(reason: Any) -> str:
@@ -73,22 +72,17 @@ def models(home: Path, as_json: bool) -> None:
     except NotReachable:
         rows, default, why = _of_this_shell(home)
         if not as_json:
-            click.echo("no supervisor is running on this home: as seen from this shell", err=True)
+            remark("no supervisor is running on this home: as seen from this shell")
     Listing(rows, MODELS, "no providers").print(as_json=as_json)
     if not as_json:
-        click.echo(f"default: {default} ({why})" if default else f"default: none: {why}", err=True)
-
-
-def _settings(home: Path) -> Config:
-    own = Home(home).config
-    return load_config(*([own] if own.is_file() else []))
+        remark(f"default: {default} ({why})" if default else f"default: none: {why}")
 
 
 def _of_this_shell(home: Path) -> tuple[list[JsonObject], str | None, str]:
     from agiraph.llm.prices import catalog, load_prices
     from agiraph.llm.registry import load_presets, pick_default
 
-    config = _settings(home)
+    config = settings_of(home)
     presets, environ = load_presets(home / "providers.yaml"), dict(os.environ)
     prices = load_prices(home / "prices.yaml")
     rows = list(catalog(presets, environ, prices, offline=config.models.offline))
@@ -115,7 +109,7 @@ def outside(home: Path, as_json: bool) -> None:
     from agiraph.external.preset import ExternalAgent, known_agents
     from agiraph.tools.sandbox.sandbox import find_sandbox
 
-    wall = find_sandbox(_settings(home).sandbox)
+    wall = find_sandbox(settings_of(home).sandbox)
 
     def row(agent: ExternalAgent) -> JsonObject:
         preset, program = agent.preset, agent.program

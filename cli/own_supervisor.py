@@ -19,7 +19,7 @@ from typing import IO, Final
 
 from agiraph.core.errors import Unavailable
 from agiraph.http.discovery import is_supervised
-from agiraph.storage.home_users import HomeShare, belongs_to_users, is_used
+from agiraph.storage.home_users import HomeShare, is_used
 
 START_WITHIN_SECONDS: Final = 60.0
 STOP_WITHIN_SECONDS: Final = 15.0
@@ -191,13 +191,12 @@ def shared_supervisor(
 
 def await_unused(home: Path, within_seconds: float = STOP_WITHIN_SECONDS) -> None:
     """Wait until a supervisor that belongs to its users has ended, if no user is left."""
+    from agiraph.storage.supervisor_note import belongs_to_users  # it imports records
+
+    if not belongs_to_users(home):
+        return
     give_up_at = time.monotonic() + within_seconds
-    while (
-        belongs_to_users(home)
-        and is_supervised(home)
-        and not is_used(home)
-        and time.monotonic() < give_up_at
-    ):
+    while is_supervised(home) and not is_used(home) and time.monotonic() < give_up_at:
         time.sleep(LOOK_SECONDS)
 
 

@@ -83,7 +83,7 @@ LOOK_SECONDS: Final = 1.0
 @click.option(
     "--plan",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file with a plan for the coordinator to follow.",
+    help="A YAML or JSON file with a plan for the coordinator to follow.",
 )
 @click.option(
     "-b",
@@ -117,7 +117,7 @@ LOOK_SECONDS: Final = 1.0
     "-d",
     "--detach",
     is_flag=True,
-    help="Start the run and return; needs a running agiraph-supervisor.",
+    help="Start the run and return; needs a running supervisor (`agiraph up`).",
 )
 @click.option(
     "--resume",
@@ -240,11 +240,13 @@ def _checked_name(name: str | None) -> str | None:
 def _plan_text(plan: Path) -> str:
     if plan.stat().st_size > PLAN_LIMIT:
         raise InvalidInput(f"{plan}: a plan may have at most {PLAN_LIMIT:,} bytes")
+    from agiraph.board.plans.plan import parse_plan
     from agiraph.core.yaml_text import read_text
 
     text = read_text(plan)
     if not text.strip():
         raise InvalidInput(f"{plan}: the plan is empty")
+    parse_plan(text, str(plan))  # so that an error names the file
     return text
 
 

@@ -20,7 +20,6 @@ from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 from agiraph.storage.attendance import Attendance
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import Home
-from agiraph.storage.home_users import belongs_to_users
 from cli.options import cli_context, connect
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed, shared_supervisor
 from cli.screen import TerminalScreen
@@ -87,6 +86,8 @@ class RunTarget:
     @property
     def belongs_to_commands(self) -> bool:
         """Whether the supervisor ends with the last command that uses it."""
+        from agiraph.storage.supervisor_note import belongs_to_users
+
         return self.own is not None or belongs_to_users(self.home)
 
     def begin(self, options: RunOptions) -> "AgentView":

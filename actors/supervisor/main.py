@@ -20,6 +20,7 @@ from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import SUPERVISOR
 from agiraph.logs.log import bound, set_up_logging
 from agiraph.logs.log_file import LogFile
+from agiraph.mcp.secrets import read_secrets
 from agiraph.storage.home import Home, default_home
 
 EXIT_FAILED = 1
@@ -64,6 +65,12 @@ def main(kinds: Mapping[str, str] = KINDS, prestarted: PrestartedProcesses | Non
     "--until-unused", is_flag=True, hidden=True, help="The same, once no command uses it."
 )
 @click.option("--preload", hidden=True, help="The model whose SDK to import (`agiraph run`).")
+@click.option(
+    "--environment",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file of NAME=value lines; variables that are set already take precedence.",
+)
 @click.option("--daemon", is_flag=True, help="Run in the background; return when it is ready.")
 @click.pass_obj
 def command(
@@ -75,6 +82,7 @@ def command(
     until_eof: bool,
     until_unused: bool,
     preload: str | None,  # agiraph.__main__ has used it
+    environment: Path | None,
     daemon: bool,
 ) -> None:
     """Run the services and agents of one home, and restart them until you stop this command.
@@ -90,13 +98,14 @@ def command(
         for word, is_given in (("--until-eof", until_eof), ("--until-unused", until_unused)):
             if daemon and is_given:
                 raise InvalidInput(f"--daemon and {word} exclude each other")
+        environ = (read_secrets(environment) if environment else {}) | dict(os.environ)
     except InvalidInput as error:
         click.echo(str(error), err=True)
         sys.exit(EXIT_USAGE)
     if daemon:
-        sys.exit(go_to_background(folder, options_again(config, http, json_logs)))
+        options = options_again(config, http, json_logs, environment)
+        sys.exit(go_to_background(folder, options))
     kinds, prestarted = given
-    environ = dict(os.environ)
     sys.exit(
         run(
             SupervisorOptions(folder, settings, until_eof, until_unused, kinds, environ, prestarted)
@@ -105,13 +114,17 @@ def command(
 
 
 def options_again(
-    config: Path | None, http: tuple[str, int] | None, json_logs: bool
+    config: Path | None,
+    http: tuple[str, int] | None,
+    json_logs: bool = False,
+    environment: Path | None = None,
 ) -> tuple[str, ...]:
     """Return the same options as command-line words."""
     return (
         *(("--config", str(config.absolute())) if config is not None else ()),
         *(("--http", f"{http[0]}:{http[1]}") if http is not None else ()),
         *(("--json-logs",) if json_logs else ()),
+        *(("--environment", str(environment.absolute())) if environment is not None else ()),
     )
 
 

@@ -3,8 +3,7 @@
 A command that works on a supervisor for its length holds a shared lock on one file (`HomeShare`).
 A supervisor that a command started waits for the exclusive lock (`wait_until_unused`) and keeps it
 until its process has ended, so that who comes meanwhile waits for that and starts another one. The
-kernel releases the locks of a process that was killed. The file holds the pid of a supervisor that
-belongs to its users, and nothing while one runs that does not.
+kernel releases the locks of a process that was killed.
 """
 
 import fcntl
@@ -14,14 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from agiraph.storage.files import (
-    make_private_folder,
-    open_file,
-    opened,
-    read_bytes,
-    status_of,
-    write_all,
-)
+from agiraph.storage.files import make_private_folder, open_file
 from agiraph.storage.home import Home
 
 
@@ -82,22 +74,6 @@ def is_used(home: Path) -> bool:
         return _can_take(fd, fcntl.LOCK_SH) and not _can_take(fd, fcntl.LOCK_EX)
     finally:
         os.close(fd)
-
-
-def note_owner(home: Path, *, is_users: bool) -> None:
-    """Write down whether this supervisor of a home belongs to its users; OSError."""
-    users = Home(home).system.users
-    if is_users or status_of(users) is not None:
-        with opened(users, os.O_RDWR | os.O_CREAT | os.O_TRUNC) as fd:
-            write_all(fd, f"{os.getpid()}\n".encode() if is_users else b"")
-
-
-def belongs_to_users(home: Path) -> bool:
-    """Whether the supervisor that runs on a home ends with the last of its users."""
-    try:
-        return bool(read_bytes(Home(home).system.users, anyones=True))
-    except OSError:
-        return False
 
 
 def wait_until_unused(home: Path) -> None:

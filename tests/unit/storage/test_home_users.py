@@ -5,7 +5,7 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 
 from agiraph.storage.home import Home
-from agiraph.storage.home_users import HomeShare, belongs_to_users, is_used, note_owner
+from agiraph.storage.home_users import HomeShare, is_used
 
 UNUSED = (
     "import sys; from pathlib import Path; from agiraph.storage.home_users import *; "
@@ -53,12 +53,3 @@ def test_who_comes_while_it_ends_waits_for_the_end_of_its_process(tmp_path: Path
             second.acquire(on_wait=process.stdin.close)
             assert is_used(tmp_path)
             assert process.wait(10) == 0
-
-
-def test_the_file_says_whose_the_supervisor_is(tmp_path: Path) -> None:
-    note_owner(tmp_path, is_users=False)
-    assert not belongs_to_users(tmp_path)
-    note_owner(tmp_path, is_users=True)
-    assert belongs_to_users(tmp_path)
-    note_owner(tmp_path, is_users=False)
-    assert not belongs_to_users(tmp_path)

@@ -13,7 +13,7 @@ from actors.gateway.api.entities import DOWN, children, if_answered
 from actors.gateway.api.system import require_tools
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.call_cause import CallCause
-from actors.gateway.gateway import Gateway
+from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.state.agents import agent_summary
 from agiraph.board.board import RunFacts
 from agiraph.board.commands import agents_hired
@@ -52,7 +52,6 @@ from agiraph.messages.control import Ok
 from agiraph.messages.model import CheckModel, ListModels, ModelCatalog
 from agiraph.messages.run import BeginRun
 
-UNPROCESSABLE = 422
 ID_WORDS = 24
 NAME_WORDS = 4
 START_SECONDS = 20.0

@@ -3,6 +3,7 @@
 AgiraphError
 ├── Refused        can never succeed as asked: show it to the caller
 │   ├── InvalidInput      what was named does not exist or has a wrong value
+│   │   └── Ambiguous         a name that may be that of several
 │   ├── OutOfScope        a path outside what the entity may read or write
 │   ├── IllegalTransition a board command that the state does not allow
 │   └── OutOfBudget       the money or the tokens are spent
@@ -13,6 +14,7 @@ AgiraphError
 from collections.abc import Collection
 
 LISTED = 10
+GUESSED = 3
 
 
 class AgiraphError(Exception):
@@ -25,6 +27,10 @@ class Refused(AgiraphError):
 
 class InvalidInput(Refused):
     """A value or name was wrong; the text says which, and what was possible."""
+
+
+class Ambiguous(InvalidInput):
+    """A name that several bear, or that is the beginning of several; the text lists them."""
 
 
 class OutOfScope(Refused):
@@ -55,11 +61,15 @@ class Corrupt(AgiraphError):
     """A file holds what it never should; the text names file and offset."""
 
 
-def unknown(kind: str, name: str, known: Collection[str]) -> InvalidInput:
-    """Return the error for a name that does not exist, listing some of those that do."""
-    return InvalidInput(
-        f"unknown {kind} '{name}'{_meant(name, known)} (known: {listed(sorted(known))})"
-    )
+def unknown(
+    kind: str, name: str, known: Collection[str], names: Collection[str] = ()
+) -> InvalidInput:
+    """Return the error for a name that does not exist, listing some of those that do.
+
+    `names` are others than the listed ones that may have been meant.
+    """
+    near = _meant(name, [*known, *names])
+    return InvalidInput(f"unknown {kind} '{name}'{near} (known: {listed(sorted(known))})")
 
 
 def listed(names: Collection[str]) -> str:
@@ -74,8 +84,9 @@ def _meant(name: str, known: Collection[str]) -> str:
     from difflib import get_close_matches  # only who mistyped pays for it
 
     by_folded = {one.strip().casefold(): one for shown in known for one in _names_in(shown)}
-    close = get_close_matches(name.strip().casefold(), by_folded, n=1, cutoff=0.7)
-    return f", did you mean '{by_folded[close[0]]}'?" if close else ""
+    close = get_close_matches(name.strip().casefold(), by_folded, n=GUESSED, cutoff=0.7)
+    guesses = " or ".join(f"'{by_folded[one]}'" for one in close)
+    return f", did you mean {guesses}?" if close else ""
 
 
 def _names_in(shown: str) -> list[str]:

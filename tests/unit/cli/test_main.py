@@ -8,7 +8,7 @@ import click
 import pytest
 
 from agiraph.core.errors import InvalidInput, OutOfBudget, Refused
-from agiraph.http.errors import ApiError, NotReachable
+from agiraph.http.errors import AMBIGUOUS, ApiError, NotReachable
 from cli.command_table import COMMANDS, FAMILIES
 from cli.exits import exit_code, explanation
 from tests.unit.cli.fakes import FakeClient, command
@@ -86,6 +86,7 @@ def test_no_supervisor_is_exit_4_and_one_line_that_says_what_to_do(words: tuple[
         (NotReachable("away"), 4),
         (ApiError(404, "unknown"), 2),
         (ApiError(409, "taken"), 1),
+        (ApiError(409, "several", AMBIGUOUS), 2),
         (ApiError(422, "wrong"), 2),
         (ApiError(402, "spent"), 3),
         (InvalidInput("wrong"), 2),

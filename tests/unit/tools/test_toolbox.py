@@ -25,7 +25,7 @@ def test_every_tool_has_a_runbook_and_a_plain_schema_with_all_parameters_describ
         assert parameters["type"] == "object"
         assert not [odd for odd in ("anyOf", "'title': '", "$") if odd in str(parameters)]
         for name, schema in parameters["properties"].items():
-            assert schema.get("description"), f"{tool.name}.{name}"
+            assert schema.get("description"), f"{one.name}.{name}"
 
 
 @pytest.mark.parametrize("kind", ["worker", "coordinator"])

@@ -70,7 +70,7 @@ def agents(
 @click.option("--runs", "lists_runs", is_flag=True, help="List all runs of the agent instead.")
 @run_option
 def show(client: "Client", agent: str, lists_runs: bool, run_id: str | None) -> Shown:
-    """Show one agent, by id or name: goal, status, models, run, result."""
+    """Show AGENT, an id or a name: goal, status, models, run, result."""
     if lists_runs and run_id:
         raise click.UsageError("--runs and --run cannot be used together")
     if lists_runs:

@@ -14,7 +14,7 @@ from actors.gateway.api.money import spent_in_run
 from actors.gateway.api.system import require_tools
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.call_cause import CallCause
-from actors.gateway.gateway import Gateway
+from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.state.agents import agent_summary
 from actors.gateway.statuses import StatusReader
 from agiraph.board.board import RunFacts
@@ -54,7 +54,6 @@ from agiraph.messages.model import CheckModel, ListModels, ModelCatalog
 from agiraph.messages.run import BeginRun
 from agiraph.storage.attendance import let_go_on
 
-UNPROCESSABLE = 422
 NAME_WORDS = 4
 START_SECONDS = 20.0
 LOOK_SECONDS = 0.1

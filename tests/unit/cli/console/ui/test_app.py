@@ -28,7 +28,6 @@ from tests.unit.cli.console.ui.fakes import (
 )
 from tests.unit.cli.fakes import question
 
-
 KEYS = {"/": "slash", "\r": "enter"}
 
 

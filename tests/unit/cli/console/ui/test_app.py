@@ -394,7 +394,7 @@ async def test_lines_that_are_typed_ahead_stay_lines_of_their_own() -> None:
 
 async def test_a_command_begun_outside_the_line_keeps_the_letters_that_come_with_it() -> None:
     async with console(FakeSource(team("ada"), asked(question()))) as (app, pilot, feed):
-        assert app.focused is app.query_one(QuestionBar)
+        assert app.query_one(QuestionBar).has_focus
         for character in "/board\r":
             app.post_message(Key(KEYS.get(character, character), character))
         await settle(pilot, feed)
@@ -403,7 +403,7 @@ async def test_a_command_begun_outside_the_line_keeps_the_letters_that_come_with
         feed.news.append(asked())
         await settle(pilot, feed)
         assert app.query_one(InputLine).value == ""
-        assert app.focused is app.query_one(InputLine)
+        assert app.query_one(InputLine).has_focus
 
 
 async def test_who_was_at_a_question_that_is_gone_is_at_the_line() -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from agiraph.core.errors import InvalidInput
-from agiraph.storage.project_file import NAME, ProjectFile, project_file
+from agiraph.storage.project_file import CALLS_TOOLS, NAME, ProjectFile, project_file
 from cli.options import settings_of, together
 from cli.shared_options import remark
 
@@ -73,6 +73,8 @@ def _fits(ctx: click.Context, name: str) -> bool:
             return not given["detach"]
         case "cycle":
             return bool(given["mode"] == "infinite")
+        case "worker_model" if str(given["model"]).startswith(f"{CALLS_TOOLS}/"):
+            return False  # a replay is one of the whole team
         case _:
             return given["agent"] is None or name not in OF_LAST_RUN
 

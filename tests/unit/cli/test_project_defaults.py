@@ -56,6 +56,7 @@ def test_an_option_on_the_command_line_counts_before_it(shop: Path) -> None:
     assert (asked.model, asked.budget_usd, asked.budget_tokens) == ("anthropic/x", 7.0, None)
     assert asked.cycle_seconds == 7200
     assert "model anthropic/x: from --model" in told
+    assert begun("-m", "replay/calls")[0].worker_model == f"replay/{shop}/calls"
 
 
 def test_a_further_goal_keeps_the_model_and_the_input_of_the_last_run(shop: Path) -> None:

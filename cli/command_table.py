@@ -18,6 +18,11 @@ class CommandEntry(NamedTuple):
 
 _TABLE = {
     (WORK, "run"): {"run": "Give a team a goal and watch it work."},
+    (WORK, "commands.attach"): {
+        "attach": "Watch a running agent, as `run` does.",
+        "wait": "Wait until an agent's run ends.",
+    },
+    (WORK, "commands.result"): {"result": "Print or write what a run has delivered."},
     (TALK, "commands.console"): {"console": "Talk with a running team."},
     (TALK, "commands.talk"): {
         "send": "Send a message to an agent or one of its workers.",

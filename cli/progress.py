@@ -59,7 +59,7 @@ class RunProgress:
             self.failure = text_of(event.data, "reason")
         if event.type in ("agent.failed", "node.failed"):
             reason = text_of(event.data, "reason")
-            self.is_out_of_budget |= any(kind in reason for kind in BUDGET_KINDS)
+            self.is_out_of_budget |= is_about_budget(reason)
 
     def _follow_work(self, event: Event) -> None:
         narrator = self.narrator
@@ -75,6 +75,11 @@ class RunProgress:
         """Return the progress in one line."""
         who = ", ".join(self.working.values()) or "the coordinator is thinking"
         return f"{format_seconds(seconds)} · {format_usage(self.usage)} · {who}"
+
+
+def is_about_budget(reason: str) -> bool:
+    """Whether a node or a run that failed for this reason lacked budget."""
+    return any(kind in reason for kind in BUDGET_KINDS)
 
 
 def _is_for_the_human(event: Event) -> bool:

@@ -17,6 +17,7 @@ from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import Home
+from cli.deliverables import Destination
 from cli.options import cli_context, connect
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed
 from cli.screen import TerminalScreen
@@ -44,6 +45,7 @@ class RunOptions:
     timeout_seconds: float | None
     as_json: bool
     record: Path | None = None
+    output: Destination | None = None
 
     @property
     def model(self) -> str:

@@ -52,7 +52,7 @@ def console(
     """
     connect = cli_context().connect  # got here: threads that reconnect have no click context
     with connect(home) as client:
-        chosen = client.agent(agent) if agent else client.agent(only_one(client).id)
+        chosen = client.agent(agent) if agent else client.agent(only_one(client, "console").id)
     if not plain and is_screen():
         from cli.console.ui.main import show_console
 
@@ -71,7 +71,7 @@ def is_screen() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and not is_dumb
 
 
-def only_one(client: "Client") -> AgentView:
+def only_one(client: "Client", command: str) -> AgentView:
     """Return the only agent there is, or the only one at work; raises InvalidInput."""
     found = client.agents()
     candidates = [agent for agent in found if agent.status not in OVER] or found
@@ -80,4 +80,4 @@ def only_one(client: "Client") -> AgentView:
     if not candidates:
         raise InvalidInput("no agents yet; create one with `agiraph run`")
     names = listed([agent.id for agent in candidates])
-    raise InvalidInput(f"several agents: name one with `agiraph console AGENT` (known: {names})")
+    raise InvalidInput(f"several agents: name one with `agiraph {command} AGENT` (known: {names})")

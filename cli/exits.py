@@ -51,6 +51,9 @@ def explanation(error: BaseException) -> str:
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return f"{place}{error.strerror or error}"
-    return (
-        f"internal error: {type(error).__name__}: {error} (set AGIRAPH_DEBUG=1 for the traceback)"
-    )
+    return f"internal error: {type(error).__name__}: {error} (-v shows where)"
+
+
+def is_unexpected(error: BaseException) -> bool:
+    """Whether an error is a fault of ours, not one of input, of the machine or of the outside."""
+    return not isinstance(error, click.ClickException | click.Abort | AgiraphError | OSError)

@@ -12,6 +12,7 @@ import click
 
 from agiraph.core.errors import unknown
 from cli.command_table import COMMANDS, FAMILIES
+from cli.shared_options import group_options, is_verbose, with_shared_options
 
 DEBUG_VARIABLE = "AGIRAPH_DEBUG"
 
@@ -30,6 +31,7 @@ class CommandGroup(click.Group):
             return None
         command = getattr(import_module(entry.module), cmd_name)
         assert isinstance(command, click.Command)
+        with_shared_options(command)
         if callable(signal.getsignal(signal.SIGINT)):  # else it is ignored
             _let_interrupt(signal.default_int_handler)
         gc.freeze()  # what is imported stays
@@ -51,6 +53,17 @@ class CommandGroup(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             raise click.UsageError(str(unknown("command", args[0], COMMANDS)), ctx)
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; with -v an error that nobody expected shows where it happened."""
+        from cli.exits import is_unexpected
+
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            if os.environ.get(DEBUG_VARIABLE) or (is_verbose() and is_unexpected(error)):
+                traceback.print_exception(error)
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands by family, importing none of them."""
@@ -84,8 +97,6 @@ def _let_interrupt(handler: Any) -> None:
 def _report(error: BaseException) -> int:
     from cli.exits import exit_code, explanation
 
-    if os.environ.get(DEBUG_VARIABLE):
-        traceback.print_exception(error)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return exit_code(error)
@@ -115,6 +126,7 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
 
 @click.group(
     cls=CommandGroup,
+    params=group_options(),
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Try it without a key:  agiraph run Survey --input . --model script/survey",
 )

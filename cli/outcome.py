@@ -79,8 +79,7 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
         watch.agent = agent = agent.model_copy(update={"status": "stopped"})
     outcome = outcome_of(watch, time.monotonic() - started_at)
     if not is_ended:
-        reason = f"not finished within {options.timeout_seconds:g} seconds (--timeout)"
-        outcome = replace(outcome, reason=reason)
+        outcome = replace(outcome, reason=too_late(options.timeout_seconds or 0))
     if is_ended and target.own is not None:
         target.stop_agent(agent.id)
     with _delivered(outcome, options, watch) as outcome:
@@ -111,6 +110,12 @@ def _delivered(outcome: RunOutcome, options: RunOptions, watch: RunWatcher) -> I
     yield replace(outcome, written=tuple(map(str, delivery.written)))
     for note in delivery.notes:
         screen.note(note)
+
+
+def too_late(limit: float) -> str:
+    """Return the reason why a run is not watched any longer."""
+    within = format_seconds(limit) if limit >= 60 else f"{limit:g} seconds"
+    return f"not finished within {within} (--timeout)"
 
 
 def verdict(outcome: RunOutcome, watch: RunWatcher) -> int:

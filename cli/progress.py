@@ -29,8 +29,9 @@ WHOLE: Final = frozenset({"agent.failed", "stage.reconvened", "outside.warning"}
 
 @dataclass(slots=True)
 class RunProgress:
-    """The fold of the events seen so far."""
+    """The fold of the events seen so far; with `shows_all` each of them has a line."""
 
+    shows_all: bool = False
     narrator: EventNarrator = field(default_factory=EventNarrator)
     usage: Usage = field(default_factory=Usage)
     working: dict[str, str] = field(default_factory=dict)
@@ -40,9 +41,12 @@ class RunProgress:
 
     def see(self, event: Event) -> EventLine | None:
         """Add one event; return the line to show for it, if any."""
-        line = self.narrator.describe_if_major(event)
+        narrator = self.narrator
+        line = (narrator.describe if self.shows_all else narrator.describe_if_major)(event)
         self._count(event)
         self._follow_work(event)
+        if self.shows_all:
+            return line
         if line is None or event.type == "human.question":
             return None
         if event.type == "tool.called" and text_of(event.data, "tool") in SHOWN_OTHERWISE:

@@ -8,7 +8,7 @@ import contextlib
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
@@ -18,21 +18,25 @@ from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 from cli.deliverables import output_options, wanted_destination
 from cli.exits import DONE
 from cli.options import (
+    AMOUNT,
     DURATION,
-    PositiveNumber,
     connect,
+    duration,
     examples,
     home_option,
     json_option,
     require_writable,
     text_argument,
+    together,
 )
 from cli.own_supervisor import signals_interrupt
 from cli.run_target import RunOptions, RunTarget, supervised
 from cli.sanitize import require_utf8
 from cli.screen import TerminalScreen, can_prompt
+from cli.shared_options import remark
 
 if TYPE_CHECKING:
+    from agiraph.core.money import NamedLimit
     from agiraph.http.api import AgentView
     from agiraph.http.client import Client
 
@@ -47,7 +51,7 @@ REPLAY: Final = "replay/"
     epilog=examples(
         "agiraph run 'Survey this folder' --input . --model script/survey",
         "agiraph run 'Compare these papers' --input papers --model anthropic/claude-sonnet-4-5",
-        "agiraph run 'Find the bug' --input src --budget 2 --timeout 900 -o report.md",
+        "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m -o report.md",
         "agiraph run 'Look for typos in the docs' --input . --detach",
         "agiraph run 'Now correct them' --agent look-for-typos-in",
         "agiraph run 'Explain this code' --input . --record calls.jsonl",
@@ -56,7 +60,9 @@ REPLAY: Final = "replay/"
     )
 )
 @click.argument("goal")
-@click.option("--model", help="provider/model of the coordinator; `agiraph models` lists them.")
+@click.option(
+    "-m", "--model", help="provider/model of the coordinator; `agiraph models` lists them."
+)
 @click.option("--worker-model", help="provider/model of the workers [default: the same].")
 @click.option("--mode", type=click.Choice(MODES), help="[default: finite]")
 @click.option(
@@ -65,6 +71,7 @@ REPLAY: Final = "replay/"
     help="In infinite mode: time from the end of a cycle to the next, such as 30s, 5m, 2h.",
 )
 @click.option(
+    "-i",
     "--input",
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -75,8 +82,14 @@ REPLAY: Final = "replay/"
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A file with a plan for the coordinator to follow.",
 )
-@click.option("--budget", type=PositiveNumber(), help="Budget in US dollars.")
-@click.option("--tokens", type=click.IntRange(min=1), help="Budget in tokens.")
+@click.option(
+    "-b",
+    "--budget",
+    "budgets",
+    type=AMOUNT,
+    multiple=True,
+    help="What it may spend: 2 or $2 (US dollars), 500k-tokens; repeatable, for both.",
+)
 @click.option(
     "--when-spent",
     type=click.Choice(WHEN_SPENT),
@@ -90,14 +103,19 @@ REPLAY: Final = "replay/"
 )
 @output_options
 @click.option(
-    "--timeout", type=PositiveNumber(), help="Stop the team after this many seconds and exit 1."
+    "--timeout",
+    type=duration(least=0.01),
+    help="Stop the team after this time, such as 90s or 1h, and exit 1.",
 )
-@click.option("--name", help="The name of the agent.")
+@click.option("-n", "--name", help="The name of the agent.")
 @click.option(
     "--agent", help="Give the goal to this existing agent, which remembers its earlier runs."
 )
 @click.option(
-    "--detach", is_flag=True, help="Start the run and return; needs a running agiraph-supervisor."
+    "-d",
+    "--detach",
+    is_flag=True,
+    help="Start the run and return; needs a running agiraph-supervisor.",
 )
 @home_option
 @json_option("one JSON object: agent, run, status, reason, result, output, written, usage, seconds")
@@ -111,8 +129,7 @@ def run(
     cycle: float | None,
     folder: Path | None,
     plan: Path | None,
-    budget: float | None,
-    tokens: int | None,
+    budgets: "tuple[NamedLimit, ...]",
     when_spent: str | None,
     record: Path | None,
     output: str | None,
@@ -134,6 +151,7 @@ def run(
     wrong usage or no model, 3 out of budget, 130 interrupted.
     """
     _refuse_conflicts(detach, timeout, cycle, mode, record, agent, name, output)
+    budget_usd, budget_tokens = _limits(budgets)
     is_attended = can_prompt() and not as_json
     terms = {
         "goal": text_argument(goal, "GOAL"),
@@ -143,8 +161,8 @@ def run(
         "cycle_seconds": cycle,
         "input": str(folder.resolve()) if folder else None,
         "plan": _plan_text(plan) if plan else None,
-        "budget_usd": budget,
-        "budget_tokens": tokens,
+        "budget_usd": budget_usd,
+        "budget_tokens": budget_tokens,
         "when_spent": when_spent or (None if detach or is_attended else "stop"),
         "record": record is not None,
         "name": _checked_name(name),
@@ -186,6 +204,13 @@ def _refuse_conflicts(
         )
     if agent is not None and name is not None:
         raise click.UsageError("--name cannot be used with --agent: it names a new agent")
+
+
+def _limits(budgets: "tuple[NamedLimit, ...]") -> tuple[float | None, int | None]:
+    usd, tokens = together(budgets)
+    if usd in (0, "none") or tokens in (0, "none"):
+        raise click.UsageError("--budget must be above 0; without it that of the settings counts")
+    return cast(float | None, usd), cast(int | None, tokens)
 
 
 def _is_replay(model: str | None) -> bool:
@@ -238,8 +263,8 @@ def _start_only(options: RunOptions) -> int:
         print_started(agent, time.monotonic() - started_at)
     else:
         click.echo(agent.id)
-        click.echo(f"{agent.name} is running with {agent.model}; follow it with:", err=True)
-        click.echo(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}", err=True)
+        remark(f"{agent.name} is running with {agent.model}; follow it with:")
+        remark(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}")
     return DONE
 
 

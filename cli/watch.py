@@ -15,6 +15,7 @@ from agiraph.storage.home import default_home
 from cli.console.event_text import EventLine
 from cli.progress import RunProgress
 from cli.run_target import RunTarget
+from cli.shared_options import is_verbose
 
 if TYPE_CHECKING:
     from agiraph.http.event_follower import EventFollower
@@ -37,7 +38,7 @@ class RunWatcher:
         self.target = target
         self.agent = agent
         self._run = agent.run
-        self.progress = RunProgress()
+        self.progress = RunProgress(shows_all=is_verbose())
         self._screen = target.screen
         self._can_prompt = can_prompt
         self._answer_command = _answer_command(target.home)

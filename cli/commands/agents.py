@@ -121,7 +121,7 @@ def restore(client: "Client", agent: str) -> Shown:
     "agiraph delete my-agent", "agiraph delete my-agent --yes", json="one JSON object: id, name"
 )
 @click.argument("agent")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 def delete(client: "Client", agent: str, yes: bool) -> Shown:
     """Delete AGENT with all its files; it is archived first if necessary.
 

@@ -80,13 +80,13 @@ def wait(ctx: click.Context, agent: str, timeout: float | None, home: Path, as_j
         _watching(agent, home, nowhere, can_prompt=False) as watch,
     ):
         from cli.listing import print_json
-        from cli.outcome import verdict
+        from cli.outcome import too_late, verdict
 
         watch.catch_up()
         is_ended = _follow(watch, asked_at, timeout)
         outcome = _outcome(watch, _began_at(watch))
         if not is_ended:
-            outcome = replace(outcome, reason=f"not ended within {timeout:g} seconds (--timeout)")
+            outcome = replace(outcome, reason=too_late(timeout or 0))
         if as_json:
             print_json(outcome.as_json())
         code = verdict(outcome, watch) if is_ended else FAILED

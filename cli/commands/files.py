@@ -14,6 +14,7 @@ from cli.formats import format_size, format_time
 from cli.listing import Column, Done, JsonObject, Listing, Shown, print_json
 from cli.options import connect_to_read, examples, home_option, json_option, run_option
 from cli.sanitize import printable
+from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -60,7 +61,7 @@ def files(agent: str, path: str, run_id: str | None, home: Path, as_json: bool) 
         if isinstance(found, FolderView):
             Listing(found.entries, FILES, "empty directory").print(as_json=as_json)
             if found.is_truncated:
-                click.echo("not all entries are shown", err=True)
+                remark("not all entries are shown")
             return
         data = read_whole(client, agent, found, run_id)
     if as_json:

@@ -22,6 +22,7 @@ from cli.api_command import api_command
 from cli.formats import as_is, format_time, yes_or_no
 from cli.listing import Column, JsonObject, Listing, Shown
 from cli.options import cli_context, examples, home_option
+from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -63,7 +64,8 @@ def mcp(ctx: click.Context) -> None:
         if sys.stdin.isatty():
             click.echo(ctx.get_help())
         else:
-            ctx.invoke(serve)
+            with serve.make_context("serve", [], parent=ctx) as of_serve:
+                serve.invoke(of_serve)
 
 
 def _place(
@@ -122,7 +124,7 @@ async def _serve(home: Path, http: tuple[str, int] | None) -> None:
         from agiraph.http.mcp_server.http import serve as serve_http
 
         def ready(url: str) -> None:
-            click.echo(f"agiraph mcp ready: {url}", err=True)
+            remark(f"agiraph mcp ready: {url}")
 
         await serve_http(make_app(server, clients), *http, ready)
     finally:

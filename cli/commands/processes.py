@@ -23,7 +23,7 @@ from cli.formats import (
     state_label,
 )
 from cli.listing import Column, Done, Listing, Shown
-from cli.options import cli_context, examples, home_option, json_option
+from cli.options import cli_context, duration, examples, home_option, json_option
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -102,8 +102,8 @@ def ps(client: "Client", agent: str | None) -> Shown:
     help="The column to sort by.",
 )
 @click.option(
-    "--every", "every_seconds", type=click.FloatRange(min=0.2), default=1.0, show_default=True,
-    help="Seconds between refreshes.",
+    "--every", "every_seconds", type=duration(least=0.2), default="1s", show_default=True,
+    help="Time between refreshes.",
 )  # fmt: skip
 @click.option(
     "--once", "--plain", is_flag=True, help="Print one table [default: if this is not a terminal]."

@@ -11,6 +11,7 @@ from cli.exits import DONE, FAILED
 from cli.listing import print_json
 from cli.options import connect, examples, home_option, json_option, run_option
 from cli.sanitize import printable
+from cli.shared_options import remark
 
 RUNNING = "running"
 STOPPED = "stopped"
@@ -67,7 +68,7 @@ def result(
         shown = printable(answer) if sys.stdout.isatty() else answer
         click.echo(shown.rstrip("\n"))
     for note in delivery.notes if delivery is not None else _hint(found.id, len(files)):
-        click.echo(note, err=True)
+        remark(note)
     if answer is None:
         because = f": {run.reason}" if run.reason else ""
         click.echo(f"agiraph: {found.name} has no answer, it is {status}{because}", err=True)

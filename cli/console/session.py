@@ -78,7 +78,7 @@ async def handle_budget(client: ClientThread, agent: str, command: BudgetCommand
         return [api.set_budget(agent, **limits, period=command.period)]  # type: ignore[arg-type]
 
     found = await client.ask(ask)
-    return [format_budget(one) for one in found] or ["no budget is set (/budget $5 sets one)"]
+    return [format_budget(one) for one in found] or ["no budget is set (/budget 5 sets one)"]
 
 
 class ConsoleSession:

@@ -94,6 +94,6 @@ def test_who_waits_no_longer_leaves_the_team_at_work(place: Place, gate: Event) 
     waited = place.command("wait", agent, "--timeout", "1s", "--json")
     assert waited.returncode == 1
     assert '"status": "working"' in waited.stdout
-    assert "not ended within 1 seconds (--timeout)" in waited.stderr
+    assert "not finished within 1 seconds (--timeout)" in waited.stderr
     gate.set()
     assert place.command("wait", agent).returncode == 0

@@ -130,6 +130,24 @@ def test_every_option_reaches_the_gateway(tmp_path: Path) -> None:
     assert "model anthropic/x: from --model" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("budget", "usd", "tokens"),
+    [
+        (["--budget", "$2"], 2.0, None),
+        (["-b", "500k-tokens"], None, 500_000),
+        (["-b", "1", "-b", "2m-tokens", "-b", "3"], 3.0, 2_000_000),
+    ],
+    ids=str,
+)
+def test_a_budget_is_of_dollars_or_tokens(
+    budget: list[str], usd: float | None, tokens: int | None
+) -> None:
+    client = finished()
+    command(client, "run", "Survey", *budget)
+    [(_, request)] = client.did
+    assert (request.budget_usd, request.budget_tokens) == (usd, tokens)
+
+
 def test_why_a_model_was_taken_is_shown() -> None:
     client = finished(record=summary(model="openai/gpt"))
     client.default = ("openai/gpt", "OPENAI_API_KEY is set")
@@ -140,6 +158,7 @@ def test_why_a_model_was_taken_is_shown() -> None:
     "args",
     [
         [""], ["  \n"], [], ["x", "--budget", "0"], ["x", "--budget", "nan-sense"],
+        ["x", "--budget", "none"], ["x", "--budget", "500k"], ["x", "--timeout", "soon"],
         ["x", "--timeout", "-1"], ["x", "--input", "/no/such/folder"],
         ["x", "--plan", "/no/such/plan"], ["x", "--name", "a/b"], ["x", "--mode", "eternal"],
         ["x", "--detach", "--timeout", "3"], ["x", "--mode", "infinite", "--cycle", "0.5s"],

@@ -68,9 +68,9 @@ def test_what_is_refused_is_reported_and_the_session_goes_on() -> None:
 
 def test_what_may_be_spent_is_shown_and_set() -> None:
     client = FakeClient(kept=[DOLLARS])
-    shown, _ = converse("/budget\n/budget 2k tokens a day\n/budget 5\n/quit\n", client)
+    shown, _ = converse("/budget\n/budget 2k tokens a day\n/budget 5k\n/quit\n", client)
     assert shown.count("survey: $5.00 in all ($1.25 spent, $3.75 left)") == 2
-    assert "write /budget $5" in shown
+    assert "write /budget 5" in shown
     terms = {"usd": None, "tokens": 2000, "period": "day"}
     assert client.did == [("budgets", AGENT), ("set_budget", AGENT, terms)]
 

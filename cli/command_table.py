@@ -23,6 +23,10 @@ _TABLE = {
         "wait": "Wait until an agent's run ends.",
     },
     (WORK, "commands.result"): {"result": "Print or write what a run has delivered."},
+    (WORK, "commands.supervisor"): {
+        "up": "Start the supervisor in the background.",
+        "down": "Stop the supervisor and everything on it.",
+    },
     (TALK, "commands.console"): {"console": "Talk with a running team."},
     (TALK, "commands.talk"): {
         "send": "Send a message to an agent or one of its workers.",
@@ -38,6 +42,7 @@ _TABLE = {
         "away": "Set yourself away, and where urgent notices go.",
         "back": "Set yourself available again.",
     },
+    (LOOK, "commands.supervisor"): {"status": "Show whether a supervisor runs, and what it does."},
     (LOOK, "commands.processes"): {
         "ps": "List every entity: process, state, tokens, cost.",
         "top": "Watch every entity: what it does, uses and costs.",

@@ -14,7 +14,7 @@ OUT_OF_BUDGET: Final = 3
 NO_SUPERVISOR: Final = 4
 INTERRUPTED: Final = 130
 
-START_ONE: Final = "start one with: agiraph-supervisor --daemon"
+START_ONE: Final = "start one with: agiraph up"
 """What to do where no supervisor runs."""
 
 BY_STATUS: Final = {402: OUT_OF_BUDGET, 404: WRONG_USAGE, 422: WRONG_USAGE}

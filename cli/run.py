@@ -80,7 +80,7 @@ REPLAY: Final = "replay/"
 @click.option(
     "--plan",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file with a plan for the coordinator to follow.",
+    help="A YAML or JSON file with a plan for the coordinator to follow.",
 )
 @click.option(
     "-b",
@@ -115,7 +115,7 @@ REPLAY: Final = "replay/"
     "-d",
     "--detach",
     is_flag=True,
-    help="Start the run and return; needs a running agiraph-supervisor.",
+    help="Start the run and return; needs a running supervisor (`agiraph up`).",
 )
 @home_option
 @json_option("one JSON object: agent, run, status, reason, result, output, written, usage, seconds")
@@ -235,11 +235,13 @@ def _checked_name(name: str | None) -> str | None:
 def _plan_text(plan: Path) -> str:
     if plan.stat().st_size > PLAN_LIMIT:
         raise InvalidInput(f"{plan}: a plan may have at most {PLAN_LIMIT:,} bytes")
+    from agiraph.board.plans.plan import parse_plan
     from agiraph.core.yaml_text import read_text
 
     text = read_text(plan)
     if not text.strip():
         raise InvalidInput(f"{plan}: the plan is empty")
+    parse_plan(text, str(plan))  # so that an error names the file
     return text
 
 

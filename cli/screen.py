@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
-from cli.sanitize import one_line, printable
+from cli.sanitize import cells, fitted, one_line, printable
 from cli.shared_options import is_quiet
 
 if TYPE_CHECKING:
@@ -51,8 +51,11 @@ class TerminalScreen:
         """Show what someone did."""
         if self._is_quiet:
             return
-        who = click.style(one_line(line.who).ljust(WHO_WIDTH), bold=True)
-        self._write(f"{who} {_STYLES[line.tone](printable(line.text))}")
+        name, text = one_line(line.who), printable(line.text)
+        name += " " * (WHO_WIDTH - cells(name))
+        if self._is_live and line.fits:
+            text = fitted(text, self._room - cells(name) - 1)
+        self._write(f"{click.style(name, bold=True)} {_STYLES[line.tone](text)}")
 
     def note(self, text: str, tone: "Tone" = "plain") -> None:
         """Show a line of the command itself."""
@@ -64,8 +67,7 @@ class TerminalScreen:
         """Replace the bottom line."""
         if not self._is_live or self._is_quiet or self._prompt is not None:
             return
-        room = shutil.get_terminal_size().columns - 1
-        bottom = click.style(one_line(text, room), dim=True)
+        bottom = click.style(fitted(text, self._room), dim=True)
         if bottom != self._bottom:
             self._bottom = bottom
             self._put(CLEAR + bottom)
@@ -128,6 +130,11 @@ class TerminalScreen:
             click.echo(text, file=self._out, color=False)
             return
         self._put(f"{CLEAR}{text}{os.linesep}{self._bottom}")
+
+    @property
+    def _room(self) -> int:
+        """The cells of a line; the last stays free, or some terminals would begin another."""
+        return shutil.get_terminal_size().columns - 1
 
     def _put(self, text: str) -> None:
         self._out.write(text)

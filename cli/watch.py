@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agiraph.core.ids import abbreviated
-from agiraph.core.models import Event
+from agiraph.core.models import ENDED_AGENT, Event
 from agiraph.http.api import AgentView, ApiError, NotReachable, QuestionView
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import default_home
@@ -20,7 +20,6 @@ from cli.shared_options import is_verbose
 if TYPE_CHECKING:
     from agiraph.http.event_follower import EventFollower
 
-ENDED: Final = frozenset({"completed", "failed", "stopped"})
 REFRESH_SECONDS: Final = 1.0
 POLL_SECONDS: Final = 0.2
 RECORD_WITHIN_SECONDS: Final = 3.0
@@ -113,9 +112,9 @@ class RunWatcher:
             self._away_since = None
         except NotReachable:
             self._wait_for_gateway(now)
-        if self.agent.status not in ENDED:
+        if self.agent.status not in ENDED_AGENT:
             self._apply_ending(now)
-        return self.agent.status in ENDED
+        return self.agent.status in ENDED_AGENT
 
     def _check_disk(self) -> None:
         """Report that the team waits because its disk is full, and that it goes on."""

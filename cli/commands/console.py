@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from agiraph.core.errors import InvalidInput, listed
+from agiraph.core.models import ENDED_AGENT
 from agiraph.http.api import AgentView
 from cli.options import cli_context, duration, examples, home_option
 from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
-
-OVER = frozenset({"completed", "failed", "stopped"})
 
 
 @click.command(
@@ -75,7 +74,7 @@ def is_screen() -> bool:
 def only_one(client: "Client", command: str) -> AgentView:
     """Return the only agent there is, or the only one at work; raises InvalidInput."""
     found = client.agents()
-    candidates = [agent for agent in found if agent.status not in OVER] or found
+    candidates = [agent for agent in found if agent.status not in ENDED_AGENT] or found
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:

@@ -34,7 +34,7 @@ PROCESSES = (
     Column("KIND", "kind", spare=5),
     Column("STATE", "state", state_label),
     Column("PID", "pid", align="right"),
-    Column("INC", "incarnation", align="right", spare=2),
+    Column("RESTARTS", "restarts", format_count, align="right", spare=2),
     Column("CPU", "cpu", format_percent, align="right", spare=4),
     Column("MEMORY", "memory_bytes", format_size, align="right", spare=3),
     Column("MAIL", "mailbox", format_count, align="right", spare=1),
@@ -97,7 +97,7 @@ def ps(client: "Client", agent: str | None) -> Shown:
 @click.option(
     "--sort",
     type=click.Choice(SORTS),
-    default="cpu",
+    default="entity",
     show_default=True,
     help="The column to sort by.",
 )

@@ -18,7 +18,7 @@ from tests.scenarios.house import JsonObject, processes_of
 from tests.scenarios.place import Place, placed
 from tests.scenarios.steps import WORK, ask, held, one_worker, tell
 
-START = "start one with: agiraph-supervisor --daemon"
+START = "start one with: agiraph up"
 ASKS = [ask("PostgreSQL or SQLite?"), *WORK]
 READING = [
     ("agents",),

@@ -10,10 +10,11 @@ from fastapi import APIRouter
 
 from actors.gateway.api.agents import start_coordinator
 from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
-from actors.gateway.api.entities import AT_WORK, DOWN, children, if_answered
+from actors.gateway.api.entities import AT_WORK, DOWN, child_at, children, if_answered
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.agents import ARCHIVE, AgentDirectory, agent_summary
+from actors.gateway.statuses import StatusReader
 from agiraph.core.errors import unknown
 from agiraph.core.ids import (
     CLOCK,
@@ -22,10 +23,11 @@ from agiraph.core.ids import (
     HUMAN_NAME,
     SUPERVISOR,
     AgentId,
+    agent_of,
     coordinator_address,
     message_id,
 )
-from agiraph.core.models import Agent
+from agiraph.core.models import ENDED_AGENT, Agent
 from agiraph.http.api import (
     AgentView,
     ApiError,
@@ -46,7 +48,6 @@ DELETING = ".deleting-"
 
 ARCHIVED = "archived"
 STOPPED = "stopped"
-ENDED = ("completed", "failed", "stopped")
 
 STOP_SECONDS = 20.0
 HEAD_START_SECONDS = 0.5
@@ -79,7 +80,7 @@ async def stop(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
 async def act(entity: str, act: EntityAct, gateway: GatewayDep, cause: CauseDep) -> SteeredView:
     """Stop, kill, restart, pause or resume one entity or a whole agent."""
     table = await children(gateway)
-    exact = next((child for child in table if child.address == entity), None)
+    exact = child_at(table, entity)
     if exact is not None:
         if exact.address == HUMAN and act in ENDS_A_PROCESS and cause.is_again:
             # The gateway that began this ended over it: this is the next one.
@@ -227,7 +228,8 @@ async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[Ste
         raise ApiError(409, "nothing to pause: no process of it runs")
     for child in running:
         _check_can_pause(child)
-    at_work = [child for child in running if not _is_over(gateway, child)]
+    statuses = gateway.statuses(running)
+    at_work = [child for child in running if not _is_over(gateway, child, statuses)]
     if not at_work:
         over = ", ".join(child.address for child in running)
         raise ApiError(409, f"nothing to pause: the run has ended and {over} does nothing")
@@ -236,12 +238,12 @@ async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[Ste
     return [SteeredEntityView(address=child.address, state="pausing") for child in at_work]
 
 
-def _is_over(gateway: Gateway, child: ChildInfo) -> bool:
+def _is_over(gateway: Gateway, child: ChildInfo, statuses: StatusReader) -> bool:
     """Whether the run has ended and the child only waits to be spoken to."""
-    agent = gateway.agents.get(child.address.partition("/")[0])
-    if agent is None or agent.status not in ENDED:
+    agent = gateway.agents.get(agent_of(child.address) or "")
+    if agent is None or agent.status not in ENDED_AGENT:
         return False
-    doing = gateway.activities.get(child.address, child.incarnation)
+    doing = statuses.activity(child.address)
     return child.state == "parked" or (doing is not None and doing.state == "idle")
 
 
@@ -303,7 +305,7 @@ async def bring_back(agent: str, gateway: GatewayDep) -> AgentView:
     move(_folder(gateway.home) / found.id, folder)
     gateway.signals.restore(found.id)
     await _have_triggers_read(gateway, found.id)
-    return agent_summary(found, found.status if found.status in ENDED else STOPPED)
+    return agent_summary(found, found.status if found.status in ENDED_AGENT else STOPPED)
 
 
 async def _have_triggers_read(gateway: Gateway, agent: AgentId) -> None:

@@ -62,15 +62,15 @@ async def node(agent: AgentDep, run: RunDep, node: str, gateway: GatewayDep) -> 
 @work_router.get("/agents/{agent}/workers")
 async def workers(agent: AgentDep, run: RunDep, gateway: GatewayDep) -> list[WorkerView]:
     """List the workers and what each does right now."""
-    table = await if_answered(children(gateway)) or ()
+    statuses = gateway.statuses(await if_answered(children(gateway)) or ())
     state, unread = gateway.boards.get(run), gateway.messages.unread(agent.id)
     return [
         worker_view(
             state,
             agent.id,
             worker,
-            gateway.statuses.worker(agent, worker, table),
-            gateway.statuses.step(worker_address(agent.id, worker.id), table),
+            statuses.worker(agent, worker),
+            statuses.step(worker_address(agent.id, worker.id)),
             unread.get(worker.name, 0),
         )
         for worker in state.workers.values()

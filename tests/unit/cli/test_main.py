@@ -77,7 +77,7 @@ def test_no_supervisor_is_exit_4_and_one_line_that_says_what_to_do(words: tuple[
     assert (result.exit_code, result.stdout) == (4, "")
     assert result.stderr.count("\n") == 1
     assert "no supervisor runs on home /tmp/nowhere" in result.stderr
-    assert "agiraph-supervisor" in result.stderr
+    assert "agiraph up" in result.stderr
 
 
 @pytest.mark.parametrize(

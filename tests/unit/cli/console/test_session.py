@@ -4,6 +4,8 @@ import asyncio
 import os
 from typing import Any
 
+import pytest
+
 from agiraph.http.api import ConversationMessageView
 from cli.console.client_thread import ClientThread
 from cli.console.line_reader import LineReader
@@ -118,6 +120,22 @@ def test_a_pipe_that_says_nothing_is_over_at_once() -> None:
     shown, client = converse("", linger=15)
     assert client.did == []
     assert "Survey this folder" in shown
+
+
+@pytest.mark.parametrize("says", [True, False], ids=["said", "unsaid"])
+def test_why_a_run_failed_is_told_once(says: bool) -> None:
+    client = FakeClient(on_send=lambda: fail())
+
+    def fail() -> None:
+        if says:
+            client.thread.append(said(1, "no model can be asked"))
+        client.end("failed")()
+        client.record = client.record.model_copy(update={"reason": "no model can be asked"})
+        client.script.append(event("agent.failed"))
+
+    shown, _ = converse("Go\n", client, linger=15)
+    assert shown.count("no model can be asked") == 1
+    assert "[failed]" in shown or says
 
 
 def test_the_end_of_the_agent_is_told() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from agiraph.core.models import ENDED_AGENT
 from cli.commands.console import only_one
 from cli.exits import FAILED, INTERRUPTED
 from cli.options import DURATION, connect, examples, home_option, json_option
@@ -113,9 +114,7 @@ def _watching(
 
 def _follow(watch: "RunWatcher", started_at: float, timeout_seconds: float | None) -> bool:
     """Watch until the run has ended, if it has not yet; False at the timeout."""
-    from cli.watch import ENDED
-
-    return watch.agent.status in ENDED or watch.until_the_end(started_at, timeout_seconds)
+    return watch.agent.status in ENDED_AGENT or watch.until_the_end(started_at, timeout_seconds)
 
 
 def _began_at(watch: "RunWatcher") -> float:

@@ -4,6 +4,7 @@ That is the final answer, what completed nodes have published, and files that th
 into the run's folder. All of it stays in the home, so nothing is lost if it cannot be written.
 """
 
+import base64
 import contextlib
 import os
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from agiraph.http.errors import ApiError
 from cli.options import require_writable
 
 if TYPE_CHECKING:
+    from agiraph.http.api import FileContentView
     from agiraph.http.client import Client
 
 ANSWER: Final = "_output.md"
@@ -150,6 +152,23 @@ def _place(folder: Path, name: str) -> Path:
     if ".." in parts or name.startswith("/") or "\0" in name:
         raise InvalidInput(f"{name!r} is no name of a file")
     return folder.joinpath(*parts)
+
+
+def read_whole(
+    client: "Client", agent: str, first: "FileContentView", run: str | None = None
+) -> bytes:
+    """Return a file, read on from its first piece."""
+    read, piece = _bytes_of(first), first
+    while piece.is_truncated and piece.returned:
+        piece = client.read_file(agent, first.path, offset=piece.offset + piece.returned, run=run)
+        read += _bytes_of(piece)
+    return read
+
+
+def _bytes_of(piece: "FileContentView") -> bytes:
+    if piece.encoding == "base64":
+        return base64.b64decode(piece.content)
+    return piece.content.encode()
 
 
 def _pieces(client: "Client", agent: str, run: str | None, path: str) -> Iterator[bytes]:

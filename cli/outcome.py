@@ -18,8 +18,7 @@ from agiraph.http.api import AgentView
 from agiraph.http.errors import ApiError, NotReachable
 from agiraph.storage.files import is_file, open_file
 from agiraph.storage.home import Home
-from cli.commands.files import read_whole
-from cli.deliverables import deliver
+from cli.deliverables import deliver, read_whole
 from cli.exits import DONE, FAILED, OUT_OF_BUDGET
 from cli.formats import format_seconds, format_usage
 from cli.listing import print_json

@@ -53,6 +53,7 @@ _TABLE = {
         "workers": "List an agent's workers.",
     },
     (LOOK, "commands.talk"): {"messages": "List the messages of an agent's team."},
+    (LOOK, "commands.transcript"): {"transcript": "Read what an entity heard, said and ran."},
     (LOOK, "commands.events"): {"events": "List or follow the events of an agent."},
     (LOOK, "commands.logs"): {"logs": "Show or follow the logs of processes."},
     (LOOK, "commands.files"): {

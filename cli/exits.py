@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from agiraph.core.errors import AgiraphError, InvalidInput, OutOfBudget
-from agiraph.http.errors import ApiError, GatewayAway, NotReachable
+from agiraph.http.errors import AMBIGUOUS, ApiError, GatewayAway, NotReachable
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -28,7 +28,7 @@ def exit_code(error: BaseException) -> int:
     if isinstance(error, NotReachable) and not isinstance(error, GatewayAway):
         return NO_SUPERVISOR
     if isinstance(error, ApiError):
-        return BY_STATUS.get(error.status, FAILED)
+        return WRONG_USAGE if error.type == AMBIGUOUS else BY_STATUS.get(error.status, FAILED)
     if isinstance(error, OutOfBudget):
         return OUT_OF_BUDGET
     if isinstance(error, click.ClickException):

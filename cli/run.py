@@ -49,14 +49,14 @@ REPLAY: Final = "replay/"
 
 @click.command(
     epilog=examples(
-        "agiraph run 'Survey this folder' --input . --model script/survey",
-        "agiraph run 'Compare these papers' --input papers --model anthropic/claude-sonnet-4-5",
+        "agiraph run 'Survey this folder' -i . -m script/survey",
+        "agiraph run 'Compare these papers' -i papers -m anthropic/claude-sonnet-4-5",
         "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m -o report.md",
         "agiraph run 'Look for typos in the docs' --input . --detach",
         "agiraph run 'Now correct them' --agent look-for-typos-in",
         "agiraph run 'Explain this code' --input . --record calls.jsonl",
         "agiraph run 'Explain this code' --input . --model replay/calls.jsonl",
-        "agiraph run 'Watch this folder, report news' --input . --mode infinite --cycle 1h",
+        "agiraph run 'Report what is new' --input . --mode infinite --cycle 1h",
     )
 )
 @click.argument("goal")

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import click
 
+from agiraph.storage.home import default_home
+
 HOME: Final[dict[str, Any]] = {
     "type": click.Path(path_type=Path, file_okay=False),
     "help": "The home directory [default: AGIRAPH_HOME or ~/.agiraph].",
@@ -81,6 +83,12 @@ def is_verbose() -> bool:
 def _is_given(flag: str) -> bool:
     ctx = click.get_current_context(silent=True)
     return ctx is not None and bool(ctx.meta.get(_GIVEN, {}).get(flag))
+
+
+def home_of(ctx: click.Context) -> Path:
+    """Return the home of a command line that is only completed."""
+    named = ctx.meta.get(_GIVEN, {}).get("home")
+    return Path(named).expanduser().absolute() if named else default_home()
 
 
 def remark(text: str) -> None:

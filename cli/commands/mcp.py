@@ -33,7 +33,8 @@ NO_SDK = "the MCP SDK is not installed: pip install 'agiraph[mcp]'"
 HIGHEST_PORT = 65535
 SNIPPET = """\b
 For Claude Desktop and others that read JSON:
-  {"mcpServers": {"agiraph": {"command": "agiraph", "args": ["mcp", "serve", "--start"]}}}
+  {"mcpServers": {"agiraph": {
+    "command": "agiraph", "args": ["mcp", "serve", "--start"]}}}
 For Claude Code:
   claude mcp add agiraph -- agiraph mcp serve --start
 For Codex, in ~/.codex/config.toml:
@@ -84,9 +85,9 @@ def _place(
 
 @mcp.command(
     epilog=examples(
-        "agiraph mcp serve                         # over stdin and stdout, for one client",
-        "agiraph mcp serve --start                 # and start a supervisor if none is running",
-        "agiraph mcp serve --http 127.0.0.1:8765   # for many clients, each with a token",
+        "agiraph mcp serve                         # for one client: stdin and stdout",
+        "agiraph mcp serve --start                 # and start a supervisor",
+        "agiraph mcp serve --http 127.0.0.1:8765   # for many, each with a token",
     )
     + "\n\n"
     + SNIPPET

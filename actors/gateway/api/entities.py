@@ -80,7 +80,7 @@ async def entity_rows(gateway: Gateway) -> tuple[EntityView, ...]:
     table, depths, usage = await asyncio.gather(
         children(gateway), if_answered(mailboxes), if_answered(money)
     )
-    names, host = _names(gateway), socket.gethostname()
+    names, host = entity_names(gateway), socket.gethostname()
     statuses = gateway.statuses(table)
     rows = [
         _row(gateway, child, statuses, names.get(child.address, child.address), host, depths, usage)
@@ -171,7 +171,7 @@ def _rank(row: EntityView) -> tuple[str, bool, str]:
     return agent if inner else "", inner != COORDINATOR_NAME, row.name
 
 
-def _names(gateway: Gateway) -> dict[str, str]:
+def entity_names(gateway: Gateway) -> dict[str, str]:
     """Return the names that people know agents' entities by, by address."""
     names: dict[str, str] = {}
     for agent in gateway.agents.all():

@@ -10,12 +10,19 @@ from fastapi import APIRouter
 
 from actors.gateway.api.agents import start_coordinator
 from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
-from actors.gateway.api.entities import AT_WORK, DOWN, child_at, children, if_answered
+from actors.gateway.api.entities import (
+    AT_WORK,
+    DOWN,
+    child_at,
+    children,
+    entity_names,
+    if_answered,
+)
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import Gateway
+from actors.gateway.names import meant
 from actors.gateway.state.agents import ARCHIVE, AgentDirectory, agent_summary
 from actors.gateway.statuses import StatusReader
-from agiraph.core.errors import unknown
 from agiraph.core.ids import (
     CLOCK,
     COORDINATOR_NAME,
@@ -87,10 +94,10 @@ async def act(entity: str, act: EntityAct, gateway: GatewayDep, cause: CauseDep)
             done = SteeredEntityView(address=exact.address, state=exact.state)
             return SteeredView(act=act, entities=(done,))
         return await _act_on_all(gateway, [exact], act)
-    agent = _agent_named(gateway, entity)
-    if agent is not None:
-        return await _act_on_agent(gateway, agent, act)
-    return await _act_on_all(gateway, [_entity_named(gateway, table, entity)], act)
+    found = _named(gateway, table, entity)
+    if isinstance(found, Agent):
+        return await _act_on_agent(gateway, found, act)
+    return await _act_on_all(gateway, [found], act)
 
 
 async def _act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> SteeredView:
@@ -114,43 +121,26 @@ def _team(table: Sequence[ChildInfo], agent: Agent) -> list[ChildInfo]:
     return sorted(mine, key=lambda child: child.address != coordinator_address(agent.id))
 
 
-def _agent_named(gateway: Gateway, named: str) -> Agent | None:
-    try:
-        return gateway.agents.find(named)
-    except ApiError as error:
-        if error.status == 404:
-            return None
-        raise
+def _named(gateway: Gateway, table: Sequence[ChildInfo], text: str) -> Agent | ChildInfo:
+    """Return the agent or the child that an id or a name, `AGENT/NAME` or a beginning means.
 
-
-def _entity_named(gateway: Gateway, table: Sequence[ChildInfo], named: str) -> ChildInfo:
-    """Return the child that `AGENT/NAME`, or a worker's name alone, means."""
-    agent_part, slash, inner = named.partition("/")
-    agents = gateway.agents.all()
-    if slash:
-        agents = [agent for agent in agents if agent_part in (agent.id, agent.name)]
-    wanted = inner if slash else named
-    addresses = {
-        f"{agent.id}/{id}" for agent in agents for id in _ids_named(gateway, agent, wanted)
-    }
-    found = [child for child in table if child.address in addresses]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        listing = ", ".join(child.address for child in found)
-        raise ApiError(409, f"'{named}' could be any of {listing}: name one by its address")
-    raise ApiError(404, str(unknown("entity", named, [child.address for child in table])))
-
-
-def _ids_named(gateway: Gateway, agent: Agent, wanted: str) -> list[str]:
-    if wanted == COORDINATOR_NAME:
-        return [COORDINATOR_NAME]
-    board = gateway.boards.get(gateway.agents.run_of(agent))
-    return [
-        worker.id
-        for worker in board.workers.values()
-        if wanted == worker.id or wanted.casefold() == worker.name.casefold()
-    ]
+    An agent comes before a worker of the same name. Raises ApiError 404, 409 that list the known.
+    """
+    agents = {str(agent.id): agent for agent in gateway.agents.all()}
+    if any(text in (agent.id, agent.name) for agent in agents.values()):
+        return gateway.agents.find(text)
+    rows = {str(child.address): child for child in table}
+    part, slash, _ = text.partition("/")
+    owner = gateway.agents.find(part).id if slash else None
+    names = [] if slash else [(name, id) for id, a in agents.items() for name in (a.name, id)]
+    shown_as, before = entity_names(gateway), f"{part}/" if slash else ""
+    for address in rows:
+        agent, inner = agent_of(address), address.partition("/")[2]
+        if owner in (None, agent):
+            also = shown_as.get(address, inner) if inner != COORDINATOR_NAME else inner
+            names += [(before + name, address) for name in ((inner, also) if agent else (address,))]
+    found = meant("entity", text, names, known=[*rows])
+    return rows[found] if found in rows else agents[found]
 
 
 async def _act_on_all(

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import importlib.util
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,25 +47,14 @@ Over HTTP, with a token of `agiraph tokens add NAME --scope talk`:
 
 
 @click.group(
-    invoke_without_command=True,
     epilog=examples(
         "agiraph mcp serve --help         # configuration for Claude Code, Codex ...",
         "agiraph mcp list",
         "agiraph mcp list --kept --json   # the last result, starting nothing",
-    ),
+    )
 )
-@click.pass_context
-def mcp(ctx: click.Context) -> None:
-    """Serve Agiraph over the Model Context Protocol, or list the tool servers that teams use.
-
-    Without a command and without a terminal it is `agiraph mcp serve`.
-    """
-    if ctx.invoked_subcommand is None:
-        if sys.stdin.isatty():
-            click.echo(ctx.get_help())
-        else:
-            with serve.make_context("serve", [], parent=ctx) as of_serve:
-                serve.invoke(of_serve)
+def mcp() -> None:
+    """Serve Agiraph over the Model Context Protocol, or list the tool servers that teams use."""
 
 
 def _place(

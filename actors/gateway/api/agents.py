@@ -14,7 +14,7 @@ from actors.gateway.api.money import spent_in_run
 from actors.gateway.api.system import require_tools
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.call_cause import CallCause
-from actors.gateway.gateway import Gateway
+from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.state.agents import agent_summary
 from actors.gateway.statuses import StatusReader
 from agiraph.board.board import RunFacts
@@ -53,7 +53,6 @@ from agiraph.messages.control import Ok
 from agiraph.messages.model import CheckModel, ListModels, ModelCatalog
 from agiraph.messages.run import BeginRun
 
-UNPROCESSABLE = 422
 ID_WORDS = 24
 NAME_WORDS = 4
 START_SECONDS = 20.0

@@ -74,13 +74,15 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
     """
     target, agent, screen = watch.target, watch.agent, watch.target.screen
     if not is_ended:
-        target.stop_agent(agent.id)
+        target.dismiss(agent.id)
         watch.agent = agent = agent.model_copy(update={"status": "stopped"})
     outcome = outcome_of(watch, time.monotonic() - started_at)
     if not is_ended:
         outcome = replace(outcome, reason=too_late(options.timeout_seconds or 0))
-    if is_ended and target.own is not None:
-        target.stop_agent(agent.id)
+    if is_ended and target.belongs_to_commands:
+        target.dismiss(agent.id)
+    elif agent.status == "stopped":
+        target.detach()
     with _delivered(outcome, options, watch) as outcome:
         show(outcome, options.home, screen, as_json=options.as_json)
     if options.record is not None and agent.run is not None:

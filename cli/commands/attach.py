@@ -15,6 +15,7 @@ from agiraph.core.models import ENDED_AGENT
 from cli.commands.console import only_one
 from cli.exits import FAILED, INTERRUPTED
 from cli.options import DURATION, connect, examples, home_option, json_option
+from cli.own_supervisor import shared_supervisor
 from cli.screen import TerminalScreen, can_prompt
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _watching(
     agent: str | None, home: Path, out: TextIO, *, can_prompt: bool
 ) -> Iterator["RunWatcher"]:
     """Yield the watcher of an agent's run, by default of the only agent at work."""
-    with connect(home) as client:
+    with shared_supervisor(home), connect(home) as client:
         from cli.run_target import RunTarget
         from cli.watch import RunWatcher
 

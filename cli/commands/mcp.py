@@ -21,6 +21,7 @@ from cli.api_command import api_command
 from cli.formats import as_is, format_time, yes_or_no
 from cli.listing import Column, JsonObject, Listing, Shown
 from cli.options import cli_context, examples, home_option
+from cli.own_supervisor import shared_supervisor
 from cli.shared_options import remark
 
 if TYPE_CHECKING:
@@ -123,21 +124,31 @@ async def _serve(home: Path, http: tuple[str, int] | None) -> None:
 @contextlib.contextmanager
 def _supervised(home: Path, start: bool) -> Iterator[None]:
     """Run a supervisor inside this block if one is wanted; else tools report that there is none."""
-    own = None
-    if start:
-        try:
-            read_door(home)
-        except GatewayAway:
-            pass  # the clients wait for it
-        except NotReachable:
-            make_folder(Home(home).path)
-            own = cli_context().supervisor(home)
-            own.start()
+    if not start:
+        yield
+        return
+    with shared_supervisor(home) as share:
+        if _is_supervised(home):
+            share.acquire()  # its file may have been made since
+            yield
+            return
+    make_folder(Home(home).path)
+    own = cli_context().supervisor(home)
     try:
+        own.start()
         yield
     finally:
-        if own is not None:
-            own.stop()
+        own.stop()
+
+
+def _is_supervised(home: Path) -> bool:
+    try:
+        read_door(home)
+    except GatewayAway:
+        return True  # the clients wait for it
+    except NotReachable:
+        return False
+    return True
 
 
 def _tools(row: JsonObject) -> list[str]:

@@ -20,6 +20,7 @@ from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 from agiraph.storage.attendance import Attendance
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import Home
+from cli.deliverables import Destination
 from cli.options import cli_context, connect
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed, shared_supervisor
 from cli.screen import TerminalScreen
@@ -50,6 +51,7 @@ class RunOptions:
     record: Path | None = None
     model_from: str = "--model"
     is_attended: bool = True
+    output: Destination | None = None
 
     @property
     def model(self) -> str:

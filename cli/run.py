@@ -15,6 +15,8 @@ import click
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import new_run_id
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
+from agiraph.storage.project_file import NAME
+from cli.deliverables import output_options, wanted_destination
 from cli.exits import DONE
 from cli.options import (
     AMOUNT,
@@ -28,7 +30,8 @@ from cli.options import (
     text_argument,
     together,
 )
-from cli.own_supervisor import signals_interrupt
+from cli.own_supervisor import EndedBySignal, signals_interrupt
+from cli.project_defaults import RunCommand, is_of_project
 from cli.run_target import RunOptions, RunTarget, supervised
 from cli.sanitize import require_utf8
 from cli.screen import TerminalScreen, can_prompt
@@ -44,19 +47,35 @@ WHEN_SPENT: Final = ("ask", "stop")
 PLAN_LIMIT: Final = 1_000_000
 SMALL_MODEL: Final = "local/smollm2"
 REPLAY: Final = "replay/"
+DETACH_OR_STOP: Final = "detach (the team continues) or stop it? d or s, Ctrl-C stops> "
+DETACH: Final = ("d", "detach")
+STOP: Final = ("s", "stop")
+LOOK_SECONDS: Final = 1.0
 
 
 @click.command(
+    cls=RunCommand,
     epilog=examples(
+<<<<<<< HEAD
         "agiraph run 'Survey this folder' --input . --model script/survey",
         "agiraph run 'Compare them' --input . --model anthropic/claude-sonnet-4-5",
         "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m > report.md",
+=======
+        "agiraph run 'Survey this folder' -i . -m script/survey",
+        "agiraph run 'Compare these papers' -i papers -m anthropic/claude-sonnet-4-5",
+        "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m -o report.md",
+>>>>>>> main
         "agiraph run 'Look for typos in the docs' --input . --detach",
         "agiraph run 'Now correct them' --agent look-for-typos-in",
         "agiraph run 'Explain this code' --input . --record calls.jsonl",
         "agiraph run 'Explain this code' --input . --model replay/calls.jsonl",
+<<<<<<< HEAD
         "agiraph run 'Report what is new here' --input . --mode infinite --cycle 1h",
     )
+=======
+        "agiraph run 'Report what is new' --input . --mode infinite --cycle 1h",
+    ),
+>>>>>>> main
 )
 @click.argument("goal")
 @click.option(
@@ -100,6 +119,7 @@ REPLAY: Final = "replay/"
     type=click.Path(dir_okay=False, path_type=Path),
     help="Record all model calls in this file; `--model replay/FILE` replays them.",
 )
+@output_options
 @click.option(
     "--timeout",
     type=duration(least=0.01),
@@ -115,8 +135,14 @@ REPLAY: Final = "replay/"
     is_flag=True,
     help="Start the run and return; needs a running supervisor (`agiraph up`).",
 )
+@click.option(
+    "--resume",
+    "resumes",
+    is_flag=True,
+    help="Resume unfinished agents of this home too, for as long as this run lasts.",
+)
 @home_option
-@json_option("one JSON object: agent, run, status, reason, result, output, usage, seconds")
+@json_option("one JSON object: agent, run, status, reason, result, output, written, usage, seconds")
 @click.pass_context
 def run(
     ctx: click.Context,
@@ -130,23 +156,27 @@ def run(
     budgets: "tuple[NamedLimit, ...]",
     when_spent: str | None,
     record: Path | None,
+    output: str | None,
+    force: bool,
     timeout: float | None,
     name: str | None,
     agent: str | None,
     detach: bool,
+    resumes: bool,
     home: Path,
     as_json: bool,
 ) -> None:
     """Give a team a GOAL (- for stdin), watch it work, and get the result.
 
-    The result goes to stdout, everything else to stderr. The run uses the supervisor of this home,
-    or starts one for its own duration. The model is --model, else the one in the settings, else
-    that of the first provider whose key is set; without any, nothing is started. script/survey, a
-    script that surveys the --input directory, needs no key. With --agent, model and input directory
-    are those of its last run. Exit codes: 0 done, 1 failed or timed out, 2 wrong usage or no model,
-    3 out of budget, 130 interrupted.
+    The result goes to stdout or --output, everything else to stderr. The run uses the supervisor of
+    this home, or starts one for its own duration. The model is --model, else the one in the
+    settings, else that of the first provider whose key is set; without any, nothing is started.
+    script/survey, a script that surveys the --input directory, needs no key. With --agent, model
+    and input directory are those of its last run. Ctrl-C stops the team; in a terminal, on a
+    supervisor that was there before, it asks whether to detach instead. Exit codes: 0 done or
+    detached, 1 failed or timed out, 2 wrong usage or no model, 3 out of budget, 130 interrupted.
     """
-    _refuse_conflicts(detach, timeout, cycle, mode, record, agent, name)
+    _refuse_conflicts(detach, resumes, timeout, cycle, mode, record, agent, name, output)
     budget_usd, budget_tokens = _limits(budgets)
     is_attended = can_prompt() and not as_json
     terms = {
@@ -169,19 +199,29 @@ def run(
             require_utf8(value, term)  # the current folder may be named otherwise
     if record is not None:
         require_writable(record)
-    options = RunOptions(home, terms, agent, timeout, as_json, record)
-    ctx.exit(_start_only(options) if detach else _run_to_the_end(options))
+    source = NAME if is_of_project(ctx, "model") else "--model"
+    to = wanted_destination(output, may_replace=force)
+    options = RunOptions(
+        home, terms, agent, timeout, as_json, record, source, is_attended=not detach, output=to
+    )
+    ctx.exit(_start_only(options) if detach else _run_to_the_end(options, resumes=resumes))
 
 
 def _refuse_conflicts(
     detach: bool,
+    resumes: bool,
     timeout: float | None,
     cycle: float | None,
     mode: str | None,
     record: Path | None,
     agent: str | None,
     name: str | None,
+    output: str | None,
 ) -> None:
+    if detach and output is not None:
+        raise click.UsageError(
+            "--output cannot be used with --detach: `agiraph result` writes it after the end"
+        )
     if detach and timeout is not None:
         raise click.UsageError("--timeout cannot be used with --detach: nobody watches the run")
     if cycle is not None and mode != "infinite":
@@ -192,6 +232,8 @@ def _refuse_conflicts(
         raise click.UsageError(
             "--record cannot be used with --detach: the file is written at the end of the run"
         )
+    if detach and resumes:
+        raise click.UsageError("--resume cannot be used with --detach: it lasts as long as a run")
     if agent is not None and name is not None:
         raise click.UsageError("--name cannot be used with --agent: it names a new agent")
 
@@ -263,7 +305,7 @@ def _start_only(options: RunOptions) -> int:
 # --- running to the end --------------------------------------------------------------------------
 
 
-def _run_to_the_end(options: RunOptions) -> int:
+def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
     screen = TerminalScreen(sys.stderr, is_live=sys.stderr.isatty())
     started_at = time.monotonic()
     with (
@@ -271,38 +313,85 @@ def _run_to_the_end(options: RunOptions) -> int:
         contextlib.closing(screen),
         supervised(options, screen) as target,
     ):
-        from cli.outcome import conclude  # these two import the records
+        from cli.neighbours import resume_unfinished  # these import the records
+        from cli.outcome import conclude
         from cli.watch import RunWatcher
 
+        agent = None
         try:
+            if resumes:
+                resume_unfinished(target)
             agent = target.begin(options)
-        except KeyboardInterrupt:
-            # The same request returns the same agent, created by now or not.
-            with contextlib.suppress(AgiraphError):
-                target.stop_agent(target.begin(options).id)
-            raise
-        screen.note(f"agent {agent.id}")
-        screen.note(f"model {agent.model}: {_why(target.client, options, agent)}")
-        if agent.model == SMALL_MODEL:
-            from agiraph.llm.local_weights import HONESTLY
-
-            screen.note(HONESTLY)
-        watch = RunWatcher(target, agent, can_prompt=can_prompt())
-        try:
+            _introduce(target, options, agent)
+            watch = RunWatcher(target, agent, can_prompt=can_prompt())
             is_ended = watch.until_the_end(started_at, options.timeout_seconds)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             screen.end_prompt()
-            screen.note("interrupted: stopping the team", "bad")
-            target.stop_agent(agent.id)
+            is_asked = not (isinstance(interrupt, EndedBySignal) or options.as_json)
+            if agent is not None and is_asked and _wants_to_detach(target):
+                target.detach()
+                screen.note(f"detached from {agent.name}: it continues; follow it with:")
+                screen.note(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}")
+                return DONE
+            _stop_early(target, options, agent, interrupt)
             raise
         screen.close()
         return conclude(options, watch, started_at, is_ended=is_ended)
 
 
+def _introduce(target: RunTarget, options: RunOptions, agent: "AgentView") -> None:
+    """Say which agent works with which model, and what else is in its home."""
+    from cli.neighbours import show_neighbours
+
+    target.screen.note(f"agent {agent.id}")
+    target.screen.note(f"model {agent.model}: {_why(target.client, options, agent)}")
+    if agent.model == SMALL_MODEL:
+        from agiraph.llm.local_weights import HONESTLY
+
+        target.screen.note(HONESTLY)
+    show_neighbours(target, agent)
+
+
+def _wants_to_detach(target: RunTarget) -> bool:
+    """Ask at a terminal whether the team continues on a supervisor that continues without us."""
+    if target.own is not None or not can_prompt():
+        return False
+    screen = target.screen
+    try:
+        while True:
+            if not screen.is_prompting:
+                screen.prompt(DETACH_OR_STOP)
+            answer = (screen.typed(LOOK_SECONDS) or "").casefold()
+            if answer in DETACH or answer in STOP:
+                return answer in DETACH
+    except (EOFError, KeyboardInterrupt):
+        return False
+    finally:
+        screen.end_prompt()
+
+
+def _stop_early(
+    target: RunTarget,
+    options: RunOptions,
+    agent: "AgentView | None",
+    interrupt: KeyboardInterrupt,
+) -> None:
+    """Stop the team; what a person did not end with Ctrl-C stays known as unfinished."""
+    target.screen.note("interrupted: stopping the team", "bad")
+    if agent is None:
+        # The same request returns the same agent, created by now or not.
+        with contextlib.suppress(AgiraphError):
+            agent = target.begin(options)
+    if agent is not None and isinstance(interrupt, EndedBySignal):
+        target.stop_agent(agent.id)
+    elif agent is not None:
+        target.dismiss(agent.id)
+
+
 def _why(client: "Client", options: RunOptions, agent: "AgentView") -> str:
     """Return why this model is used."""
     if options.model:
-        return "from --model"
+        return f"from {options.model_from}"
     if options.agent:
         return "as in its last run"
     try:

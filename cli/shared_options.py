@@ -11,11 +11,12 @@ from typing import Any, Final
 
 import click
 
+from agiraph.storage.project_file import chosen_home
 from cli.sanitize import broken_for
 
 HOME: Final[dict[str, Any]] = {
     "type": click.Path(path_type=Path, file_okay=False),
-    "help": "The home directory [default: AGIRAPH_HOME or ~/.agiraph].",
+    "help": "The home directory [default: AGIRAPH_HOME, that of .agiraph.toml, or ~/.agiraph].",
 }
 _GIVEN: Final = f"{__name__}.given"
 
@@ -84,6 +85,12 @@ def is_verbose() -> bool:
 def _is_given(flag: str) -> bool:
     ctx = click.get_current_context(silent=True)
     return ctx is not None and bool(ctx.meta.get(_GIVEN, {}).get(flag))
+
+
+def home_of(ctx: click.Context) -> Path:
+    """Return the home of a command line that is only completed."""
+    named = ctx.meta.get(_GIVEN, {}).get("home")
+    return Path(named).expanduser().absolute() if named else chosen_home()
 
 
 def remark(text: str) -> None:

@@ -21,7 +21,8 @@ from agiraph.core.ids import SUPERVISOR
 from agiraph.logs.log import bound, set_up_logging
 from agiraph.logs.log_file import LogFile
 from agiraph.mcp.secrets import read_secrets
-from agiraph.storage.home import Home, default_home
+from agiraph.storage.home import Home
+from agiraph.storage.project_file import chosen_home
 
 EXIT_FAILED = 1
 OTLP_VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -61,6 +62,9 @@ def main(kinds: Mapping[str, str] = KINDS, prestarted: PrestartedProcesses | Non
 )
 @click.option("--json-logs", is_flag=True, help="Log one JSON object a line.")
 @click.option("--until-eof", is_flag=True, help="Stop when standard input is closed.")
+@click.option(
+    "--until-unused", is_flag=True, hidden=True, help="The same, once no command uses it."
+)
 @click.option("--preload", hidden=True, help="The model whose SDK to import (`agiraph run`).")
 @click.option(
     "--environment",
@@ -77,6 +81,7 @@ def command(
     http: tuple[str, int] | None,
     json_logs: bool,
     until_eof: bool,
+    until_unused: bool,
     preload: str | None,  # agiraph.__main__ has used it
     environment: Path | None,
     daemon: bool,
@@ -86,13 +91,14 @@ def command(
     Ctrl-C, SIGTERM and SIGHUP stop it. With --daemon it continues in the background, and its log is
     in the home.
     """
-    folder = (home or default_home()).expanduser().absolute()
+    folder = (home or chosen_home()).expanduser().absolute()
     try:
         settings = with_options(load(folder, config), http, json_logs)
         if (refusal := settings.http.why_refused()) is not None:
             raise InvalidInput(refusal)  # the API would be open to the network in the clear
-        if daemon and until_eof:
-            raise InvalidInput("--daemon and --until-eof exclude each other")
+        for word, is_given in (("--until-eof", until_eof), ("--until-unused", until_unused)):
+            if daemon and is_given:
+                raise InvalidInput(f"--daemon and {word} exclude each other")
         environ = (read_secrets(environment) if environment else {}) | dict(os.environ)
     except InvalidInput as error:
         click.echo(str(error), err=True)
@@ -101,7 +107,11 @@ def command(
         options = options_again(config, http, json_logs, environment)
         sys.exit(go_to_background(folder, options))
     kinds, prestarted = given
-    sys.exit(run(SupervisorOptions(folder, settings, until_eof, kinds, environ, prestarted)))
+    sys.exit(
+        run(
+            SupervisorOptions(folder, settings, until_eof, until_unused, kinds, environ, prestarted)
+        )
+    )
 
 
 def options_again(

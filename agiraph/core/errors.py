@@ -14,6 +14,8 @@ AgiraphError
 from collections.abc import Collection
 
 LISTED = 10
+NEAREST = 5
+NEAR = 0.5
 GUESSED = 3
 
 
@@ -62,31 +64,53 @@ class Corrupt(AgiraphError):
 
 
 def unknown(
-    kind: str, name: str, known: Collection[str], names: Collection[str] = ()
+    kind: str, name: str, known: Collection[str], names: Collection[str] = (), *, meant: str = ""
 ) -> InvalidInput:
-    """Return the error for a name that does not exist, listing some of those that do.
+    """Return the error for a name that does not exist.
 
-    `names` are others than the listed ones that may have been meant.
+    It lists those that do exist; if there are many, the nearest few and how many more. `names` are
+    others than the listed ones that may have been meant, `meant` is the one that clearly was.
     """
-    near = _meant(name, [*known, *names])
-    return InvalidInput(f"unknown {kind} '{name}'{near} (known: {listed(sorted(known))})")
+    guesses = "' or '".join([meant] if meant else _nearly(name, [*known, *names]))
+    guess = f", did you mean '{guesses}'?" if guesses else ""
+    shown = listed(sorted(known) if len(known) <= LISTED else _nearest(name, known), len(known))
+    return InvalidInput(f"unknown {kind} '{name}'{guess} (known: {shown})")
 
 
-def listed(names: Collection[str]) -> str:
-    """Return the first LISTED names and how many more there are, as an error shows them."""
-    more = len(names) - LISTED
-    shown = ", ".join([*names][:LISTED]) or "none"
+def listed(names: Collection[str], of: int | None = None) -> str:
+    """Return the first LISTED names and how many more of them there are, as an error shows them.
+
+    `of` is how many there are, if these are not all.
+    """
+    first = [*names][:LISTED]
+    more = (len(names) if of is None else of) - len(first)
+    shown = ", ".join(first) or "none"
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _meant(name: str, known: Collection[str]) -> str:
-    """Return the guess at what was meant by a name that is nearly right, '' if there is none."""
+def _nearly(name: str, known: Collection[str]) -> list[str]:
+    """Return the names that are nearly this one, the nearest first."""
     from difflib import get_close_matches  # only who mistyped pays for it
 
     by_folded = {one.strip().casefold(): one for shown in known for one in _names_in(shown)}
     close = get_close_matches(name.strip().casefold(), by_folded, n=GUESSED, cutoff=0.7)
-    guesses = " or ".join(f"'{by_folded[one]}'" for one in close)
-    return f", did you mean {guesses}?" if close else ""
+    return [by_folded[one] for one in close]
+
+
+def _nearest(name: str, known: Collection[str]) -> list[str]:
+    """Return the NEAREST names, the nearest first."""
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(b=name.strip().casefold())  # it keeps what it finds about b
+
+    def nearness(shown: str) -> tuple[float, str]:
+        ratios = []
+        for one in _names_in(shown):
+            matcher.set_seq1(one.casefold())
+            ratios.append(matcher.ratio())
+        return -max(ratios) if max(ratios) >= NEAR else 0, shown
+
+    return sorted(known, key=nearness)[:NEAREST]
 
 
 def _names_in(shown: str) -> list[str]:

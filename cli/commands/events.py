@@ -66,7 +66,7 @@ def events(
     home: Path,
     as_json: bool,
 ) -> None:
-    """List the events of an agent, oldest first, or follow them with -f."""
+    """List the events of AGENT, an id or a name, oldest first, or follow them with -f."""
     types_meant(types)  # raises for an unknown type
     wanted: EventSelection = {"types": types, "entity": entity, "node": node}
     with (connect if follow else connect_to_read)(home) as client:

@@ -10,6 +10,7 @@ import click
 from agiraph.core.errors import InvalidInput
 from agiraph.http.api import FileContentView, FolderView
 from cli.api_command import api_command
+from cli.deliverables import read_whole
 from cli.formats import format_size, format_time
 from cli.listing import Column, Done, JsonObject, Listing, Shown, print_json
 from cli.options import connect_to_read, examples, home_option, json_option, run_option
@@ -52,7 +53,7 @@ HITS = (
 @home_option
 @json_option("a folder as a JSON array, a file as one JSON object")
 def files(agent: str, path: str, run_id: str | None, home: Path, as_json: bool) -> None:
-    """List a directory of an agent's run, or print a file of it.
+    """List a directory of the run of AGENT, an id or a name, or print a file of it.
 
     PATH is relative to the run's directory, which is the default.
     """
@@ -77,23 +78,6 @@ def _whole_file(first: FileContentView, data: bytes) -> dict[str, object]:
         return record | {"content": data.decode(), "encoding": "utf-8"}
     except UnicodeDecodeError:
         return record | {"content": base64.b64encode(data).decode(), "encoding": "base64"}
-
-
-def read_whole(
-    client: "Client", agent: str, first: FileContentView, run: str | None = None
-) -> bytes:
-    """Return a file, read on from its first piece."""
-    read, piece = _bytes_of(first), first
-    while piece.is_truncated and piece.returned:
-        piece = client.read_file(agent, first.path, offset=piece.offset + piece.returned, run=run)
-        read += _bytes_of(piece)
-    return read
-
-
-def _bytes_of(piece: FileContentView) -> bytes:
-    if piece.encoding == "base64":
-        return base64.b64decode(piece.content)
-    return piece.content.encode()
 
 
 def _print_file(first: FileContentView, data: bytes) -> None:
@@ -122,7 +106,7 @@ def _print_file(first: FileContentView, data: bytes) -> None:
 @click.argument("path", default="")
 @click.option("--search", "query", help="Show the sections that match these words, best first.")
 def memory(client: "Client", agent: str, path: str, query: str | None) -> Shown:
-    """List the files of an agent's memory, print one, or search all of them."""
+    """List the files of the memory of AGENT, print the one at PATH, or search all of them."""
     if path and query is not None:
         raise click.UsageError("PATH and --search cannot be used together")
     if query is not None and not query.strip():

@@ -77,6 +77,8 @@ class AgentFirstGroup(click.Group):
         if {"-h", "--help"} & set(args):
             act = next((word for word in args if word in self.commands), None)
             return super().parse_args(ctx, ["AGENT", act, "--help"] if act else ["--help"])
+        if ctx.resilient_parsing:  # a shell completes the line
+            return super().parse_args(ctx, args)
         return super().parse_args(ctx, self._with_act(ctx, args))
 
     def _with_act(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -112,7 +114,11 @@ def _positionals(args: list[str]) -> list[int]:
     epilog=examples(
         "agiraph triggers my-agent",
         "agiraph triggers my-agent add 'Look for new files' --every 30m",
+<<<<<<< HEAD
         "agiraph triggers my-agent add 'Weekly report' --cron '0 9 * * MON'",
+=======
+        "agiraph triggers my-agent add Report --cron '0 9 * * MON' --zone UTC",
+>>>>>>> main
         "agiraph triggers my-agent pause t-3fa9c1",
         "agiraph triggers my-agent cancel t-3fa9c1",
     ),
@@ -144,7 +150,11 @@ def list_(client: "Client", is_all: bool) -> Shown:
 
 @api_command(
     "agiraph triggers my-agent add 'Check the build' --in 30m",
+<<<<<<< HEAD
     "agiraph triggers my-agent add 'Go' --cron '0 9 * * MON' --zone Europe/Berlin",
+=======
+    "agiraph triggers my-agent add Report --cron '0 9 * * MON' --zone UTC",
+>>>>>>> main
     "agiraph triggers my-agent add 'Anything new?' --every 30m --budget 2",
     "agiraph triggers my-agent add 'See why' --on node.failed --where name=build",
     "agiraph triggers my-agent add 'Done yet?' --idle 1h --say human",

@@ -27,8 +27,9 @@ class Play(NamedTuple):
 
     Where it has none it is not typed: it would end the supervisor, or start one of its own.
 
-    `typing` is what it is told once it has `asked` this. `is_verbatim` if it prints what stands in a file, or
-    JSON, whose lines have any length. `without` is how it ends without the supervisor it needs.
+    `typing` is what it is told once it has `asked` this. `is_verbatim` if it prints what stands in
+    a file, or JSON, whose lines have any length. `without` is how it ends without the supervisor it
+    needs.
     """
 
     line: str

@@ -11,7 +11,9 @@ from agiraph.core.errors import InvalidInput, OutOfBudget, Refused
 from agiraph.http.errors import AMBIGUOUS, ApiError, NotReachable
 from cli.command_table import COMMANDS, FAMILIES
 from cli.exits import exit_code, explanation
+from cli.main import agiraph
 from tests.unit.cli.fakes import FakeClient, command
+from tests.unit.cli.test_shared_options import commands
 
 
 def test_help_lists_every_command_by_family() -> None:
@@ -43,20 +45,51 @@ def test_every_command_has_help_with_examples(name: str) -> None:
     assert f"agiraph {name}" in result.stdout
 
 
+def test_every_help_fits_80_columns_and_names_its_arguments() -> None:
+    for name, found in commands(agiraph):
+        words = name.replace("triggers ", "triggers AGENT ").split()
+        for way in ((*words, "--help"), ("help", *words)):
+            told = command(None, *way)
+            assert told.exit_code == 0
+            assert [line for line in told.stdout.splitlines() if len(line) > 80] == []
+            assert "Examples:" in told.stdout, name
+        text = told.stdout.partition("Options:")[0].partition("\n")[2]
+        for argument in found.params:
+            if isinstance(argument, click.Argument):
+                metavar = argument.make_metavar(click.Context(found)).strip("[].")
+                assert metavar in text or "|" in metavar, f"{name}: {metavar} is not described"
+
+
+def test_help_begins_with_the_common_path_and_fits_80_columns() -> None:
+    lines = command(None, "help").stdout.splitlines()
+    assert lines == command(None, "--help").stdout.splitlines()
+    assert lines[4].startswith("  agiraph run GOAL ")
+    assert max(map(len, lines)) <= 80
+    headings = [line for line in lines if line.rstrip(":") in FAMILIES]
+    assert headings == [f"{family}:" for family in FAMILIES]
+
+
 def test_an_unknown_command_names_the_known_ones() -> None:
     result = command(None, "swarm")
     assert result.exit_code == 2
-    assert "unknown command 'swarm' (known: agents, " in result.stderr
+    assert "unknown command 'swarm' (known: restart, agents, " in result.stderr
     assert result.stdout == ""
 
 
-def test_a_mistyped_command_is_guessed_and_ten_commands_are_listed() -> None:
+def test_a_mistyped_option_is_guessed() -> None:
+    told = command(None, "run", "x", "--modle", "script").stderr
+    assert "--modle" in told
+    assert "Did you mean" in told
+    assert "--model" in told
+
+
+def test_a_mistyped_command_is_guessed_and_the_nearest_are_listed() -> None:
     told = command(None, "bord").stderr.splitlines()[-1]
-    assert "unknown command 'bord', did you mean 'board'? (known: agents, " in told
-    assert told.endswith(f" and {len(COMMANDS) - 10} more)")
+    assert "unknown command 'bord', did you mean 'board'? (known: board, agents, " in told
+    assert told.endswith(f" and {len(COMMANDS) - 5} more)")
 
 
-@pytest.mark.parametrize("words", [(), ("local",)], ids=" ".join)
+@pytest.mark.parametrize("words", [(), ("local",), ("mcp",)], ids=" ".join)
 def test_a_group_alone_prints_its_help_once(words: tuple[str, ...]) -> None:
     result = command(None, *words)
     assert "Options:" in result.output

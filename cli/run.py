@@ -17,7 +17,7 @@ from agiraph.core.ids import new_run_id
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 from agiraph.storage.project_file import NAME
 from cli.deliverables import output_options, wanted_destination
-from cli.exits import DONE
+from cli.exits import DONE, INTERRUPTED
 from cli.options import (
     AMOUNT,
     DURATION,
@@ -56,26 +56,15 @@ LOOK_SECONDS: Final = 1.0
 @click.command(
     cls=RunCommand,
     epilog=examples(
-<<<<<<< HEAD
-        "agiraph run 'Survey this folder' --input . --model script/survey",
-        "agiraph run 'Compare them' --input . --model anthropic/claude-sonnet-4-5",
-        "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m > report.md",
-=======
         "agiraph run 'Survey this folder' -i . -m script/survey",
         "agiraph run 'Compare these papers' -i papers -m anthropic/claude-sonnet-4-5",
         "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m -o report.md",
->>>>>>> main
         "agiraph run 'Look for typos in the docs' --input . --detach",
         "agiraph run 'Now correct them' --agent look-for-typos-in",
         "agiraph run 'Explain this code' --input . --record calls.jsonl",
         "agiraph run 'Explain this code' --input . --model replay/calls.jsonl",
-<<<<<<< HEAD
-        "agiraph run 'Report what is new here' --input . --mode infinite --cycle 1h",
-    )
-=======
         "agiraph run 'Report what is new' --input . --mode infinite --cycle 1h",
     ),
->>>>>>> main
 )
 @click.argument("goal")
 @click.option(
@@ -173,8 +162,8 @@ def run(
     settings, else that of the first provider whose key is set; without any, nothing is started.
     script/survey, a script that surveys the --input directory, needs no key. With --agent, model
     and input directory are those of its last run. Ctrl-C stops the team; in a terminal, on a
-    supervisor that was there before, it asks whether to detach instead. Exit codes: 0 done or
-    detached, 1 failed or timed out, 2 wrong usage or no model, 3 out of budget, 130 interrupted.
+    supervisor that was there before, it asks whether to detach instead. Exit codes: 0 done,
+    1 failed or timed out, 2 wrong usage or no model, 3 out of budget, 130 interrupted or detached.
     """
     _refuse_conflicts(detach, resumes, timeout, cycle, mode, record, agent, name, output)
     budget_usd, budget_tokens = _limits(budgets)
@@ -330,9 +319,8 @@ def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
             is_asked = not (isinstance(interrupt, EndedBySignal) or options.as_json)
             if agent is not None and is_asked and _wants_to_detach(target):
                 target.detach()
-                screen.note(f"detached from {agent.name}: it continues; follow it with:")
-                screen.note(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}")
-                return DONE
+                target.say_detached(agent)
+                return INTERRUPTED
             _stop_early(target, options, agent, interrupt)
             raise
         screen.close()

@@ -9,7 +9,7 @@ from agiraph.core.naming import meant
 from cli.api_command import api_command
 from cli.formats import format_goal, format_time
 from cli.listing import Column, Details, Done, Listing, Shown
-from cli.options import connect, run_option
+from cli.options import run_option
 
 if TYPE_CHECKING:
     from agiraph.http.api import RunView
@@ -109,29 +109,5 @@ def archive(client: "Client", agent: str | None) -> Shown:
 @click.argument("agent")
 def restore(client: "Client", agent: str) -> Shown:
     """Restore AGENT from the archive; `agiraph resume` then starts it again."""
-<<<<<<< HEAD
     back = client.restore(agent)
     return Done(back, f"{back.name} is restored ({back.status})")
-
-
-@api_command(
-    "agiraph delete my-agent", "agiraph delete my-agent --yes", json="one JSON object: id, name"
-)
-@click.argument("agent")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-def delete(client: "Client", agent: str, yes: bool) -> Shown:
-    """Delete AGENT with all its files; it is archived first if necessary.
-
-    This cannot be undone.
-    """
-    live = {one.id: one.name for one in client.agents()}
-    known = live | {one.id: one.name for one in client.archived()}
-    id = meant("agent", agent, [(name, id) for id in known for name in (known[id], id)])
-    if not yes:
-        connect(click.get_current_context().params["home"]).close()  # else nothing can be deleted
-        whom = f"'{known[id]}' ({id})"
-        click.confirm(f"Delete {whom} and all its files permanently?", abort=True, err=True)
-    return Details(client.delete(client.archive(id).id if id in live else id))
-=======
-    return Details(client.restore(agent))
->>>>>>> main

@@ -74,15 +74,9 @@ def _place(
 
 @mcp.command(
     epilog=examples(
-<<<<<<< HEAD
-        "agiraph mcp serve                        # over stdin and stdout",
-        "agiraph mcp serve --start                # with a supervisor of its own",
-        "agiraph mcp serve --http 127.0.0.1:8765  # each client with a token",
-=======
         "agiraph mcp serve                         # for one client: stdin and stdout",
         "agiraph mcp serve --start                 # and start a supervisor",
         "agiraph mcp serve --http 127.0.0.1:8765   # for many, each with a token",
->>>>>>> main
     )
     + "\n\n"
     + SNIPPET

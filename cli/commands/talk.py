@@ -29,11 +29,7 @@ MESSAGES = (
 @api_command(
     "agiraph send my-agent 'How far are you?'",
     "agiraph send my-agent 'Only the tables, please' --to alice",
-<<<<<<< HEAD
-    "agiraph send my-agent 'Stop and publish' --to '*' --mode interrupt",
-=======
     "agiraph send my-agent 'Publish what you have' --to '*' --mode interrupt",
->>>>>>> main
     "agiraph send my-agent 'Data centers only' --reply-to 12",
     "git log --oneline | agiraph send my-agent -",
     json="one JSON object: id, to, ts",

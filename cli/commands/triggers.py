@@ -114,11 +114,7 @@ def _positionals(args: list[str]) -> list[int]:
     epilog=examples(
         "agiraph triggers my-agent",
         "agiraph triggers my-agent add 'Look for new files' --every 30m",
-<<<<<<< HEAD
-        "agiraph triggers my-agent add 'Weekly report' --cron '0 9 * * MON'",
-=======
         "agiraph triggers my-agent add Report --cron '0 9 * * MON' --zone UTC",
->>>>>>> main
         "agiraph triggers my-agent pause t-3fa9c1",
         "agiraph triggers my-agent cancel t-3fa9c1",
     ),
@@ -150,11 +146,7 @@ def list_(client: "Client", is_all: bool) -> Shown:
 
 @api_command(
     "agiraph triggers my-agent add 'Check the build' --in 30m",
-<<<<<<< HEAD
-    "agiraph triggers my-agent add 'Go' --cron '0 9 * * MON' --zone Europe/Berlin",
-=======
     "agiraph triggers my-agent add Report --cron '0 9 * * MON' --zone UTC",
->>>>>>> main
     "agiraph triggers my-agent add 'Anything new?' --every 30m --budget 2",
     "agiraph triggers my-agent add 'See why' --on node.failed --where name=build",
     "agiraph triggers my-agent add 'Done yet?' --idle 1h --say human",

@@ -101,7 +101,7 @@ def _outcome(watch: RunWatcher, agent: AgentView, seconds: float) -> RunOutcome:
     result = _result(client, agent)
     shown_output = str(output) if output is not None and is_file(output) else None
     try:
-        usage = client.usage(agent=agent.id).total
+        usage = client.usage(agent=agent.id, run=agent.run).total
     except (ApiError, NotReachable):
         usage = watch.progress.usage
     reason = watch.progress.failure or None

@@ -16,7 +16,7 @@ from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import new_run_id
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 from cli.deliverables import output_options, wanted_destination
-from cli.exits import DONE
+from cli.exits import DONE, INTERRUPTED
 from cli.options import (
     AMOUNT,
     DURATION,
@@ -159,8 +159,8 @@ def run(
     settings, else that of the first provider whose key is set; without any, nothing is started.
     script/survey, a script that surveys the --input directory, needs no key. With --agent, model
     and input directory are those of its last run. Ctrl-C stops the team; in a terminal, on a
-    supervisor that was there before, it asks whether to detach instead. Exit codes: 0 done or
-    detached, 1 failed or timed out, 2 wrong usage or no model, 3 out of budget, 130 interrupted.
+    supervisor that was there before, it asks whether to detach instead. Exit codes: 0 done,
+    1 failed or timed out, 2 wrong usage or no model, 3 out of budget, 130 interrupted or detached.
     """
     _refuse_conflicts(detach, resumes, timeout, cycle, mode, record, agent, name, output)
     budget_usd, budget_tokens = _limits(budgets)
@@ -315,9 +315,8 @@ def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
             is_asked = not (isinstance(interrupt, EndedBySignal) or options.as_json)
             if agent is not None and is_asked and _wants_to_detach(target):
                 target.detach()
-                screen.note(f"detached from {agent.name}: it continues; follow it with:")
-                screen.note(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}")
-                return DONE
+                target.say_detached(agent)
+                return INTERRUPTED
             _stop_early(target, options, agent, interrupt)
             raise
         screen.close()

@@ -49,6 +49,7 @@ class RunOptions:
     timeout_seconds: float | None
     as_json: bool
     record: Path | None = None
+    model_from: str = "--model"
     is_attended: bool = True
     output: Destination | None = None
 

@@ -15,7 +15,14 @@ from cli.console.event_text import arguments_in_lines
 from cli.exits import DONE
 from cli.formats import entity_name, format_time
 from cli.listing import print_json, to_rows
-from cli.options import connect, examples, home_option, json_option, require_writable, run_option
+from cli.options import (
+    connect_to_read,
+    examples,
+    home_option,
+    json_option,
+    require_writable,
+    run_option,
+)
 from cli.sanitize import one_line, printable
 from cli.shared_options import remark
 
@@ -68,7 +75,7 @@ def transcript(
         if output.exists():  # plain: where the person wants it
             raise InvalidInput(f"{output} exists (possible: another name)")
         require_writable(output)
-    with connect(home) as client:
+    with connect_to_read(home) as client:
         agent, name = _entity(client, entity)
         entries = _entries(client, agent, name, run_id)
         if as_json:

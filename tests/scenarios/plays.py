@@ -73,7 +73,10 @@ def wrong(*lines: str) -> Iterator[Play]:
 PLAYS: Final[tuple[Play, ...]] = (
     *wrong("agiraph", "agiraph rnu Survey", "agiraph run", "agiraph run hello --budget nonsense"),
     *wrong("agiraph chaos --hammer nobody", "agiraph local install everything"),
+    *wrong("agiraph completion csh", "agiraph prune"),
     Play("agiraph --version"),
+    Play("agiraph help triggers add", is_verbatim=True),
+    Play("agiraph completion bash", is_verbatim=True),
     Play("agiraph models"),
     Play("agiraph outside"),
     Play("agiraph doctor"),
@@ -93,6 +96,8 @@ PLAYS: Final[tuple[Play, ...]] = (
     ),
     *reads("agiraph budget", "agiraph triggers {done}", "agiraph triggers {done} list --all"),
     *reads("agiraph questions", "agiraph questions --all", "agiraph approvals", "agiraph archive"),
+    *reads("agiraph result {done}", "agiraph transcript {done}", is_verbatim=True),
+    *reads("agiraph prune --older-than 30d --dry-run"),
     *reads("agiraph agents --json", "agiraph show {done} --json", "agiraph board {done} --json"),
     *reads("agiraph dead", "agiraph channels", "agiraph channels waiting", "agiraph mcp list"),
     *wrong("agiraph show nobody"),
@@ -106,6 +111,7 @@ PLAYS: Final[tuple[Play, ...]] = (
     *acts("agiraph down", codes=(), without=(DONE,)),
     *acts("agiraph send {done} 'Thank you'", "agiraph nudge {done} 'Only tables'"),
     *acts("agiraph console {done} --plain", typing=END),
+    *acts("agiraph attach {done}", "agiraph wait {done}"),
     *acts("agiraph budget {done} 900k-tokens", "agiraph away --until 2h", "agiraph back"),
     *acts("agiraph triggers {done} add 'Look again' --every 30m --name {me}"),
     *acts("agiraph triggers {done} pause {me}", "agiraph triggers {done} resume {me}"),
@@ -117,7 +123,7 @@ PLAYS: Final[tuple[Play, ...]] = (
     *acts("agiraph respond {question} 1", codes=(DONE, FAILED)),
     *acts("agiraph stop {asks}", "agiraph archive {mine}", "agiraph restore {mine}"),
     *acts("agiraph delete {mine}", codes=(INTERRUPTED,), typing="n\n", asked="[y/N]"),
-    *acts("agiraph delete {mine} --yes"),
+    *acts("agiraph rm {mine} --yes", "agiraph prune --older-than 3000d --yes"),
 )
 
 NOT_A_WORD = re.compile(r"'[^']*'|{\w+}|(?<= )-\S+")

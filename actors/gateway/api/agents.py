@@ -315,6 +315,8 @@ async def _models_for(gateway: Gateway, request: CreateAgentRequest) -> tuple[st
 
 
 async def _default_model(gateway: Gateway) -> str:
+    if named := gateway.config.models.default:
+        return named  # whether it can be called is checked with every other name
     catalog = await gateway.ask(BROKER, ListModels(), ModelCatalog)
     if catalog.default is None:
         raise ApiError(UNPROCESSABLE, catalog.why)

@@ -33,7 +33,7 @@ OPENING: Final = 200
 # Their effect is an entry of its own: a message, a question, an answer.
 QUIET_TOOLS: Final = frozenset({"send_message", "ask_human", "check_messages"})
 OF_MESSAGES: Final = frozenset({"message.sent", "message.received", "human.nudge"})
-NEVER_SHOWN: Final = MINOR | OF_MESSAGES | {"model.retry"}
+NEVER_SHOWN: Final = MINOR | OF_MESSAGES
 
 
 @dataclass(frozen=True, slots=True)

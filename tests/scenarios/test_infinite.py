@@ -110,8 +110,21 @@ def test_cycles_of_a_monitor_with_kills(drowsy_place: Place) -> None:
         [turn] = [text for text in told if f"# Cycle {number}" in text]
         assert GOAL in turn
         assert f"Cycle {number - 1}: reported so far" in turn
-    types = [event["type"] for event in whole_lines(agent / "events.jsonl")]
-    assert types.count("agent.cycle_ended") == types.count("agent.cycle_started") == 3
+
+    def cycles_told() -> list[tuple[str, int]]:
+        events = whole_lines(agent / "events.jsonl")
+        return [
+            (event["type"].removeprefix("agent.cycle_"), event["data"]["cycle"])
+            for event in events
+            if event["type"].startswith("agent.cycle_")
+        ]
+
+    # Events are recorded in the background: the last may come after the answer to `stop`.
+    until(lambda: ("started", 4) in cycles_told(), "all is recorded")
+    ended_and_started = [
+        (what, n + (what == "started")) for n in (1, 2, 3) for what in ("ended", "started")
+    ]
+    assert cycles_told() == ended_and_started
     systems = [seen.system for seen in place.server.seen_by("coordinator")]
     for number in (1, 2):  # the memory of a cycle's prompt is that of its beginning, and stays
         [of_cycle] = set(systems[3 * number : 3 * number + 3])

@@ -8,7 +8,7 @@ import click
 
 from cli.exits import DONE
 from cli.listing import Shown
-from cli.options import connect, examples, home_option, json_option
+from cli.options import connect_to_read, examples, home_option, json_option
 
 
 def api_command(
@@ -25,7 +25,7 @@ def api_command(
         def run(home: Any, as_json: bool, **arguments: Any) -> int:
             if click.get_current_context().invoked_subcommand is not None:
                 return DONE  # a subcommand follows
-            with connect(home) as client:
+            with connect_to_read(home) as client:
                 shown = function(client, **arguments)
             return shown.print(as_json=as_json)
 

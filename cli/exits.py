@@ -14,6 +14,9 @@ OUT_OF_BUDGET: Final = 3
 NO_SUPERVISOR: Final = 4
 INTERRUPTED: Final = 130
 
+START_ONE: Final = "start one with: agiraph-supervisor --daemon"
+"""What to do where no supervisor runs."""
+
 BY_STATUS: Final = {402: OUT_OF_BUDGET, 404: WRONG_USAGE, 422: WRONG_USAGE}
 """A name that the gateway does not know (404) is as wrong as one that this process does not."""
 
@@ -42,7 +45,7 @@ def explanation(error: BaseException) -> str:
     if isinstance(error, GatewayAway):
         return f"{error}; see `agiraph logs human` and `agiraph doctor`"
     if isinstance(error, NotReachable):
-        return f"{error}; start one with: agiraph-supervisor --daemon"
+        return f"{error}; {START_ONE}"
     if isinstance(error, AgiraphError):
         return str(error)
     if isinstance(error, OSError):

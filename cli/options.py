@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import functools
+import gc
 import math
 import os
 import re
@@ -18,11 +19,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from agiraph.core.errors import InvalidInput
-from agiraph.http.errors import GatewayAway
-from agiraph.storage.home import HOME_VARIABLE, default_home
+from agiraph.http.errors import GatewayAway, NotReachable
+from agiraph.storage.home import HOME_VARIABLE, Home, default_home
 from cli.sanitize import require_utf8
 
 if TYPE_CHECKING:
+    from agiraph.core.config import Config
     from agiraph.http.client import Client
     from cli.own_supervisor import OwnSupervisor
 
@@ -49,6 +51,16 @@ def _connect(home: Path) -> "Client":
     return client
 
 
+def _read(home: Path) -> "Client | None":
+    gc.disable()  # a fifth of this long import would go to it
+    try:
+        from cli.home_reader import client_of_files
+    finally:
+        gc.freeze()
+        gc.enable()
+    return client_of_files(home, settings_of(home))
+
+
 def _supervisor(home: Path) -> "OwnSupervisor":
     from cli.own_supervisor import OwnSupervisor
 
@@ -60,6 +72,7 @@ class CliContext:
     """How a command reaches the API and a supervisor; tests pass another one as `obj`."""
 
     connect: Callable[[Path], "Client"] = _connect
+    read: Callable[[Path], "Client | None"] = _read
     supervisor: Callable[[Path], "OwnSupervisor"] = _supervisor
 
 
@@ -80,6 +93,33 @@ def connect(home: Path, *, patience_seconds: float | None = None) -> "Client":
                     raise GatewayAway(f"{away}{waited}") from None
                 show(str(away))
             time.sleep(LOOK_SECONDS)
+
+
+def connect_to_read(home: Path) -> "Client":
+    """Return a client of the supervisor that runs on `home`, else one that reads its files.
+
+    With the files, what changes something raises NotReachable.
+    """
+    while True:
+        try:
+            return connect(home)
+        except GatewayAway:
+            raise
+        except NotReachable:
+            client = cli_context().read(home)
+        if client is not None:  # else a supervisor runs by now
+            if not home.is_dir():  # plain: the home itself
+                note = f"there is no home {home} yet; create it with: agiraph run GOAL"
+                click.echo(f"agiraph: {note}", err=True)
+            return client
+
+
+def settings_of(home: Path) -> "Config":
+    """Return the settings that a supervisor on `home` would have. Raises InvalidInput."""
+    from agiraph.core.config import load_config
+
+    own = Home(home).config
+    return load_config(*([own] if own.is_file() else []))  # plain: the person's own
 
 
 @contextlib.contextmanager

@@ -16,13 +16,14 @@ from actors.broker.call_retries import AttemptFailure
 from actors.broker.calls import ModelCalls
 from actors.broker.provider_pool import ProviderPool
 from actors.broker.streaming import DeltaBuffer, StreamSubscribers, TextDelta
+from actors.broker.usage_reader import UsageReader
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from actors.runtime.calls_in_flight import CallInFlight, CallsInFlight
 from actors.runtime.runtime import Runtime
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import NodeId, RunId, agent_of
 from agiraph.core.models import Event
-from agiraph.core.turns import JsonObject, ModelRequest, Usage
+from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import ProviderError
 from agiraph.llm.packing import Unpacker
 from agiraph.messages.body import Body
@@ -45,7 +46,6 @@ from agiraph.messages.model import (
     SetBudgetMessage,
     StreamDelta,
     SubscribeToStream,
-    UsageTable,
 )
 from agiraph.storage.files import is_file
 from transport.endpoint import Received
@@ -66,6 +66,7 @@ class Broker:
         self._services = services
         self._calls = calls
         self._accounts = AgentBudgets(runtime.home)
+        self._usage = UsageReader(calls.ledger, calls.limits, self._accounts)
         self._unpacker = Unpacker()
         self._subscribers = StreamSubscribers()
         self._tasks = BackgroundTasks()
@@ -113,7 +114,7 @@ class Broker:
             case CheckModel() as asked:
                 self._tasks.start(self._in_flight.reply(received, self._check(asked)))
             case AskUsage() as asked:
-                self._tasks.start(self._in_flight.reply(received, self._usage(asked)))
+                self._tasks.start(self._in_flight.reply(received, self._usage.usage(asked)))
             case OpenProxy():
                 self._tasks.start(self._open_proxy(received, received.body))
             case CloseProxy(token=token):
@@ -135,8 +136,8 @@ class Broker:
     def _changed_budgets(self, request: BudgetRequest) -> Ok | RefusedReply | BudgetTable:
         limits = self._calls.limits
         match request:
-            case AskBudgets(keys=keys):
-                return BudgetTable(budgets=tuple(limits.among(keys)))
+            case AskBudgets():
+                return self._usage.budgets(request)
             case SetBudgetMessage(budget=budget):
                 model = self._without_price(request.models) if budget.usd is not None else None
                 if model is not None:
@@ -160,16 +161,6 @@ class Broker:
                 if self._calls.price(name) is None:
                     return str(name)
         return None
-
-    def _usage(self, asked: AskUsage) -> UsageTable:
-        """Return what was spent; of a run only if it is the agent's own."""
-        run, agent = asked.run_id, asked.agent
-        by_entity = self._calls.ledger.by_entity(run, agent)
-        rows = self._calls.ledger.rows(asked.by, run, agent) if asked.by else ()
-        budgets_run = "" if agent and not self._accounts.has_run(agent, run) else run
-        budgets = tuple(self._calls.limits.about(asked.budgets_of or agent, budgets_run))
-        total = sum(by_entity.values(), Usage())
-        return UsageTable(by_entity=by_entity, total=total, rows=rows, budgets=budgets)
 
     def _check(self, asked: CheckModel) -> Ok | RefusedReply:
         try:

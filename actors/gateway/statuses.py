@@ -2,7 +2,7 @@
 
 In this order: a process that is down or about to start is that; what holds an entity (it is paused,
 it has asked the human) is read from its own file, whoever has been restarted; a live process does
-what it last reported, here or else with its heartbeat.
+what it last reported, here or else with its heartbeat. Without a supervisor no agent works.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,13 @@ from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.state.boards import BoardReader
 from agiraph.agent.hold import NO_HOLD, EntityHold, load_hold
 from agiraph.core.errors import AgiraphError
-from agiraph.core.ids import COORDINATOR_NAME, agent_of, coordinator_address, worker_address
+from agiraph.core.ids import (
+    COORDINATOR_NAME,
+    SUPERVISOR,
+    agent_of,
+    coordinator_address,
+    worker_address,
+)
 from agiraph.core.models import Agent, Worker
 from agiraph.messages.child import ChildInfo
 from agiraph.storage.disk_space import WAITS
@@ -89,7 +95,10 @@ class StatusReader:
         if agent.status == "idle":
             return agent.status
         is_at_rest = (activity.state if activity else state) in AT_REST
-        return "waiting_for_human" if is_at_rest and self._team_waits(agent, table) else "working"
+        if is_at_rest and self._team_waits(agent, table):
+            return "waiting_for_human"
+        supervisor = _child(table, SUPERVISOR)
+        return "stopped" if supervisor and supervisor.state == "stopped" else "working"
 
     def _team_waits(self, agent: Agent, table: Table) -> bool:
         """Whether the human's answers are all that the workers who hold nodes wait for."""

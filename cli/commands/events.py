@@ -13,7 +13,7 @@ from agiraph.core.models import Event
 from cli.console.event_text import EventNarrator
 from cli.formats import format_time
 from cli.listing import print_json
-from cli.options import connect, examples, home_option
+from cli.options import connect, connect_to_read, examples, home_option
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -69,7 +69,7 @@ def events(
     """List the events of an agent, oldest first, or follow them with -f."""
     types_meant(types)  # raises for an unknown type
     wanted: EventSelection = {"types": types, "entity": entity, "node": node}
-    with connect(home) as client:
+    with (connect if follow else connect_to_read)(home) as client:
         found = (_follow if follow else _log)(client, agent, after, wanted)
         shown = itertools.islice(found, limit)
         if as_json and not follow:

@@ -12,7 +12,7 @@ from agiraph.http.api import FileContentView, FolderView
 from cli.api_command import api_command
 from cli.formats import format_size, format_time
 from cli.listing import Column, Done, JsonObject, Listing, Shown, print_json
-from cli.options import connect, examples, home_option, json_option, run_option
+from cli.options import connect_to_read, examples, home_option, json_option, run_option
 from cli.sanitize import printable
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def files(agent: str, path: str, run_id: str | None, home: Path, as_json: bool) 
 
     PATH is relative to the run's directory, which is the default.
     """
-    with connect(home) as client:
+    with connect_to_read(home) as client:
         found = client.workspace(agent, path, run=run_id)
         if isinstance(found, FolderView):
             Listing(found.entries, FILES, "empty directory").print(as_json=as_json)

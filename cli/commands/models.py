@@ -8,12 +8,10 @@ from typing import Any
 
 import click
 
-from agiraph.core.config import Config, load_config
 from agiraph.http.errors import GatewayAway, NotReachable
-from agiraph.storage.home import Home
 from cli.formats import yes_or_no
 from cli.listing import Column, JsonObject, Listing
-from cli.options import connect, examples, home_option, json_option
+from cli.options import connect, examples, home_option, json_option, settings_of
 
 
 def _short(reason: Any) -> str:
@@ -79,16 +77,11 @@ def models(home: Path, as_json: bool) -> None:
         click.echo(f"default: {default} ({why})" if default else f"default: none: {why}", err=True)
 
 
-def _settings(home: Path) -> Config:
-    own = Home(home).config
-    return load_config(*([own] if own.is_file() else []))
-
-
 def _of_this_shell(home: Path) -> tuple[list[JsonObject], str | None, str]:
     from agiraph.llm.prices import catalog, load_prices
     from agiraph.llm.registry import load_presets, pick_default
 
-    config = _settings(home)
+    config = settings_of(home)
     presets, environ = load_presets(home / "providers.yaml"), dict(os.environ)
     prices = load_prices(home / "prices.yaml")
     rows = list(catalog(presets, environ, prices, offline=config.models.offline))
@@ -115,7 +108,7 @@ def outside(home: Path, as_json: bool) -> None:
     from agiraph.external.preset import ExternalAgent, known_agents
     from agiraph.tools.sandbox.sandbox import find_sandbox
 
-    wall = find_sandbox(_settings(home).sandbox)
+    wall = find_sandbox(settings_of(home).sandbox)
 
     def row(agent: ExternalAgent) -> JsonObject:
         preset, program = agent.preset, agent.program

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agiraph.core.ids import SUPERVISOR
 from agiraph.http.api import EntityAct
 from agiraph.storage.disk_space import has_room
 from cli.api_command import api_command, api_group
 from cli.commands.console import is_screen
 from cli.console.entities import SORTS, ordered, top_rows
+from cli.exits import START_ONE
 from cli.formats import (
     format_age,
     format_count,
@@ -72,13 +74,17 @@ DEAD = (
 def ps(client: "Client", agent: str | None) -> Shown:
     """List every entity: services, coordinators and workers.
 
-    With AGENT (an id or a name): only its coordinator and workers.
+    With AGENT (an id or a name): only its coordinator and workers. Without a supervisor nothing
+    runs: these are the entities that it had.
     """
     found = client.entities()
+    home = click.get_current_context().params["home"]
+    if any((one.address, one.state) == (SUPERVISOR, "stopped") for one in found):
+        note = f"no supervisor runs on home {home}, so nothing runs; {START_ONE}"
+        click.echo(f"agiraph: {note}", err=True)
     if agent is not None:
         prefix = f"{client.agent(agent).id}/"
         found = [entity for entity in found if entity.address.startswith(prefix)]
-    home = click.get_current_context().params["home"]
     if not has_room(home):
         click.echo(f"agiraph: the disk of {home} is full: {WAITING}", err=True)
     return Listing(found, PROCESSES, "no entities")

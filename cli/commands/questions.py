@@ -11,7 +11,7 @@ from agiraph.http.api import QuestionView
 from cli.api_command import api_command
 from cli.formats import format_time
 from cli.listing import Column, Done, JsonObject, Listing, Shown
-from cli.options import connect, examples, home_option, json_option, text_argument
+from cli.options import connect_to_read, examples, home_option, json_option, text_argument
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -146,7 +146,7 @@ def approvals(
         _rules(home).print(as_json=as_json)
         return
     shown: Shown
-    with connect(home) as client:
+    with connect_to_read(home) as client:
         if revoke is not None:
             taken = client.revoke_approval(revoke)
             shown = Done(taken, f"revoked: {taken.tool} {taken.pattern}")

@@ -13,7 +13,7 @@ from cli.api_command import api_command
 from cli.console.plain_text import format_budget, limits_of, owner_of
 from cli.formats import format_count, format_money
 from cli.listing import Column, Done, JsonObject, Listing, Shown, print_json, to_rows
-from cli.options import Parsed, connect, examples, home_option, json_option, run_option
+from cli.options import Parsed, connect_to_read, examples, home_option, json_option, run_option
 
 if TYPE_CHECKING:
     from agiraph.http.api import BudgetView
@@ -98,7 +98,7 @@ def usage(
         raise click.UsageError("--run and --all-runs need an AGENT")
     if run_id and all_runs:
         raise click.UsageError("--run and --all-runs cannot be used together")
-    with connect(home) as client:
+    with connect_to_read(home) as client:
         found = client.usage(agent=agent, run=ALL_RUNS if all_runs else run_id, by=by)
     rows, total = [_usage_row(row) for row in to_rows(found.rows)], to_rows([found.total])[0]
     if budgets:

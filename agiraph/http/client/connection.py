@@ -47,7 +47,8 @@ class GatewayConnection(ApiCalls, Generic[Http]):
 
     A gateway that answered before and goes away is waited for, `patience_seconds` long; the call is
     then made again under the same Idempotency-Key, so it takes effect once. `cert` is the gateway's
-    certificate, if no known authority has signed it.
+    certificate, if no known authority has signed it. `transport` is another way to it than the
+    network, of the HTTP client's kind.
     """
 
     HTTP: ClassVar[type[Any]]
@@ -60,6 +61,7 @@ class GatewayConnection(ApiCalls, Generic[Http]):
         timeout_seconds: float = TIMEOUT_SECONDS,
         patience_seconds: float = PATIENCE_SECONDS,
         cert: Path | None = None,
+        transport: Any = None,
     ) -> None:
         self.url = url.rstrip("/")
         trust = trust_of(self.url, cert)
@@ -75,6 +77,7 @@ class GatewayConnection(ApiCalls, Generic[Http]):
             headers={"Authorization": f"Bearer {token}"},
             timeout=timeout_seconds,
             trust_env=False,
+            transport=transport,
         )
 
     @classmethod

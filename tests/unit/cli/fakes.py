@@ -350,7 +350,7 @@ def command(
         return client
 
     own: Any = supervisor or SimpleNamespace()
-    face = CliContext(connect=connect, supervisor=lambda _home: own)
+    face = CliContext(connect=connect, read=connect, supervisor=lambda _home: own)
     return CliRunner().invoke(agiraph, list(args), obj=face, input=stdin)
 
 

@@ -1,0 +1,91 @@
+"""Copies of the services' files of a home, in a temporary folder: opening them may write.
+
+A database is migrated and locked when it is opened, a journal is cut back to its last whole line.
+All of that happens to the copies; the home itself stays as it is. Agents' files are not copied:
+reading them writes nothing.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from agiraph.http.discovery import is_held
+from agiraph.storage.files import entries, open_file
+from agiraph.storage.home import Home, HumanHome, SystemHome
+
+COPIED: Final = {
+    "human": (
+        "book.db",
+        "book.db-wal",
+        "inbox.jsonl",
+        "questions.jsonl",
+        "dead.jsonl",
+        "channels.jsonl",
+    ),
+    "system": ("children.journal", "usage.db", "usage.db-wal"),
+}
+CATALOGS: Final = "tools"
+PIECE_BYTES: Final = 1 << 20
+
+
+class HomeHeld(Exception):
+    """A supervisor runs on the home: its files are changing, and its gateway answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedHome(Home):
+    """A home whose services' folders are the copies in the folder `copies`."""
+
+    copies: Path
+
+    @property
+    def system(self) -> SystemHome:
+        """The copy of the services' folder."""
+        return SystemHome(self.copies / "system")
+
+    @property
+    def human(self) -> HumanHome:
+        """The copy of the gateway's folder."""
+        return HumanHome(self.copies / "human")
+
+
+@contextmanager
+def copied(home: Path) -> Iterator[CopiedHome]:
+    """Yield a home with copies that are removed at the end; HomeHeld, OSError.
+
+    Nobody wrote into them while they were copied: a supervisor holds the home before it starts who
+    could, and whether one does is looked at afterwards.
+    """
+    with tempfile.TemporaryDirectory(prefix="agiraph-read-") as folder:
+        found = CopiedHome(home, Path(folder).resolve())
+        for part, names in COPIED.items():
+            (found.copies / part).mkdir()  # plain: in the new temporary folder
+            for name in names:
+                _copy(found.path / part / name, found.copies / part / name)
+        _copy_catalogs(Home(home).system.tools, found.system.tools)
+        if is_held(home):
+            raise HomeHeld
+        yield found
+
+
+def _copy_catalogs(source: Path, target: Path) -> None:
+    """Copy what each MCP server offers."""
+    target.mkdir()  # plain: in the new temporary folder
+    with suppress(FileNotFoundError):
+        for entry in entries(source):
+            _copy(source / entry.name, target / entry.name)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a file, if there is one, without waiting for the disk."""
+    try:
+        descriptor = open_file(source)
+    except FileNotFoundError:
+        return
+    with os.fdopen(descriptor, "rb") as old, open(target, "xb") as new:  # plain: the same folder
+        shutil.copyfileobj(old, new, PIECE_BYTES)

@@ -1,0 +1,90 @@
+"""What the services of a home last wrote down, in answer to what the gateway asks them."""
+
+from typing import Final
+
+from pydantic import BaseModel
+
+from actors.broker.agent_budgets import AgentBudgets
+from actors.broker.ledger import UsageLedger
+from actors.broker.usage_reader import UsageReader
+from actors.supervisor.child_register import Desired, RegisteredChildren, fold
+from agiraph.core.clock import Clock
+from agiraph.core.config import Config
+from agiraph.core.ids import SUPERVISOR, AgentId
+from agiraph.messages.child import ChildInfo, ChildState, ChildTable, ListChildren
+from agiraph.messages.model import AskBudgets, AskUsage
+from agiraph.messages.trigger import ListTriggers, TriggerTable
+from agiraph.storage.files import read_bytes
+from agiraph.storage.home import Home
+from agiraph.storage.journal import read_journal
+from agiraph.triggers.records import trigger_view
+from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
+
+STATES: Final[dict[Desired, ChildState]] = {
+    "running": "stopped",
+    "stopped": "stopped",
+    "exited": "exited",
+    "failed": "failed",
+    "parked": "parked",
+}
+"""The state of a child while no supervisor runs, by what is wanted of it."""
+
+UNUSED: Final = FiringLimits(late_seconds=0, per_minute=1)
+
+
+class StoredServices:
+    """The register, the ledger and the triggers of a home that is a copy: they are opened."""
+
+    def __init__(self, home: Home, config: Config, clock: Clock) -> None:
+        self._home, self._config, self._clock = home, config, clock
+        self._ledger: UsageLedger | None = None
+
+    def answer(self, asked: BaseModel) -> BaseModel | None:
+        """Return what the service would, None if only a process can. Raises Corrupt, OSError."""
+        match asked:
+            case ListChildren():
+                return self._children()
+            case ListTriggers(agent=agent):
+                return self._triggers(agent)
+            case AskUsage():
+                return self._spending().usage(asked)
+            case AskBudgets():
+                return self._spending().budgets(asked)
+            case _:
+                return None
+
+    def _children(self) -> ChildTable:
+        table: RegisteredChildren = fold(read_journal(self._home.system.children))
+        rows = [
+            ChildInfo(
+                address=address,
+                kind=row.spec.kind,
+                state=STATES[row.desired],
+                incarnation=table.incarnations.get(address, 0),
+                cause=row.cause,
+            )
+            for address, row in table.rows.items()
+        ]
+        supervisor = ChildInfo(address=SUPERVISOR, kind="supervisor", state="stopped")
+        return ChildTable(children=(supervisor, *rows))
+
+    def _triggers(self, agent: AgentId) -> TriggerTable:
+        path = self._home.agent(agent).triggers
+        try:
+            text = read_bytes(path).decode()
+        except FileNotFoundError:
+            return TriggerTable(triggers=())
+        found = TriggerSet.read(agent, text, UNUSED, path) if text.strip() else None
+        triggers = found.triggers.values() if found else ()
+        return TriggerTable(triggers=tuple(trigger_view(trigger) for trigger in triggers))
+
+    def _spending(self) -> UsageReader:
+        if self._ledger is None:
+            self._ledger = UsageLedger(self._home.system.usage)
+        limits = self._ledger.limits(self._config.budgets, self._clock)
+        return UsageReader(self._ledger, limits, AgentBudgets(self._home))
+
+    def close(self) -> None:
+        """Close the ledger."""
+        if self._ledger is not None:
+            self._ledger.close()

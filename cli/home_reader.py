@@ -1,0 +1,64 @@
+"""A client of a home on which no supervisor runs: it calls the gateway's own endpoints in-process.
+
+Nothing is written; what would change something, and what only a process can answer, raises
+NotReachable.
+"""
+
+import asyncio
+import logging
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+from actors.gateway.reading.api import resting_api
+from actors.gateway.reading.copies import HomeHeld
+from agiraph.core.config import Config
+from agiraph.http.client import Client
+from agiraph.http.discovery import why_unreachable
+from agiraph.logs.log import set_up_logging
+
+URL: Final = "http://home"
+NEEDS_A_SUPERVISOR: Final = (403, 503)
+"""Not allowed to who only reads; asked of who does not run."""
+
+
+def client_of_files(home: Path, config: Config) -> Client | None:
+    """Return a client of a home's files, None if a supervisor has begun to run on it.
+
+    The home need not exist. Raises Corrupt, OSError.
+    """
+    if not logging.getLogger().handlers:
+        set_up_logging("warning")  # that an agent's folder is damaged, and left out
+    try:
+        return Client(URL, "", transport=HomeTransport(home, config))
+    except HomeHeld:
+        return None
+
+
+class HomeTransport(httpx.BaseTransport):
+    """Answers requests from the files of a home."""
+
+    def __init__(self, home: Path, config: Config) -> None:
+        self._home = home
+        with ExitStack() as stack:
+            self._loop = stack.enter_context(asyncio.Runner())
+            self._app = httpx.ASGITransport(stack.enter_context(resting_api(home, config)))
+            self._open_things = stack.pop_all()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Return the whole response to a request; raise NotReachable if a process is needed."""
+        response = self._loop.run(self._answer(request))
+        if response.status_code in NEEDS_A_SUPERVISOR:
+            raise why_unreachable(self._home)
+        return response
+
+    async def _answer(self, request: httpx.Request) -> httpx.Response:
+        response = await self._app.handle_async_request(request)
+        content = await response.aread()
+        return httpx.Response(response.status_code, headers=response.headers, content=content)
+
+    def close(self) -> None:
+        """Remove the copies."""
+        self._open_things.close()

@@ -1,0 +1,243 @@
+"""A home on which no supervisor runs: what can be read is read, and nothing of it is changed."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.front_door import run_here
+from tests.integration.house import until
+from tests.scenarios.house import JsonObject, processes_of
+from tests.scenarios.place import Place, placed
+from tests.scenarios.steps import WORK, ask, held, one_worker, tell
+
+START = "start one with: agiraph-supervisor --daemon"
+ASKS = [ask("PostgreSQL or SQLite?"), *WORK]
+READING = [
+    ("agents",),
+    ("show", "known"),
+    ("show", "known", "--runs"),
+    ("board", "known"),
+    ("board", "known", "ada-facts"),
+    ("workers", "known"),
+    ("workers", "asks"),
+    ("files", "known"),
+    ("files", "known", "_output.md"),
+    ("memory", "known"),
+    ("memory", "known", "--search", "facts"),
+    ("messages", "known"),
+    ("usage",),
+    ("usage", "known", "--by", "node", "--budgets"),
+    ("budget", "known"),
+    ("questions",),
+    ("approvals",),
+    ("triggers", "known", "list"),
+    ("dead",),
+    ("archive",),
+    ("channels",),
+]
+
+CHANGED = {"last_event", "where"}
+"""The number of the last event, and where the gateway listens."""
+
+
+@dataclass
+class Rest:
+    """A home at rest, and what the reading commands printed while its supervisor ran."""
+
+    home: Path
+    environ: dict[str, str]
+    seen: dict[tuple[str, ...], Any]
+    events: list[JsonObject]
+
+    def run(self, *args: str, home: Path | None = None) -> "subprocess.CompletedProcess[str]":
+        """Run a command."""
+        environ = {**self.environ, "AGIRAPH_HOME": str(home or self.home)}
+        return run_here(args, cwd=self.home, environ=environ)
+
+    def json(self, *args: str) -> Any:
+        """Run a command with --json and return what it prints."""
+        done = self.run(*args, "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rest]:
+    home = tmp_path_factory.mktemp("rest")
+    with placed(home, settings={"run": {"park_after_seconds": 0.2}}) as place:
+        _fill(place)
+        seen = {args: place.json(*args) for args in READING}
+        events = place.json("events", "known")
+        environ = dict(place.environ)
+    yield Rest(home, environ, seen, events)
+    assert processes_of(home) == []
+
+
+def _fill(place: Place) -> None:
+    """Have one agent that is done, one that asks, one in the archive."""
+    place.plays(coordinator=one_worker("ada"), ada=[tell("human", "Soon."), *WORK])
+    place.run("Know the facts", "--name", "known")
+    place.json("triggers", "known", "add", "Look again", "--cron", "0 9 * * MON")
+    place.json("budget", "known", "--tokens", "2m")
+    place.run("Forget it", "--name", "gone")
+    place.json("archive", "gone")
+    place.plays(coordinator=one_worker("ada"), ada=ASKS)
+    asks = place.begin("asks")
+    until(lambda: place.has_parked(asks.name, 2), "coordinator and worker parked")
+    until(lambda: all(r["pid"] is None for r in _team(place)), "the other team has parked")
+
+
+def _team(place: Place) -> list[JsonObject]:
+    return [row for row in place.json("ps") if "/" in row["address"]]
+
+
+def contents(home: Path) -> dict[str, tuple[str, int]]:
+    """Return the hash and the time of change of every file of a home."""
+    return {
+        str(path.relative_to(home)): (
+            hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "",
+            path.lstat().st_mtime_ns,
+        )
+        for path in [home, *home.rglob("*")]
+    }
+
+
+def lasting(found: Any) -> Any:
+    """Return what was printed without what the end of the supervisor changes."""
+    rows = found if isinstance(found, list) else [found]
+    return [{key: row[key] for key in row if key not in CHANGED} for row in rows]
+
+
+@pytest.mark.parametrize("args", READING, ids=" ".join)
+def test_a_home_at_rest_reads_as_it_did_while_its_supervisor_ran(
+    rest: Rest, args: tuple[str, ...]
+) -> None:
+    before = contents(rest.home)
+    assert lasting(rest.json(*args)) == lasting(rest.seen[args])
+    assert contents(rest.home) == before
+    if "--budgets" not in args:
+        assert rest.run(*args).returncode == 0
+
+
+def test_events_and_logs_are_there_too(rest: Rest) -> None:
+    found = rest.json("events", "known")
+    assert found[: len(rest.events)] == rest.events
+    assert "ready" in rest.run("logs", "broker").stdout
+
+
+def test_ps_lists_who_was_there_and_says_that_nothing_runs(rest: Rest) -> None:
+    done = rest.run("ps", "--json")
+    assert (done.returncode, START in done.stderr) == (0, True)
+    rows = {row["address"]: row for row in json.loads(done.stdout)}
+    assert rows["supervisor"]["state"] == "stopped"
+    assert {row["pid"] for row in rows.values()} == {None}
+    asks = next(agent["id"] for agent in rest.seen["agents",] if agent["name"] == "asks")
+    states = [row["state"] for address, row in rows.items() if address.startswith(asks)]
+    assert states == ["parked", "waiting_for_human"]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("send", "known", "hello"),
+        ("pause", "known"),
+        ("respond", "q-1", "yes"),
+        ("budget", "known", "--usd", "9"),
+        ("triggers", "known", "add", "x", "--in", "1h"),
+        ("archive", "known"),
+        ("restore", "gone"),
+        ("delete", "gone", "--yes"),
+        ("tokens",),
+        ("run", "x", "--detach", "--model", "openai/fake"),
+        ("events", "known", "--follow"),
+        ("top", "--once"),
+        ("console", "known"),
+    ],
+    ids=" ".join,
+)
+def test_what_needs_a_supervisor_says_how_to_start_one(rest: Rest, args: tuple[str, ...]) -> None:
+    before = contents(rest.home)
+    done = rest.run(*args)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "no supervisor runs on home" in done.stderr
+    assert START in done.stderr
+    assert contents(rest.home) == before
+
+
+def test_a_home_whose_processes_were_all_killed_reads_the_same(rest: Rest, tmp_path: Path) -> None:
+    """The database's last writes stand beside it then, in a log that nobody has folded in."""
+    with placed(tmp_path, settings={"run": {"park_after_seconds": 0.2}}) as place:
+        _fill(place)
+        gate = threading.Event()
+        place.plays(coordinator=one_worker("ada"), ada=[held(WORK[0], gate), *WORK[1:]])
+        place.begin("busy")
+        place.await_step("ada", 0)
+        seen = {args: place.json(*args) for args in (("questions",), ("usage", "known"))}
+        for process in processes_of(place.home):
+            process.kill()
+        place.supervisor.communicate()
+        assert (tmp_path / "human/book.db-wal").stat().st_size
+        before = contents(tmp_path)
+        for args, printed in seen.items():
+            done = rest.run(*args, "--json", home=tmp_path)
+            assert (done.returncode, done.stderr) == (0, "")
+            assert json.loads(done.stdout) == printed
+        found = json.loads(rest.run("agents", "--json", home=tmp_path).stdout)
+        states = {agent["name"]: agent["status"] for agent in found}
+        assert states["known"] == "completed"
+        assert states["busy"] == "stopped"
+        assert contents(tmp_path) == before
+        gate.set()
+        place.supervisor = place.start_supervisor()
+
+
+def test_a_home_that_does_not_exist_is_not_made(rest: Rest, tmp_path: Path) -> None:
+    home = tmp_path / "none"
+    done = rest.run("agents", home=home)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert f"there is no home {home} yet" in done.stderr
+    assert "no agents yet; create one with: agiraph run GOAL" in done.stderr
+    assert json.loads(rest.run("agents", "--json", home=home).stdout) == []
+    assert rest.run("show", "x", home=home).returncode == 2
+    assert rest.run("ps", home=home).returncode == 0
+    assert not home.exists()
+
+
+def test_a_damaged_agent_is_left_out_and_told(rest: Rest, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(rest.home, home, ignore=shutil.ignore_patterns("run"))
+    [known] = home.glob("agents/known-*")
+    (known / "agent.json").write_text("{")
+    done = rest.run("agents", "--json", home=home)
+    assert [agent["name"] for agent in json.loads(done.stdout)] == ["asks"]
+    assert rest.run("show", known.name, home=home).returncode == 1
+
+
+def test_a_supervisor_that_starts_meanwhile_is_asked_instead(
+    rest: Rest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from actors.gateway.reading import copies
+
+    with placed(tmp_path) as place:
+        assert place.supervisor.stdin is not None
+        place.supervisor.stdin.close()
+        place.supervisor.communicate()
+        copy = copies._copy
+
+        def start(source: Path, target: Path) -> None:
+            if place.supervisor.poll() is not None:
+                place.supervisor = place.start_supervisor()
+            copy(source, target)
+
+        monkeypatch.setattr(copies, "_copy", start)
+        rows = rest.run("ps", "--json", home=tmp_path)
+        found = {row["address"]: row["state"] for row in json.loads(rows.stdout)}
+        assert found["supervisor"] == "ready"

@@ -36,6 +36,7 @@ from agiraph.messages.model import (
     CallModel,
     CancelCall,
     CheckModel,
+    CountTokens,
     ListModels,
     ModelAnswer,
     ModelCatalog,
@@ -46,6 +47,11 @@ from agiraph.messages.model import (
     SetBudgetMessage,
     StreamDelta,
     SubscribeToStream,
+<<<<<<< Updated upstream
+=======
+    TokensCounted,
+    UsageTable,
+>>>>>>> Stashed changes
 )
 from agiraph.storage.files import is_file
 from transport.endpoint import Received
@@ -113,6 +119,8 @@ class Broker:
                 self._tasks.start(self._in_flight.reply(received, catalog))
             case CheckModel() as asked:
                 self._tasks.start(self._in_flight.reply(received, self._check(asked)))
+            case CountTokens(request=request):
+                self._tasks.start(self._count(received, request))
             case AskUsage() as asked:
                 self._tasks.start(self._in_flight.reply(received, self._usage.usage(asked)))
             case OpenProxy():
@@ -162,9 +170,31 @@ class Broker:
                     return str(name)
         return None
 
+<<<<<<< Updated upstream
+=======
+    def _usage(self, asked: AskUsage) -> UsageTable:
+        """Return what was spent; of a run only if it is the agent's own."""
+        run, agent = asked.run_id, asked.agent
+        by_entity = self._calls.ledger.by_entity(run, agent)
+        rows = self._calls.ledger.rows(asked.by, run, agent) if asked.by else ()
+        budgets_run = "" if agent and not self._accounts.has_run(agent, run) else run
+        budgets = tuple(self._calls.limits.about(asked.budgets_of or agent, budgets_run))
+        total = sum(by_entity.values(), Usage())
+        return UsageTable(by_entity=by_entity, total=total, rows=rows, budgets=budgets)
+
+    async def _count(self, received: Received, request: ModelRequest) -> None:
+        """Answer how many tokens a request has; what keeps it from that, its call will say."""
+        try:
+            tokens = await self._services.count(request)
+        except (InvalidInput, ProviderError) as error:
+            self._runtime.log.warning("tokens are not counted", reason=str(error))
+            tokens = None
+        await self._in_flight.reply(received, TokensCounted(tokens=tokens))
+
+>>>>>>> Stashed changes
     def _check(self, asked: CheckModel) -> Ok | RefusedReply:
         try:
-            self._services.check(asked.model)
+            self._services.check(asked.model, asked.needs_tools)
             self._calls.require_room(asked.model, asked.characters)
         except InvalidInput as error:
             return RefusedReply(reason=str(error), kind=type(error).__name__)

@@ -9,7 +9,7 @@ import asyncio
 import traceback
 
 from actors.entity.args import WorkerArgs
-from actors.entity.entity import Entity
+from actors.entity.entity import Entity, toolbox_for
 from actors.entity.mcp_tools import grants_for
 from actors.entity.sandbox_report import guidance_of
 from actors.runtime.background_tasks import first_to_end
@@ -60,9 +60,11 @@ class WorkerActor:
         self.runtime = runtime
         self.context = context = WorkerContext(runtime, args, environment)
         context.may_park = self._may_park
-        is_single = not context.is_external and args.worker.mode == "single_inference"
+        is_single = not context.is_external and (
+            args.worker.mode == "single_inference" or not context.limits.has_tools
+        )
         has_no_tools = context.is_external or is_single
-        toolbox = Toolbox(()) if has_no_tools else Toolbox.for_worker(args.worker)
+        toolbox = Toolbox(()) if has_no_tools else self._toolbox()
         self.entity = Entity(
             context,
             toolbox,
@@ -80,6 +82,9 @@ class WorkerActor:
         self._cancel_reason = ""
         self._stuck = ""
 
+    def _toolbox(self) -> Toolbox:
+        return toolbox_for(self.context.limits, Toolbox.for_worker(self.context.args.worker))
+
     def _system_prompt(self, toolbox: Toolbox) -> str:
         args, worker = self.context.args, self.context.args.worker
         who = {
@@ -93,6 +98,7 @@ class WorkerActor:
         sandbox = self.runtime.config.sandbox
         return system_prompt(
             "worker",
+            is_short=self.context.limits.is_small,
             skills=skills.listing(self.context.skills),
             guidance=guidance_of(toolbox, sandbox, worker.name, worker.role),
             input_dir=args.input_dir is not None,
@@ -255,7 +261,7 @@ class WorkerActor:
         called = (worker.name, worker.role or "")
         path = context.files.home.mcp_tool_grants
         grants = await grants_for(self.runtime, path, about, worker.tools, *called)
-        toolbox = Toolbox.for_worker(worker).with_served(grants.tools)
+        toolbox = self._toolbox().with_served(grants.tools)
         self.entity.set_prompt(self._system_prompt(toolbox), toolbox)
         if grants.notice:
             context.add_notice(grants.notice)

@@ -101,12 +101,31 @@ class ModelCatalog(Body):
 class CheckModel(Body):
     """Ask whether this model could be called. To the broker; `control.ok` or `control.refused`.
 
-    Its window, or that of a fallback, must have room for a goal of `characters`.
+    Its window, or that of a fallback, must have room for a goal of `characters`, and it must have
+    tools if there is something that it `needs_tools` for.
     """
 
     TYPE = "model.check"
     model: str
     characters: int = 0
+    needs_tools: str = ""
+
+
+class CountTokens(Body):
+    """Ask how many tokens this request has for its model. Any entity to the broker.
+
+    Answered by `model.tokens`.
+    """
+
+    TYPE = "model.count"
+    request: ModelRequest
+
+
+class TokensCounted(Body):
+    """How many tokens a request has, by the model's own tokenizer; None: it is out of reach."""
+
+    TYPE = "model.tokens"
+    tokens: int | None
 
 
 class RaiseBudget(Body):

@@ -278,7 +278,7 @@ class World:
 
 
 @contextmanager
-def gateway_world(path: Path, *, default_model: str = "", **http: Any) -> Iterator[World]:
+def gateway_world(path: Path, default_model: str = "", /, **http: Any) -> Iterator[World]:
     """Yield a world whose gateway is up, with these settings of `http`; stopped at the end."""
     world = World(path)
     config = world.line.config

@@ -38,7 +38,7 @@ def test_an_agent_is_created_with_the_default_model_and_its_coordinator_is_start
 
 def test_the_default_model_of_the_settings_needs_no_catalog(tmp_path: Path) -> None:
     with (
-        gateway_world(tmp_path / "home", default_model="script/mine") as world,
+        gateway_world(tmp_path / "home", "script/mine") as world,
         world.client() as client,
     ):
         assert client.create_agent(CreateAgentRequest(goal="Do it")).model == "script/mine"

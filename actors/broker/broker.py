@@ -47,11 +47,7 @@ from agiraph.messages.model import (
     SetBudgetMessage,
     StreamDelta,
     SubscribeToStream,
-<<<<<<< Updated upstream
-=======
     TokensCounted,
-    UsageTable,
->>>>>>> Stashed changes
 )
 from agiraph.storage.files import is_file
 from transport.endpoint import Received
@@ -170,18 +166,6 @@ class Broker:
                     return str(name)
         return None
 
-<<<<<<< Updated upstream
-=======
-    def _usage(self, asked: AskUsage) -> UsageTable:
-        """Return what was spent; of a run only if it is the agent's own."""
-        run, agent = asked.run_id, asked.agent
-        by_entity = self._calls.ledger.by_entity(run, agent)
-        rows = self._calls.ledger.rows(asked.by, run, agent) if asked.by else ()
-        budgets_run = "" if agent and not self._accounts.has_run(agent, run) else run
-        budgets = tuple(self._calls.limits.about(asked.budgets_of or agent, budgets_run))
-        total = sum(by_entity.values(), Usage())
-        return UsageTable(by_entity=by_entity, total=total, rows=rows, budgets=budgets)
-
     async def _count(self, received: Received, request: ModelRequest) -> None:
         """Answer how many tokens a request has; what keeps it from that, its call will say."""
         try:
@@ -191,7 +175,6 @@ class Broker:
             tokens = None
         await self._in_flight.reply(received, TokensCounted(tokens=tokens))
 
->>>>>>> Stashed changes
     def _check(self, asked: CheckModel) -> Ok | RefusedReply:
         try:
             self._services.check(asked.model, asked.needs_tools)

@@ -80,9 +80,7 @@ class Compactor:
         await self._count_small_window()
         fill = self._fill()
         if was_refused:
-            used = fill_of(
-                self._context.transcript, self._fixed_tokens(), 0, counted=self._counted
-            )
+            used = fill_of(self._context.transcript, self._fixed_tokens(), 0, counted=self._counted)
             learned = _as_refused(fill, used, self._models.compact_at)
             await self._compact(learned, "refused")
             return True

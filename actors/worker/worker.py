@@ -203,10 +203,11 @@ class WorkerActor:
         context.conversation.when_recorded(lambda: self.runtime.done(received))
         context.update_roster(assign.assignment.roster)
         shown = self._single.assignment_turn if self._single else assignment_turn
+        assignment = self._in_its_mode(assign.assignment)
         assigned = AssignmentTaken(
-            content=shown(assign.assignment),
+            content=shown(assignment),
             run=assign.run,
-            assignment=assign.assignment,
+            assignment=assignment,
             message=message,
             outside=context.is_external,
             ts=now,
@@ -218,6 +219,13 @@ class WorkerActor:
         else:
             context.conversation.append(assigned)
         context.files.note_start(assign.assignment.node, now)
+
+    def _in_its_mode(self, assignment: Assignment) -> Assignment:
+        """Return an assignment that is one call for a model without tools, whatever was asked."""
+        if self._single is None:
+            return assignment
+        node = assignment.node.model_copy(update={"mode": "single_inference"})
+        return assignment.model_copy(update={"node": node})
 
     async def _work_on(self, assignment: Assignment) -> None:
         """Run the loop on one node to its end, whichever it is."""

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import psutil
 
+from agiraph.core.models import ENDED_AGENT
 from agiraph.http.api import CreateAgentRequest
 from agiraph.http.client import Client
 from agiraph.storage.home import AgentHome, Home
@@ -20,7 +21,6 @@ from agiraph.storage.home import AgentHome, Home
 ROOT = Path(__file__).resolve().parents[1]
 POLL_SECONDS = 0.0005
 DEADLINE_SECONDS = 60.0
-ENDED = ("completed", "failed", "stopped")
 
 Found = TypeVar("Found")
 
@@ -46,7 +46,7 @@ class RunningHome:
 
         def ended() -> str:
             status = self.client.agent(agent).status
-            return status if status in ENDED else ""
+            return status if status in ENDED_AGENT else ""
 
         status = wait_until(ended, f"the end of {agent}", 0.1, within_seconds)
         self.client.stop(agent)

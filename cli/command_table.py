@@ -5,7 +5,9 @@ A command's module is imported only when that command runs, so that `agiraph --h
 
 from typing import NamedTuple
 
-WORK, TALK, LOOK, STEER, SET_UP = FAMILIES = ("Work", "Talk", "Look", "Steer", "Set up")
+START, WATCH, TALK, STEER, READ, SET_UP = FAMILIES = (
+    *("Start", "Watch", "Talk", "Steer", "Read", "Set up"),
+)
 
 
 class CommandEntry(NamedTuple):
@@ -17,7 +19,23 @@ class CommandEntry(NamedTuple):
 
 
 _TABLE = {
-    (WORK, "run"): {"run": "Give a team a goal and watch it work."},
+    (START, "run"): {"run": "Give a team a goal and watch it work."},
+    (START, "commands.supervisor"): {
+        "up": "Start the supervisor in the background.",
+        "down": "Stop the supervisor and everything on it.",
+    },
+    (WATCH, "commands.supervisor"): {"status": "Show whether a supervisor runs, and what it does."},
+    (WATCH, "commands.processes"): {
+        "ps": "List every entity: process, state, tokens, cost.",
+        "top": "Watch every entity: what it does, uses and costs.",
+    },
+    (WATCH, "commands.agents"): {"agents": "List all agents."},
+    (WATCH, "commands.board"): {
+        "board": "List the nodes of an agent's work board.",
+        "workers": "List an agent's workers.",
+    },
+    (WATCH, "commands.events"): {"events": "List or follow the events of an agent."},
+    (WATCH, "commands.logs"): {"logs": "Show or follow the logs of processes."},
     (TALK, "commands.console"): {"console": "Talk with a running team."},
     (TALK, "commands.talk"): {
         "send": "Send a message to an agent or one of its workers.",
@@ -33,27 +51,6 @@ _TABLE = {
         "away": "Set yourself away, and where urgent notices go.",
         "back": "Set yourself available again.",
     },
-    (LOOK, "commands.processes"): {
-        "ps": "List every entity: process, state, tokens, cost.",
-        "top": "Watch every entity: what it does, uses and costs.",
-    },
-    (LOOK, "commands.agents"): {"agents": "List all agents.", "show": "Show one agent."},
-    (LOOK, "commands.board"): {
-        "board": "List the nodes of an agent's work board.",
-        "workers": "List an agent's workers.",
-    },
-    (LOOK, "commands.talk"): {"messages": "List the messages of an agent's team."},
-    (LOOK, "commands.events"): {"events": "List or follow the events of an agent."},
-    (LOOK, "commands.logs"): {"logs": "Show or follow the logs of processes."},
-    (LOOK, "commands.files"): {
-        "files": "List an agent's files, or print one.",
-        "memory": "List, read or search an agent's memory.",
-    },
-    (LOOK, "commands.spending"): {
-        "usage": "Show what was spent, in tokens and money.",
-        "budget": "Show or set budgets.",
-    },
-    (LOOK, "commands.triggers"): {"triggers": "List, add, pause or cancel triggers."},
     (STEER, "commands.processes"): {
         "pause": "Pause an entity.",
         "resume": "Resume a paused entity.",
@@ -62,31 +59,44 @@ _TABLE = {
         "kill": "Kill an entity's process.",
         "dead": "List dead letters, or retry one.",
     },
+    (STEER, "commands.spending"): {"budget": "Show or set budgets."},
+    (STEER, "commands.triggers"): {"triggers": "List, add, pause or cancel triggers."},
     (STEER, "commands.agents"): {
         "archive": "Archive an agent, or list the archive.",
         "restore": "Restore an agent from the archive.",
         "delete": "Delete an agent and its files permanently.",
     },
+    (READ, "commands.agents"): {"show": "Show one agent: goal, status, models, result."},
+    (READ, "commands.files"): {
+        "files": "List an agent's files, or print one.",
+        "memory": "List, read or search an agent's memory.",
+    },
+    (READ, "commands.talk"): {"messages": "List the messages of an agent's team."},
+    (READ, "commands.spending"): {"usage": "Show what was spent, in tokens and money."},
+    (SET_UP, "commands.setup"): {
+        "doctor": "Check this machine and this home.",
+        "config": "Show the settings, and where they come from.",
+    },
     (SET_UP, "commands.models"): {
         "models": "List the models that can be used, and why others cannot.",
         "outside": "List the external agents that can be workers.",
     },
-    (SET_UP, "commands.mcp"): {"mcp": "Serve Agiraph over MCP; list tool servers."},
     (SET_UP, "commands.local"): {
         "local": "Install or try the model that runs on this machine.",
     },
-    (SET_UP, "commands.chaos"): {
-        "chaos": "Kill processes at random and check that nothing is lost.",
-    },
+    (SET_UP, "commands.mcp"): {"mcp": "Serve Agiraph over MCP; list tool servers."},
     (SET_UP, "commands.access"): {
         "tokens": "List, add, rotate or revoke API tokens.",
         "login": "Create a login link for a browser.",
         "sessions": "List the browsers that are logged in.",
         "logout": "Log a browser out.",
     },
-    (SET_UP, "commands.setup"): {
-        "doctor": "Check this machine and this home.",
-        "config": "Show the settings, or their schema.",
+    (SET_UP, "commands.command_line"): {
+        "help": "Show the help of a command.",
+        "completion": "Print the script by which a shell completes commands.",
+    },
+    (SET_UP, "commands.chaos"): {
+        "chaos": "Kill processes at random and check that nothing is lost.",
     },
 }
 

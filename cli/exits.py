@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from agiraph.core.errors import AgiraphError, InvalidInput, OutOfBudget
-from agiraph.http.errors import ApiError, GatewayAway, NotReachable
+from agiraph.http.errors import AMBIGUOUS, ApiError, GatewayAway, NotReachable
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -14,7 +14,7 @@ OUT_OF_BUDGET: Final = 3
 NO_SUPERVISOR: Final = 4
 INTERRUPTED: Final = 130
 
-START_ONE: Final = "start one with: agiraph-supervisor --daemon"
+START_ONE: Final = "start one with: agiraph up"
 """What to do where no supervisor runs."""
 
 BY_STATUS: Final = {402: OUT_OF_BUDGET, 404: WRONG_USAGE, 422: WRONG_USAGE}
@@ -28,7 +28,7 @@ def exit_code(error: BaseException) -> int:
     if isinstance(error, NotReachable) and not isinstance(error, GatewayAway):
         return NO_SUPERVISOR
     if isinstance(error, ApiError):
-        return BY_STATUS.get(error.status, FAILED)
+        return WRONG_USAGE if error.type == AMBIGUOUS else BY_STATUS.get(error.status, FAILED)
     if isinstance(error, OutOfBudget):
         return OUT_OF_BUDGET
     if isinstance(error, click.ClickException):
@@ -51,6 +51,9 @@ def explanation(error: BaseException) -> str:
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return f"{place}{error.strerror or error}"
-    return (
-        f"internal error: {type(error).__name__}: {error} (set AGIRAPH_DEBUG=1 for the traceback)"
-    )
+    return f"internal error: {type(error).__name__}: {error} (-v shows where)"
+
+
+def is_unexpected(error: BaseException) -> bool:
+    """Whether an error is a fault of ours, not one of input, of the machine or of the outside."""
+    return not isinstance(error, click.ClickException | click.Abort | AgiraphError | OSError)

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from cli.exits import DONE, FAILED
 from cli.formats import as_is, format_time
 from cli.sanitize import one_line, printable
+from cli.shared_options import remark
 
 JsonObject = dict[str, Any]
 WIDE_LEAST = 16
@@ -61,7 +62,7 @@ class Listing:
         if as_json:
             print_json(rows)
         elif not rows:
-            click.echo(self.empty, err=True)
+            remark(self.empty)
         elif sys.stdout.isatty():
             _print_table(rows, self.columns)
         else:
@@ -114,8 +115,10 @@ class Done:
             return FAILED if self.has_failed else DONE
         if self.text:
             click.echo(self.text)
-        if self.remark:
+        if self.has_failed:
             click.echo(self.remark, err=True)
+        elif self.remark:
+            remark(self.remark)
         return FAILED if self.has_failed else DONE
 
 

@@ -12,8 +12,11 @@ import click
 
 from agiraph.core.errors import unknown
 from cli.command_table import COMMANDS, FAMILIES
+from cli.shared_options import group_options, is_verbose, with_shared_options
 
 DEBUG_VARIABLE = "AGIRAPH_DEBUG"
+COMPLETE_VARIABLE = "_AGIRAPH_COMPLETE"
+"""What a shell sets, by the script of `agiraph completion`, to be told how a line goes on."""
 
 
 class CommandGroup(click.Group):
@@ -28,8 +31,15 @@ class CommandGroup(click.Group):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
-        command = getattr(import_module(entry.module), cmd_name)
+        module = import_module(entry.module)
+        command = getattr(module, cmd_name, None) or getattr(module, f"{cmd_name}_")
         assert isinstance(command, click.Command)
+        with_shared_options(command)
+        if COMPLETE_VARIABLE in os.environ:
+            from cli.completion import with_completion
+
+            with_completion(command)
+            return command
         if callable(signal.getsignal(signal.SIGINT)):  # else it is ignored
             _let_interrupt(signal.default_int_handler)
         gc.freeze()  # what is imported stays
@@ -52,6 +62,17 @@ class CommandGroup(click.Group):
             raise click.UsageError(str(unknown("command", args[0], COMMANDS)), ctx)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; with -v an error that nobody expected shows where it happened."""
+        from cli.exits import is_unexpected
+
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            if os.environ.get(DEBUG_VARIABLE) or (is_verbose() and is_unexpected(error)):
+                traceback.print_exception(error)
+            raise
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands by family, importing none of them."""
         for family in FAMILIES:
@@ -70,6 +91,8 @@ class CommandGroup(click.Group):
             _exit_at_closed_pipe()
         except (Exception, KeyboardInterrupt) as error:
             _let_interrupt(outside)
+            if COMPLETE_VARIABLE in os.environ:
+                sys.exit(1)  # in the middle of a line nothing is told
             sys.exit(_report(error))
         _let_interrupt(outside)
         sys.exit(code if isinstance(code, int) else 0)
@@ -84,8 +107,6 @@ def _let_interrupt(handler: Any) -> None:
 def _report(error: BaseException) -> int:
     from cli.exits import exit_code, explanation
 
-    if os.environ.get(DEBUG_VARIABLE):
-        traceback.print_exception(error)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return exit_code(error)
@@ -115,8 +136,10 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
 
 @click.group(
     cls=CommandGroup,
+    params=group_options(),
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Try it without a key:  agiraph run Survey --input . --model script/survey",
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 out of budget, 4 no supervisor, "
+    "130 interrupted.",
 )
 @click.option(
     "--version",
@@ -129,7 +152,12 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
 def agiraph() -> None:
     """Give Agiraph a goal, and a team of AI agents works on it.
 
-    Exit codes: 0 done, 1 failed, 2 wrong usage, 3 out of budget, 4 no supervisor, 130 interrupted.
+    \b
+    agiraph run GOAL --input .                work on a goal, with the files here
+    agiraph run Survey -i . -m script/survey  a first look, without a key
+    agiraph board AGENT                       what the team does
+    agiraph console AGENT                     talk with it
+    agiraph help COMMAND                      options and examples of a command
     """
 
 

@@ -10,21 +10,23 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.http.errors import GatewayAway, NotReachable
-from agiraph.storage.home import HOME_VARIABLE, Home, default_home
+from agiraph.storage.home import Home, default_home
 from cli.sanitize import require_utf8
+from cli.shared_options import HOME, SharedOption, is_quiet, remark
 
 if TYPE_CHECKING:
     from agiraph.core.config import Config
+    from agiraph.core.money import NamedLimit
     from agiraph.http.client import Client
     from cli.own_supervisor import OwnSupervisor
 
@@ -110,7 +112,7 @@ def connect_to_read(home: Path) -> "Client":
         if client is not None:  # else a supervisor runs by now
             if not home.is_dir():  # plain: the home itself
                 note = f"there is no home {home} yet; create it with: agiraph run GOAL"
-                click.echo(f"agiraph: {note}", err=True)
+                remark(f"agiraph: {note}")
             return client
 
 
@@ -134,7 +136,7 @@ def _waiting_line() -> Iterator[Callable[[str], None]]:
         width = len(text)
 
     def show(why: str) -> None:
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and not is_quiet():
             put(f"waiting: {why} ({time.monotonic() - began:.0f} s)")
 
     try:
@@ -158,12 +160,7 @@ def _home(_ctx: click.Context, _parameter: click.Parameter, value: Path | None) 
 
 def home_option(command: Command) -> Command:
     """Add --home, which becomes the argument `home`, an absolute path."""
-    return click.option(
-        "--home",
-        type=click.Path(path_type=Path, file_okay=False),
-        callback=_home,
-        help=f"The home directory of Agiraph [default: {HOME_VARIABLE} or ~/.agiraph].",
-    )(command)
+    return click.option("--home", cls=SharedOption, callback=_home, **HOME)(command)
 
 
 def run_option(command: Command) -> Command:
@@ -175,7 +172,7 @@ def run_option(command: Command) -> Command:
 
 def json_option(what: str) -> Callable[[Command], Command]:
     """Add --json, which becomes the argument `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help=f"Print {what}.")
+    return click.option("--json", "as_json", cls=SharedOption, is_flag=True, help=f"Print {what}.")
 
 
 def examples(*lines: str) -> str:
@@ -216,10 +213,30 @@ class Parsed(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-def _duration(text: str) -> float:
-    from agiraph.triggers.parsing import seconds_of
+def duration(least: float = 1) -> Parsed:
+    """Return the type of a length of time: `90`, `30s`, `5m`, `1h30m`, `2d`; becomes seconds."""
+    return Parsed("duration", functools.partial(_seconds, least=least))
 
-    return seconds_of(text, "the time")
+
+def _seconds(text: str, *, least: float = 1) -> float:
+    from agiraph.core.durations import seconds_of
+
+    return seconds_of(text, "the time", least=least)
+
+
+def _limit(text: str) -> "NamedLimit":
+    from agiraph.core.money import parse_limit
+
+    return parse_limit(text)
+
+
+def together(
+    limits: "Sequence[NamedLimit]",
+) -> tuple[float | Literal["none"] | None, int | Literal["none"] | None]:
+    """Return the limit in dollars and that in tokens; of two in one unit the last one counts."""
+    usd = [one.usd for one in limits if one.usd is not None]
+    tokens = [one.tokens for one in limits if one.tokens is not None]
+    return usd[-1] if usd else None, tokens[-1] if tokens else None
 
 
 def _moment(text: str, *, is_past: bool) -> float:
@@ -230,7 +247,7 @@ def _moment(text: str, *, is_past: bool) -> float:
     if re.fullmatch(r"\d{1,2}:\d{2}", text):
         return _time_of_day(text, is_past=is_past)
     try:
-        seconds = _duration(text)
+        seconds = _seconds(text)
     except InvalidInput:
         known = "such as 18:30, 2026-05-01T09:00 or 2h"
         raise InvalidInput(f"'{text}' is not a time ({known})") from None
@@ -250,8 +267,10 @@ def _time_of_day(text: str, *, is_past: bool) -> float:
     return then.timestamp()
 
 
-DURATION: Final = Parsed("duration", _duration)
-"""`90`, `30s`, `5m`, `1h30m`, `2d`; becomes seconds."""
+DURATION: Final = duration()
+
+AMOUNT: Final = Parsed("amount", _limit)
+"""What may be spent: `2`, `$2`, `500k-tokens`, `none`; becomes a NamedLimit."""
 
 PAST_TIME: Final = Parsed("time", functools.partial(_moment, is_past=True))
 """`18:30`, `2026-05-01T09:00`, or a duration before now, `2h`; becomes epoch seconds."""

@@ -73,7 +73,9 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
         agent = agent.model_copy(update={"status": "stopped"})
     outcome = _outcome(watch, agent, time.monotonic() - started_at)
     if not is_ended:
-        reason = f"not finished within {options.timeout_seconds:g} seconds (--timeout)"
+        limit = options.timeout_seconds or 0
+        within = format_seconds(limit) if limit >= 60 else f"{limit:g} seconds"
+        reason = f"not finished within {within} (--timeout)"
         outcome = replace(outcome, reason=reason)
     if is_ended and target.own is not None:
         target.stop_agent(agent.id)

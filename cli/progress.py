@@ -1,10 +1,10 @@
 """The progress of a run, from its events: who works on what, tokens, cost, and what to show."""
 
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 
 from agiraph.core.ids import HUMAN_NAME
-from agiraph.core.models import Event
+from agiraph.core.models import AgentEnding, Event
 from agiraph.core.turns import Usage
 from cli.console.event_text import EventLine, EventNarrator, text_of
 from cli.formats import format_seconds, format_usage
@@ -19,35 +19,63 @@ SHOWN_OTHERWISE: Final = frozenset(
     }
 )
 BUDGET_KINDS: Final = ("out_of_budget", "no_credit")
-ENDINGS: Final[dict[str, Literal["completed", "failed", "stopped"]]] = {
+ENDINGS: Final[dict[str, AgentEnding]] = {
     "agent.completed": "completed",
     "agent.failed": "failed",
     "agent.stopped": "stopped",
 }
-WHOLE: Final = frozenset({"agent.failed", "stage.reconvened", "outside.warning"})
+WHOLE: Final = frozenset({"stage.reconvened", "outside.warning"})
+# How the run ended stands under it, with the reason.
+TOLD_AT_THE_END: Final = frozenset({"agent.failed", "agent.stopped"})
 
 
 @dataclass(slots=True)
 class RunProgress:
-    """The fold of the events seen so far."""
+    """The fold of the events seen so far; with `shows_all` each of them has a line."""
 
+    shows_all: bool = False
     narrator: EventNarrator = field(default_factory=EventNarrator)
     usage: Usage = field(default_factory=Usage)
     working: dict[str, str] = field(default_factory=dict)
     is_out_of_budget: bool = False
-    ended_as: Literal["completed", "failed", "stopped"] | None = None
+    ended_as: AgentEnding | None = None
     failure: str = ""
+    has_ended: dict[str, bool] = field(default_factory=dict)
+    retries: dict[str, str] = field(default_factory=dict)
 
     def see(self, event: Event) -> EventLine | None:
         """Add one event; return the line to show for it, if any."""
-        line = self.narrator.describe_if_major(event)
+        narrator = self.narrator
+        line = (narrator.describe if self.shows_all else narrator.describe_if_major)(event)
         self._count(event)
         self._follow_work(event)
-        if line is None or event.type == "human.question":
+        is_first = self._is_first_failure(event, line)
+        if self.shows_all:
+            return line
+        if line is None or not is_first or self._is_shown_otherwise(event):
             return None
-        if event.type == "tool.called" and text_of(event.data, "tool") in SHOWN_OTHERWISE:
-            return None
-        return line if _is_for_the_human(event) else _shortened(line)
+        is_whole = _is_for_the_human(event) or line.tone == "bad"
+        return line if is_whole else _shortened(line)
+
+    def _is_shown_otherwise(self, event: Event) -> bool:
+        match event.type:
+            case "tool.called":
+                return text_of(event.data, "tool") in SHOWN_OTHERWISE
+            case "message.sent":
+                return bool(self.failure) and text_of(event.data, "content") == self.failure
+            case kind:
+                return kind == "human.question" or kind in TOLD_AT_THE_END
+
+    def _is_first_failure(self, event: Event, line: EventLine | None) -> bool:
+        """Follow the retries of model calls; return False for the further ones of a call."""
+        who = event.entity or ""
+        if event.type == "model.retry" and line is not None:
+            is_first = who not in self.retries
+            self.retries[who] = f"{line.who}: {line.text}"
+            return is_first
+        if event.type.startswith("model."):
+            self.retries.pop(who, None)
+        return True
 
     def _count(self, event: Event) -> None:
         # One that uses an account of its own is in no ledger, so it is not counted here either.
@@ -63,18 +91,23 @@ class RunProgress:
 
     def _follow_work(self, event: Event) -> None:
         narrator = self.narrator
+        node = event.node_id or narrator.node(event)
+        if event.type in ("node.created", "node.started"):
+            self.has_ended[node] = False
         if event.type == "node.started":
             worker = narrator.worker(event) or narrator.who(event)
-            self.working[event.node_id or narrator.node(event)] = (
-                f"{worker}: {narrator.node(event)}"
-            )
+            self.working[node] = f"{worker}: {narrator.node(event)}"
         if event.type in ("node.completed", "node.failed", "node.cancelled"):
-            self.working.pop(event.node_id or narrator.node(event), None)
+            self.working.pop(node, None)
+            self.has_ended[node] = True
 
     def status(self, seconds: float) -> str:
-        """Return the progress in one line."""
-        who = ", ".join(self.working.values()) or "the coordinator is thinking"
-        return f"{format_seconds(seconds)} · {format_usage(self.usage)} · {who}"
+        """Return the progress in one line: what matters most is at its beginning."""
+        parts = [format_seconds(seconds), format_usage(self.usage)]
+        if self.has_ended:
+            parts.append(f"{sum(self.has_ended.values())} of {len(self.has_ended)} nodes")
+        who = ", ".join((*self.retries.values(), *self.working.values()))
+        return " · ".join((*parts, who or "the coordinator is thinking"))
 
 
 def _is_for_the_human(event: Event) -> bool:
@@ -84,4 +117,4 @@ def _is_for_the_human(event: Event) -> bool:
 
 
 def _shortened(line: EventLine) -> EventLine:
-    return EventLine(line.who, one_line(line.text, MESSAGE_LIMIT), line.tone)
+    return EventLine(line.who, one_line(line.text, MESSAGE_LIMIT), line.tone, fits=True)

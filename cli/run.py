@@ -8,7 +8,7 @@ import contextlib
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
@@ -17,21 +17,25 @@ from agiraph.core.ids import new_run_id
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 from cli.exits import DONE
 from cli.options import (
+    AMOUNT,
     DURATION,
-    PositiveNumber,
     connect,
+    duration,
     examples,
     home_option,
     json_option,
     require_writable,
     text_argument,
+    together,
 )
 from cli.own_supervisor import signals_interrupt
 from cli.run_target import RunOptions, RunTarget, supervised
 from cli.sanitize import require_utf8
 from cli.screen import TerminalScreen, can_prompt
+from cli.shared_options import remark
 
 if TYPE_CHECKING:
+    from agiraph.core.money import NamedLimit
     from agiraph.http.api import AgentView
     from agiraph.http.client import Client
 
@@ -44,18 +48,20 @@ REPLAY: Final = "replay/"
 
 @click.command(
     epilog=examples(
-        "agiraph run 'Survey this folder' --input . --model script/survey",
-        "agiraph run 'Compare these papers' --input papers --model anthropic/claude-sonnet-4-5",
-        "agiraph run 'Find the bug' --input src --budget 2 --timeout 900 > report.md",
+        "agiraph run 'Survey this folder' -i . -m script/survey",
+        "agiraph run 'Compare these papers' -i papers -m anthropic/claude-sonnet-4-5",
+        "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m > report.md",
         "agiraph run 'Look for typos in the docs' --input . --detach",
         "agiraph run 'Now correct them' --agent look-for-typos-in",
         "agiraph run 'Explain this code' --input . --record calls.jsonl",
         "agiraph run 'Explain this code' --input . --model replay/calls.jsonl",
-        "agiraph run 'Watch this folder, report news' --input . --mode infinite --cycle 1h",
+        "agiraph run 'Report what is new' --input . --mode infinite --cycle 1h",
     )
 )
 @click.argument("goal")
-@click.option("--model", help="provider/model of the coordinator; `agiraph models` lists them.")
+@click.option(
+    "-m", "--model", help="provider/model of the coordinator; `agiraph models` lists them."
+)
 @click.option("--worker-model", help="provider/model of the workers [default: the same].")
 @click.option("--mode", type=click.Choice(MODES), help="[default: finite]")
 @click.option(
@@ -64,6 +70,7 @@ REPLAY: Final = "replay/"
     help="In infinite mode: time from the end of a cycle to the next, such as 30s, 5m, 2h.",
 )
 @click.option(
+    "-i",
     "--input",
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -72,10 +79,16 @@ REPLAY: Final = "replay/"
 @click.option(
     "--plan",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file with a plan for the coordinator to follow.",
+    help="A YAML or JSON file with a plan for the coordinator to follow.",
 )
-@click.option("--budget", type=PositiveNumber(), help="Budget in US dollars.")
-@click.option("--tokens", type=click.IntRange(min=1), help="Budget in tokens.")
+@click.option(
+    "-b",
+    "--budget",
+    "budgets",
+    type=AMOUNT,
+    multiple=True,
+    help="What it may spend: 2 or $2 (US dollars), 500k-tokens; repeatable, for both.",
+)
 @click.option(
     "--when-spent",
     type=click.Choice(WHEN_SPENT),
@@ -88,14 +101,19 @@ REPLAY: Final = "replay/"
     help="Record all model calls in this file; `--model replay/FILE` replays them.",
 )
 @click.option(
-    "--timeout", type=PositiveNumber(), help="Stop the team after this many seconds and exit 1."
+    "--timeout",
+    type=duration(least=0.01),
+    help="Stop the team after this time, such as 90s or 1h, and exit 1.",
 )
-@click.option("--name", help="The name of the agent.")
+@click.option("-n", "--name", help="The name of the agent.")
 @click.option(
     "--agent", help="Give the goal to this existing agent, which remembers its earlier runs."
 )
 @click.option(
-    "--detach", is_flag=True, help="Start the run and return; needs a running agiraph-supervisor."
+    "-d",
+    "--detach",
+    is_flag=True,
+    help="Start the run and return; needs a running supervisor (`agiraph up`).",
 )
 @home_option
 @json_option("one JSON object: agent, run, status, reason, result, output, usage, seconds")
@@ -109,8 +127,7 @@ def run(
     cycle: float | None,
     folder: Path | None,
     plan: Path | None,
-    budget: float | None,
-    tokens: int | None,
+    budgets: "tuple[NamedLimit, ...]",
     when_spent: str | None,
     record: Path | None,
     timeout: float | None,
@@ -130,6 +147,7 @@ def run(
     3 out of budget, 130 interrupted.
     """
     _refuse_conflicts(detach, timeout, cycle, mode, record, agent, name)
+    budget_usd, budget_tokens = _limits(budgets)
     is_attended = can_prompt() and not as_json
     terms = {
         "goal": text_argument(goal, "GOAL"),
@@ -139,8 +157,8 @@ def run(
         "cycle_seconds": cycle,
         "input": str(folder.resolve()) if folder else None,
         "plan": _plan_text(plan) if plan else None,
-        "budget_usd": budget,
-        "budget_tokens": tokens,
+        "budget_usd": budget_usd,
+        "budget_tokens": budget_tokens,
         "when_spent": when_spent or (None if detach or is_attended else "stop"),
         "record": record is not None,
         "name": _checked_name(name),
@@ -178,6 +196,13 @@ def _refuse_conflicts(
         raise click.UsageError("--name cannot be used with --agent: it names a new agent")
 
 
+def _limits(budgets: "tuple[NamedLimit, ...]") -> tuple[float | None, int | None]:
+    usd, tokens = together(budgets)
+    if usd in (0, "none") or tokens in (0, "none"):
+        raise click.UsageError("--budget must be above 0; without it that of the settings counts")
+    return cast(float | None, usd), cast(int | None, tokens)
+
+
 def _is_replay(model: str | None) -> bool:
     return model is not None and model.startswith(REPLAY)
 
@@ -200,11 +225,13 @@ def _checked_name(name: str | None) -> str | None:
 def _plan_text(plan: Path) -> str:
     if plan.stat().st_size > PLAN_LIMIT:
         raise InvalidInput(f"{plan}: a plan may have at most {PLAN_LIMIT:,} bytes")
+    from agiraph.board.plans.plan import parse_plan
     from agiraph.core.yaml_text import read_text
 
     text = read_text(plan)
     if not text.strip():
         raise InvalidInput(f"{plan}: the plan is empty")
+    parse_plan(text, str(plan))  # so that an error names the file
     return text
 
 
@@ -228,8 +255,8 @@ def _start_only(options: RunOptions) -> int:
         print_started(agent, time.monotonic() - started_at)
     else:
         click.echo(agent.id)
-        click.echo(f"{agent.name} is running with {agent.model}; follow it with:", err=True)
-        click.echo(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}", err=True)
+        remark(f"{agent.name} is running with {agent.model}; follow it with:")
+        remark(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}")
     return DONE
 
 

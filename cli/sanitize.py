@@ -6,6 +6,7 @@ clipboard; bidirectional controls make a line read as what it is not. None of th
 
 import os
 import re
+import unicodedata
 
 from agiraph.core.errors import InvalidInput
 
@@ -42,6 +43,31 @@ def one_line(text: str, limit: int | None = None) -> str:
     if limit is None or len(line) <= limit:
         return line
     return line[: max(limit - 1, 0)].rstrip() + ELLIPSIS
+
+
+def cells(text: str) -> int:
+    """Return how many cells of a terminal a printable text takes: some characters take two."""
+    return sum(map(_cells_of, text))
+
+
+def fitted(text: str, room: int) -> str:
+    """Return `text` as one printable line that takes at most `room` cells of a terminal."""
+    line = one_line(text)
+    if cells(line) <= room:
+        return line
+    kept, left = 0, room - 1
+    for character in line:
+        left -= _cells_of(character)
+        if left < 0:
+            break
+        kept += 1
+    return (line[:kept].rstrip() + ELLIPSIS)[: max(room, 0)]
+
+
+def _cells_of(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def short_name(entity: str) -> str:

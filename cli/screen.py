@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
-from cli.sanitize import one_line, printable
+from cli.sanitize import cells, fitted, one_line, printable
+from cli.shared_options import is_quiet
 
 if TYPE_CHECKING:
     from cli.console.event_text import EventLine, Tone
@@ -33,30 +34,40 @@ _STYLES: "dict[Tone, Callable[[str], str]]" = {
 
 
 class TerminalScreen:
-    """Writes to one stream; `is_live` says whether it is a terminal that a person watches."""
+    """Writes to one stream; `is_live` says whether it is a terminal that a person watches.
+
+    With -q it shows only questions, and notes of what went wrong.
+    """
 
     def __init__(self, out: TextIO, *, is_live: bool) -> None:
         self._out = out
         self._is_live = is_live
+        self._is_quiet = is_quiet()
         self._bottom = ""
         self._prompt: str | None = None
         self._held: list[str] = []
 
     def line(self, line: "EventLine") -> None:
         """Show what someone did."""
-        who = click.style(one_line(line.who).ljust(WHO_WIDTH), bold=True)
-        self._write(f"{who} {_STYLES[line.tone](printable(line.text))}")
+        if self._is_quiet:
+            return
+        name, text = one_line(line.who), printable(line.text)
+        name += " " * (WHO_WIDTH - cells(name))
+        if self._is_live and line.fits:
+            text = fitted(text, self._room - cells(name) - 1)
+        self._write(f"{click.style(name, bold=True)} {_STYLES[line.tone](text)}")
 
     def note(self, text: str, tone: "Tone" = "plain") -> None:
         """Show a line of the command itself."""
+        if self._is_quiet and tone not in ("ask", "bad"):
+            return
         self._write(_STYLES[tone](printable(text)))
 
     def status(self, text: str) -> None:
         """Replace the bottom line."""
-        if not self._is_live or self._prompt is not None:
+        if not self._is_live or self._is_quiet or self._prompt is not None:
             return
-        room = shutil.get_terminal_size().columns - 1
-        bottom = click.style(one_line(text, room), dim=True)
+        bottom = click.style(fitted(text, self._room), dim=True)
         if bottom != self._bottom:
             self._bottom = bottom
             self._put(CLEAR + bottom)
@@ -119,6 +130,11 @@ class TerminalScreen:
             click.echo(text, file=self._out, color=False)
             return
         self._put(f"{CLEAR}{text}{os.linesep}{self._bottom}")
+
+    @property
+    def _room(self) -> int:
+        """The cells of a line; the last stays free, or some terminals would begin another."""
+        return shutil.get_terminal_size().columns - 1
 
     def _put(self, text: str) -> None:
         self._out.write(text)

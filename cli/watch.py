@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agiraph.core.ids import abbreviated
-from agiraph.core.models import Event
+from agiraph.core.models import ENDED_AGENT, Event
 from agiraph.http.api import AgentView, ApiError, NotReachable, QuestionView
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import default_home
 from cli.progress import RunProgress
 from cli.run_target import RunTarget
+from cli.shared_options import is_verbose
 
 if TYPE_CHECKING:
     from agiraph.http.event_follower import EventFollower
 
-ENDED: Final = frozenset({"completed", "failed", "stopped"})
 REFRESH_SECONDS: Final = 1.0
 POLL_SECONDS: Final = 0.2
 RECORD_WITHIN_SECONDS: Final = 3.0
@@ -32,7 +32,7 @@ class RunWatcher:
         self.target = target
         self.agent = agent
         self._run = agent.run
-        self.progress = RunProgress()
+        self.progress = RunProgress(shows_all=is_verbose())
         self._screen = target.screen
         self._can_prompt = can_prompt
         self._answer_command = _answer_command(target.home)
@@ -94,9 +94,9 @@ class RunWatcher:
             self._away_since = None
         except NotReachable:
             self._wait_for_gateway(now)
-        if self.agent.status not in ENDED:
+        if self.agent.status not in ENDED_AGENT:
             self._apply_ending(now)
-        return self.agent.status in ENDED
+        return self.agent.status in ENDED_AGENT
 
     def _check_disk(self) -> None:
         """Report that the team waits because its disk is full, and that it goes on."""

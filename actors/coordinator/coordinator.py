@@ -39,6 +39,7 @@ from agiraph.core.errors import ModelFailure
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import Event, ProposedAction
 from agiraph.core.turns import AssistantTurn, UserTurn
+from agiraph.llm.base import failed_call
 from agiraph.memory import skills
 from agiraph.messages.run import BeginRun
 from agiraph.messages.trigger import TriggerFired
@@ -197,7 +198,7 @@ class CoordinatorActor:
             try:
                 await loop.run()
             except ModelFailure as failure:
-                reason = f"the model cannot be asked ({failure.kind}): {failure}"
+                reason = failed_call(failure.kind, str(failure))
                 if not await self._cycles.outlive(failure, reason):
                     self._fail(reason)
                 paused = await self._trigger_handler.model_failed(failure)

@@ -16,13 +16,13 @@ from agiraph.agent.prompts import render
 from agiraph.board import commands as c
 from agiraph.board.board import RunFacts
 from agiraph.core.clock import iso
+from agiraph.core.durations import LEAST_SECONDS, seconds_of
 from agiraph.core.errors import IllegalTransition, InvalidInput, ModelFailure
 from agiraph.core.ids import CLOCK, COORDINATOR_NAME
 from agiraph.core.turns import JsonObject, ToolTurn
 from agiraph.llm.base import RETRYABLE
 from agiraph.messages.trigger import CreateTrigger, TriggerFired
 from agiraph.tools.coordinator import end_cycle
-from agiraph.triggers.parsing import LEAST_SECONDS, seconds_of
 from agiraph.triggers.records import trigger_id
 
 NOTES_KEPT = 4000

@@ -6,7 +6,7 @@ from actors.runtime.runtime import Runtime
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.core.clock import iso_date
-from agiraph.core.models import Agent
+from agiraph.core.models import ENDED_AGENT, Agent
 
 RESULT_IN_MEMORY = 2000
 
@@ -33,7 +33,7 @@ class AgentRecord:
 
     @property
     def has_ended(self) -> bool:
-        return self.agent.status in ("completed", "failed", "stopped")
+        return self.agent.status in ENDED_AGENT
 
     def renew_goal(self) -> None:
         """Write the goal of a run that begins into GOAL.md, before a prompt is made of it."""

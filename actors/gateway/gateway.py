@@ -1,6 +1,6 @@
 """The gateway: all of its parts in one object, which every endpoint and the bus loop are given."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from pydantic import BaseModel
@@ -23,6 +23,7 @@ from actors.runtime.ask_again import Reply, ask_for
 from actors.runtime.runtime import Runtime
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.http.errors import ApiError
+from agiraph.messages.child import ChildInfo
 from transport.errors import DeadlineExceeded, Nacked, NotStored, TransportError
 
 ANSWER_SECONDS = 10.0
@@ -50,7 +51,6 @@ class Gateway:
         self.reporter = GatewayEventReporter(bus, self.agents)
         database = GatewayDatabase(bus.home.human.book)
         self.questions, self.messages = QuestionStore(database), MessageHistory(database)
-        self.statuses = StatusReader(self.agents, self.boards, self.questions, self.activities)
         self.dead_letters = DeadLetterStore(database)
         self.idempotency = IdempotencyStore(bus.home.human.repeats, self.clock.now())
         self.dispatcher = NotificationDispatcher(
@@ -63,6 +63,11 @@ class Gateway:
         self.signals.on_notify = self.dispatcher.on_event
         self.dispatcher.when_delivered = self.counters.delivered
         self.answer_delivery.absence = lambda: self.dispatcher.queue.absence_at(self.clock.now())
+
+    def statuses(self, table: Iterable[ChildInfo]) -> StatusReader:
+        """Return how all stand by the supervisor's table as it is now: for one request."""
+        asking = self.questions.asking()
+        return StatusReader(self.agents, self.boards, self.activities, asking, table)
 
     async def ask(
         self,

@@ -1,13 +1,14 @@
 """StatusReader: how entities, workers and agents stand. Every listing has it from here.
 
+One is made for each request: what it has read once it does not read again.
+
 In this order: a process that is down or about to start is that; what holds an entity (it is paused,
 it has asked the human) is read from its own file, whoever has been restarted; a live process does
 what it last reported, here or else with its heartbeat. Without a supervisor no agent works.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable
 
-from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.activities import EntityActivities, EntityActivity
 from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.state.boards import BoardReader
@@ -20,33 +21,37 @@ from agiraph.core.ids import (
     coordinator_address,
     worker_address,
 )
-from agiraph.core.models import Agent, Worker
+from agiraph.core.models import ENDED_AGENT, Agent, Worker
 from agiraph.messages.child import ChildInfo
 from agiraph.storage.disk_space import WAITS
 
 HELD = ("paused", "waiting_for_human")
 AT_REST = (None, "idle", "ready", "waiting_for_nodes", "waiting_for_human", "parked")
-ENDED = ("completed", "failed", "stopped")
-
-Table = Sequence[ChildInfo]
-"""The supervisor's table; empty if the supervisor did not answer."""
 
 
 class StatusReader:
-    """Decides statuses from records, questions, the supervisor's table and reports."""
+    """Decides statuses from records, questions, the supervisor's table and reports.
+
+    `table` is empty if the supervisor did not answer; `asking` are the addresses of all who have
+    an open question.
+    """
 
     def __init__(
         self,
         agents: AgentDirectory,
         boards: BoardReader,
-        questions: QuestionStore,
         activities: EntityActivities,
+        asking: Container[str],
+        table: Iterable[ChildInfo],
     ) -> None:
         self._agents, self._boards = agents, boards
-        self._questions, self._activities = questions, activities
+        self._activities, self._asking = activities, asking
+        self._children: dict[str, ChildInfo] = {child.address: child for child in table}
+        self._holds: dict[str, EntityHold] = {}
 
-    def activity(self, address: str, child: ChildInfo | None) -> EntityActivity | None:
+    def activity(self, address: str) -> EntityActivity | None:
         """Return what an entity does or waits for; None if its process' state is all there is."""
+        child = self._children.get(address)
         if child is not None and child.state not in ("starting", "ready", "parked"):
             return None
         incarnation = child.incarnation if child is not None else 0
@@ -58,56 +63,56 @@ class StatusReader:
             step = hold.asks if hold.state == "waiting_for_human" else ""
             return EntityActivity(incarnation, hold.state, step, hold.since)
         if child is None:
-            return self._activities.get(address) or self._asking(address)
+            return self._activities.get(address) or self._question_of(address)
         if child.state != "ready":
             return None
         rest = EntityActivity(incarnation, "idle", "") if agent_of(address) else None
-        return self._reported(child) or self._asking(address) or rest
+        return self._reported(child) or self._question_of(address) or rest
 
-    def step(self, address: str, table: Table) -> str:
+    def step(self, address: str) -> str:
         """Return what an entity does right now, '' if nothing is known."""
-        activity = self.activity(address, _child(table, address))
+        activity = self.activity(address)
         return activity.step if activity else ""
 
-    def worker(self, agent: Agent, worker: Worker, table: Table) -> str:
+    def worker(self, agent: Agent, worker: Worker) -> str:
         """Return a worker's status: as on the board, unless it is held or its process is down."""
         if worker.status == "stopped":
             return worker.status
         address = worker_address(agent.id, worker.id)
-        child = _child(table, address)
+        child = self._children.get(address)
         if child is not None and child.state in ("stopped", "failed"):
             return "stopped"
-        activity = self.activity(address, child)
+        activity = self.activity(address)
         return activity.state if activity and activity.state in HELD else worker.status
 
-    def agent(self, agent: Agent, table: Table) -> str:
+    def agent(self, agent: Agent) -> str:
         """Return an agent's status: as in its record, unless its team is held or down for good."""
-        if agent.status in ENDED:
+        if agent.status in ENDED_AGENT:
             return agent.status
         address = coordinator_address(agent.id)
-        child = _child(table, address)
-        state = child.state if child is not None else "stopped" if table else None
+        child = self._children.get(address)
+        state = child.state if child is not None else "stopped" if self._children else None
         if state in ("stopped", "failed"):
             return state
-        activity = self.activity(address, child)
+        activity = self.activity(address)
         if activity is not None and activity.state in HELD:
             return activity.state
         if agent.status == "idle":
             return agent.status
         is_at_rest = (activity.state if activity else state) in AT_REST
-        if is_at_rest and self._team_waits(agent, table):
+        if is_at_rest and self._team_waits(agent):
             return "waiting_for_human"
-        supervisor = _child(table, SUPERVISOR)
+        supervisor = self._children.get(SUPERVISOR)
         return "stopped" if supervisor and supervisor.state == "stopped" else "working"
 
-    def _team_waits(self, agent: Agent, table: Table) -> bool:
+    def _team_waits(self, agent: Agent) -> bool:
         """Whether the human's answers are all that the workers who hold nodes wait for."""
         try:
             board = self._boards.get(self._agents.run_of(agent))
         except (AgiraphError, OSError):
             return False  # a damaged board must not hide the agent
         holders = [worker for worker in board.workers.values() if worker.node is not None]
-        statuses = {self.worker(agent, worker, table) for worker in holders}
+        statuses = {self.worker(agent, worker) for worker in holders}
         return "waiting_for_human" in statuses and statuses <= set(HELD)
 
     def _reported(self, child: ChildInfo) -> EntityActivity | None:
@@ -122,13 +127,18 @@ class StatusReader:
             return known
         return EntityActivity(child.incarnation, state, step, child.step_since or 0.0)
 
-    def _asking(self, address: str) -> EntityActivity | None:
+    def _question_of(self, address: str) -> EntityActivity | None:
         """Return that an entity waits for the human, if it has said nothing but a question."""
-        if address not in self._questions.asking():
+        if address not in self._asking:
             return None
         return EntityActivity(0, "waiting_for_human", "")
 
     def _hold_of(self, address: str) -> EntityHold:
+        if address not in self._holds:
+            self._holds[address] = self._read_hold(address)
+        return self._holds[address]
+
+    def _read_hold(self, address: str) -> EntityHold:
         id = agent_of(address)
         if id is None:
             return NO_HOLD
@@ -140,7 +150,3 @@ class StatusReader:
             return load_hold(self._agents.home_of(agent).hold)
         run = self._agents.run_of(agent)
         return load_hold(run.worker(inner).hold) if run is not None else NO_HOLD
-
-
-def _child(table: Table, address: str) -> ChildInfo | None:
-    return next((child for child in table if child.address == address), None)

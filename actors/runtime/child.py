@@ -181,6 +181,20 @@ def redirect_output(log: Path) -> None:
     os.close(nothing)
 
 
+def rotate_output(log: Path) -> None:
+    """Begin the next file if our stderr goes into this log and it is large; OSErrors are ignored.
+
+    A process that runs for months is not started again in the meantime.
+    """
+    with suppress(OSError):
+        ours, there = os.fstat(2), status_of(log)
+        if there is None or ours.st_size <= LOG_LIMIT or not os.path.samestat(ours, there):
+            return
+        out = open_log(log)
+        os.dup2(out, 2)
+        os.close(out)
+
+
 def set_title(title: str) -> None:
     """Set what `ps` and `top` show for this process."""
     import setproctitle

@@ -120,6 +120,7 @@ class ChildMonitor:
         self._home = home
         self._woken = asyncio.Event()
         self._is_wanted_awake = False
+        self.was_parked = desired == "parked"
         self._changed = Signal()
         self._task: asyncio.Task[None] | None = None
         self._order = asyncio.Lock()
@@ -221,6 +222,7 @@ class ChildMonitor:
 
     async def _rest(self, desired: Desired, grace_seconds: float | None = None) -> None:
         self.desired = desired
+        self.was_parked = False
         self._woken.set()
         if self.is_running:
             self._become("stopping")
@@ -249,6 +251,7 @@ class ChildMonitor:
             verdict = self._verdict(ended, process)
             match verdict:
                 case Restart(delay, history):
+                    self.was_parked = False
                     self.budget.history = history
                     self._note_crash()
                     await self._hooks.step_down(self)
@@ -265,6 +268,7 @@ class ChildMonitor:
                     self._become("exited", self.cause)
                     return
                 case Parked():
+                    self.was_parked = True
                     if not self._is_wanted_awake:
                         self.desired = "parked"
                         self._become("parked")

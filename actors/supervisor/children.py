@@ -243,7 +243,9 @@ class Children:
         else:
             self.heartbeats.ended(monitor.address)
         if monitor.state in REPORTED:
-            data = {} if cause is None else {"cause": cause}
+            data: dict[str, Any] = {} if cause is None else {"cause": cause}
+            if monitor.state == "ready" and monitor.was_parked:
+                data["was_parked"] = True
             self._report(monitor, f"child.{monitor.state}", data)
         if agent_of(monitor.address) is None:
             self._service_changed(monitor.address, monitor.state, incarnation, monitor)

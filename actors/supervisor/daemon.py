@@ -18,6 +18,7 @@ from agiraph.http.discovery import is_held
 from agiraph.storage.files import read_text
 from agiraph.storage.home import Home
 
+EXIT_USAGE = 2
 READY = "agiraph-supervisor ready: "
 
 
@@ -48,6 +49,7 @@ def start_daemon(home: Path, options: Sequence[str]) -> str:
             stdout=subprocess.PIPE,
             stderr=errors,
             start_new_session=True,
+            cwd=home,  # the folder that we are in may be removed
         )
     try:
         ready = _ready_line(process)
@@ -58,14 +60,16 @@ def start_daemon(home: Path, options: Sequence[str]) -> str:
         return f"agiraph-supervisor runs: pid {process.pid}, {ready}, log {log}"
     code = process.wait()
     tail = tail_of(log, offset) or [f"exit code {code}"]
-    raise DaemonFailed(f"agiraph-supervisor did not start: {tail[-1]} (log {log})", code)
+    why = "\n".join(tail) if code == EXIT_USAGE else tail[-1]
+    raise DaemonFailed(f"agiraph-supervisor did not start: {why} (log {log})", code)
 
 
 def _ready_line(process: "subprocess.Popen[bytes]") -> str | None:
     """Return what the supervisor prints when it is ready, None if it ends before."""
     assert process.stdout is not None
-    for line in process.stdout:
-        text = line.decode(errors="replace").strip()
-        if text.startswith(READY):
-            return text.removeprefix(READY)
+    with process.stdout as lines:
+        for line in lines:
+            text = line.decode(errors="replace").strip()
+            if text.startswith(READY):
+                return text.removeprefix(READY)
     return None

@@ -20,6 +20,7 @@ from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import SUPERVISOR
 from agiraph.logs.log import bound, set_up_logging
 from agiraph.logs.log_file import LogFile
+from agiraph.mcp.secrets import read_secrets
 from agiraph.storage.home import Home, default_home
 
 EXIT_FAILED = 1
@@ -61,6 +62,12 @@ def main(kinds: Mapping[str, str] = KINDS, prestarted: PrestartedProcesses | Non
 @click.option("--json-logs", is_flag=True, help="Log one JSON object a line.")
 @click.option("--until-eof", is_flag=True, help="Stop when standard input is closed.")
 @click.option("--preload", hidden=True, help="The model whose SDK to import (`agiraph run`).")
+@click.option(
+    "--environment",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file of NAME=value lines; variables that are set already take precedence.",
+)
 @click.option("--daemon", is_flag=True, help="Run in the background; return when it is ready.")
 @click.pass_obj
 def command(
@@ -71,6 +78,7 @@ def command(
     json_logs: bool,
     until_eof: bool,
     preload: str | None,  # agiraph.__main__ has used it
+    environment: Path | None,
     daemon: bool,
 ) -> None:
     """Run the services and agents of one home, and restart them until you stop this command.
@@ -85,24 +93,29 @@ def command(
             raise InvalidInput(refusal)  # the API would be open to the network in the clear
         if daemon and until_eof:
             raise InvalidInput("--daemon and --until-eof exclude each other")
+        environ = (read_secrets(environment) if environment else {}) | dict(os.environ)
     except InvalidInput as error:
         click.echo(str(error), err=True)
         sys.exit(EXIT_USAGE)
     if daemon:
-        sys.exit(go_to_background(folder, options_again(config, http, json_logs)))
+        options = options_again(config, http, json_logs, environment)
+        sys.exit(go_to_background(folder, options))
     kinds, prestarted = given
-    environ = dict(os.environ)
     sys.exit(run(SupervisorOptions(folder, settings, until_eof, kinds, environ, prestarted)))
 
 
 def options_again(
-    config: Path | None, http: tuple[str, int] | None, json_logs: bool
+    config: Path | None,
+    http: tuple[str, int] | None,
+    json_logs: bool = False,
+    environment: Path | None = None,
 ) -> tuple[str, ...]:
     """Return the same options as command-line words."""
     return (
         *(("--config", str(config.absolute())) if config is not None else ()),
         *(("--http", f"{http[0]}:{http[1]}") if http is not None else ()),
         *(("--json-logs",) if json_logs else ()),
+        *(("--environment", str(environment.absolute())) if environment is not None else ()),
     )
 
 

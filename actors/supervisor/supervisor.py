@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 
+from actors.runtime.child import log_file, rotate_output
 from actors.runtime.linux import hide_environment
 from actors.runtime.processes import kill_all
 from actors.supervisor.child_monitor import ChildMonitor
@@ -35,6 +36,7 @@ from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address
 from agiraph.logs.log import logger
 from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home
+from agiraph.storage.supervisor_note import remove_note, write_note
 from transport.errors import TransportError
 
 EXIT_DONE = 0
@@ -74,6 +76,8 @@ class Supervisor:
         lock = HomeLock(self.home, self._paths.system.lock)
         lock.acquire()
         try:
+            is_bound = self._options.until_eof
+            write_note(self._paths, time.time(), ends_with_command=is_bound)
             self._children.open(self._paths, self._bus)
             hide_environment()
             self._listen_to_signals()
@@ -83,6 +87,7 @@ class Supervisor:
                 await self._shut_down()
                 remove_socket_folder(self._paths, self._children.url)
         finally:
+            remove_note(self._paths)
             lock.release()
         if self._failure is not None:
             with suppress(OSError):
@@ -113,6 +118,7 @@ class Supervisor:
         while True:
             await asyncio.sleep(self._options.config.supervisor.beat_seconds)
             self._children.check_for_hangs(loop.time())
+            rotate_output(log_file(self.home, SUPERVISOR))
 
     async def _start(self) -> None:
         """Start everything in order: the router, the other services, the agents.

@@ -31,6 +31,7 @@ from agiraph.core.errors import ModelFailure
 from agiraph.core.ids import BOARD_NAME
 from agiraph.core.models import Assignment, WorkNode
 from agiraph.core.redaction import redact
+from agiraph.llm.base import failed_call
 from agiraph.memory import skills
 from agiraph.messages.board import AskRoster, RosterChanged
 from agiraph.messages.llm_proxy import ProxyBudgetLow, ProxyCallFailed
@@ -392,7 +393,7 @@ def _why_failed(error: TimeoutError | ModelFailure | NodeLimitReached, seconds: 
         case TimeoutError():
             return f"the node's time of {seconds:g} s is over"
         case ModelFailure():
-            return f"the model cannot be asked ({error.kind}): {error}"
+            return failed_call(error.kind, str(error))
         case _:
             return str(error)
 

@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -23,7 +22,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.mcp_settings import McpServerConfig, ServerName, check_names
 from agiraph.core.money import WhenSpent
 from agiraph.core.specs import CheckpointPolicy
-from agiraph.core.yaml_text import LOADER, read_text, read_yaml
+from agiraph.core.yaml_text import KeyPath, Lines, key_lines, nearest, parse_yaml, read_text
 
 ChannelName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 
@@ -393,55 +392,34 @@ def configs_folder() -> Path:
 def load_config(*files: Path) -> Config:
     """Return the defaults with `files` laid over them; InvalidInput names the place."""
     values = _read(configs_folder() / "agiraph.yaml")[0]
-    lines: dict[tuple[str, ...], str] = {}
+    places: dict[KeyPath, str] = {}
     for file in files:
-        over, places = _read(file)
+        over, lines = _read(file)
         _merge(values, over)
-        lines |= {key: f"{file}:{line}" for key, line in places.items()}
+        places |= {key: f"{file}:{line}" for key, line in lines.items()}
     try:
         config = Config.model_validate(values)
     except ValidationError as error:
-        raise InvalidInput(_explain(error, lines)) from None
+        raise InvalidInput(_explain(error, places)) from None
     refusal = config.http.why_refused()
     if refusal is not None:
-        raise InvalidInput(
-            f"{lines.get(('http', 'host'), lines.get(('http',), 'config'))}: {refusal}"
-        )
+        raise InvalidInput(f"{_place(('http', 'host'), places)}: {refusal}")
     return config
 
 
-def _read(file: Path) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+def _read(file: Path) -> tuple[dict[str, Any], Lines]:
     """Return a YAML mapping and the line of every key in it."""
     text = read_text(file)
-    try:
-        values = read_yaml(text)  # first: it bounds what is composed
-        root = yaml.compose(text, Loader=LOADER)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise InvalidInput(f"{file}:{line}: is not YAML ({error.problem})") from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise InvalidInput(f"{file}:{line}: is not YAML ({error.reason})") from None
-    except yaml.YAMLError as error:
-        raise InvalidInput(f"{file}: is not YAML ({error})") from None
+    values = parse_yaml(text, str(file))
     if values is None:
         return {}, {}
     if not isinstance(values, dict):
         raise InvalidInput(f"{file}:1: expected settings as `section:` and `key: value` lines")
-    places: dict[tuple[str, ...], int] = {}
-    _collect_lines(root, (), places)
-    return values, places
+    return values, key_lines(text)
 
 
-def _collect_lines(
-    node: yaml.Node | None, path: tuple[str, ...], places: dict[tuple[str, ...], int]
-) -> None:
-    if not isinstance(node, yaml.MappingNode):
-        return
-    for key, value in node.value:
-        here = (*path, str(key.value))
-        places[here] = key.start_mark.line + 1
-        _collect_lines(value, here, places)
+def _place(path: KeyPath, places: dict[KeyPath, str]) -> str:
+    return nearest(path, places) or "config"
 
 
 def _merge(into: dict[str, Any], over: dict[str, Any]) -> None:
@@ -452,13 +430,13 @@ def _merge(into: dict[str, Any], over: dict[str, Any]) -> None:
             into[key] = value
 
 
-def _explain(error: ValidationError, lines: dict[tuple[str, ...], str]) -> str:
-    return "\n".join(_explain_one(dict(problem), lines) for problem in error.errors())
+def _explain(error: ValidationError, places: dict[KeyPath, str]) -> str:
+    return "\n".join(_explain_one(dict(problem), places) for problem in error.errors())
 
 
-def _explain_one(problem: dict[str, Any], lines: dict[tuple[str, ...], str]) -> str:
+def _explain_one(problem: dict[str, Any], places: dict[KeyPath, str]) -> str:
+    place = _place(problem["loc"], places)
     path = tuple(str(part) for part in problem["loc"])
-    place = next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), "config")
     key = ".".join(path)
     if problem["type"] == "extra_forbidden":
         return f"{place}: unknown key '{key}' (possible: {', '.join(_possible(path[:-1]))})"

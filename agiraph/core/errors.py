@@ -3,6 +3,7 @@
 AgiraphError
 ├── Refused        can never succeed as asked: show it to the caller
 │   ├── InvalidInput      what was named does not exist or has a wrong value
+│   │   └── Ambiguous         a name that may be that of several
 │   ├── OutOfScope        a path outside what the entity may read or write
 │   ├── IllegalTransition a board command that the state does not allow
 │   └── OutOfBudget       the money or the tokens are spent
@@ -13,6 +14,9 @@ AgiraphError
 from collections.abc import Collection
 
 LISTED = 10
+NEAREST = 5
+NEAR = 0.5
+GUESSED = 3
 
 
 class AgiraphError(Exception):
@@ -25,6 +29,10 @@ class Refused(AgiraphError):
 
 class InvalidInput(Refused):
     """A value or name was wrong; the text says which, and what was possible."""
+
+
+class Ambiguous(InvalidInput):
+    """A name that several bear, or that is the beginning of several; the text lists them."""
 
 
 class OutOfScope(Refused):
@@ -55,27 +63,54 @@ class Corrupt(AgiraphError):
     """A file holds what it never should; the text names file and offset."""
 
 
-def unknown(kind: str, name: str, known: Collection[str]) -> InvalidInput:
-    """Return the error for a name that does not exist, listing some of those that do."""
-    return InvalidInput(
-        f"unknown {kind} '{name}'{_meant(name, known)} (known: {listed(sorted(known))})"
-    )
+def unknown(
+    kind: str, name: str, known: Collection[str], names: Collection[str] = (), *, meant: str = ""
+) -> InvalidInput:
+    """Return the error for a name that does not exist.
+
+    It lists those that do exist; if there are many, the nearest few and how many more. `names` are
+    others than the listed ones that may have been meant, `meant` is the one that clearly was.
+    """
+    guesses = "' or '".join([meant] if meant else _nearly(name, [*known, *names]))
+    guess = f", did you mean '{guesses}'?" if guesses else ""
+    shown = listed(sorted(known) if len(known) <= LISTED else _nearest(name, known), len(known))
+    return InvalidInput(f"unknown {kind} '{name}'{guess} (known: {shown})")
 
 
-def listed(names: Collection[str]) -> str:
-    """Return the first LISTED names and how many more there are, as an error shows them."""
-    more = len(names) - LISTED
-    shown = ", ".join([*names][:LISTED]) or "none"
+def listed(names: Collection[str], of: int | None = None) -> str:
+    """Return the first LISTED names and how many more of them there are, as an error shows them.
+
+    `of` is how many there are, if these are not all.
+    """
+    first = [*names][:LISTED]
+    more = (len(names) if of is None else of) - len(first)
+    shown = ", ".join(first) or "none"
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _meant(name: str, known: Collection[str]) -> str:
-    """Return the guess at what was meant by a name that is nearly right, '' if there is none."""
+def _nearly(name: str, known: Collection[str]) -> list[str]:
+    """Return the names that are nearly this one, the nearest first."""
     from difflib import get_close_matches  # only who mistyped pays for it
 
     by_folded = {one.strip().casefold(): one for shown in known for one in _names_in(shown)}
-    close = get_close_matches(name.strip().casefold(), by_folded, n=1, cutoff=0.7)
-    return f", did you mean '{by_folded[close[0]]}'?" if close else ""
+    close = get_close_matches(name.strip().casefold(), by_folded, n=GUESSED, cutoff=0.7)
+    return [by_folded[one] for one in close]
+
+
+def _nearest(name: str, known: Collection[str]) -> list[str]:
+    """Return the NEAREST names, the nearest first."""
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(b=name.strip().casefold())  # it keeps what it finds about b
+
+    def nearness(shown: str) -> tuple[float, str]:
+        ratios = []
+        for one in _names_in(shown):
+            matcher.set_seq1(one.casefold())
+            ratios.append(matcher.ratio())
+        return -max(ratios) if max(ratios) >= NEAR else 0, shown
+
+    return sorted(known, key=nearness)[:NEAREST]
 
 
 def _names_in(shown: str) -> list[str]:

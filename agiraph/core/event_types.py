@@ -164,7 +164,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
               ("trigger_id", "name", "firing", "action", "due", "lineage", "callback", "ended",
                "is_error", "output")),
     EventType("child.ready", "an entity's process is ready for messages", "supervisor",
-              ("kind", "incarnation")),
+              ("kind", "incarnation", "was_parked")),
     EventType("child.crashed", "an entity's process exited unexpectedly", "supervisor",
               ("kind", "incarnation", "cause", "why")),
     EventType("child.backing_off", "an entity's process waits to be restarted", "supervisor",

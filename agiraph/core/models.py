@@ -1,6 +1,6 @@
 """The nouns of the domain: agent, run, node, worker, stage, contract, message, event, question."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
@@ -36,6 +36,8 @@ QuestionStatus = Literal["open", "answered", "expired", "withdrawn"]
 Outcome = Literal["answered", "expired", "withdrawn"]
 """What can become of a question."""
 
+AgentEnding = Literal["completed", "failed", "stopped"]
+ENDED_AGENT: Final[frozenset[str]] = frozenset(get_args(AgentEnding))
 ENDED_NODE: frozenset[NodeStatus] = frozenset({"completed", "failed", "cancelled"})
 
 

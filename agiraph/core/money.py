@@ -7,7 +7,7 @@ may cost at most before it is made. A `Shortage` is what a call lacked.
 
 import math
 import re
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
@@ -29,13 +29,19 @@ SET_ANEW: Final = "set anew"
 
 NEAR_SHARE: Final = 0.1
 NEAR_CALLS: Final = 4
+MOST: Final = 1e12
 
 SAYS_STOP: Final = frozenset({STOP, "stop", "no", "n", "s", "deny"})
+RAISE: Final = re.compile(r"^raise(?: it)?(?: by)?\s*")
 AMOUNT: Final = re.compile(
-    r"(?:raise(?: it)?(?: by)?\s*)?\$?\s*(\d[\d,_]*(?:\.\d+)?)\s*(k|m)?\s*(.*)"
+    r"(?P<dollar>\$\s*)?(?:none|(?P<number>\d[\d,_]*(?:\.\d+)?)\s*(?P<scale>[km]?))"
+    r"[\s-]*(?P<unit>.*)"
 )
-UNITS: Final = {"": None, "tokens": "tokens", "token": "tokens", "usd": "usd", "dollars": "usd",
-                "dollar": "usd", "us dollars": "usd"}  # fmt: skip
+UNITS: Final[dict[str, Unit | None]] = {
+    "": None,
+    **dict.fromkeys(("token", "tokens"), "tokens"),
+    **dict.fromkeys(("usd", "dollar", "dollars", "us dollars"), "usd"),
+}
 
 
 class SpendingLimits(Record):
@@ -44,6 +50,13 @@ class SpendingLimits(Record):
     usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     tokens: int | None = Field(default=None, ge=0)
     calls: int | None = Field(default=None, ge=0)
+
+
+class NamedLimit(NamedTuple):
+    """What a person lets something spend: in dollars, in tokens; None: not named."""
+
+    usd: float | Literal["none"] | None = None
+    tokens: int | Literal["none"] | None = None
 
 
 class Budget(SpendingLimits):
@@ -257,38 +270,42 @@ def parse_raise(text: str, unit: Unit) -> BudgetRaise:
     words = " ".join(text.split()).casefold().rstrip(".!")
     if words in SAYS_STOP or words.startswith(("stop", "deny")):
         return BudgetRaise()
-    found = AMOUNT.fullmatch(words)
-    named = UNITS.get(found[3].strip(), "?") if found else "?"
-    if found is None or named == "?":
+    found = _amount(RAISE.sub("", words))
+    if found is None or found[0] == "none" or not 0 < found[0] <= MOST:
         raise InvalidInput(_not_understood(text))
-    amount = _amount(found)
-    if amount <= 0 or amount > 1e12:
-        raise InvalidInput(_not_understood(text))
-    is_money = "$" in words or named == "usd" or (named is None and unit == "usd")
+    amount, named = found
+    is_money = (named or unit) == "usd"
     return BudgetRaise(usd=amount) if is_money else BudgetRaise(tokens=max(1, int(amount)))
 
 
-def parse_limit(text: str, unit: Unit) -> float | Literal["none"]:
-    """Return what may be spent, as '5', '$2.50', '40k', '2m' or 'none' say it; InvalidInput.
+def parse_limit(text: str) -> NamedLimit:
+    """Return what may be spent, as '2', '$2.50', '500k-tokens' or 'none' say it; InvalidInput.
 
-    None is no bound. Tokens are whole.
+    A bare number is one of dollars. `none` is no bound, of dollars nor of tokens; `none-tokens`
+    leaves the dollars as they are.
     """
     words = " ".join(text.split()).casefold()
-    if words == "none":
-        return "none"
+    amount, named = _amount(words) or (None, None)
+    is_open = named is None and words[-1:] in ("k", "m")  # hardly anybody means dollars
+    if amount is None or is_open:
+        known = "2 or $2 in US dollars, 500k-tokens, or 'none'"
+        raise InvalidInput(f"'{text[:80]}' is no limit (possible: {known})")
+    if amount == "none":
+        return NamedLimit("none" if named != "tokens" else None, "none" if named != "usd" else None)
+    return NamedLimit(tokens=int(amount)) if named == "tokens" else NamedLimit(usd=amount)
+
+
+def _amount(words: str) -> tuple[float | Literal["none"], Unit | None] | None:
+    """Return an amount and the unit that is named with it, None for anything else."""
     found = AMOUNT.fullmatch(words)
-    named = UNITS.get(found[3].strip(), "?") if found and not words.startswith("raise") else "?"
-    is_other = "$" in words and unit == "tokens"
-    if found is None or named not in (None, unit) or is_other:
-        kind = "US dollars, as 5 or 2.50" if unit == "usd" else "tokens, as 40000, 40k or 2m"
-        raise InvalidInput(f"'{text[:80]}' is no limit (possible: {kind}, or 'none')")
-    amount = _amount(found)
-    return float(int(amount)) if unit == "tokens" else amount
-
-
-def _amount(found: re.Match[str]) -> float:
-    """Return the number that AMOUNT has found."""
-    return float(re.sub(r"[,_]", "", found[1])) * {"k": 1e3, "m": 1e6}.get(found[2] or "", 1)
+    unit = found["unit"].strip() if found else "?"
+    if found is None or unit not in UNITS or (found["dollar"] and UNITS[unit] == "tokens"):
+        return None
+    named: Unit | None = "usd" if found["dollar"] else UNITS[unit]
+    if found["number"] is None:
+        return "none", named
+    scale = {"k": 1e3, "m": 1e6}.get(found["scale"], 1)
+    return float(re.sub(r"[,_]", "", found["number"])) * scale, named
 
 
 def _not_understood(text: str) -> str:

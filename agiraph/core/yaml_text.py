@@ -4,8 +4,9 @@ A text is looked through event by event before anything is made of it, so that o
 wrote costs what its length says: aliases count as what they stand for, and nothing is nested deep.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import yaml
 
@@ -19,6 +20,10 @@ LONGEST_NUMBER: Final = 128
 NUMBERS: Final = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp"))
 NUMERIC: Final = frozenset("0123456789abcdefABCDEFxXoO_:.+-TZtz")
 NUMBER_BEGINS: Final = tuple("+-.0123456789")
+KeyPath = tuple[str | int, ...]
+Lines = dict[KeyPath, int]
+"""The line of each key and list item of a text, by the keys and indices that lead to it."""
+Place = TypeVar("Place")
 BROKEN = (ValueError, LookupError, AttributeError, TypeError, ArithmeticError, RecursionError)
 """What PyYAML's constructors raise over values that look like a date or a number and are none."""
 
@@ -47,6 +52,49 @@ def read_yaml(
         return yaml.load(text, Loader=LOADER)
     except BROKEN as error:
         raise yaml.YAMLError(f"a value cannot be read: {error}"[:200]) from None
+
+
+def parse_yaml(
+    text: str,
+    name: str,
+    most_characters: int = MOST_CHARACTERS,
+    most_values: int = MOST_VALUES,
+) -> Any:
+    """Return what the text of a file holds; InvalidInput names the file and the line."""
+    try:
+        return read_yaml(text, most_characters, most_values)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise InvalidInput(f"{name}:{line}: is not YAML ({error.problem})") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise InvalidInput(f"{name}:{line}: is not YAML ({error.reason})") from None
+    except yaml.YAMLError as error:
+        raise InvalidInput(f"{name}: is not YAML ({error})") from None
+
+
+def key_lines(text: str) -> Lines:
+    """Return the line of everything in a text that `read_yaml` has read: it bounds what comes."""
+    lines: Lines = {}
+    _collect_lines(yaml.compose(text, Loader=LOADER), (), lines)
+    return lines
+
+
+def nearest(path: KeyPath, places: Mapping[KeyPath, Place]) -> Place | None:
+    """Return the place of what a path leads to, else of the nearest above it that has one."""
+    return next((places[path[:n]] for n in range(len(path), 0, -1) if path[:n] in places), None)
+
+
+def _collect_lines(node: yaml.Node | None, path: KeyPath, lines: Lines) -> None:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            here = (*path, str(key.value))
+            lines[here] = key.start_mark.line + 1
+            _collect_lines(value, here, lines)
+    elif isinstance(node, yaml.SequenceNode):
+        for number, item in enumerate(node.value):
+            lines[*path, number] = item.start_mark.line + 1
+            _collect_lines(item, (*path, number), lines)
 
 
 def _check(text: str, most_values: int) -> None:

@@ -5,6 +5,9 @@ from agiraph.core.errors import AgiraphError, Unavailable
 BLANK = "about:blank"
 """The type of a problem that says no more than its status does."""
 
+AMBIGUOUS = "urn:agiraph:problem:ambiguous"
+"""A name may be that of several; the detail lists them."""
+
 
 class NotReachable(Unavailable):
     """No gateway answers there: no supervisor runs on that home, or it is just restarting."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Final, Literal, Protocol, runtime_checkable
 
 from agiraph.core.errors import AgiraphError
 from agiraph.core.money import Shortage
@@ -17,6 +17,25 @@ FailureKind = Literal[
 RETRYABLE: frozenset[FailureKind] = frozenset(
     {"rate_limited", "overloaded", "unreachable", "timed_out"}
 )
+
+LATER: Final = "try again later, or with another model"
+WHAT_TO_DO: Final[dict[str, str]] = {
+    "bad_key": "set a valid key; `agiraph models` shows which models can be called",
+    "unknown_model": "`agiraph models` lists the models that can be called",
+    "context_too_long": "use a model with a larger window, or smaller nodes",
+    "out_of_budget": "allow more with --budget, or with `agiraph budget`",
+    "no_credit": "add credit to the account, or use another model",
+    **dict.fromkeys(RETRYABLE, LATER),
+}
+"""What a person can do about a failure, by its kind."""
+
+
+def failed_call(kind: str, message: str) -> str:
+    """Return why the work of an entity failed whose model could not answer, and what to do."""
+    advice = WHAT_TO_DO.get(kind)
+    failed = f"the model cannot be asked ({kind}): {message}"
+    return f"{failed}; {advice}" if advice else failed
+
 
 OnText = Callable[[str], None]
 

@@ -6,6 +6,7 @@ The table is `configs/providers.yaml`, with the person's own `{home}/providers.y
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -260,7 +261,8 @@ def parse_model(text: str, presets: Mapping[str, ProviderPreset]) -> ModelName:
     provider, slash, name = full.partition("/")
     if provider not in presets:
         hint = f" in model '{text}' (a model is named provider/name)" if provider != full else ""
-        error = unknown("provider", provider, list(presets))
+        meant = _named_like(provider, presets) if provider == full else ""
+        error = unknown("provider", provider, list(presets), meant=meant)
         raise InvalidInput(f"{error}{hint}")
     usual = presets[provider].usual_model
     if not name and (slash or not usual):
@@ -269,6 +271,25 @@ def parse_model(text: str, presets: Mapping[str, ProviderPreset]) -> ModelName:
     name = name or usual or ""
     in_text = text.strip().startswith(TEXT_PREFIX) and presets[provider].api not in BUILT_IN
     return ModelName(provider, name, in_text)
+
+
+def _named_like(model: str, presets: Mapping[str, ProviderPreset]) -> str:
+    """Return the `provider/name` that a model's bare name means; '' if it means none.
+
+    Of several providers the first counts. A provider that is nearly named is returned, too.
+    """
+    known = [
+        (name, provider)
+        for provider, preset in presets.items()
+        for name in (*preset.models, *preset.contexts, preset.default_model or "")
+        if "/" not in name
+    ]
+    for name, provider in known:
+        if fnmatchcase(model, name):
+            return f"{provider}/{model}"
+    named = {name.rstrip("*"): f"{provider}/{name.rstrip('*')}" for name, provider in known[::-1]}
+    close = get_close_matches(model, [*presets, *named], n=1, cutoff=0.7)
+    return named.get(close[0], close[0]) if close else ""
 
 
 def usable(

@@ -5,13 +5,13 @@ The files of the home are read directly: logs matter most when no process answer
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from agiraph.core.errors import unknown
 from agiraph.core.event_filter import names_of
+from agiraph.core.naming import meant
 from agiraph.logs.log_file import SUFFIX, log_files
 from agiraph.storage.files import entries, open_file, read_bytes, status_of
 from agiraph.storage.walk import UnsafeFile
@@ -38,9 +38,9 @@ class LogQuery:
 
 
 def logs_of(folder: Path, entity: str | None) -> list[Path]:
-    """Return the logs of an entity (address, name or agent; None: of all).
+    """Return the logs of an entity (address, name or agent, or the beginning of it; None: of all).
 
-    Raises InvalidInput listing the known.
+    Raises InvalidInput listing the known, Ambiguous.
     """
     files = [name for name in _names_in(folder) if name.endswith((SUFFIX, STDERR))]
     names = sorted({name.removesuffix(SUFFIX).removesuffix(STDERR) for name in files})
@@ -48,10 +48,20 @@ def logs_of(folder: Path, entity: str | None) -> list[Path]:
     if entity is None:
         return list(known.values())
     wanted = entity.casefold().replace("/", ".")
-    found = [path for name, path in known.items() if _is_meant(name, wanted)]
-    if not found:
-        raise unknown("log", entity, [name.replace(".", "/", 1) for name in known])
-    return found
+    found = [path for name, path in known.items() if wanted in _aliases(name)]
+    return found or _beginning_with(entity, known)
+
+
+def _beginning_with(entity: str, known: Mapping[str, Path]) -> list[Path]:
+    """Return the logs of the only entity of whose names this is the beginning."""
+    logs: dict[str, tuple[Path, ...]] = {}
+    for name, path in known.items():
+        for shown in {alias.replace(".", "/", 1) for alias in _aliases(name)}:
+            if ("/" in shown) == ("/" in entity):
+                logs[shown] = (*logs.get(shown, ()), path)
+    aliases = {found: alias for alias, found in sorted(logs.items(), reverse=True)}
+    addresses = [name.replace(".", "/", 1) for name in known]
+    return [*meant("log", entity, logs.items(), aliases.__getitem__, addresses)]
 
 
 def _names_in(folder: Path) -> list[str]:
@@ -61,14 +71,13 @@ def _names_in(folder: Path) -> list[str]:
         return []
 
 
-def _is_meant(name: str, wanted: str) -> bool:
+def _aliases(name: str) -> set[str]:
+    """Return how people may call what a log is of: its address, its names, its agent."""
     agent, _, inner = name.casefold().partition(".")
-    if wanted in (name.casefold(), agent):
-        return True
     names = names_of(f"{agent}/{inner}") if inner else names_of(agent)
-    names |= {f"{agent}.{one}" for one in names}
     # An agent's id is its name and six characters: `survey` means the agent `survey-1f2e3d` too.
-    return wanted in names or (bool(inner) and agent.rpartition("-")[0] == wanted)
+    team = {agent.rpartition("-")[0]} - {""} if inner else set()
+    return {name.casefold(), agent, *names, *team, *(f"{agent}.{one}" for one in names)}
 
 
 def read_past(logs: Iterable[Path], wanted: LogQuery) -> list[JsonObject]:

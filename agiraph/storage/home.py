@@ -12,8 +12,8 @@
       repositories/{run}.lock       held while one of its worktrees is added or removed
     {home}/human/                   address.json book.db repeats.jsonl audit.jsonl tokens.json
                                     channels.jsonl answer.key
-    {home}/system/                  lock token children.journal mailboxes.db usage.db doors.json
-                                    logs/ run/
+    {home}/system/                  lock supervisor.json token children.journal mailboxes.db
+                                    usage.db doors.json logs/ run/
 
 Nothing here opens a file. Each path is written by exactly one process.
 """
@@ -200,6 +200,8 @@ class SystemHome:
 
     lock = PathBelow("lock")
     """Held by the supervisor of this home."""
+    note = PathBelow("supervisor.json")
+    """What the supervisor says of itself while it runs."""
     token = PathBelow("token")
     """The HTTP API's token, mode 0600. Written by the human gateway."""
     children = PathBelow("children.journal")

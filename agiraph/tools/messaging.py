@@ -2,11 +2,11 @@
 
 from pydantic import Field
 
+from agiraph.core.durations import seconds_of
 from agiraph.core.models import DeliveryMode
 from agiraph.core.specs import Names
 from agiraph.tools.base import Duration, NoParams, ToolParams, tool
 from agiraph.tools.ports import NewQuestion, ToolContext
-from agiraph.triggers.parsing import seconds_of
 
 
 class SendMessageParams(ToolParams):

@@ -4,12 +4,11 @@ Everything wrong is InvalidInput: it names the thing, what was wrong and what wa
 """
 
 import json
-import math
-import re
 from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Any, get_args
 
+from agiraph.core.durations import seconds_of
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.event_types import types_meant
 from agiraph.core.turns import JsonObject
@@ -22,12 +21,8 @@ from agiraph.triggers.records import (
 )
 from agiraph.triggers.timetable import check_cron, moment_of, zone_named
 
-LEAST_SECONDS = 1.0
-MOST_SECONDS = 10 * 366 * 86400.0
 NAME_LIMIT = 60
 COMMON = ("missed", "name")
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 OWN_EVENTS = "trigger."
 
 
@@ -100,29 +95,6 @@ def parse_action(action: Any, callbacks: Collection[str] = ()) -> TriggerAction:
     if kind == "run_callback" and wanted["callback"] not in callbacks:
         raise unknown("callback", wanted["callback"], list(callbacks))
     return TriggerAction(type=kind, payload=wanted)
-
-
-def seconds_of(value: Any, what: str) -> float:
-    """Return a length of time: a number of seconds, or text as `90s`, `5m`, `1h30m`, `2d`."""
-    seconds = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-    if isinstance(value, str):
-        seconds = _seconds_in(value)
-    if seconds is None or not math.isfinite(seconds):
-        raise InvalidInput(f"{what} '{value}' is no length of time (as 90, 30s, 5m, 1h30m, 2d)")
-    if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
-        raise InvalidInput(f"{what} must be between 1 second and ten years, not {value}")
-    return float(seconds)
-
-
-def _seconds_in(text: str) -> float | None:
-    text = text.strip().lower()
-    try:
-        return float(text)
-    except ValueError:
-        pass  # it has units
-    if not text or DURATION.sub("", text).strip():
-        return None
-    return sum(float(number) * UNITS[unit] for number, unit in DURATION.findall(text))
 
 
 # --- what stands under each key of a config -------------------------------------------------------

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from agiraph.core.errors import Unavailable
-from agiraph.core.models import Agent
+from agiraph.core.models import ENDED_AGENT, Agent
 from agiraph.http.api import CreateAgentRequest, NotReachable
 from agiraph.http.client import Client
 from agiraph.logs.logbook import LogQuery, read_past
@@ -47,7 +47,6 @@ TICKS_WITHIN_SECONDS = 30.0
 IDLE_RUNS = 3
 LOOK_SECONDS = 0.05
 TORN = b'{"kind":"heard","role":"us'
-ENDED = ("completed", "failed", "stopped")
 
 Report = Callable[[str], None]
 
@@ -136,7 +135,7 @@ class ChaosRun:
         """Inject faults until the run has ended or none is left; return how many are left."""
         for fault in self._strikes:
             time.sleep(fault.pause_seconds)
-            if left == 0 or status_of(supervisor.home, agent) in ENDED:
+            if left == 0 or status_of(supervisor.home, agent) in ENDED_AGENT:
                 return left
             if self._strike(supervisor, fault):
                 left -= 1
@@ -192,7 +191,7 @@ class ChaosRun:
 
     def _finish(self, supervisor: OwnSupervisor, agent: str) -> None:
         deadline = time.monotonic() + RUN_WITHIN_SECONDS
-        while status_of(supervisor.home, agent) not in ENDED:
+        while status_of(supervisor.home, agent) not in ENDED_AGENT:
             if time.monotonic() > deadline:
                 self._print(f"{agent} does not finish")
                 return

@@ -15,8 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from agiraph.core.errors import InvalidInput
+from agiraph.core.models import ENDED_AGENT
 from agiraph.storage.files import open_file, remove_file, write_all
-from cli.chaos.chaos_run import ENDED, ChaosRun, Report, status_of
+from cli.chaos.chaos_run import ChaosRun, Report, status_of
 from cli.chaos.schedule import strikes
 from cli.own_supervisor import OwnSupervisor
 
@@ -60,7 +61,7 @@ class FullDiskRun(ChaosRun):
         """Fill the disk now and then until the run has ended; return how many times are left."""
         while left > 0:
             time.sleep(self._dice.uniform(*PAUSE_SECONDS))
-            if status_of(supervisor.home, agent) in ENDED:
+            if status_of(supervisor.home, agent) in ENDED_AGENT:
                 return left
             self._fill()
             time.sleep(self._dice.uniform(*FULL_SECONDS))

@@ -212,7 +212,7 @@ def sessions(client: "Client") -> Shown:
     json="a JSON array: the sessions that were ended",
 )
 @click.argument("session", required=False)
-@click.option("--all", "everyone", is_flag=True, help="Log out every browser.")
+@click.option("-a", "--all", "everyone", is_flag=True, help="Log out every browser.")
 def logout(client: "Client", session: str | None, everyone: bool) -> Shown:
     """Log out the browser with the id SESSION."""
     if everyone == (session is not None):

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from agiraph.core.errors import unknown
 from agiraph.core.models import AgentStatus, Mode
-from agiraph.http.errors import ApiError
+from agiraph.core.naming import meant
 from cli.api_command import api_command
 from cli.formats import format_goal, format_time
 from cli.listing import Column, Details, Listing, Shown
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from agiraph.http.api import RunView
     from agiraph.http.client import Client
 
-NOT_FOUND = 404
 COLUMNS = (
     Column("ID", "id"),
     Column("NAME", "name", spare=4),
@@ -72,7 +70,7 @@ def agents(
 @click.option("--runs", "lists_runs", is_flag=True, help="List all runs of the agent instead.")
 @run_option
 def show(client: "Client", agent: str, lists_runs: bool, run_id: str | None) -> Shown:
-    """Show one agent, by id or name: goal, status, models, run, result."""
+    """Show AGENT, an id or a name: goal, status, models, run, result."""
     if lists_runs and run_id:
         raise click.UsageError("--runs and --run cannot be used together")
     if lists_runs:
@@ -81,12 +79,9 @@ def show(client: "Client", agent: str, lists_runs: bool, run_id: str | None) -> 
 
 
 def _run(client: "Client", agent: str, wanted: str) -> "RunView":
-    """Return one run of an agent; InvalidInput lists the known."""
-    runs = client.runs(agent)
-    found = next((run for run in runs if run.id == wanted), None)
-    if found is None:
-        raise unknown("run", wanted, [run.id for run in runs])
-    return found
+    """Return one run of an agent, by its id or the beginning of it; InvalidInput."""
+    runs = {run.id: run for run in client.runs(agent)}
+    return runs[meant("run", wanted, [(id, id) for id in runs])]
 
 
 @api_command(
@@ -121,17 +116,16 @@ def restore(client: "Client", agent: str) -> Shown:
     "agiraph delete my-agent", "agiraph delete my-agent --yes", json="one JSON object: id, name"
 )
 @click.argument("agent")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 def delete(client: "Client", agent: str, yes: bool) -> Shown:
     """Delete AGENT with all its files; it is archived first if necessary.
 
     This cannot be undone.
     """
+    live = {one.id: one.name for one in client.agents()}
+    known = live | {one.id: one.name for one in client.archived()}
+    id = meant("agent", agent, [(name, id) for id in known for name in (known[id], id)])
     if not yes:
-        click.confirm(f"Delete '{agent}' and all its files permanently?", abort=True, err=True)
-    try:
-        agent = client.archive(agent).id
-    except ApiError as error:
-        if error.status != NOT_FOUND:
-            raise
-    return Details(client.delete(agent))
+        whom = f"'{known[id]}' ({id})"
+        click.confirm(f"Delete {whom} and all its files permanently?", abort=True, err=True)
+    return Details(client.delete(client.archive(id).id if id in live else id))

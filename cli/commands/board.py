@@ -55,7 +55,7 @@ WORKERS = (
 @click.argument("node", required=False)
 @run_option
 def board(client: "Client", agent: str, node: str | None, run_id: str | None) -> Shown:
-    """List the nodes of an agent's work board, in the order in which they were created.
+    """List the nodes of the work board of AGENT, an id or a name, in the order of their creation.
 
     With NODE, a name or an id: show that node in detail, with its checks and their evidence.
     """
@@ -95,5 +95,5 @@ def _lines(value: Any) -> Any:
 @click.argument("agent")
 @run_option
 def workers(client: "Client", agent: str, run_id: str | None) -> Shown:
-    """List an agent's workers and what each is doing."""
+    """List the workers of AGENT, an id or a name, and what each is doing."""
     return Listing(client.workers(agent, run=run_id), WORKERS, "no workers yet")

@@ -14,8 +14,9 @@ from cli.chaos.chaos_run import NOISE, ChaosReport, ChaosRun
 from cli.chaos.full_disk import FullDiskRun, run_on_small_disk
 from cli.chaos.schedule import KINDS, hammer, strikes
 from cli.listing import print_json
-from cli.options import examples, json_option
+from cli.options import DURATION, duration, examples, json_option
 from cli.own_supervisor import signals_interrupt
+from cli.shared_options import remark
 
 
 @click.command(
@@ -24,7 +25,7 @@ from cli.own_supervisor import signals_interrupt
         "agiraph chaos --kills 200 --seed 1",
         "agiraph chaos --only supervisor",
         "agiraph chaos --only router --only worker --json",
-        "agiraph chaos --hammer broker --every 0.5 --for 60",
+        "agiraph chaos --hammer broker --every 0.5s --for 1m",
         "agiraph chaos --full-disk --kills 20",
     )
 )
@@ -50,18 +51,18 @@ from cli.own_supervisor import signals_interrupt
 @click.option(
     "--every",
     "every_seconds",
-    type=click.FloatRange(min=0.05),
-    default=0.5,
+    type=duration(least=0.05),
+    default="0.5s",
     show_default=True,
-    help="With --hammer: seconds between two kills.",
+    help="With --hammer: time between two kills.",
 )
 @click.option(
     "--for",
     "for_seconds",
-    type=click.FloatRange(min=1),
-    default=60,
+    type=DURATION,
+    default="1m",
     show_default=True,
-    help="With --hammer: for how many seconds.",
+    help="With --hammer: for how long.",
 )
 @click.option(
     "--noise",
@@ -118,12 +119,12 @@ def chaos(
         schedule = strikes(seed, only or KINDS)
     with signals_interrupt(), ExitStack() as stack:
         if on is not None:
-            report = FullDiskRun(on, seed, noise, _report).run(kills)
+            report = FullDiskRun(on, seed, noise, remark).run(kills)
         else:
             prefix = "agiraph-chaos-"
             folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
             folder.mkdir(parents=True, exist_ok=True)  # plain: a folder that the person names
-            report = ChaosRun(folder, schedule, noise, _report).run(kills)
+            report = ChaosRun(folder, schedule, noise, remark).run(kills)
     found = ({} if hammered else {"seed": seed}) | facts(report)
     if as_json:
         print_json(found)
@@ -136,10 +137,6 @@ def _on_small_disk(words: list[str]) -> int:
     """Run this command again where a small disk is mounted; return its exit code."""
     with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:
         return run_on_small_disk(Path(folder), ["chaos", "--full-disk", "--on", folder, *words])
-
-
-def _report(text: str) -> None:
-    click.echo(text, err=True)
 
 
 def facts(report: ChaosReport) -> dict[str, object]:

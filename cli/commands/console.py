@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from agiraph.core.errors import InvalidInput, listed
+from agiraph.core.models import ENDED_AGENT
 from agiraph.http.api import AgentView
-from cli.options import cli_context, examples, home_option
+from cli.options import cli_context, duration, examples, home_option
+from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
-
-OVER = frozenset({"completed", "failed", "stopped"})
 
 
 @click.command(
@@ -35,10 +35,10 @@ OVER = frozenset({"completed", "failed", "stopped"})
 @click.option(
     "--wait",
     "linger_seconds",
-    type=click.FloatRange(min=0),
-    default=60.0,
+    type=duration(least=0),
+    default="1m",
     show_default=True,
-    help="When a pipe ends: seconds to wait for the next message of the team.",
+    help="When a pipe ends: how long to wait for the next message of the team.",
 )
 @home_option
 def console(
@@ -61,7 +61,7 @@ def console(
     from cli.console.session import converse
 
     if sys.stdin.isatty():
-        click.echo("/help lists the commands, /quit leaves", err=True)
+        remark("/help lists the commands, /quit leaves")
     converse(lambda: connect(home), chosen, click.echo, linger_seconds)
 
 
@@ -74,7 +74,7 @@ def is_screen() -> bool:
 def only_one(client: "Client") -> AgentView:
     """Return the only agent there is, or the only one at work; raises InvalidInput."""
     found = client.agents()
-    candidates = [agent for agent in found if agent.status not in OVER] or found
+    candidates = [agent for agent in found if agent.status not in ENDED_AGENT] or found
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:

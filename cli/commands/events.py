@@ -13,7 +13,7 @@ from agiraph.core.models import Event
 from cli.console.event_text import EventNarrator
 from cli.formats import format_time
 from cli.listing import print_json
-from cli.options import connect, connect_to_read, examples, home_option
+from cli.options import connect, connect_to_read, examples, home_option, json_option
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -52,9 +52,7 @@ class EventSelection(TypedDict):
 @click.option("--entity", help="Only events by or about this entity (name or address).")
 @click.option("--node", help="Only events of this node (name or id).")
 @home_option
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print a JSON array (with -f: an object a line)."
-)
+@json_option("a JSON array (with -f: an object a line)")
 def events(
     agent: str,
     follow: bool,
@@ -66,7 +64,7 @@ def events(
     home: Path,
     as_json: bool,
 ) -> None:
-    """List the events of an agent, oldest first, or follow them with -f."""
+    """List the events of AGENT, an id or a name, oldest first, or follow them with -f."""
     types_meant(types)  # raises for an unknown type
     wanted: EventSelection = {"types": types, "entity": entity, "node": node}
     with (connect if follow else connect_to_read)(home) as client:

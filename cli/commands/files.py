@@ -14,6 +14,7 @@ from cli.formats import format_size, format_time
 from cli.listing import Column, Done, JsonObject, Listing, Shown, print_json
 from cli.options import connect_to_read, examples, home_option, json_option, run_option
 from cli.sanitize import printable
+from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -51,7 +52,7 @@ HITS = (
 @home_option
 @json_option("a folder as a JSON array, a file as one JSON object")
 def files(agent: str, path: str, run_id: str | None, home: Path, as_json: bool) -> None:
-    """List a directory of an agent's run, or print a file of it.
+    """List a directory of the run of AGENT, an id or a name, or print a file of it.
 
     PATH is relative to the run's directory, which is the default.
     """
@@ -60,7 +61,7 @@ def files(agent: str, path: str, run_id: str | None, home: Path, as_json: bool) 
         if isinstance(found, FolderView):
             Listing(found.entries, FILES, "empty directory").print(as_json=as_json)
             if found.is_truncated:
-                click.echo("not all entries are shown", err=True)
+                remark("not all entries are shown")
             return
         data = read_whole(client, agent, found, run_id)
     if as_json:
@@ -121,7 +122,7 @@ def _print_file(first: FileContentView, data: bytes) -> None:
 @click.argument("path", default="")
 @click.option("--search", "query", help="Show the sections that match these words, best first.")
 def memory(client: "Client", agent: str, path: str, query: str | None) -> Shown:
-    """List the files of an agent's memory, print one, or search all of them."""
+    """List the files of the memory of AGENT, print the one at PATH, or search all of them."""
     if path and query is not None:
         raise click.UsageError("PATH and --search cannot be used together")
     if query is not None and not query.strip():

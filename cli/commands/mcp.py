@@ -22,6 +22,7 @@ from cli.api_command import api_command
 from cli.formats import as_is, format_time, yes_or_no
 from cli.listing import Column, JsonObject, Listing, Shown
 from cli.options import cli_context, examples, home_option
+from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -32,7 +33,8 @@ NO_SDK = "the MCP SDK is not installed: pip install 'agiraph[mcp]'"
 HIGHEST_PORT = 65535
 SNIPPET = """\b
 For Claude Desktop and others that read JSON:
-  {"mcpServers": {"agiraph": {"command": "agiraph", "args": ["mcp", "serve", "--start"]}}}
+  {"mcpServers": {"agiraph": {
+    "command": "agiraph", "args": ["mcp", "serve", "--start"]}}}
 For Claude Code:
   claude mcp add agiraph -- agiraph mcp serve --start
 For Codex, in ~/.codex/config.toml:
@@ -63,7 +65,8 @@ def mcp(ctx: click.Context) -> None:
         if sys.stdin.isatty():
             click.echo(ctx.get_help())
         else:
-            ctx.invoke(serve)
+            with serve.make_context("serve", [], parent=ctx) as of_serve:
+                serve.invoke(of_serve)
 
 
 def _place(
@@ -82,9 +85,9 @@ def _place(
 
 @mcp.command(
     epilog=examples(
-        "agiraph mcp serve                         # over stdin and stdout, for one client",
-        "agiraph mcp serve --start                 # and start a supervisor if none is running",
-        "agiraph mcp serve --http 127.0.0.1:8765   # for many clients, each with a token",
+        "agiraph mcp serve                         # for one client: stdin and stdout",
+        "agiraph mcp serve --start                 # and start a supervisor",
+        "agiraph mcp serve --http 127.0.0.1:8765   # for many, each with a token",
     )
     + "\n\n"
     + SNIPPET
@@ -122,7 +125,7 @@ async def _serve(home: Path, http: tuple[str, int] | None) -> None:
         from agiraph.http.mcp_server.http import serve as serve_http
 
         def ready(url: str) -> None:
-            click.echo(f"agiraph mcp ready: {url}", err=True)
+            remark(f"agiraph mcp ready: {url}")
 
         await serve_http(make_app(server, clients), *http, ready)
     finally:

@@ -12,6 +12,7 @@ from agiraph.http.errors import GatewayAway, NotReachable
 from cli.formats import yes_or_no
 from cli.listing import Column, JsonObject, Listing
 from cli.options import connect, examples, home_option, json_option, settings_of
+from cli.shared_options import remark
 
 
 def _short(reason: Any) -> str:
@@ -71,10 +72,10 @@ def models(home: Path, as_json: bool) -> None:
     except NotReachable:
         rows, default, why = _of_this_shell(home)
         if not as_json:
-            click.echo("no supervisor is running on this home: as seen from this shell", err=True)
+            remark("no supervisor is running on this home: as seen from this shell")
     Listing(rows, MODELS, "no providers").print(as_json=as_json)
     if not as_json:
-        click.echo(f"default: {default} ({why})" if default else f"default: none: {why}", err=True)
+        remark(f"default: {default} ({why})" if default else f"default: none: {why}")
 
 
 def _of_this_shell(home: Path) -> tuple[list[JsonObject], str | None, str]:

@@ -23,7 +23,7 @@ from cli.formats import (
     state_label,
 )
 from cli.listing import Column, Done, Listing, Shown
-from cli.options import cli_context, examples, home_option, json_option
+from cli.options import cli_context, duration, examples, home_option, json_option
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -34,7 +34,7 @@ PROCESSES = (
     Column("KIND", "kind", spare=5),
     Column("STATE", "state", state_label),
     Column("PID", "pid", align="right"),
-    Column("INC", "incarnation", align="right", spare=2),
+    Column("RESTARTS", "restarts", format_count, align="right", spare=2),
     Column("CPU", "cpu", format_percent, align="right", spare=4),
     Column("MEMORY", "memory_bytes", format_size, align="right", spare=3),
     Column("MAIL", "mailbox", format_count, align="right", spare=1),
@@ -97,13 +97,13 @@ def ps(client: "Client", agent: str | None) -> Shown:
 @click.option(
     "--sort",
     type=click.Choice(SORTS),
-    default="cpu",
+    default="entity",
     show_default=True,
     help="The column to sort by.",
 )
 @click.option(
-    "--every", "every_seconds", type=click.FloatRange(min=0.2), default=1.0, show_default=True,
-    help="Seconds between refreshes.",
+    "--every", "every_seconds", type=duration(least=0.2), default="1s", show_default=True,
+    help="Time between refreshes.",
 )  # fmt: skip
 @click.option(
     "--once", "--plain", is_flag=True, help="Print one table [default: if this is not a terminal]."

@@ -65,7 +65,7 @@ RULES = (
 )
 @click.argument("agent", required=False)
 @click.option(
-    "--all", "everything", is_flag=True, help="Include questions that are no longer open."
+    "-a", "--all", "everything", is_flag=True, help="Include questions that are no longer open."
 )
 def questions(client: "Client", agent: str | None, everything: bool) -> Shown:
     """List the open questions of AGENT, or of all agents, oldest first.

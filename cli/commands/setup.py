@@ -87,7 +87,7 @@ def config() -> None:
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     help="A settings file that overrides the home's own.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option("one JSON object")
 def show(home: Path, file: Path | None, as_json: bool) -> None:
     """Print the settings in force: the defaults, overridden by those of this home."""
     import yaml

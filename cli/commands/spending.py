@@ -1,19 +1,26 @@
 """`agiraph usage` and `agiraph budget`: what was spent, and what agents and triggers may spend."""
 
-import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
-from agiraph.core.money import BudgetState, Period, Unit, parse_limit, shown, whose
+from agiraph.core.money import BudgetState, NamedLimit, Period, Unit, shown, whose
 from agiraph.core.turns import UsageGroup
 from cli.api_command import api_command
 from cli.console.plain_text import format_budget, limits_of, owner_of
 from cli.formats import format_count, format_money
 from cli.listing import Column, Done, JsonObject, Listing, Shown, print_json, to_rows
-from cli.options import Parsed, connect_to_read, examples, home_option, json_option, run_option
+from cli.options import (
+    AMOUNT,
+    connect_to_read,
+    examples,
+    home_option,
+    json_option,
+    run_option,
+    together,
+)
 
 if TYPE_CHECKING:
     from agiraph.http.api import BudgetView
@@ -142,26 +149,18 @@ def _state_rows(state: BudgetState) -> list[JsonObject]:
 # --- budgets -------------------------------------------------------------------------------------
 
 
-def _limit(unit: Unit) -> Parsed:
-    """Return the type of a limit: `5`, `2.50`, `40k`, `2m`, or `none`."""
-    return Parsed("amount", functools.partial(parse_limit, unit=unit))
-
-
 @api_command(
     "agiraph budget",
     "agiraph budget my-agent",
-    "agiraph budget my-agent --usd 5",
-    "agiraph budget my-agent --usd 1 --tokens 2m --per-day",
-    "agiraph budget my-agent --trigger mornings --usd 0.50 --per-day",
-    "agiraph budget my-agent --usd none",
+    "agiraph budget my-agent 5",
+    "agiraph budget my-agent 1 2m-tokens --per-day",
+    "agiraph budget my-agent 0.50 --trigger mornings --per-day",
+    "agiraph budget my-agent none",
     "agiraph budget my-agent --per-day --remove",
     json=f"a JSON array of budgets, one object if you set one: {FIELDS}",
 )
 @click.argument("agent", required=False)
-@click.option("--usd", type=_limit("usd"), help="The limit in US dollars, or none.")
-@click.option(
-    "--tokens", type=_limit("tokens"), help="The limit in tokens, such as 40k or 2m, or none."
-)
+@click.argument("amount", type=AMOUNT, nargs=-1)
 @click.option("--per-day", is_flag=True, help="For each day (UTC) instead of in all.")
 @click.option("--trigger", metavar="TRIGGER", help="For what the firings of this trigger lead to.")
 @click.option(
@@ -172,36 +171,33 @@ def _limit(unit: Unit) -> Parsed:
 def budget(
     client: "Client",
     agent: str | None,
-    usd: float | Literal["none"] | None,
-    tokens: float | Literal["none"] | None,
+    amount: tuple[NamedLimit, ...],
     per_day: bool,
     trigger: str | None,
     remove: bool,
 ) -> Shown:
     """Show or set what AGENT, its triggers and its run may spend; without AGENT, show all.
 
-    A limit that you do not name stays as it is; `none` means no limit, even if the settings have
-    one. Setting a budget discards earlier raises. Entities that wait for more budget continue if
-    there is enough now. The budget of a run is raised by answering its question.
+    AMOUNT is a limit: 5 or $5 (US dollars), 500k-tokens, or both. The one that you do not name
+    stays as it is; none means no limit, even if the settings have one (none-usd, none-tokens: of
+    one unit). Setting a budget discards earlier raises. Entities that wait for more budget continue
+    if there is enough now. The budget of a run is raised by answering its question.
     """
-    is_limit = usd is not None or tokens is not None
-    if agent is None and (remove or is_limit or trigger or per_day):
+    if agent is None and (remove or trigger or per_day):
         raise click.UsageError("AGENT is missing")
-    if remove and is_limit:
-        raise click.UsageError(
-            "--remove cannot be used with --usd or --tokens (for no limit: --usd none)"
-        )
+    if remove and amount:
+        raise click.UsageError("--remove cannot be used with an AMOUNT (for no limit: none)")
     period: Period = "day" if per_day else "total"
     if agent is not None and remove:
         removed = client.remove_budget(agent, period=period, trigger=trigger)
         return Done(removed, format_budget(removed))
-    if agent is not None and is_limit:
-        whole = tokens if tokens is None or tokens == "none" else int(tokens)
-        made = client.set_budget(agent, usd=usd, tokens=whole, period=period, trigger=trigger)
+    if agent is not None and amount:
+        usd, tokens = together(amount)
+        made = client.set_budget(agent, usd=usd, tokens=tokens, period=period, trigger=trigger)
         return Done(made, format_budget(made))
     wanted = [one for one in client.budgets(agent) if _is_wanted(one, trigger, per_day=per_day)]
     rows = [row for one in wanted for row in _budget_rows(one)]
-    none = f"{agent} has no such budget (agiraph budget {agent} --usd 5 sets one)"
+    none = f"{agent} has no such budget (agiraph budget {agent} 5 sets one)"
     return Listing(wanted, BUDGETS, "no budgets" if agent is None else none, rows)
 
 

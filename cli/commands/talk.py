@@ -29,7 +29,7 @@ MESSAGES = (
 @api_command(
     "agiraph send my-agent 'How far are you?'",
     "agiraph send my-agent 'Only the tables, please' --to alice",
-    "agiraph send my-agent 'Stop what you do and publish' --to '*' --mode interrupt",
+    "agiraph send my-agent 'Publish what you have' --to '*' --mode interrupt",
     "agiraph send my-agent 'Data centers only' --reply-to 12",
     "git log --oneline | agiraph send my-agent -",
     json="one JSON object: id, to, ts",
@@ -59,7 +59,7 @@ def send(
     mode: DeliveryMode,
     reply_to: str | None,
 ) -> Shown:
-    """Send TEXT (- for stdin) to an agent or one of its workers.
+    """Send TEXT (- for stdin) to AGENT, an id or a name, or to one of its workers.
 
     Returns once the message is on disk: it reaches its receiver even if that crashes now. It
     answers the receiver's last message to you, unless --reply-to names another.
@@ -77,7 +77,7 @@ def _sent(sent: "SentView") -> Done:
 @click.argument("agent")
 @click.argument("text")
 def nudge(client: "Client", agent: str, text: str) -> Shown:
-    """Give a running agent an instruction (- for stdin), which its coordinator follows.
+    """Give the running AGENT an instruction, TEXT (- for stdin), which its coordinator follows.
 
     The coordinator receives it at its next step, like a message of `agiraph send`; in the events it
     is a `human.nudge`.
@@ -96,7 +96,7 @@ def nudge(client: "Client", agent: str, text: str) -> Shown:
 )
 @run_option
 def messages(client: "Client", agent: str, after: int, run_id: str | None) -> Shown:
-    """List the messages of an agent's team, oldest first."""
+    """List the messages of the team of AGENT, an id or a name, oldest first."""
     found = client.messages(agent, after=after, run=run_id)
     return Listing(found, MESSAGES, "no messages yet")
 

@@ -1,5 +1,6 @@
 """`agiraph triggers`: list, add, pause, resume, cancel and fire triggers."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -7,13 +8,15 @@ import click
 
 from agiraph.core.errors import unknown
 from agiraph.http.api import CreateTriggerRequest, JsonObject
+from agiraph.http.errors import ApiError
 from agiraph.triggers.records import MissedPolicy, TriggerType
 from cli.api_command import api_command
 from cli.formats import as_is
 from cli.listing import Column, Done, Listing, Shown, to_rows
-from cli.options import DURATION, examples
+from cli.options import AMOUNT, DURATION, examples, together
 
 if TYPE_CHECKING:
+    from agiraph.core.money import NamedLimit
     from agiraph.http.client import Client
 
 FIELDS = "id, name, type, config, action, status, next_due, last_fired_at, fired, skipped ..."
@@ -74,6 +77,8 @@ class AgentFirstGroup(click.Group):
         if {"-h", "--help"} & set(args):
             act = next((word for word in args if word in self.commands), None)
             return super().parse_args(ctx, ["AGENT", act, "--help"] if act else ["--help"])
+        if ctx.resilient_parsing:  # a shell completes the line
+            return super().parse_args(ctx, args)
         return super().parse_args(ctx, self._with_act(ctx, args))
 
     def _with_act(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -109,7 +114,7 @@ def _positionals(args: list[str]) -> list[int]:
     epilog=examples(
         "agiraph triggers my-agent",
         "agiraph triggers my-agent add 'Look for new files' --every 30m",
-        "agiraph triggers my-agent add 'Weekly report' --cron '0 9 * * MON' --zone Europe/Berlin",
+        "agiraph triggers my-agent add Report --cron '0 9 * * MON' --zone UTC",
         "agiraph triggers my-agent pause t-3fa9c1",
         "agiraph triggers my-agent cancel t-3fa9c1",
     ),
@@ -132,7 +137,7 @@ def _agent() -> str:
     name="list",
     group=triggers,
 )
-@click.option("--all", "is_all", is_flag=True, help="Include triggers that have ended.")
+@click.option("-a", "--all", "is_all", is_flag=True, help="Include triggers that have ended.")
 def list_(client: "Client", is_all: bool) -> Shown:
     """List the triggers: what each waits for, when it is due next, what it does."""
     found = [one for one in client.triggers(_agent()) if is_all or one.status in CURRENT]
@@ -141,8 +146,8 @@ def list_(client: "Client", is_all: bool) -> Shown:
 
 @api_command(
     "agiraph triggers my-agent add 'Check the build' --in 30m",
-    "agiraph triggers my-agent add 'Monday report' --cron '0 9 * * MON' --zone Europe/Berlin",
-    "agiraph triggers my-agent add 'Anything new? If not, sleep.' --every 30m",
+    "agiraph triggers my-agent add Report --cron '0 9 * * MON' --zone UTC",
+    "agiraph triggers my-agent add 'Anything new?' --every 30m --budget 2",
     "agiraph triggers my-agent add 'See why' --on node.failed --where name=build",
     "agiraph triggers my-agent add 'Done yet?' --idle 1h --say human",
     "agiraph triggers my-agent add --cron '0 3 * * *' --callback backup",
@@ -174,7 +179,15 @@ def list_(client: "Client", is_all: bool) -> Shown:
 @click.option("--node", help="Run this node again instead.")
 @click.option("--callback", help="Run this callback of the settings instead.")
 @click.option(
-    "--name", default="", help="The name of the trigger [default: the first words of TASK]."
+    "-n", "--name", default="", help="The name of the trigger [default: the first words of TASK]."
+)
+@click.option(
+    "-b",
+    "--budget",
+    "budgets",
+    type=AMOUNT,
+    multiple=True,
+    help="What its firings may spend, in all: 2 or $2 (US dollars), 500k-tokens; repeatable.",
 )
 def add(
     client: "Client",
@@ -192,10 +205,12 @@ def add(
     node: str | None,
     callback: str | None,
     name: str,
+    budgets: tuple["NamedLimit", ...],
 ) -> Shown:
     """Add a trigger that wakes AGENT with TASK.
 
-    One of --cron, --in, --at, --every, --on and --idle says when.
+    One of --cron, --in, --at, --every, --on and --idle says when. `agiraph budget` sets its budget
+    for each day.
     """
     kinds: dict[TriggerType, JsonObject | None] = {
         "scheduled": _given(cron=cron),
@@ -215,9 +230,21 @@ def add(
     action = _action(task, say, node, callback)
     trigger = CreateTriggerRequest(type=type_, config=config, action=action, name=name)
     made = client.add_trigger(_agent(), trigger)
+    if budgets:
+        _bound(client, made.id, budgets)
     row = to_rows([made])[0]
     due = f", next due {moment(row['next_due'])}" if row.get("next_due") else ""
     return Done(made, f"{made.id} ({made.name}): {waits_for(row)}{due}")
+
+
+def _bound(client: "Client", trigger: str, budgets: "Sequence[NamedLimit]") -> None:
+    """Set the budget of a new trigger; if that is refused, there is no trigger either."""
+    usd, tokens = together(budgets)
+    try:
+        client.set_budget(_agent(), usd=usd, tokens=tokens, trigger=trigger)
+    except ApiError:
+        client.cancel_trigger(_agent(), trigger)
+        raise
 
 
 def _given(**value: Any) -> JsonObject | None:

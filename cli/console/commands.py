@@ -30,7 +30,7 @@ HELP: Final = (
     HelpRow("/pause [name]", "pause an entity; without a name, the whole team"),
     HelpRow("/resume [name]", "resume it"),
     HelpRow("/stop [name]", "stop it in an orderly way"),
-    HelpRow("/budget [$5 [a day]]", "show the budget, or set it: $5, 2m tokens, none"),
+    HelpRow("/budget [5 [a day]]", "show the budget, or set it: 5 ($), 2m-tokens, none"),
     HelpRow("/board", "show the work board"),
     HelpRow("/files [path]", "show a folder or a file of the run"),
     HelpRow("/tree", "show the entities by parent"),
@@ -176,14 +176,11 @@ def _budget(text: str) -> BudgetCommand:
     amount = " ".join(words[:-2] if is_daily else words)
     if not amount and not is_daily:
         return BudgetCommand()
-    if amount == "none":
-        return BudgetCommand("none", "none", period)
-    if "$" in amount or "dollar" in amount or amount.endswith("usd"):
-        return BudgetCommand(usd=parse_limit(amount, "usd"), period=period)
-    if "token" not in amount:
-        raise InvalidInput("write /budget $5, /budget 2m tokens or /budget none; add `a day`")
-    tokens = parse_limit(amount, "tokens")
-    return BudgetCommand(tokens="none" if tokens == "none" else int(tokens), period=period)
+    try:
+        return BudgetCommand(*parse_limit(amount), period)
+    except InvalidInput:
+        known = "write /budget 5, /budget 2m-tokens or /budget none; add `a day`"
+        raise InvalidInput(known) from None
 
 
 def _interrupt(rest: str, to: str) -> SayCommand:

@@ -1,14 +1,18 @@
 """Entities as people see them: names, signs and tones of states; a team; `agiraph top`. Pure."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final
 
 from agiraph.core.ids import COORDINATOR_NAME
-from agiraph.http.api import BoardView, EntityView
+from agiraph.core.turns import Usage
+from agiraph.http.api import BoardView, EntityView, WorkerView
 from cli.console.event_text import Tone
 from cli.sanitize import one_line, short_name
+
+FINISHED: Final = "finished"
+"""The state of a worker whose work is over, and who has no place among the processes any more."""
 
 # A sign for each state of an entity, agent or node, so that it can be seen without colours.
 LOOKS: Final[dict[str, tuple[str, Tone]]] = {
@@ -21,6 +25,7 @@ LOOKS: Final[dict[str, tuple[str, Tone]]] = {
     "stopping": ("■", "quiet"),
     "paused": ("‖", "ask"),
     "waiting_for_human": ("?", "ask"),
+    FINISHED: ("■", "quiet"),
     "completed": ("✓", "good"),
     "failed": ("✗", "bad"),
 }
@@ -67,6 +72,11 @@ class MemberRow:
         return frozenset({self.key.casefold(), self.name.casefold()})
 
     @property
+    def is_finished(self) -> bool:
+        """Whether its work is over, and its process gone."""
+        return self.row.state == FINISHED
+
+    @property
     def activity(self) -> str:
         """Return what it does, or else its node or its state."""
         doing = one_line(self.row.doing or self.row.step, 120)
@@ -76,7 +86,10 @@ class MemberRow:
 def members_of(
     agent: str, rows: Iterable[EntityView], board: BoardView | None
 ) -> tuple[MemberRow, ...]:
-    """Return the members of one agent's team, the coordinator first, then workers by name."""
+    """Return the members of one agent's team, the coordinator first, then workers by name.
+
+    The finished are last.
+    """
     nodes = {
         node.assigned_worker: one_line(node.name, 40)
         for node in (board.nodes if board else ())
@@ -87,7 +100,35 @@ def members_of(
         for row in rows
         if row.address.startswith(f"{agent}/")
     ]
-    return tuple(sorted(found, key=lambda one: (one.key != COORDINATOR_NAME, one.name, one.key)))
+    return tuple(sorted(found, key=_place_in_team))
+
+
+def _place_in_team(one: MemberRow) -> tuple[bool, bool, str, str]:
+    """Sort the coordinator first and the finished last."""
+    return one.key != COORDINATOR_NAME, one.is_finished, one.name, one.key
+
+
+def rows_of_run(
+    rows: Iterable[EntityView], workers: Iterable[WorkerView], spent: Mapping[str, Usage] | None
+) -> list[EntityView]:
+    """Return the rows of a run's team, the finished included, with what each spent in this run.
+
+    `spent` is by address; None if it is not known.
+    """
+    listed = list(rows)
+    known = {row.address for row in listed}
+    listed += [
+        EntityView(address=worker.address, kind="worker", name=worker.name, state=FINISHED)
+        for worker in workers
+        if worker.address not in known and worker.status == "stopped"
+    ]
+    if spent is None:
+        return listed
+    return [_with_spent(row, spent.get(row.address, Usage())) for row in listed]
+
+
+def _with_spent(row: EntityView, spent: Usage) -> EntityView:
+    return row.model_copy(update={"tokens": spent.tokens, "cost_usd": spent.cost_usd})
 
 
 def spent_by(members: Iterable[MemberRow]) -> tuple[int, float | None]:
@@ -166,11 +207,9 @@ def next_sort(by: str, step: int) -> str:
     return SORTS[(SORTS.index(by) + step) % len(SORTS)]
 
 
-def totals(rows: Sequence[TopRow]) -> tuple[int, float, int, int, float | None]:
-    """Return how many there are, and their cpu, memory, tokens and money together."""
-    costs = [row.cost for row in rows if row.cost is not None]
-    memory, tokens = sum(row.memory for row in rows), sum(row.tokens for row in rows)
-    return len(rows), sum(row.cpu for row in rows), memory, tokens, sum(costs) if costs else None
+def totals(rows: Sequence[TopRow]) -> tuple[int, float, int]:
+    """Return how many there are, and their cpu and memory together."""
+    return len(rows), sum(row.cpu for row in rows), sum(row.memory for row in rows)
 
 
 def _top_row(row: EntityView, names: dict[str, str], now: float) -> TopRow:

@@ -24,19 +24,20 @@ TIMES = frozenset({"due", "next_at", "deadline_at"})
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
-    """One thing to show: who, what, and how it should look."""
+    """One thing to show: who, what, and how it should look; a screen may cut one that `fits`."""
 
     who: str
     text: str
     tone: Tone = "plain"
+    fits: bool = False
 
 
 # What needs no line while a person watches a run: another line says it already.
 MINOR = frozenset(
     {
         "agent.created", "message.received", "worker.idle", "worker.busy", "worker.stopped",
-        "node.assigned", "node.blocked", "node.unblocked", "model.answered", "stage.completed",
-        "child.stopped", "child.exited",
+        "node.assigned", "node.blocked", "node.unblocked", "model.answered", "model.failed",
+        "stage.completed", "child.stopped", "child.exited", "child.backing_off",
     }
 )  # fmt: skip
 
@@ -74,7 +75,7 @@ class EventNarrator:
         if event.type == "tool.result":
             is_minor = not is_failed_tool(event)
         if event.type == "child.ready":
-            is_minor = event.data.get("incarnation") in (None, 1)
+            is_minor = is_plain_start(event)
         return None if is_minor else line
 
     def who(self, event: Event) -> str:
@@ -155,6 +156,8 @@ def _tool_called(narrator: EventNarrator, event: Event) -> Described:
     nodes = arguments.get("nodes") if isinstance(arguments, dict) else None
     if tool == "wait" and isinstance(nodes, list | tuple):
         return _with("waits for", ", ".join(narrator.name(str(n)) for n in nodes), " "), "quiet"
+    if tool == "wait":
+        return "waits for its nodes or a message", "quiet"
     return _with(tool, arguments_of(event.data), " "), "quiet"
 
 
@@ -216,10 +219,15 @@ def _outside_ended(_narrator: EventNarrator, event: Event) -> Described:
     return f"{agent} has exited", "quiet"
 
 
+def is_plain_start(event: Event) -> bool:
+    """Whether a process that is ready is nothing to tell: the first one, or one that was parked."""
+    return event.data.get("incarnation") in (None, 1) or bool(event.data.get("was_parked"))
+
+
 def _ready(_narrator: EventNarrator, event: Event) -> Described:
-    number = event.data.get("incarnation")
-    if number in (None, 1):
-        return "its process is ready", "quiet"
+    if is_plain_start(event):
+        return "woke up" if event.data.get("was_parked") else "its process is ready", "quiet"
+    number = event.data["incarnation"]
     return f"its process was restarted (number {number}) and continues where it was", "good"
 
 

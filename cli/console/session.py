@@ -12,6 +12,7 @@ from typing import Final, assert_never
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import HUMAN_NAME, abbreviated
+from agiraph.core.models import ENDED_AGENT
 from agiraph.http.api import (
     AgentView,
     ApiError,
@@ -40,7 +41,6 @@ from cli.sanitize import one_line, printable
 REFRESH_SECONDS: Final = 2.0
 RECENT: Final = 6
 PAGE: Final = 200
-ENDED: Final = frozenset({"completed", "failed", "stopped"})
 NOTABLE: Final = ("message.", "human.", "agent.")
 
 Show = Callable[[str], None]
@@ -78,7 +78,7 @@ async def handle_budget(client: ClientThread, agent: str, command: BudgetCommand
         return [api.set_budget(agent, **limits, period=command.period)]  # type: ignore[arg-type]
 
     found = await client.ask(ask)
-    return [format_budget(one) for one in found] or ["no budget is set (/budget $5 sets one)"]
+    return [format_budget(one) for one in found] or ["no budget is set (/budget 5 sets one)"]
 
 
 class ConsoleSession:
@@ -92,6 +92,7 @@ class ConsoleSession:
         self._keyboard = keyboard
         self._show = show
         self._seen = 0
+        self._said = ""
         self._questions: dict[str, QuestionView] = {}
         self._shown: set[str] = set()
         self._is_away = False
@@ -224,11 +225,13 @@ class ConsoleSession:
             for message in await self._new_messages():
                 if message.kind in ("text", "notice") and message.sender != HUMAN_NAME:
                     self._show(_format_message(message))
+                    self._said = message.content
                     self._replied.set()
             await self._refresh_questions()
             agent = await self._client.ask(lambda api: api.agent(self._agent.id))
-            if agent.status in ENDED and self._agent.status not in ENDED:
-                self._show(f"[{agent.status}] {printable(agent.result or '')}".rstrip())
+            if agent.status in ENDED_AGENT and self._agent.status not in ENDED_AGENT:
+                why = agent.reason if agent.reason != self._said else None
+                self._show(f"[{agent.status}] {printable(agent.result or why or '')}".rstrip())
                 self._replied.set()
             self._agent = agent
 

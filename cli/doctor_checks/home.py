@@ -172,7 +172,7 @@ def check_supervisor(context: DoctorContext) -> DoctorCheck:
     home = context.home
     if not is_held(home.path):
         detail = "none is running on this home; `agiraph run` starts its own"
-        return ok(detail, "agiraph-supervisor --daemon keeps one running")
+        return ok(detail, "`agiraph up` keeps one running")
     holder = _holder(home.system.lock)
     try:
         address = json.loads(read_bytes(home.human.address, anyones=True))

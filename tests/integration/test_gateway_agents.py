@@ -6,6 +6,7 @@ import pytest
 
 from agiraph.http.api import CreateAgentRequest, StartRunRequest
 from agiraph.http.client import Client
+from agiraph.http.errors import AMBIGUOUS
 from agiraph.messages.child import ListChildren, StartChild, StopChild
 from agiraph.messages.control import Ok, Pause, RefusedReply, Resume
 from agiraph.messages.event import EntityStatus
@@ -106,7 +107,9 @@ def test_an_unknown_agent_is_answered_with_the_known_ones(world: World, client: 
 def test_two_agents_of_one_name_must_be_told_apart_by_id(world: World, client: Client) -> None:
     world.add_agent("a-1", "twin")
     world.add_agent("a-2", "twin")
-    assert refused(client.agent, "twin").status == 409
+    error = refused(client.agent, "twin")
+    assert (error.status, error.type) == (409, AMBIGUOUS)
+    assert "agent 'twin' could be any of a-1, a-2" in error.detail
     assert client.agent("a-2").id == "a-2"
 
 

@@ -16,6 +16,7 @@ from agiraph.core.specs import NodeSpec
 from agiraph.core.turns import Usage, UsageRow
 from agiraph.http.api import CreateTriggerRequest, FileContentView, FolderView
 from agiraph.http.client import Client, NotReachable
+from agiraph.http.errors import AMBIGUOUS
 from agiraph.messages.body import Body
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.event import EntityStatus
@@ -126,12 +127,28 @@ def test_entities_merge_processes_mailboxes_money_and_what_they_do(
     assert next(iter(rows)) == "supervisor"
 
 
-@pytest.mark.parametrize("named", ["Alice", "survey/alice", "{id}", "survey-abc123/{id}"])
+@pytest.mark.parametrize(
+    "named", ["Alice", "survey/alice", "{id}", "survey-abc123/{id}", "al", "sur/al", "survey/ali"]
+)
 def test_an_entity_is_found_by_address_name_or_id(world: World, client: Client, named: str) -> None:
     world.add_agent()
     worker = world.add_team("Alice")[0]
     acted = client.act(named.format(id=worker), "kill")
     assert [row.address for row in acted.entities] == [f"{AGENT}/{worker}"]
+
+
+def test_a_beginning_that_several_entities_have_is_refused_with_them(
+    world: World, client: Client
+) -> None:
+    world.add_agent()
+    alice, alan = world.add_team("Alice", "Alan")
+    error = refused(client.act, "al", "kill")
+    assert (error.status, error.type) == (409, AMBIGUOUS)
+    assert f"{AGENT}/{alice}, {AGENT}/{alan}" in error.detail
+    assert refused(client.transcript, AGENT, "Al").type == AMBIGUOUS
+    assert refused(client.send, AGENT, "hello", to="al").type == AMBIGUOUS
+    assert client.send(AGENT, "hello", to="ali").to == ("Alice",)
+    assert [row.address for row in client.act("coord", "kill").entities] == [COORDINATOR]
 
 
 def test_acting_on_an_agent_acts_on_all_of_it(world: World, client: Client) -> None:

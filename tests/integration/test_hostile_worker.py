@@ -88,7 +88,7 @@ def test_nobody_crashes_and_nobody_believes_a_worker_that_was_taken_over(
     questions = until(asked, "the questions of ada and bob")
     for agent in (victim, others):
         place.json("triggers", agent.name, "add", "Look again", "--every", "2h")
-        place.json("budget", agent.name, "--tokens", "5m")
+        place.json("budget", agent.name, "5m-tokens")
     before = at_rest(place, victim, others)
     gate.set()
     thrown = place.home / THROWN

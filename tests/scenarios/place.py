@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from agiraph.core.models import ENDED_AGENT
 from tests.fakes.forked import FRONT_DOOR, Forked
 from tests.fakes.front_door import run_here
 from tests.fakes.model_server import Brain, Script, SeenRequest
@@ -25,7 +26,6 @@ from tests.scenarios.steps import Steps
 
 COMMAND_SECONDS = 60
 OF_THEIR_OWN = ("console", "_supervisor")
-ENDED = ("completed", "failed", "stopped")
 
 
 class Place(House):
@@ -132,7 +132,7 @@ class Place(House):
 
         def ended() -> JsonObject | None:
             record: JsonObject = json.loads((agent / "agent.json").read_text())
-            return record if record["status"] in ENDED else None
+            return record if record["status"] in ENDED_AGENT else None
 
         record = until(ended, f"the end of {agent.name}")
         assert record["status"] == status, record

@@ -13,7 +13,7 @@ from tests.scenarios.place import Place
 from tests.scenarios.steps import DONE, FACT, WAIT, Steps, finish, node, program, spawn
 
 LIMIT = 60_000
-TOKENS = ("--tokens", str(LIMIT))
+TOKENS = ("--budget", f"{LIMIT}-tokens")
 
 
 @pytest.fixture
@@ -124,30 +124,36 @@ def test_an_agents_own_budget_is_set_and_whoever_waits_for_more_goes_on(place: P
     name = "spend-by-and-by"
     agent = place.begin(name)
     place.await_end(agent)
-    unpriced = place.command("budget", name, "--usd", "5")
+    unpriced = place.command("budget", name, "5")
     said = "the price of openai/fake is not" in unpriced.stderr
     assert (unpriced.returncode, said) == (2, True)
-    place.command("triggers", name, "add", "Look", "--every", "1h", "--name", "hourly")
-    place.json("budget", name, "--trigger", "hourly", "--tokens", "40k", "--per-day")
-    assert place.json("budget", name, "--tokens", "60k")["left_tokens"] == 500
+    hourly = ("triggers", name, "add", "Look", "--every", "1h", "--name", "hourly", "--budget")
+    assert place.command(*hourly, "$5").returncode == 2
+    assert place.json("triggers", name) == []
+    place.json(*hourly, "90k-tokens")
+    place.json("budget", name, "40k-tokens", "--trigger", "hourly", "--per-day")
+    assert place.json("budget", name, "60k-tokens")["left_tokens"] == 500
     place.command("kill", "broker")
     told = place.json("budget", name)
-    assert [(one["scope"], one["name"], one["tokens"], one["is_own"]) for one in told] == [
-        ("agent", name, LIMIT, True),
-        ("trigger", "hourly", 40_000, True),
-    ]
-    unknown = place.command("budget", name, "--trigger", "daily", "--tokens", "1k")
+    assert {(one["scope"], one["period"], one["name"], one["tokens"]) for one in told} == {
+        ("agent", "total", name, LIMIT),
+        ("trigger", "day", "hourly", 40_000),
+        ("trigger", "total", "hourly", 90_000),
+    }
+    assert all(one["is_own"] for one in told)
+    unknown = place.command("budget", name, "1k-tokens", "--trigger", "daily")
     assert "unknown trigger 'daily' (known: t-" in unknown.stderr
     place.json("run", "Spend more", "--agent", name, "--detach")
     question = place.await_question(name)
     assert "60,000 tokens of the agent" in question["question"]
-    line = place.command("budget", name, "--tokens", "200k").stdout
+    line = place.command("budget", name, "200k-tokens").stdout
     assert line.startswith("spend-by-and-by: 200,000 tokens in all (59,500 tokens spent, 140,500")
     until(lambda: place.json("show", name)["status"] == "completed", "the second run is over")
     [asked] = place.json("questions", name, "--all")
     assert (asked["status"], asked["answered_via"]) == ("answered", "budget")
     assert place.json("budget", name, "--remove")["tokens"] is None
-    assert [one["scope"] for one in place.json("budget", name)] == ["trigger"]
+    assert {one["scope"] for one in place.json("budget", name)} == {"trigger"}
     events = [row["data"] for row in place.json("events", name, "--type", "human.budget")]
+    triggers = [("trigger", tokens) for tokens in (90_000, 40_000)]
     agents = [("agent", tokens) for tokens in (LIMIT, 200_000, None)]
-    assert [(one["scope"], one["tokens"]) for one in events] == [("trigger", 40_000), *agents]
+    assert [(one["scope"], one["tokens"]) for one in events] == [*triggers, *agents]

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from cli.formats import format_short_count
 from tests.fakes.model_server import Reply, SeenRequest
+from tests.integration.house import until
 from tests.scenarios.place import Place
 from tests.scenarios.steps import ask, bash, held, one_worker, publish, write
 from tests.scenarios.terminal import Terminal, Terminals, needs_tmux
@@ -134,6 +136,26 @@ def test_the_console_finds_its_place_again_after_the_supervisor_was_killed(
     assert all(request.said.count("still there?") == 1 for request in seen)
     screen.keys("C-c", "C-c")
     screen.await_screen("[left with 0]")
+
+
+def test_who_worked_and_what_was_spent_stay_when_the_run_has_ended(
+    place: Place, terminal: Terminals
+) -> None:
+    place.plays(coordinator=one_worker("ada"), ada=[FACT, DONE])
+    agent = place.begin("spent")
+    place.await_end(agent)
+    until(lambda: len(place.states(agent.name)) == 1, "the worker's process is gone")
+    tokens = f"{format_short_count(place.json('show', 'spent')['tokens'])} tokens"
+    screen = terminal("console", "spent", size=(160, 50))
+    screen.await_screen("▾ 1 finished", "■ ada", tokens, "● live")
+    screen.keys("C-p", "C-p")
+    screen.await_screen("▶ ■ ada", "▸ ada write_file")
+    screen.resize(80, 24)
+    shown = screen.await_screen("▸ ada write_file", tokens, without="▾ 1 finished")
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    screen.keys("F2")
+    screen.await_screen("▾ 1 finished", "■ ada")
+    terminal("top", "spent").await_screen("spent", tokens)
 
 
 def test_top_watches_pauses_kills_and_opens(place: Place, terminal: Terminals) -> None:

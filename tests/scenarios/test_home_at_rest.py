@@ -18,7 +18,7 @@ from tests.scenarios.house import JsonObject, processes_of
 from tests.scenarios.place import Place, placed
 from tests.scenarios.steps import WORK, ask, held, one_worker, tell
 
-START = "start one with: agiraph-supervisor --daemon"
+START = "start one with: agiraph up"
 ASKS = [ask("PostgreSQL or SQLite?"), *WORK]
 READING = [
     ("agents",),
@@ -27,7 +27,7 @@ READING = [
     ("board", "known"),
     ("board", "known", "ada-facts"),
     ("workers", "known"),
-    ("workers", "asks"),
+    ("workers", "knocks"),
     ("files", "known"),
     ("files", "known", "_output.md"),
     ("memory", "known"),
@@ -90,7 +90,7 @@ def _fill(place: Place) -> None:
     place.run("Forget it", "--name", "gone")
     place.json("archive", "gone")
     place.plays(coordinator=one_worker("ada"), ada=ASKS)
-    asks = place.begin("asks")
+    asks = place.begin("knocks")
     until(lambda: place.has_parked(asks.name, 2), "coordinator and worker parked")
     until(lambda: all(r["pid"] is None for r in _team(place)), "the other team has parked")
 
@@ -127,6 +127,51 @@ def test_a_home_at_rest_reads_as_it_did_while_its_supervisor_ran(
         assert rest.run(*args).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("short", "whole"),
+    [
+        (("show", "KNOW"), ("show", "known")),
+        (("board", "know", "ada"), ("board", "known", "ada-facts")),
+        (("usage", "know"), ("usage", "known")),
+        (("files", "know", "_output.md"), ("files", "known", "_output.md")),
+        (("triggers", "know", "list"), ("triggers", "known", "list")),
+        (("workers", "KNOC"), ("workers", "knocks")),
+        (("events", "know", "--entity", "ad"), ("events", "known", "--entity", "ada")),
+        (("events", "know", "--node", "ada"), ("events", "known", "--node", "ada-facts")),
+    ],
+    ids=str,
+)
+def test_the_beginning_of_a_name_is_enough(
+    rest: Rest, short: tuple[str, ...], whole: tuple[str, ...]
+) -> None:
+    found = rest.json(*short)
+    assert found
+    assert found == rest.json(*whole)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("show", "kno"), ("board", "kn"), ("usage", "kno"), ("questions", "kno"), ("logs", "kno")],
+    ids=" ".join,
+)
+def test_the_beginning_of_several_names_is_wrong_usage_that_lists_them(
+    rest: Rest, args: tuple[str, ...]
+) -> None:
+    done = rest.run(*args)
+    assert (done.returncode, done.stdout) == (2, "")
+    line = done.stderr.splitlines()[-1]
+    assert f"'{args[1]}' could be any of kno" in line
+    assert line.endswith(": type more of it")
+    assert len(line) < 160
+
+
+def test_a_mistyped_name_is_answered_with_the_nearest(rest: Rest) -> None:
+    done = rest.run("show", "konwn")
+    assert done.returncode == 2
+    assert "unknown agent 'konwn', did you mean 'known'?" in done.stderr
+    assert "did you mean 'ada-facts'" in rest.run("board", "known", "ada-fats").stderr
+
+
 def test_events_and_logs_are_there_too(rest: Rest) -> None:
     found = rest.json("events", "known")
     assert found[: len(rest.events)] == rest.events
@@ -139,7 +184,7 @@ def test_ps_lists_who_was_there_and_says_that_nothing_runs(rest: Rest) -> None:
     rows = {row["address"]: row for row in json.loads(done.stdout)}
     assert rows["supervisor"]["state"] == "stopped"
     assert {row["pid"] for row in rows.values()} == {None}
-    asks = next(agent["id"] for agent in rest.seen["agents",] if agent["name"] == "asks")
+    asks = next(agent["id"] for agent in rest.seen["agents",] if agent["name"] == "knocks")
     states = [row["state"] for address, row in rows.items() if address.startswith(asks)]
     assert states == ["parked", "waiting_for_human"]
 
@@ -217,7 +262,7 @@ def test_a_damaged_agent_is_left_out_and_told(rest: Rest, tmp_path: Path) -> Non
     [known] = home.glob("agents/known-*")
     (known / "agent.json").write_text("{")
     done = rest.run("agents", "--json", home=home)
-    assert [agent["name"] for agent in json.loads(done.stdout)] == ["asks"]
+    assert [agent["name"] for agent in json.loads(done.stdout)] == ["knocks"]
     assert rest.run("show", known.name, home=home).returncode == 1
 
 

@@ -134,3 +134,19 @@ def test_an_agent_that_is_stopped_and_resumed_does_not_say_its_last_words_again(
     place.json("resume", agent.name)
     until(lambda: place.states(agent.name)[address] == "parked", "its rest")
     assert said() == before
+
+
+def test_a_wake_is_told_as_a_wake_and_a_restart_as_a_restart(drowsy_place: Place) -> None:
+    place = drowsy_place
+    agent, question = asked_and_parked(place, "woken")
+    place.json("respond", question, "PostgreSQL")
+    place.await_end(agent)
+    told = place.command("events", agent.name).stdout
+    assert "ada: woke up" in told
+    assert "coordinator: woke up" in told
+    assert "restarted" not in told
+    assert {row["restarts"] for row in place.json("ps", agent.name)} == {0}
+    until(lambda: place.has_parked(agent.name), "the coordinator has parked")
+    place.json("restart", f"{agent.name}/coordinator")
+    restarted = "coordinator: its process was restarted"
+    until(lambda: restarted in place.command("events", agent.name).stdout, "a restart is told")

@@ -68,10 +68,11 @@ def test_a_plan_that_is_reconvened_gives_the_coordinator_a_turn_before_each_stag
 def test_a_plan_that_cannot_be_followed_is_refused_before_anything_starts(
     place: Place, tmp_path: Path
 ) -> None:
-    plan = tmp_path / "plan.json"
-    plan.write_text(json.dumps({"nodes": [{"id": "a", "task": "x", "deps": ["zzz"]}]}))
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("nodes:\n- id: a\n  task: x\n  deps:\n  - zzz\n")
     before = sorted(place.home.glob("agents/*"))
     done = place.command("run", "Do it", "--model", "openai/fake", "--plan", str(plan))
     assert (done.returncode, done.stdout) == (2, "")
-    assert "zzz" in done.stderr
+    told = f"agiraph: {plan}:5: nodes[0].deps[0]: unknown node 'zzz' (known: a)\n"
+    assert done.stderr == told
     assert sorted(place.home.glob("agents/*")) == before

@@ -133,7 +133,7 @@ def test_without_money_it_ends_at_once_and_is_not_started_again(place: Place, pr
 
     place.plays(coordinator=led("lea", preset), **{"*": gemini})
     goal = f"Spend all by {preset}"
-    outcome = place.lead(goal, "--worker-model", "google/fake", "--tokens", str(LIMIT))
+    outcome = place.lead(goal, "--worker-model", "google/fake", "--budget", f"{LIMIT}-tokens")
     assert (outcome.code, outcome.result["status"]) == (3, "failed")
     refused = [one["kind"] for one in outcome.data("model.failed")]
     assert 1 <= refused.count("out_of_budget") <= 2

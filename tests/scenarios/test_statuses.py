@@ -88,3 +88,18 @@ def test_who_was_paused_over_a_question_still_asks_once_resumed(drowsy_place: Pl
     until(lambda: shown(place, agent.name) == asks, "it asks again")
     place.json("respond", str(question["id"]), "2026")
     place.await_end(agent)
+
+
+def test_what_a_run_has_spent_is_the_same_everywhere_when_its_workers_are_gone(
+    place: Place,
+) -> None:
+    place.plays(coordinator=one_worker("ada"), ada=[FACT, DONE])
+    agent = place.begin("spender", "--model", "openai/dear")
+    place.await_end(agent)
+    until(lambda: len(place.states(agent.name)) == 1, "the worker's process is gone")
+    total = place.json("usage", agent.name, "--budgets")["total"]
+    record, [left] = place.json("show", agent.name), place.json("ps", agent.name)
+    assert record["tokens"] == total["input_tokens"] + total["output_tokens"]
+    assert record["cost_usd"] == total["cost_usd"]
+    assert 0 < left["tokens"] < record["tokens"]
+    assert 0 < left["cost_usd"] < record["cost_usd"]

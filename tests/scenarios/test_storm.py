@@ -51,7 +51,7 @@ def test_a_team_in_a_storm_fails_nobody_and_keeps_its_budget_to_the_call(
         assert budget["spent_tokens"] == team.tokens, "the ledger has what the services have"
         place.json("respond", asked, "raise by 1000000000 tokens")
 
-    money = ("--tokens", str(LIMIT), "--when-spent", "ask")
+    money = ("--budget", f"{LIMIT}-tokens", "--when-spent", "ask")
     outcome = place.complete("Weather a storm", "--name", "stormy", *money, meanwhile=raise_it)
     [(count, spent)] = at_stop
     next_call = min(usage.input_tokens for usage in team.taken[count:]) + SHORTEST_ANSWER

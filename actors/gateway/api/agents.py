@@ -2,19 +2,21 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
-from actors.gateway.api.entities import DOWN, children, if_answered
+from actors.gateway.api.entities import DOWN, child_at, children, if_answered
+from actors.gateway.api.money import spent_in_run
 from actors.gateway.api.system import require_tools
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.agents import agent_summary
+from actors.gateway.statuses import StatusReader
 from agiraph.board.board import RunFacts
 from agiraph.board.commands import agents_hired
 from agiraph.board.plans.plan import parse_plan, plan_commands
@@ -41,7 +43,6 @@ from agiraph.http.api import (
 )
 from agiraph.llm.registry import check_folder
 from agiraph.messages.child import (
-    ChildInfo,
     ChildSpec,
     ChildStarted,
     ChildStopped,
@@ -76,10 +77,10 @@ async def list_agents(
     q: Annotated[str, Query(description="In the name or the goal.", max_length=200)] = "",
 ) -> list[AgentView]:
     """List all agents, or those that are wanted, oldest first."""
-    table = await if_answered(children(gateway)) or ()
+    statuses = gateway.statuses(await if_answered(children(gateway)) or ())
     wanted = q.casefold()
     found = (
-        _summary(gateway, agent, table)
+        _summary(gateway, agent, statuses)
         for agent in gateway.agents.all()
         if mode in (None, agent.mode) and wanted in f"{agent.name}\n{agent.goal}".casefold()
     )
@@ -89,8 +90,14 @@ async def list_agents(
 @router.get("/agents/{agent}", dependencies=[READ])
 async def show(agent: AgentDep, gateway: GatewayDep) -> AgentView:
     """Show one agent; `last_event` is the cursor of the last event of its log."""
-    table = await if_answered(children(gateway)) or ()
-    return _summary(gateway, agent, table, gateway.agents.events_of(agent).last())
+    table, spent = await asyncio.gather(
+        if_answered(children(gateway)), if_answered(spent_in_run(gateway, agent))
+    )
+    last_event = gateway.agents.events_of(agent).last()
+    summary = _summary(gateway, agent, gateway.statuses(table or ()), last_event)
+    if spent is None:
+        return summary
+    return summary.model_copy(update={"tokens": spent.tokens, "cost_usd": spent.cost_usd})
 
 
 @router.post("/agents/{agent}/runs", dependencies=[CONTROL], status_code=201)
@@ -118,11 +125,11 @@ def _run_view(run: RunFacts, agent: Agent) -> RunView:
 
 
 def _summary(
-    gateway: Gateway, agent: Agent, table: Sequence[ChildInfo], last_event: int = 0
+    gateway: Gateway, agent: Agent, statuses: StatusReader, last_event: int = 0
 ) -> AgentView:
     return agent_summary(
         agent,
-        gateway.statuses.agent(agent, table),
+        statuses.agent(agent),
         open_questions=len(gateway.questions.open(agent.id)),
         unread=sum(gateway.messages.unread(agent.id).values()),
         last_event=last_event,
@@ -185,7 +192,7 @@ async def begin_run(
     if agent.run == run:
         return agent
     to = coordinator_address(agent.id)
-    child = next((child for child in await children(gateway) if child.address == to), None)
+    child = child_at(await children(gateway), to)
     is_down = child is None or child.state in DOWN
     more = {"run": run, "input_dir": request.input, "terms": request.terms, "abandon": is_down}
     if child is None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import TypeVar
 
 from fastapi import APIRouter
@@ -11,6 +11,7 @@ from actors.gateway.api.dependencies import GatewayDep
 from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.agents import AgentDirectory
+from actors.gateway.statuses import StatusReader
 from agiraph.core.clock import iso
 from agiraph.core.errors import AgiraphError, Corrupt
 from agiraph.core.ids import (
@@ -59,6 +60,11 @@ async def children(gateway: Gateway) -> tuple[ChildInfo, ...]:
     return table.children
 
 
+def child_at(table: Iterable[ChildInfo], address: str) -> ChildInfo | None:
+    """Return the child with exactly this address."""
+    return next((child for child in table if child.address == address), None)
+
+
 async def if_answered(asking: Awaitable[Answer]) -> Answer | None:
     """Return what another process answers, None if it does not."""
     try:
@@ -74,9 +80,10 @@ async def entity_rows(gateway: Gateway) -> tuple[EntityView, ...]:
     table, depths, usage = await asyncio.gather(
         children(gateway), if_answered(mailboxes), if_answered(money)
     )
-    names, host = _names(gateway), socket.gethostname()
+    names, host = entity_names(gateway), socket.gethostname()
+    statuses = gateway.statuses(table)
     rows = [
-        _row(gateway, child, names.get(child.address, child.address), host, depths, usage)
+        _row(gateway, child, statuses, names.get(child.address, child.address), host, depths, usage)
         for child in table
     ]
     alive = {(child.address, child.pid) for child in table}
@@ -87,12 +94,13 @@ async def entity_rows(gateway: Gateway) -> tuple[EntityView, ...]:
 def _row(
     gateway: Gateway,
     child: ChildInfo,
+    statuses: StatusReader,
     name: str,
     host: str,
     depths: MailboxDepths | None,
     usage: UsageTable | None,
 ) -> EntityView:
-    activity = gateway.statuses.activity(child.address, child)
+    activity = statuses.activity(child.address)
     spent = usage.by_entity.get(child.address, Usage()) if usage else Usage()
     step = doing = _next_start(gateway, child) if activity is None else activity.step
     if activity is not None:
@@ -163,7 +171,7 @@ def _rank(row: EntityView) -> tuple[str, bool, str]:
     return agent if inner else "", inner != COORDINATOR_NAME, row.name
 
 
-def _names(gateway: Gateway) -> dict[str, str]:
+def entity_names(gateway: Gateway) -> dict[str, str]:
     """Return the names that people know agents' entities by, by address."""
     names: dict[str, str] = {}
     for agent in gateway.agents.all():

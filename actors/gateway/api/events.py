@@ -15,12 +15,16 @@ from actors.gateway.api.dependencies import LAST_CURSOR, After, AgentDep, Gatewa
 from actors.gateway.auth.scopes import READ
 from actors.gateway.event_feed import Goodbye, follow
 from actors.gateway.gateway import Gateway
-from agiraph.board.names import find_node
+from actors.gateway.names import member_named, node_named
+from agiraph.board.board import Board
+from agiraph.board.names import same
 from agiraph.core.errors import InvalidInput
 from agiraph.core.event_filter import EventFilter
 from agiraph.core.event_types import types_meant
+from agiraph.core.ids import COORDINATOR_NAME, RESERVED_NAMES
 from agiraph.core.models import Agent, Event
-from agiraph.http.api import ApiError, EventPageView
+from agiraph.http.api import EventPageView
+from agiraph.http.errors import AMBIGUOUS, ApiError
 
 MEDIA_TYPE = "text/event-stream"
 STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -43,20 +47,37 @@ async def _wanted(
     entity: str | None = None,
     node: str | None = None,
 ) -> EventFilter:
-    """Return what the query asks for; 422 lists the types and nodes that are possible."""
+    """Return what the query asks for; 422 lists the types that are possible, 404 the nodes."""
     try:
         types = types_meant(type or ())
-        found = None if node is None else _node_named(gateway, agent, node)
     except InvalidInput as error:
         raise ApiError(422, str(error)) from None
-    return EventFilter(types, entity, found)
+    if node is None and entity is None:
+        return EventFilter(types)
+    board = gateway.boards.get(gateway.agents.run_of(agent))
+    of_node = None if node is None else _node_named(board, node)
+    of_entity = None if entity is None else _entity_named(agent, board, entity)
+    return EventFilter(types, of_entity, of_node)
 
 
-def _node_named(gateway: Gateway, agent: Agent, named: str) -> str:
+def _node_named(board: Board, named: str) -> str:
     """Return a node's id by its name in the current run; an id of any run serves as it is."""
-    if NODE_ID.fullmatch(named):
+    return named if NODE_ID.fullmatch(named) else node_named(board, named).id
+
+
+def _entity_named(agent: Agent, board: Board, named: str) -> str:
+    """Return the name of a member of the team; a name that nobody has now serves as it is."""
+    if named in RESERVED_NAMES or "/" in named:
         return named
-    return find_node(gateway.boards.get(gateway.agents.run_of(agent)), named).id
+    try:
+        worker = member_named(agent, board, named)
+    except ApiError as error:
+        if error.type == AMBIGUOUS:
+            raise
+        return named
+    if worker is None:
+        return COORDINATOR_NAME
+    return named if same(named, worker.id) else worker.name
 
 
 Wanted = Annotated[EventFilter, Depends(_wanted)]

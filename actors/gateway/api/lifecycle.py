@@ -10,11 +10,19 @@ from fastapi import APIRouter
 
 from actors.gateway.api.agents import start_coordinator
 from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
-from actors.gateway.api.entities import AT_WORK, DOWN, children, if_answered
+from actors.gateway.api.entities import (
+    AT_WORK,
+    DOWN,
+    child_at,
+    children,
+    entity_names,
+    if_answered,
+)
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import Gateway
+from actors.gateway.names import meant
 from actors.gateway.state.agents import ARCHIVE, AgentDirectory, agent_summary
-from agiraph.core.errors import unknown
+from actors.gateway.statuses import StatusReader
 from agiraph.core.ids import (
     CLOCK,
     COORDINATOR_NAME,
@@ -22,10 +30,11 @@ from agiraph.core.ids import (
     HUMAN_NAME,
     SUPERVISOR,
     AgentId,
+    agent_of,
     coordinator_address,
     message_id,
 )
-from agiraph.core.models import Agent
+from agiraph.core.models import ENDED_AGENT, Agent
 from agiraph.http.api import (
     AgentView,
     ApiError,
@@ -46,7 +55,6 @@ DELETING = ".deleting-"
 
 ARCHIVED = "archived"
 STOPPED = "stopped"
-ENDED = ("completed", "failed", "stopped")
 
 STOP_SECONDS = 20.0
 HEAD_START_SECONDS = 0.5
@@ -79,17 +87,17 @@ async def stop(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
 async def act(entity: str, act: EntityAct, gateway: GatewayDep, cause: CauseDep) -> SteeredView:
     """Stop, kill, restart, pause or resume one entity or a whole agent."""
     table = await children(gateway)
-    exact = next((child for child in table if child.address == entity), None)
+    exact = child_at(table, entity)
     if exact is not None:
         if exact.address == HUMAN and act in ENDS_A_PROCESS and cause.is_again:
             # The gateway that began this ended over it: this is the next one.
             done = SteeredEntityView(address=exact.address, state=exact.state)
             return SteeredView(act=act, entities=(done,))
         return await _act_on_all(gateway, [exact], act)
-    agent = _agent_named(gateway, entity)
-    if agent is not None:
-        return await _act_on_agent(gateway, agent, act)
-    return await _act_on_all(gateway, [_entity_named(gateway, table, entity)], act)
+    found = _named(gateway, table, entity)
+    if isinstance(found, Agent):
+        return await _act_on_agent(gateway, found, act)
+    return await _act_on_all(gateway, [found], act)
 
 
 async def _act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> SteeredView:
@@ -113,43 +121,26 @@ def _team(table: Sequence[ChildInfo], agent: Agent) -> list[ChildInfo]:
     return sorted(mine, key=lambda child: child.address != coordinator_address(agent.id))
 
 
-def _agent_named(gateway: Gateway, named: str) -> Agent | None:
-    try:
-        return gateway.agents.find(named)
-    except ApiError as error:
-        if error.status == 404:
-            return None
-        raise
+def _named(gateway: Gateway, table: Sequence[ChildInfo], text: str) -> Agent | ChildInfo:
+    """Return the agent or the child that an id or a name, `AGENT/NAME` or a beginning means.
 
-
-def _entity_named(gateway: Gateway, table: Sequence[ChildInfo], named: str) -> ChildInfo:
-    """Return the child that `AGENT/NAME`, or a worker's name alone, means."""
-    agent_part, slash, inner = named.partition("/")
-    agents = gateway.agents.all()
-    if slash:
-        agents = [agent for agent in agents if agent_part in (agent.id, agent.name)]
-    wanted = inner if slash else named
-    addresses = {
-        f"{agent.id}/{id}" for agent in agents for id in _ids_named(gateway, agent, wanted)
-    }
-    found = [child for child in table if child.address in addresses]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        listing = ", ".join(child.address for child in found)
-        raise ApiError(409, f"'{named}' could be any of {listing}: name one by its address")
-    raise ApiError(404, str(unknown("entity", named, [child.address for child in table])))
-
-
-def _ids_named(gateway: Gateway, agent: Agent, wanted: str) -> list[str]:
-    if wanted == COORDINATOR_NAME:
-        return [COORDINATOR_NAME]
-    board = gateway.boards.get(gateway.agents.run_of(agent))
-    return [
-        worker.id
-        for worker in board.workers.values()
-        if wanted == worker.id or wanted.casefold() == worker.name.casefold()
-    ]
+    An agent comes before a worker of the same name. Raises ApiError 404, 409 that list the known.
+    """
+    agents = {str(agent.id): agent for agent in gateway.agents.all()}
+    if any(text in (agent.id, agent.name) for agent in agents.values()):
+        return gateway.agents.find(text)
+    rows = {str(child.address): child for child in table}
+    part, slash, _ = text.partition("/")
+    owner = gateway.agents.find(part).id if slash else None
+    names = [] if slash else [(name, id) for id, a in agents.items() for name in (a.name, id)]
+    shown_as, before = entity_names(gateway), f"{part}/" if slash else ""
+    for address in rows:
+        agent, inner = agent_of(address), address.partition("/")[2]
+        if owner in (None, agent):
+            also = shown_as.get(address, inner) if inner != COORDINATOR_NAME else inner
+            names += [(before + name, address) for name in ((inner, also) if agent else (address,))]
+    found = meant("entity", text, names, known=[*rows])
+    return rows[found] if found in rows else agents[found]
 
 
 async def _act_on_all(
@@ -227,7 +218,8 @@ async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[Ste
         raise ApiError(409, "nothing to pause: no process of it runs")
     for child in running:
         _check_can_pause(child)
-    at_work = [child for child in running if not _is_over(gateway, child)]
+    statuses = gateway.statuses(running)
+    at_work = [child for child in running if not _is_over(gateway, child, statuses)]
     if not at_work:
         over = ", ".join(child.address for child in running)
         raise ApiError(409, f"nothing to pause: the run has ended and {over} does nothing")
@@ -236,12 +228,12 @@ async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[Ste
     return [SteeredEntityView(address=child.address, state="pausing") for child in at_work]
 
 
-def _is_over(gateway: Gateway, child: ChildInfo) -> bool:
+def _is_over(gateway: Gateway, child: ChildInfo, statuses: StatusReader) -> bool:
     """Whether the run has ended and the child only waits to be spoken to."""
-    agent = gateway.agents.get(child.address.partition("/")[0])
-    if agent is None or agent.status not in ENDED:
+    agent = gateway.agents.get(agent_of(child.address) or "")
+    if agent is None or agent.status not in ENDED_AGENT:
         return False
-    doing = gateway.activities.get(child.address, child.incarnation)
+    doing = statuses.activity(child.address)
     return child.state == "parked" or (doing is not None and doing.state == "idle")
 
 
@@ -303,7 +295,7 @@ async def bring_back(agent: str, gateway: GatewayDep) -> AgentView:
     move(_folder(gateway.home) / found.id, folder)
     gateway.signals.restore(found.id)
     await _have_triggers_read(gateway, found.id)
-    return agent_summary(found, found.status if found.status in ENDED else STOPPED)
+    return agent_summary(found, found.status if found.status in ENDED_AGENT else STOPPED)
 
 
 async def _have_triggers_read(gateway: Gateway, agent: AgentId) -> None:

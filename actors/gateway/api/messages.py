@@ -20,10 +20,9 @@ from actors.gateway.api.dependencies import (
 from actors.gateway.auth.scopes import READ, TALK
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
+from actors.gateway.names import member_named
 from actors.recorder.message_log import read_messages
 from agiraph.agent.replies import ReplyReference, quote
-from agiraph.board.names import find_worker
-from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.ids import (
     COORDINATOR_NAME,
     HUMAN_NAME,
@@ -172,7 +171,7 @@ async def messages(
 
 
 def _receivers(gateway: Gateway, agent: Agent, to: str | None) -> list[Receiver]:
-    """Return the names and addresses that `to` means; raise ApiError 404 listing the known."""
+    """Return the names and addresses that `to` means; raise ApiError 404, 409 listing them."""
     coordinator = (COORDINATOR_NAME, coordinator_address(agent.id))
     if to is None or to.lower() in (COORDINATOR_NAME, agent.id, agent.name.lower()):
         return [coordinator]
@@ -181,12 +180,9 @@ def _receivers(gateway: Gateway, agent: Agent, to: str | None) -> list[Receiver]
     if to == EVERYONE:
         workers = [(worker.name, worker_address(agent.id, worker.id)) for worker in team]
         return [coordinator, *workers]
-    try:
-        worker = find_worker(board, to)
-    except InvalidInput:
-        named = dict.fromkeys(member.name for member in board.workers.values())
-        known = [COORDINATOR_NAME, *named, EVERYONE]
-        raise ApiError(404, str(unknown("recipient", to, known))) from None
+    worker = member_named(agent, board, to, "recipient")
+    if worker is None:
+        return [coordinator]
     if worker.status == "stopped":
         names = ", ".join([COORDINATOR_NAME, *(other.name for other in team)])
         raise ApiError(409, f"worker '{worker.name}' has stopped (at work: {names})")
@@ -237,17 +233,11 @@ async def _record(
 def transcript_of(gateway: Gateway, agent: Agent, run: RunHome | None, entity: str) -> Path:
     """Return the journal of an agent's coordinator, or of a worker of the run, by name or id.
 
-    Raises ApiError 404 that lists the known.
+    Raises ApiError 404, 409 that list the known.
     """
-    if entity.casefold() == COORDINATOR_NAME:
+    worker = member_named(agent, gateway.boards.get(run), entity)
+    if worker is None or run is None:  # a board without a run has no workers
         return gateway.agents.home_of(agent).conversation
-    board = gateway.boards.get(run)
-    try:
-        worker = find_worker(board, entity)
-    except InvalidInput:
-        known = [COORDINATOR_NAME, *(member.name for member in board.workers.values())]
-        raise ApiError(404, str(unknown("entity", entity, known))) from None
-    assert run is not None  # a board without a run has no workers
     return run.worker(worker.id).conversation
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from fastapi import APIRouter
 
 from actors.gateway.api.dependencies import AgentDep, GatewayDep
-from actors.gateway.api.entities import triggers_of
+from actors.gateway.api.entities import EXTRA_SECONDS, triggers_of
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import Gateway
 from actors.gateway.questions.question_records import write_outcome
@@ -28,7 +28,7 @@ from agiraph.core.money import (
     Period,
     is_outdated,
 )
-from agiraph.core.turns import UsageGroup, UsageRow
+from agiraph.core.turns import Usage, UsageGroup, UsageRow
 from agiraph.http.api import (
     BudgetView,
     SetBudgetRequest,
@@ -247,6 +247,13 @@ async def usage(
         rows=tuple(_named_rows(gateway, table.rows, by)),
         budgets=tuple(_named_budget(gateway, state) for state in table.budgets),
     )
+
+
+async def spent_in_run(gateway: Gateway, agent: Agent) -> Usage:
+    """Return what an agent's current run has spent, whoever of its team is still there."""
+    asked = AskUsage(run_id=agent.run or NO_RUN)
+    table = await gateway.ask(BROKER, asked, UsageTable, within_seconds=EXTRA_SECONDS)
+    return table.total
 
 
 def _whose(gateway: Gateway, agent: Agent, run: str | None) -> dict[str, str]:

@@ -12,11 +12,11 @@ from actors.gateway.api.entities import children, if_answered
 from actors.gateway.auth.scopes import READ
 from actors.gateway.file_browser import browse
 from actors.gateway.gateway import Gateway
+from actors.gateway.names import node_named
 from actors.gateway.served_files import raw_file, rendered_file
-from actors.gateway.state.boards import board_view, node_detail, node_named, worker_view
+from actors.gateway.state.boards import board_view, node_detail, worker_view
 from actors.recorder.event_log import EventLog
-from agiraph.board.names import find_node
-from agiraph.core.errors import Corrupt, InvalidInput, Refused, unknown
+from agiraph.core.errors import Corrupt, Refused, unknown
 from agiraph.core.ids import worker_address
 from agiraph.core.models import Agent, WorkNode
 from agiraph.http.api import (
@@ -62,15 +62,15 @@ async def node(agent: AgentDep, run: RunDep, node: str, gateway: GatewayDep) -> 
 @work_router.get("/agents/{agent}/workers")
 async def workers(agent: AgentDep, run: RunDep, gateway: GatewayDep) -> list[WorkerView]:
     """List the workers and what each does right now."""
-    table = await if_answered(children(gateway)) or ()
+    statuses = gateway.statuses(await if_answered(children(gateway)) or ())
     state, unread = gateway.boards.get(run), gateway.messages.unread(agent.id)
     return [
         worker_view(
             state,
             agent.id,
             worker,
-            gateway.statuses.worker(agent, worker, table),
-            gateway.statuses.step(worker_address(agent.id, worker.id), table),
+            statuses.worker(agent, worker),
+            statuses.step(worker_address(agent.id, worker.id)),
             unread.get(worker.name, 0),
         )
         for worker in state.workers.values()
@@ -197,8 +197,8 @@ def _with_folder(gateway: Gateway, run: RunHome, path: str) -> str:
         return path
     top, named, *rest = path.split("/")
     try:
-        return "/".join((top, find_node(gateway.boards.get(run), named).folder, *rest))
-    except (InvalidInput, Corrupt):
+        return "/".join((top, node_named(gateway.boards.get(run), named).folder, *rest))
+    except (ApiError, Corrupt):
         return path
 
 

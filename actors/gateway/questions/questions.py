@@ -29,7 +29,7 @@ from agiraph.core.clock import iso
 from agiraph.core.errors import Corrupt, listed
 from agiraph.core.ids import QuestionId, abbreviated, ids_meant
 from agiraph.core.models import Question, QuestionStatus
-from agiraph.http.errors import ApiError
+from agiraph.http.errors import AMBIGUOUS, ApiError
 from agiraph.messages.question import AskQuestion
 from agiraph.storage.journal import JsonObject
 
@@ -92,7 +92,9 @@ class QuestionStore:
         found = ids_meant(text, (case.question.id for case in near))
         if len(found) > 1:
             listed = "; ".join(f"{id}: {self._case(id).question.question[:80]}" for id in found)
-            raise ApiError(409, f"'{text}' is the beginning of several questions ({listed})")
+            raise ApiError(
+                409, f"'{text}' is the beginning of several questions ({listed})", AMBIGUOUS
+            )
         return found[0] if found else self._case(text).question.id
 
     def asked_by(self, ask: str) -> Question | None:

@@ -9,7 +9,8 @@ from actors.gateway.questions.questions import QuestionStore
 from agiraph.core.errors import listed
 from agiraph.core.ids import abbreviated, ids_meant
 from agiraph.core.models import ProposedAction, Question
-from agiraph.http.api import ApiError, ApprovalView
+from agiraph.http.api import ApprovalView
+from agiraph.http.errors import AMBIGUOUS, ApiError
 from agiraph.tools.approvals.policy import remembers
 
 
@@ -42,7 +43,8 @@ def revoke(questions: QuestionStore, id: str, now: float) -> ApprovalView:
     given = {str(case.question.id): case for case in questions.given(id)}
     meant = ids_meant(id, given)
     if len(meant) > 1:
-        raise ApiError(409, f"'{id}' is the beginning of several approvals ({', '.join(meant)})")
+        several = f"'{id}' is the beginning of several approvals ({', '.join(meant)})"
+        raise ApiError(409, several, AMBIGUOUS)
     if not meant:
         known = listed([abbreviated(case.question.id) for case in standing(questions)])
         raise ApiError(404, f"unknown approval '{id}' (standing: {known})")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from actors.gateway.names import meant
 from actors.recorder.event_log import EventLog
 from actors.runtime.agent_folders import AgentFolders
-from agiraph.core.errors import listed, unknown
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
 from agiraph.http.api import AgentView, ApiError
@@ -50,21 +50,17 @@ class AgentDirectory:
         return self._load(self._home(id))
 
     def find(self, named: str) -> Agent:
-        """Return the agent with this id or name; raise ApiError 404 or, for several, 409."""
+        """Return the agent with this id or name, or the only one whose id or name begins so.
+
+        Raises ApiError 404 or, for several, 409.
+        """
         exact = self.get(named)
         if exact is not None:
             return exact
-        agents = self.all()
-        same = [agent for agent in agents if agent.name == named]
-        if len(same) == 1:
-            return same[0]
-        if same:
-            ids = ", ".join(agent.id for agent in same)
-            raise ApiError(
-                409, f"several agents{self._where} are called '{named}': name one ({ids})"
-            )
-        known = [f"{agent.name} ({agent.id})" for agent in agents]
-        raise ApiError(404, str(unknown(f"agent{self._where}", named, known)))
+        agents = {agent.id: agent for agent in self.all()}
+        names = [(name, id) for id, agent in agents.items() for name in (agent.name, id)]
+        known = [f"{agent.name} ({id})" for id, agent in agents.items()]
+        return agents[meant(f"agent{self._where}", named, names, known=known)]
 
     def home_of(self, agent: Agent) -> AgentHome:
         """Return an agent's home."""
@@ -84,9 +80,8 @@ class AgentDirectory:
         if run is None:
             return self._home(agent.id).run(agent.run) if agent.run else None
         known = self.runs_of(agent)
-        if run not in known:
-            raise ApiError(404, f"agent '{agent.name}' has no run '{run}' (known: {listed(known)})")
-        return self._home(agent.id).run(run)
+        found = meant(f"run of '{agent.name}'", run, zip(known, known, strict=True))
+        return self._home(agent.id).run(found)
 
     def runs_of(self, agent: Agent) -> list[str]:
         """Return the ids of an agent's runs, oldest first: they sort by time."""

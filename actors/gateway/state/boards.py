@@ -4,9 +4,8 @@ from pathlib import Path
 
 from agiraph.board.board import Board, NodeTimes
 from agiraph.board.events import BoardEvent
-from agiraph.board.names import find_node
 from agiraph.board.store import fold_events, read_events
-from agiraph.core.errors import Corrupt, InvalidInput
+from agiraph.core.errors import Corrupt
 from agiraph.core.ids import AgentId, worker_address
 from agiraph.core.models import Worker, WorkNode
 from agiraph.http.api import ApiError, BoardView, NodeDetailView, NodeView, StageView, WorkerView
@@ -69,14 +68,6 @@ def _events(journal: Path) -> list[BoardEvent]:
         return read_events(read_journal(journal), journal)
     except UnsafeFile as error:
         raise Corrupt(str(error)) from error
-
-
-def node_named(board: Board, named: str) -> WorkNode:
-    """Return a node by name or id; raise ApiError 404 that lists the known."""
-    try:
-        return find_node(board, named)
-    except InvalidInput as error:
-        raise ApiError(404, str(error)) from None
 
 
 def board_view(board: Board, seq: int) -> BoardView:

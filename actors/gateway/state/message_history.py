@@ -8,7 +8,8 @@ from actors.gateway.state.database import GatewayDatabase, Statement
 from agiraph.agent.replies import key_of, quote
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import HUMAN_NAME
-from agiraph.http.api import ApiError, ConversationMessageView, ConversationPageView
+from agiraph.http.api import ConversationMessageView, ConversationPageView
+from agiraph.http.errors import AMBIGUOUS, ApiError
 from agiraph.storage.journal import JsonObject
 
 EVERYONE = "*"
@@ -97,7 +98,8 @@ class MessageHistory:
         if len(found) == 1:
             return found[0]
         if found:
-            raise ApiError(409, f"several messages begin with '{id}': name more of the id")
+            several = f"several messages begin with '{id}': name more of the id"
+            raise ApiError(409, several, AMBIGUOUS)
         latest = self._stretch(agent, None, 0, LAST, LOOKED_THROUGH, is_backwards=True)
         last = [m for m in latest if m.kind == "text" and m.sender != HUMAN_NAME][-SHOWN_TEXTS:]
         listing = "; ".join(f"{m.id[:8]} {m.sender}: {quote(m.content)}" for m in last) or "none"

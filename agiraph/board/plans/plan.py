@@ -10,7 +10,10 @@ from agiraph.board.plans.reading import (
     GraphFile,
     GraphNode,
     RoleForm,
+    WrongAt,
+    explained,
     read_form,
+    shown_path,
 )
 from agiraph.board.wait_cycles import dependencies_first, find_cycle
 from agiraph.core.errors import InvalidInput, unknown
@@ -18,7 +21,7 @@ from agiraph.core.ids import slug
 from agiraph.core.models import StageContract
 from agiraph.core.record import Record
 from agiraph.core.specs import ContractTerms, NodeSpec, NodeTerms, StageTerms, WorkerSpec
-from agiraph.core.yaml_text import read_text
+from agiraph.core.yaml_text import KeyPath, read_text
 
 
 class PlanNode(NodeSpec):
@@ -46,7 +49,7 @@ class Plan(Record):
 
 
 def read_plan(path: Path) -> Plan:
-    """Return the plan in a file; InvalidInput names the file, the key and what was possible."""
+    """Return the plan in a file; InvalidInput names file, line, key and what was possible."""
     return parse_plan(read_text(path), str(path))
 
 
@@ -55,8 +58,8 @@ def parse_plan(text: str, name: str = "plan") -> Plan:
     form = read_form(text, name)
     try:
         return _plan_of_graph(form) if isinstance(form, GraphFile) else _plan_of_stages(form)
-    except InvalidInput as error:
-        raise InvalidInput(f"{name}: {error}") from None
+    except WrongAt as wrong:
+        raise explained(type(form), text, name, [(wrong.path, str(wrong))]) from None
 
 
 def plan_commands(plan: Plan, stages: int | None = None) -> tuple[SpawnWorker | CreateNode, ...]:
@@ -103,50 +106,54 @@ def _terms(plan: Plan, first: PlanNode) -> StageTerms:
     return StageTerms(name=first.stage if plan.is_reconvened else None, **given)
 
 
-def _add_worker(worker: WorkerSpec, workers: dict[str, WorkerSpec], place: str) -> str:
+def _add_worker(worker: WorkerSpec, workers: dict[str, WorkerSpec], place: KeyPath) -> str:
     """Put a worker among those of the plan; the same name is the same worker."""
     try:
         key = check_worker_name(worker.name).casefold()
     except InvalidInput as error:
-        raise InvalidInput(f"{place}: {error}") from None
+        raise WrongAt(place, str(error)) from None
     known = workers.setdefault(key, worker)
     for field in ("model", "type", "agent_command"):
         asked, has = getattr(worker, field), getattr(known, field)
         if asked is not None and asked != has:
-            raise InvalidInput(
-                f"{place}: worker '{known.name}' has {field} {has!r} already, not {asked!r}"
+            raise WrongAt(
+                place, f"worker '{known.name}' has {field} {has!r} already, not {asked!r}"
             )
     return known.name
 
 
 def _plan_of_graph(form: GraphFile) -> Plan:
-    """Return the plan of a graph; InvalidInput for a twin, an unknown dependency or a ring."""
-    _refuse_twins([node.id for node in form.nodes], "nodes")
+    """Return the plan of a graph; WrongAt for a twin, an unknown dependency or a ring."""
+    ids = [node.id for node in form.nodes]
+    _refuse_twins(ids, ("nodes",))
     names = _names_by_id(form.nodes)
     for number, node in enumerate(form.nodes):
         for place, needed in enumerate(node.deps):
             if needed not in names:
                 error = unknown("node", needed, list(names))
-                raise InvalidInput(f"nodes[{number}].deps[{place}]: {error}")
+                raise WrongAt(("nodes", number, "deps", place), str(error))
     needs = {node.id: node.deps for node in form.nodes}
     if ring := find_cycle(needs):
-        raise InvalidInput(f"nodes: {' -> '.join(ring)} wait for each other in a ring")
+        first = ids.index(ring[0])
+        raise WrongAt(
+            ("nodes", first, "deps"), f"{' -> '.join(ring)} wait for each other in a ring"
+        )
     workers: dict[str, WorkerSpec] = {}
     nodes: dict[str, PlanNode] = {}
     for number, node in enumerate(form.nodes):
         name = names[node.id]
-        worker = _worker_of_node(node, name, workers, f"nodes[{number}]")
+        worker = _worker_of_node(node, name, workers, ("nodes", number))
         before = tuple(dict.fromkeys(names[needed] for needed in node.deps))
         nodes[node.id] = _plan_node(node, name, before, worker)
     ordered = tuple(nodes[id] for id in dependencies_first(needs))
     return Plan(goal=form.goal, workers=tuple(workers.values()), nodes=ordered)
 
 
-def _refuse_twins(ids: Sequence[str], place: str) -> None:
+def _refuse_twins(ids: Sequence[str], place: KeyPath) -> None:
     for number, id in enumerate(ids):
         if (first := ids.index(id)) != number:
-            taken = f"'{id}' is already the id of {place}[{first}]"
-            raise InvalidInput(f"{place}[{number}].id: {taken}")
+            other = shown_path((*place, first))
+            raise WrongAt((*place, number, "id"), f"'{id}' is already the id of {other}")
 
 
 def _names_by_id(nodes: Sequence[GraphNode]) -> dict[str, str]:
@@ -169,14 +176,14 @@ def _plan_node(
 
 
 def _worker_of_node(
-    node: GraphNode, name: str, workers: dict[str, WorkerSpec], place: str
+    node: GraphNode, name: str, workers: dict[str, WorkerSpec], place: KeyPath
 ) -> str | None:
     """Return the name of the worker a node asks for; one that asks for a model has its own."""
     wanted = node.worker or (name if node.model else None)
     if wanted is None:
         return None
     spec = WorkerSpec.model_validate(node.shared_with(WorkerSpec) | {"name": wanted})
-    return _add_worker(spec, workers, f"{place}.worker")
+    return _add_worker(spec, workers, (*place, "worker"))
 
 
 def _plan_of_stages(form: CollaborationFile) -> Plan:
@@ -185,14 +192,14 @@ def _plan_of_stages(form: CollaborationFile) -> Plan:
     nodes: list[PlanNode] = []
     before: tuple[str, ...] = ()
     for number, stage in enumerate(form.stages):
-        place = f"stages[{number}].roles"
+        place = ("stages", number, "roles")
         _refuse_twins([role.id for role in stage.roles], place)
         called = stage.name or f"Stage {number + 1}"
         if any(node.stage == called for node in nodes):
             called = f"{called} ({number + 1})"
         taken = {node.name for node in nodes}
         for index, role in enumerate(stage.roles):
-            where = f"{place}[{index}]"
+            where = (*place, index)
             worker = _add_worker(_worker_of_role(role, where), workers, where)
             name = free_name(slug(role.id, fallback="node"), taken)
             taken.add(name)
@@ -217,14 +224,14 @@ def _stages_on_the_board(form: CollaborationFile) -> int | None:
     if limit is None:
         return None
     if own > limit:
-        raise InvalidInput(f"contract.max_stages: is {limit}, and the plan has {own} stages")
+        raise WrongAt(("contract", "max_stages"), f"is {limit}, and the plan has {own} stages")
     return limit if form.contract.coordinator_reconvenes else 1 + limit - own
 
 
-def _worker_of_role(role: RoleForm, where: str) -> WorkerSpec:
+def _worker_of_role(role: RoleForm, where: KeyPath) -> WorkerSpec:
     is_external = role.type == "autonomous"
     if is_external and not role.agent_command:
-        raise InvalidInput(f"{where}.agent: is missing (an agentic role names what to launch)")
+        raise WrongAt((*where, "agent"), "is missing (an agentic role names what to launch)")
     asked = role.shared_with(WorkerSpec) | {"name": role.name or role.id}
     if not is_external:
         asked.pop("agent_command", None)

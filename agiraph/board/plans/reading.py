@@ -1,7 +1,9 @@
-"""The two forms of a plan file: JSON or YAML in, one of them out, errors with their place."""
+"""The two forms of a plan file: JSON or YAML in, one of them out, errors with line and key."""
 
 import json
+import re
 import types
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import yaml
@@ -9,10 +11,12 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstrain
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.specs import AnyWorkerType, ContractTerms, NodeTerms
-from agiraph.core.yaml_text import read_yaml
+from agiraph.core.yaml_text import KeyPath, Lines, key_lines, nearest, parse_yaml, read_yaml
 
 MOST_CHARACTERS: Final = 256 * 1024
 MOST_VALUES: Final = 20_000
+
+HALF_A_CHARACTER: Final = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -92,8 +96,16 @@ class CollaborationFile(PlanForm):
     contract: ContractForm = ContractForm()
 
 
+class WrongAt(InvalidInput):
+    """A plan whose form is right says at `path` what cannot be."""
+
+    def __init__(self, path: KeyPath, text: str) -> None:
+        super().__init__(text)
+        self.path = path
+
+
 def read_form(text: str, name: str) -> GraphFile | CollaborationFile:
-    """Return the form that `text` is written in; InvalidInput names file, key and choices."""
+    """Return the form that `text` is written in; InvalidInput names file, line, key and choices."""
     values = _load(text, name)
     if not isinstance(values, dict) or ("nodes" in values) == ("stages" in values):
         raise InvalidInput(
@@ -103,8 +115,28 @@ def read_form(text: str, name: str) -> GraphFile | CollaborationFile:
     try:
         return form.model_validate(values)
     except ValidationError as error:
-        lines = [f"{name}: {_explain(form, dict(problem))}" for problem in error.errors()]
-        raise InvalidInput("\n".join(lines)) from None
+        found = [(problem["loc"], _explain(form, dict(problem))) for problem in error.errors()]
+        # A list is also told to be too short if what is wrong with an item was told before.
+        told = [
+            (path, why)
+            for path, why in found
+            if not any(len(path) < len(other) and other[: len(path)] == path for other, _ in found)
+        ]
+        raise explained(form, text, name, told) from None
+
+
+def explained(
+    form: type[BaseModel], text: str, name: str, problems: Sequence[tuple[KeyPath, str]]
+) -> InvalidInput:
+    """Return the error that tells each problem in a line, with file, line and key."""
+    lines = _lines(text)
+    told = []
+    for path, why in problems:
+        written = _as_written(form, path, lines)
+        line = nearest(written, lines)
+        told.append(f"{name}:{line}: " if line else f"{name}: ")
+        told[-1] += f"{shown_path(written)}: {why}"
+    return InvalidInput("\n".join(told))
 
 
 def _load(text: str, name: str) -> Any:
@@ -114,30 +146,57 @@ def _load(text: str, name: str) -> Any:
         return json.loads(text)
     except RecursionError:
         raise InvalidInput(f"{name}: is nested too deeply") from None
-    except ValueError as json_error:
-        is_json = text.lstrip()[:1] in ("{", "[")
+    except ValueError as error:
         try:
-            return read_yaml(text, MOST_CHARACTERS, MOST_VALUES)
-        except yaml.YAMLError as error:
-            if is_json:
-                raise InvalidInput(f"{name}: is not JSON ({json_error})") from None
-            mark = getattr(error, "problem_mark", None)
-            line = mark.line + 1 if mark else 1
-            problem = getattr(error, "problem", None) or error
-            raise InvalidInput(f"{name}:{line}: is not YAML ({problem})") from None
+            return parse_yaml(text, name, MOST_CHARACTERS, MOST_VALUES)
+        except InvalidInput:
+            if _is_json(text):
+                raise InvalidInput(_json_problem(error, name)) from None
+            raise
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip()[:1] in ("{", "[")
+
+
+def _json_problem(error: ValueError, name: str) -> str:
+    if not isinstance(error, json.JSONDecodeError):
+        return f"{name}: is not JSON ({error})"
+    return f"{name}:{error.lineno}: is not JSON ({error.msg}, column {error.colno})"
+
+
+def _lines(text: str) -> Lines:
+    """Return the lines of a text that has been read; none of JSON that YAML cannot read, too."""
+    if _is_json(text):
+        text = HALF_A_CHARACTER.sub(r"\\u0020", text.replace("\t", " "))
+    try:
+        read_yaml(text, MOST_CHARACTERS, MOST_VALUES)  # first: it bounds what is composed
+        return key_lines(text)
+    except yaml.YAMLError:
+        return {}
+
+
+def _as_written(form: type[BaseModel], path: KeyPath, lines: Lines) -> KeyPath:
+    """Return a path with each key by the name that the file has for it."""
+    written: KeyPath = ()
+    for place, part in enumerate(path):
+        model = _model_at(form, path[:place])
+        known = isinstance(part, str) and part in model.model_fields
+        names: Sequence[str | int] = keys_of(model, str(part)) if known else ()
+        written += (next((name for name in names if (*written, name) in lines), part),)
+    return written
 
 
 def _explain(form: type[BaseModel], problem: dict[str, Any]) -> str:
-    path = problem["loc"]
-    place = shown_path(path)
+    around = problem["loc"][:-1]
     if problem["type"] == "extra_forbidden":
-        return f"{place}: unknown key (possible: {_possible(form, path[:-1])})"
+        return f"unknown key (possible: {_possible(form, around)})"
     if problem["type"] == "missing":
-        return f"{place}: is missing (possible here: {_possible(form, path[:-1])})"
-    return f"{place}: {problem['msg']} (got {problem['input']!r:.80})"
+        return f"is missing (possible here: {_possible(form, around)})"
+    return f"{problem['msg']} (got {problem['input']!r:.80})"
 
 
-def shown_path(path: tuple[str | int, ...]) -> str:
+def shown_path(path: KeyPath) -> str:
     """Return a key path as people write it: `nodes[2].deps[0]`."""
     shown = ""
     for part in path:
@@ -145,17 +204,24 @@ def shown_path(path: tuple[str | int, ...]) -> str:
     return shown
 
 
-def _possible(form: type[BaseModel], path: tuple[str | int, ...]) -> str:
-    model = form
-    for part in path:
-        if isinstance(part, str):
-            model = _model_in(model.model_fields[part].annotation) or model
+def _possible(form: type[BaseModel], path: KeyPath) -> str:
+    model = _model_at(form, path)
     own = [name for name in model.__annotations__ if name in model.model_fields]
     names = dict.fromkeys((*own, *model.model_fields))
-    return ", ".join(key for name in names for key in _keys(model, name))
+    return ", ".join(key for name in names for key in keys_of(model, name))
 
 
-def _keys(model: type[BaseModel], name: str) -> list[str]:
+def _model_at(form: type[BaseModel], path: KeyPath) -> type[BaseModel]:
+    """Return the form of what a path leads to, or of the nearest around it."""
+    model = form
+    for part in path:
+        field = model.model_fields.get(str(part))
+        model = (_model_in(field.annotation) if field else None) or model
+    return model
+
+
+def keys_of(model: type[BaseModel], name: str) -> list[str]:
+    """Return the names that a file may have for a field of a form."""
     alias = model.model_fields[name].validation_alias
     return [str(choice) for choice in alias.choices] if isinstance(alias, AliasChoices) else [name]
 

@@ -73,13 +73,17 @@ class AgentView(AgentFacts, ApiView):
     answers. `unread` counts its messages that the person has not read.
 
     `last_event` is the cursor of the last event of its log where one agent is asked for, and in the
-    answer to a request that begins a run (the last one before it); elsewhere 0.
+    answer to a request that begins a run (the last one before it); elsewhere 0. `tokens` and
+    `cost_usd` are what its current run has spent, those that are gone included, where one agent is
+    asked for; elsewhere, and while the broker is away, null.
     """
 
     status: str
     last_event: int = 0
     open_questions: int = 0
     unread: int = 0
+    tokens: int | None = None
+    cost_usd: float | None = None
 
 
 class RunView(ApiView):

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
+from agiraph.core.models import ENDED_AGENT, ENDED_NODE
 from agiraph.core.record import Record
 from agiraph.http.api import AgentView, FileContentView, FolderView, NodeView, QuestionView
 
-OVER = frozenset({"completed", "failed", "stopped"})
 TEXT_LIMIT = 100_000
 
 
@@ -149,10 +149,10 @@ def state_of(
     questions: Sequence[QuestionView] = (),
 ) -> AgentStateResult:
     """Return the state of an agent as the tools show it."""
-    ended = [node for node in nodes if node.status in ("completed", "failed", "cancelled")]
+    ended = [node for node in nodes if node.status in ENDED_NODE]
     shown = {
         "agent": agent.id,
-        "is_over": agent.status in OVER,
+        "is_over": agent.status in ENDED_AGENT,
         "nodes_ended": len(ended) if nodes else agent.nodes_ended,
         "nodes": len(nodes) or agent.node_count,
         "questions": tuple(map(question_of, questions)),

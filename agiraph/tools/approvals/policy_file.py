@@ -9,12 +9,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, get_args
 
-import yaml
 from pydantic import ValidationError
 
 from agiraph.core.config import configs_folder
 from agiraph.core.errors import InvalidInput, unknown
-from agiraph.core.yaml_text import LOADER, read_text, read_yaml
+from agiraph.core.yaml_text import key_lines, parse_yaml, read_text
 from agiraph.mcp.catalog import is_served
 from agiraph.tools.approvals.policy import PSEUDO_TOOLS, SPEND, Action, ApprovalPolicy, ApprovalRule
 
@@ -75,24 +74,17 @@ def _stamp_of(file: Path) -> tuple[int, int] | None:
 
 
 def _rules(file: Path, text: str, tools: Collection[str]) -> tuple[ApprovalRule, ...]:
-    try:
-        values = read_yaml(text) or {ONLY_KEY: []}  # first: it limits what is composed
-        root = yaml.compose(text, Loader=LOADER)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise InvalidInput(f"{file}:{line}: is not YAML ({error.problem})") from None
-    except yaml.YAMLError as error:
-        raise InvalidInput(f"{file}: is not YAML ({error})") from None
+    values = parse_yaml(text, str(file)) or {ONLY_KEY: []}
     if not isinstance(values, dict) or set(values) != {ONLY_KEY}:
         raise InvalidInput(f"{file}:1: expected `rules:` and a list of rules below it")
     listed = values[ONLY_KEY] or []
     if not isinstance(listed, list):
         raise InvalidInput(f"{file}:1: `rules` is a list, each rule with a dash before it")
-    nodes = root.value[0][1].value if listed and root is not None else []
+    lines = key_lines(text)
     problems: list[str] = []
     rules: list[ApprovalRule] = []
-    for number, (value, node) in enumerate(zip(listed, nodes, strict=True), start=1):
-        place = f"{file}:{node.start_mark.line + 1}: {_named(number, value)}"
+    for number, value in enumerate(listed, start=1):
+        place = f"{file}:{lines[ONLY_KEY, number - 1]}: {_named(number, value)}"
         try:
             rules.append(_rule(number, value, tools))
         except InvalidInput as error:

@@ -31,7 +31,14 @@ from cli.console.ui.conversation_panel import TalkPanel
 from cli.console.ui.drawing import markdown
 from cli.console.ui.header import HELP_PAGE, head_of, notice_of, target_of
 from cli.console.ui.input_line import InputLine
-from cli.console.ui.panels import BoardPanel, ConfirmScreen, FilesPanel, TeamPanel, TreePanel
+from cli.console.ui.panels import (
+    FINISHED_ROW,
+    BoardPanel,
+    ConfirmScreen,
+    FilesPanel,
+    TeamPanel,
+    TreePanel,
+)
 from cli.console.ui.question_bar import QuestionBar
 from cli.console.ui.source import ConsoleSource
 from cli.console.ui.state import ConsoleState, Panel
@@ -354,7 +361,10 @@ class ConsoleApp(TaskApp):
 
     @on(OptionList.OptionSelected, "#team")
     def _member_chosen(self, event: OptionList.OptionSelected) -> None:
-        if event.option.id is not None:
+        if event.option.id == FINISHED_ROW:
+            self.state.fold_finished()
+            self._draw()
+        elif event.option.id is not None:
             self._select(event.option.id)
 
     def _select(self, key: str) -> None:
@@ -364,7 +374,7 @@ class ConsoleApp(TaskApp):
 
     def action_select(self, by: int) -> None:
         """Look at the next or previous entity."""
-        keys = [EVERYONE, *(one.key for one in self.state.members)]
+        keys = [EVERYONE, *(one.key for one in self.state.listed)]
         at = keys.index(self.state.selected) if self.state.selected in keys else 0
         self.state.select(keys[(at + by) % len(keys)])
         self._draw()

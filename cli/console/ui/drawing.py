@@ -75,9 +75,11 @@ def _drawing_of(entry: TimelineEntry, width: int, *, is_open: bool) -> Renderabl
 
 
 def _head(entry: TimelineEntry, width: int) -> Text:
+    sign = "✗" if entry.tone == "bad" else "✓"
     who = "you" if entry.who == HUMAN_NAME else entry.who
-    label = {"question": f"? {who} asks you", "result": f"✓ {who}: {entry.title}"}.get(entry.kind)
-    style = TONES["ask"] if entry.kind == "question" else voice(entry.who)
+    labels = {"question": f"? {who} asks you", "result": f"{sign} {who}: {entry.title}"}
+    label = labels.get(entry.kind)
+    style = TONES[entry.tone] if entry.kind in ("question", "result") else voice(entry.who)
     head = Text.assemble((label or who, style))
     if entry.to and entry.kind in ("text", "answer"):
         to = ", ".join("you" if name == HUMAN_NAME else name for name in entry.to[:NAME_LIMIT])

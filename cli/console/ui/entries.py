@@ -19,6 +19,7 @@ from cli.console.event_text import (
     Tone,
     arguments_of,
     is_failed_tool,
+    is_plain_start,
     text_of,
 )
 from cli.sanitize import one_line, printable, short_name
@@ -132,7 +133,10 @@ def _of_event(event: Event, run: str | None, narrator: EventNarrator) -> Timelin
         case "agent.completed":
             return _base(event, line.who, "result", title="the goal is met", tone="good",
                          body=_text(text_of(event.data, "result")), is_markdown=True)  # fmt: skip
-        case "child.ready" if event.data.get("incarnation") in (None, 1):
+        case "agent.failed":
+            return _base(event, line.who, "result", title="failed", tone="bad",
+                         body=_text(text_of(event.data, "reason", "error")))  # fmt: skip
+        case "child.ready" if is_plain_start(event):
             return None
         case kind if kind in NEVER_SHOWN:
             return None

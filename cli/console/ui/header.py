@@ -5,7 +5,6 @@ from typing import Final
 from rich.text import Text
 
 from cli.console.commands import HELP
-from cli.console.entities import spent_by
 from cli.console.ui.state import ConsoleState, HeaderNotice
 from cli.console.ui.theme import BOLD, QUIET, TONES, state_style, voice
 from cli.formats import format_short_count, format_short_money
@@ -88,6 +87,6 @@ def _work(state: ConsoleState) -> str:
 
 
 def _spent(state: ConsoleState) -> str:
-    tokens, cost = spent_by(state.members)
+    tokens, cost = state.spent
     spent = f"{format_short_count(tokens)} tokens {format_short_money(cost)}"
     return spent.strip() if tokens else ""

@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 
 from agiraph.http.api import BoardView, FileContentView, FolderView, NodeView
 from cli.console.commands import EVERYONE
-from cli.console.entities import MemberRow, entity_name, look_of, signed_label, spent_by
+from cli.console.entities import MemberRow, entity_name, look_of, signed_label
 from cli.console.plain_text import TreeRow, entry_name, entry_size, format_file, tree_of
 from cli.console.ui.drawing import markdown, sided
 from cli.console.ui.state import ConsoleState
@@ -22,6 +22,9 @@ from cli.formats import format_age, format_short_count, format_short_money
 from cli.sanitize import one_line, printable
 
 ROOM: Final = 2
+FINISHED_ROW: Final = "~finished"
+"""The key of the row that folds the finished members."""
+
 DETAIL_LIMIT: Final = 1500
 
 
@@ -64,24 +67,39 @@ class TeamPanel(OptionList):
         """Show the members; only rows that changed are drawn again."""
         width = max(16, self.scrollable_content_region.width - ROOM)
         prompts = {EVERYONE: _team_row(state, width)}
-        prompts |= {one.key: _member_row(one, state, width, now) for one in state.members}
+        finished = [one for one in state.members if one.is_finished]
+        for one in state.listed:
+            if finished and one is finished[0]:
+                prompts[FINISHED_ROW] = _fold_row(len(finished), "▾", width)
+            prompts[one.key] = _member_row(one, state, width, now)
+        if finished and not state.are_finished_shown:
+            prompts[FINISHED_ROW] = _fold_row(len(finished), "▸", width)
         if prompts.keys() != self._prompts.keys():
+            at = FINISHED_ROW if self._is_at(FINISHED_ROW) else state.selected
             self.clear_options()
             self.add_options([Option(prompt, id=key) for key, prompt in prompts.items()])
-            if state.selected in prompts:
-                self.highlighted = list(prompts).index(state.selected)
+            if at in prompts:
+                self.highlighted = list(prompts).index(at)
         else:
             for key, prompt in prompts.items():
                 if prompt != self._prompts[key] or prompt.spans != self._prompts[key].spans:
                     self.replace_option_prompt(key, prompt)
         self._prompts = prompts
 
+    def _is_at(self, key: str) -> bool:
+        option = self.highlighted_option
+        return option is not None and option.id == key
+
 
 def _team_row(state: ConsoleState, width: int) -> Text:
     mark = "▶ " if state.selected == EVERYONE else "  "
-    tokens, cost = spent_by(state.members)
+    tokens, cost = state.spent
     spent = f"{format_short_count(tokens)} {format_short_money(cost)}".strip()
     return sided(Text.assemble((f"{mark}≡ whole team", BOLD)), spent, width)
+
+
+def _fold_row(count: int, sign: str, width: int) -> Text:
+    return sided(Text(f"  {sign} {count} finished", QUIET), "", width)
 
 
 def _member_row(member: MemberRow, state: ConsoleState, width: int, now: float) -> Text:
@@ -89,7 +107,8 @@ def _member_row(member: MemberRow, state: ConsoleState, width: int, now: float) 
     asks = any(question.sender == member.name for question in state.questions)
     row = member.row
     sign, tone = look_of("waiting_for_human" if asks else row.state)
-    head = Text.assemble((mark, BOLD), (f"{sign} ", TONES[tone]), (member.name, voice(member.name)))
+    name = (member.name, QUIET if member.is_finished else voice(member.name))
+    head = Text.assemble((mark, BOLD), (f"{sign} ", TONES[tone]), name)
     since = format_age(now - row.doing_since) if row.doing_since else ""
     spent: tuple[str, ...] = ()
     if row.tokens:
@@ -97,6 +116,8 @@ def _member_row(member: MemberRow, state: ConsoleState, width: int, now: float) 
     right = " ".join(filter(None, (*spent, since)))
     if head.cell_len + 1 + len(right) > width:  # the whole name matters more than what it spent
         right = since
+    if member.is_finished:
+        return sided(head, right, width)
     doing = Text(f"    {member.activity}", QUIET)
     return Text.assemble(sided(head, right, width), "\n", sided(doing, "", width))
 

@@ -2,7 +2,7 @@
 
     events                a follower of the agent's log, in a thread of its own
     messages, questions,  asked for when an event may have changed them, and every few seconds
-    board                 without one
+    board, team           without one
     agent, entities       asked for every second
     streaming text        the broker's, over the bus, while the console is open
     texts, answers, acts  over the API
@@ -19,6 +19,7 @@ from typing import Final, Literal
 from agiraph.core.clock import SystemClock
 from agiraph.core.ids import BROKER, COORDINATOR_NAME
 from agiraph.core.models import DeliveryMode, Event
+from agiraph.core.turns import Usage
 from agiraph.http.api import (
     ApiError,
     EntityAct,
@@ -50,12 +51,14 @@ MOST_EVENTS: Final = 400
 PAGE: Final = 400
 MESSAGE_PAGE: Final = 1000
 RECENT: Final = 500
+ALL_RUNS: Final = "*"
 
-Topic = Literal["messages", "questions", "board"]
+Topic = Literal["messages", "questions", "board", "team"]
 TOPICS: Final[dict[Topic, tuple[str, ...]]] = {
     "messages": ("message.", "human.nudge"),
     "questions": ("human.", "agent."),
     "board": ("node.", "stage.", "worker."),
+    "team": ("worker.", "model.", "outside."),
 }
 """What may have changed with an event whose type begins so."""
 
@@ -229,6 +232,10 @@ class ConsoleSource:
                 self._state.add_messages(found)
         if "board" in topics and agent.run is not None:
             self._state.set_board(await ask(lambda api: api.board(self._agent)))
+        if "team" in topics and agent.run is not None:
+            self._state.set_workers(await ask(lambda api: api.workers(self._agent)))
+            with suppress(ApiError):  # the broker may be restarting
+                self._state.set_usage(await ask(lambda api: api.usage(agent=self._agent)))
 
     # --- what the models say right now ---
 
@@ -293,6 +300,11 @@ class TopSource:
     async def rows(self) -> list[EntityView]:
         """Return all entities."""
         return await self._reader.ask(lambda api: api.entities())
+
+    async def spent(self, agent: str | None) -> Usage:
+        """Return what all entities have spent, or those of one agent, whoever is still there."""
+        run = ALL_RUNS if agent else None
+        return (await self._reader.ask(lambda api: api.usage(agent=agent, run=run))).total
 
     async def steer(self, address: str, act: EntityAct) -> SteeredView:
         """Act on one entity."""

@@ -10,9 +10,17 @@ from typing import Final, Literal
 
 from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME
 from agiraph.core.models import Event
-from agiraph.http.api import AgentView, BoardView, EntityView, MessageView, QuestionView
+from agiraph.http.api import (
+    AgentView,
+    BoardView,
+    EntityView,
+    MessageView,
+    QuestionView,
+    UsageView,
+    WorkerView,
+)
 from cli.console.commands import EVERYONE
-from cli.console.entities import MemberRow, members_of
+from cli.console.entities import MemberRow, members_of, rows_of_run, spent_by
 from cli.console.event_text import EventNarrator
 from cli.console.ui.entries import TimelineEntry, of_events, of_messages
 from cli.console.ui.timeline import Timeline
@@ -54,7 +62,10 @@ class ConsoleState:
     timeline: Timeline = field(default_factory=Timeline)
     questions: tuple[QuestionView, ...] = ()
     board: BoardView | None = None
+    workers: tuple[WorkerView, ...] = ()
+    usage: UsageView | None = None
     panel: Panel = "talk"
+    are_finished_shown: bool = True
     opened: set[str] = field(default_factory=set)
     streams: dict[str, LiveText] = field(default_factory=dict)
     away: set[Channel] = field(default_factory=set)
@@ -70,6 +81,11 @@ class ConsoleState:
     def member(self) -> MemberRow | None:
         """Return the selected member; None for the whole team, or one that is not there (yet)."""
         return next((one for one in self.members if one.key == self.selected), None)
+
+    @property
+    def listed(self) -> tuple[MemberRow, ...]:
+        """Return the members that are listed: the finished unless they are folded."""
+        return tuple(one for one in self.members if self.are_finished_shown or not one.is_finished)
 
     @property
     def names(self) -> frozenset[str] | None:
@@ -99,6 +115,13 @@ class ConsoleState:
         """Return whom a plain line goes to: the selected member's name, else the coordinator."""
         member = self.member
         return member.name if member else COORDINATOR_NAME
+
+    @property
+    def spent(self) -> tuple[int, float | None]:
+        """Return the tokens and the money of the run, of its members while that is not known."""
+        if self.usage is None:
+            return spent_by(self.members)
+        return self.usage.total.tokens, self.usage.total.cost_usd
 
     @property
     def streaming(self) -> list[tuple[str, str]]:
@@ -149,6 +172,16 @@ class ConsoleState:
     def set_status(self, agent: AgentView, rows: Iterable[EntityView]) -> None:
         """Show the agent and its processes as they are now."""
         self.agent, self.rows = agent, tuple(rows)
+        self._set_members()
+
+    def set_workers(self, workers: Iterable[WorkerView]) -> None:
+        """Show all workers of the run, the finished too."""
+        self.workers = tuple(workers)
+        self._set_members()
+
+    def set_usage(self, usage: UsageView) -> None:
+        """Show what the run has spent."""
+        self.usage = usage
         self._set_members()
 
     def set_board(self, board: BoardView) -> None:
@@ -230,6 +263,11 @@ class ConsoleState:
         self.panel = panel
         self.revision += 1
 
+    def fold_finished(self) -> None:
+        """Hide the finished members, or list them again."""
+        self.are_finished_shown = not self.are_finished_shown
+        self.revision += 1
+
     def toggle(self, key: str) -> None:
         """Open or fold an entry."""
         self.opened ^= {key}
@@ -244,7 +282,9 @@ class ConsoleState:
 
     def _set_members(self) -> None:
         names = self.names
-        self.members = members_of(self.agent.id, self.rows, self.board)
+        spent = self.usage.by_entity if self.usage else None
+        rows = rows_of_run(self.rows, self.workers, spent)
+        self.members = members_of(self.agent.id, rows, self.board)
         self.revision += 1
         if self.names != names:
             self._talk_changed()

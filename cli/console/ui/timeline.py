@@ -2,9 +2,9 @@
 
 Entries come in any order and more than once (two logs, a reconnect, an older page); each key is
 held once. The end of a tool call is joined to its beginning, one text to several receivers is one
-entry, and so is what a coordinator says: an answer of its model, and a message to the human. The
-newest are kept while the person follows; while he reads back, the oldest, and `is_live` is False
-until the end is fetched again.
+entry, and so is what a coordinator says: an answer of its model, a message to the human, the end
+of the run. The newest are kept while the person follows; while he reads back, the oldest, and
+`is_live` is False until the end is fetched again.
 """
 
 from bisect import insort
@@ -19,6 +19,7 @@ MOST: Final = 3000
 SLACK: Final = 300
 SAME_TEXT_SECONDS: Final = 2.0
 LOOK_BACK: Final = 12
+THOUGHT, TEXT, RESULT = 1, 2, 3
 
 Keep = Literal["newest", "oldest"]
 
@@ -43,7 +44,7 @@ class Timeline:
     def add(self, entries: Iterable[TimelineEntry], keep: Keep = "newest") -> None:
         """Add entries; never holds more than MOST (and a little)."""
         calls = {entry.key: entry for entry in self.entries if entry.kind == "tool"}
-        said = {entry.spoken for entry in self.entries if entry.kind == "text"}
+        said = {entry.spoken: _weight(entry) for entry in self.entries if _weight(entry)}
         for entry in entries:
             if entry.key in calls:
                 known = calls[entry.key]
@@ -56,11 +57,12 @@ class Timeline:
                 continue
             self.keys.add(entry.key)
             self._note_first(entry)
-            if entry.is_spoken and entry.spoken in said:
+            weight = _weight(entry)
+            if 0 < weight < said.get(entry.spoken, 0):
                 continue
-            if entry.kind == "text":
-                said.add(entry.spoken)
-                self._drop_thoughts(entry)
+            if weight > THOUGHT:
+                said[entry.spoken] = weight
+                self._drop_lighter(entry)
             if self._merge_text(entry):
                 continue
             if entry.kind == "tool":
@@ -84,9 +86,10 @@ class Timeline:
         else:
             insort(self.entries, entry, key=attrgetter("order"))
 
-    def _drop_thoughts(self, text: TimelineEntry) -> None:
-        """Take out the answers of a model that are this text."""
-        same = [one for one in self.entries if one.is_spoken and one.spoken == text.spoken]
+    def _drop_lighter(self, entry: TimelineEntry) -> None:
+        """Take out what says the same as this entry with less weight."""
+        weights = range(THOUGHT, _weight(entry))
+        same = [o for o in self.entries if _weight(o) in weights and o.spoken == entry.spoken]
         for one in same:
             self.entries.remove(one)
 
@@ -127,6 +130,13 @@ class Timeline:
 
     def _first(self, log: str, before: int | None) -> int | None:
         return min((entry.seq for entry in self.entries if entry.log == log), default=before)
+
+
+def _weight(entry: TimelineEntry) -> int:
+    """Return which of several entries that say the same is shown: the heaviest; 0: any."""
+    if not entry.body.strip():
+        return 0
+    return {"text": TEXT, "result": RESULT}.get(entry.kind, THOUGHT if entry.is_spoken else 0)
 
 
 def _joined(call: TimelineEntry, end: TimelineEntry) -> TimelineEntry:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import ClassVar, Final
 
 from rich.text import Text
@@ -12,7 +13,8 @@ from textual.binding import Binding, BindingType
 from textual.widgets import DataTable, Footer, Static
 
 from agiraph.core.errors import AgiraphError
-from agiraph.http.api import EntityAct, EntityView
+from agiraph.core.turns import Usage
+from agiraph.http.api import ApiError, EntityAct, EntityView
 from cli.console.entities import (
     RISING,
     SORTS,
@@ -72,7 +74,7 @@ class TopApp(TaskApp):
         source: TopSource,
         *,
         agent: str | None = None,
-        sort: str = "cpu",
+        sort: str = "entity",
         every_seconds: float = 1.0,
         is_colourless: bool = False,
         clock: Callable[[], float] = time.time,
@@ -85,6 +87,7 @@ class TopApp(TaskApp):
         self._agent = agent
         self._every = every_seconds
         self._listed: list[EntityView] = []
+        self._spent = Usage()
         self._shown: list[TopRow] = []
         self._is_away = False
         self._notice = Text("")
@@ -120,6 +123,8 @@ class TopApp(TaskApp):
         try:
             self._listed = await self._source.rows()
             self._is_away = False
+            with suppress(ApiError):  # the broker may be restarting
+                self._spent = await self._source.spent(self._agent)
         except AgiraphError:
             self._is_away = True
         self._draw()
@@ -161,7 +166,8 @@ class TopApp(TaskApp):
         return (self.sort_by in RISING) != self.is_reversed
 
     def _head(self, rows: list[TopRow]) -> Text:
-        count, cpu, memory, tokens, cost = totals(rows)
+        count, cpu, memory = totals(rows)
+        tokens, cost = self._spent.tokens, self._spent.cost_usd
         size = format_size(memory)
         summary = f"{count} entities  cpu {cpu:.0f}%  {size}  {format_short_count(tokens)} tokens"
         money = format_short_money(cost)

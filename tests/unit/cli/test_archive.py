@@ -15,8 +15,15 @@ class ArchivingClient(FakeClient):
         self.did.append(("archive", agent))
         return ArchivedView(id=AGENT, path="/home/agents/.archive/x")
 
+    def agents(self, **_: object) -> list[AgentView]:
+        return [] if self.is_away else [summary()]
+
     def archived(self) -> list[AgentView]:
-        return [summary(status="archived")]
+        kept = summary(status="archived")
+        return [kept.model_copy(update={"id": f"{AGENT}-2", "name": "survey-2"}), *self._away()]
+
+    def _away(self) -> list[AgentView]:
+        return [summary(status="archived")] if self.is_away else []
 
     def restore(self, agent: str) -> AgentView:
         self.did.append(("restore", agent))
@@ -40,11 +47,17 @@ def test_a_deletion_is_asked_about() -> None:
     assert command(client, "delete", "survey", stdin="n\n").exit_code == 130
     assert client.did == []
     assert command(client, "delete", "survey", stdin="y\n").exit_code == 0
-    assert client.did == [("archive", "survey"), ("delete", AGENT)]
+    assert client.did == [("archive", AGENT), ("delete", AGENT)]
+
+
+def test_what_is_deleted_is_named_in_full() -> None:
+    asked = command(ArchivingClient(), "delete", "survey-2", stdin="n\n").stderr
+    assert f"Delete 'survey-2' ({AGENT}-2)" in asked
+    assert command(ArchivingClient(), "delete", "sur", "--yes").exit_code == 2
 
 
 def test_what_is_in_the_archive_already_is_deleted_from_there() -> None:
     client = ArchivingClient()
     client.is_away = True
     assert command(client, "delete", "survey", "--yes").exit_code == 0
-    assert client.did == [("delete", "survey")]
+    assert client.did == [("delete", AGENT)]

@@ -8,10 +8,12 @@ import click
 import pytest
 
 from agiraph.core.errors import InvalidInput, OutOfBudget, Refused
-from agiraph.http.errors import ApiError, NotReachable
+from agiraph.http.errors import AMBIGUOUS, ApiError, NotReachable
 from cli.command_table import COMMANDS, FAMILIES
 from cli.exits import exit_code, explanation
+from cli.main import agiraph
 from tests.unit.cli.fakes import FakeClient, command
+from tests.unit.cli.test_shared_options import commands
 
 
 def test_help_lists_every_command_by_family() -> None:
@@ -43,17 +45,48 @@ def test_every_command_has_help_with_examples(name: str) -> None:
     assert f"agiraph {name}" in result.stdout
 
 
+def test_every_help_fits_80_columns_and_names_its_arguments() -> None:
+    for name, found in commands(agiraph):
+        words = name.replace("triggers ", "triggers AGENT ").split()
+        for way in ((*words, "--help"), ("help", *words)):
+            told = command(None, *way)
+            assert told.exit_code == 0
+            assert [line for line in told.stdout.splitlines() if len(line) > 80] == []
+            assert "Examples:" in told.stdout, name
+        text = told.stdout.partition("Options:")[0].partition("\n")[2]
+        for argument in found.params:
+            if isinstance(argument, click.Argument):
+                metavar = argument.make_metavar(click.Context(found)).strip("[].")
+                assert metavar in text or "|" in metavar, f"{name}: {metavar} is not described"
+
+
+def test_help_begins_with_the_common_path_and_fits_80_columns() -> None:
+    lines = command(None, "help").stdout.splitlines()
+    assert lines == command(None, "--help").stdout.splitlines()
+    assert lines[4].startswith("  agiraph run GOAL ")
+    assert max(map(len, lines)) <= 80
+    headings = [line for line in lines if line.rstrip(":") in FAMILIES]
+    assert headings == [f"{family}:" for family in FAMILIES]
+
+
 def test_an_unknown_command_names_the_known_ones() -> None:
     result = command(None, "swarm")
     assert result.exit_code == 2
-    assert "unknown command 'swarm' (known: agents, " in result.stderr
+    assert "unknown command 'swarm' (known: restart, agents, " in result.stderr
     assert result.stdout == ""
 
 
-def test_a_mistyped_command_is_guessed_and_ten_commands_are_listed() -> None:
+def test_a_mistyped_option_is_guessed() -> None:
+    told = command(None, "run", "x", "--modle", "script").stderr
+    assert "--modle" in told
+    assert "Did you mean" in told
+    assert "--model" in told
+
+
+def test_a_mistyped_command_is_guessed_and_the_nearest_are_listed() -> None:
     told = command(None, "bord").stderr.splitlines()[-1]
-    assert "unknown command 'bord', did you mean 'board'? (known: agents, " in told
-    assert told.endswith(f" and {len(COMMANDS) - 10} more)")
+    assert "unknown command 'bord', did you mean 'board'? (known: board, agents, " in told
+    assert told.endswith(f" and {len(COMMANDS) - 5} more)")
 
 
 @pytest.mark.parametrize("words", [(), ("local",)], ids=" ".join)
@@ -77,7 +110,7 @@ def test_no_supervisor_is_exit_4_and_one_line_that_says_what_to_do(words: tuple[
     assert (result.exit_code, result.stdout) == (4, "")
     assert result.stderr.count("\n") == 1
     assert "no supervisor runs on home /tmp/nowhere" in result.stderr
-    assert "agiraph-supervisor" in result.stderr
+    assert "agiraph up" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -86,6 +119,7 @@ def test_no_supervisor_is_exit_4_and_one_line_that_says_what_to_do(words: tuple[
         (NotReachable("away"), 4),
         (ApiError(404, "unknown"), 2),
         (ApiError(409, "taken"), 1),
+        (ApiError(409, "several", AMBIGUOUS), 2),
         (ApiError(422, "wrong"), 2),
         (ApiError(402, "spent"), 3),
         (InvalidInput("wrong"), 2),

@@ -83,6 +83,39 @@ def test_progress_counts_what_was_metered_of_an_outside_agent_and_no_account_of_
     assert progress.usage.tokens == 107
 
 
+def test_the_progress_line_counts_nodes_and_shows_the_retry_of_a_call() -> None:
+    progress = RunProgress()
+    assert progress.status(1.0) == "1.0 s · 0 tokens · the coordinator is thinking"
+    for name in ("tables", "prices"):
+        progress.see(event("node.created", node_id=f"n-{name}", name=name))
+        progress.see(event("node.started", node_id=f"n-{name}", name=name, worker="ada"))
+    progress.see(event("node.completed", node_id="n-tables", name="tables", worker="ada"))
+    assert progress.status(2.0) == "2.0 s · 0 tokens · 1 of 2 nodes · ada: prices"
+    retry = event("model.retry", entity="ada", kind="overloaded", message="busy", attempt=1)
+    lines = [progress.see(retry), progress.see(retry)]
+    assert [line is not None for line in lines] == [True, False]
+    assert "busy, ada: prices" in progress.status(3.0)
+    progress.see(event("model.answered", entity="ada", text="", calls=["bash"]))
+    assert "busy" not in progress.status(4.0)
+    assert progress.see(retry) is not None
+
+
+def test_why_a_run_failed_is_told_once() -> None:
+    reason = "the model cannot be asked (bad_key): no"
+    client = FakeClient()
+    client.script += [
+        event("model.failed", kind="bad_key", message="no"),
+        event("agent.failed", reason=reason),
+        event("message.sent", to="human", content=reason),
+        event("message.sent", to="human", content=f"{reason} The trigger t is paused."),
+        client.end("failed"),
+    ]
+    said = command(client, "run", "x").stderr
+    assert said.count(reason) == 2
+    assert "The trigger t is paused" in said
+    assert said.endswith(f"survey failed: {reason}\n")
+
+
 def test_json_is_exactly_one_object(tmp_path: Path) -> None:
     output = Home(tmp_path).agent(AGENT).run(RUN).output
     output.parent.mkdir(parents=True)
@@ -111,8 +144,8 @@ def test_without_an_output_file_the_agents_last_word_is_the_result() -> None:
 
 
 def test_every_option_reaches_the_gateway(tmp_path: Path) -> None:
-    plan = tmp_path / "plan.md"
-    plan.write_text("# First\nread")
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("nodes: [{id: a, task: read}]")
     client = finished()
     result = command(
         client, "run", " Survey ", "--model", "anthropic/x", "--worker-model", "openai/y",
@@ -125,8 +158,26 @@ def test_every_option_reaches_the_gateway(tmp_path: Path) -> None:
     assert (request.model, request.worker_model) == ("anthropic/x", "openai/y")
     assert (request.mode, request.name, request.budget_usd) == ("infinite", "Surveyor", 2.5)
     assert request.input == str(tmp_path.resolve())
-    assert request.plan == "# First\nread"
+    assert request.plan == plan.read_text()
     assert "model anthropic/x: from --model" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("budget", "usd", "tokens"),
+    [
+        (["--budget", "$2"], 2.0, None),
+        (["-b", "500k-tokens"], None, 500_000),
+        (["-b", "1", "-b", "2m-tokens", "-b", "3"], 3.0, 2_000_000),
+    ],
+    ids=str,
+)
+def test_a_budget_is_of_dollars_or_tokens(
+    budget: list[str], usd: float | None, tokens: int | None
+) -> None:
+    client = finished()
+    command(client, "run", "Survey", *budget)
+    [(_, request)] = client.did
+    assert (request.budget_usd, request.budget_tokens) == (usd, tokens)
 
 
 def test_why_a_model_was_taken_is_shown() -> None:
@@ -139,6 +190,7 @@ def test_why_a_model_was_taken_is_shown() -> None:
     "args",
     [
         [""], ["  \n"], [], ["x", "--budget", "0"], ["x", "--budget", "nan-sense"],
+        ["x", "--budget", "none"], ["x", "--budget", "500k"], ["x", "--timeout", "soon"],
         ["x", "--timeout", "-1"], ["x", "--input", "/no/such/folder"],
         ["x", "--plan", "/no/such/plan"], ["x", "--name", "a/b"], ["x", "--mode", "eternal"],
         ["x", "--detach", "--timeout", "3"], ["x", "--mode", "infinite", "--cycle", "0.5s"],

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.sanitize import one_line, printable
+from cli.sanitize import cells, fitted, one_line, printable
 
 
 def test_escape_sequences_go_and_text_stays() -> None:
@@ -32,3 +32,15 @@ def test_one_line_is_one_line_of_the_asked_length(text: str, limit: int) -> None
     line = one_line(text, limit)
     assert "\n" not in line
     assert len(line) <= limit
+
+
+@given(st.text(), st.integers(0, 50))
+def test_a_fitted_line_takes_at_most_its_room_and_only_loses_its_end(text: str, room: int) -> None:
+    line = fitted(text, room)
+    assert cells(line) <= room
+    assert one_line(text).startswith(line.removesuffix("…"))
+    assert line == one_line(text) or len(line) == 0 or line.endswith("…")
+
+
+def test_a_wide_character_takes_two_cells_and_a_combining_one_none() -> None:
+    assert (cells("abc"), cells("日本"), cells("e\u0301")) == (3, 4, 1)

@@ -2,12 +2,14 @@
 
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 
 import pytest
 
 from cli.console.event_text import EventLine
+from cli.sanitize import cells
 from cli.screen import TerminalScreen
 
 
@@ -62,6 +64,24 @@ def test_a_closed_input_ends_the_prompt(keyboard: int) -> None:
     with pytest.raises(EOFError):
         screen.typed()
     assert not screen.is_prompting
+
+
+def test_a_line_of_a_terminal_is_cut_in_cells_unless_it_is_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    out = io.StringIO()
+    screen = TerminalScreen(out, is_live=True)
+    wide = "目標" * 40
+    screen.status(wide)
+    screen.line(EventLine("alice", wide, fits=True))
+    screen.line(EventLine("数据", "fails: " + wide, "bad"))
+    shown = re.sub(r"\x1b\[\d*[mK]", "", out.getvalue()).replace("\r", "\n").split("\n")
+    status, line, whole = next(o for o in shown if o), *(o for o in shown if "  " in o)
+    assert (cells(status), cells(line)) == (39, 38)
+    assert status == "目標" * 9 + "目…"
+    assert line == "alice          " + "目標" * 5 + "目…"
+    assert whole == "数据           fails: " + wide
 
 
 def test_escape_sequences_of_a_model_do_not_reach_the_terminal() -> None:

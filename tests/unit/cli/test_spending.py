@@ -40,14 +40,12 @@ def test_budgets_are_listed_with_what_is_left() -> None:
 
 def test_one_is_set_and_its_state_told() -> None:
     client = FakeClient(kept=[DOLLARS])
-    told = command(client, "budget", "survey", "--usd", "$5", "--tokens", "none")
+    told = command(client, "budget", "survey", "$5", "none-tokens")
     assert told.output == "survey: $5.00 in all ($1.25 spent, $3.75 left)\n"
     terms = {"usd": 5.0, "tokens": "none", "period": "total", "trigger": None}
     assert client.did[-1] == ("set_budget", "survey", terms)
     client.kept = [DAILY]
-    told = command(
-        client, "budget", "survey", "--trigger", "mornings", "--tokens", "2k", "--per-day"
-    )
+    told = command(client, "budget", "survey", "2k-tokens", "--trigger", "mornings", "--per-day")
     shown = "survey, trigger mornings: 900 tokens a day (500 tokens spent, 400 tokens left)"
     assert told.output == f"{shown}, by the settings\n"
     terms = {"usd": None, "tokens": 2000, "period": "day", "trigger": "mornings"}
@@ -63,11 +61,11 @@ def test_one_is_removed() -> None:
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (("survey", "--usd", "-5"), "'-5' is no limit"),
-        (("survey", "--tokens", "$5"), "tokens, as 40000, 40k or 2m, or 'none'"),
-        (("--usd", "5"), "AGENT is missing"),
-        (("survey", "--usd", "5", "--remove"), "--remove cannot be used with"),
-        (("nobody", "--usd", "5"), "unknown agent 'nobody' (known: survey-3fa9c1)"),
+        (("survey", "much"), "'much' is no limit (possible: 2 or $2 in US dollars, 500k-tokens"),
+        (("survey", "40k"), "'40k' is no limit"),
+        (("--per-day",), "AGENT is missing"),
+        (("survey", "5", "--remove"), "--remove cannot be used with"),
+        (("nobody", "5"), "unknown agent 'nobody' (known: survey-3fa9c1)"),
     ],
 )
 def test_what_cannot_be_is_said(args: tuple[str, ...], told: str) -> None:

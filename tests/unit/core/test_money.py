@@ -84,30 +84,31 @@ def test_every_ready_answer_is_understood_and_is_enough(
 
 
 @pytest.mark.parametrize(
-    ("text", "unit", "limit"),
+    ("text", "usd", "tokens"),
     [
-        ("5", "usd", 5),
-        ("$2.50", "usd", 2.5),
-        ("0", "usd", 0),
-        ("1,000 dollars", "usd", 1000),
-        ("none", "usd", "none"),
-        ("40k", "tokens", 40_000),
-        ("2M tokens", "tokens", 2_000_000),
-        ("None", "tokens", "none"),
+        ("5", 5, None),
+        ("$2.50", 2.5, None),
+        ("0", 0, None),
+        ("1,000 dollars", 1000, None),
+        ("$40k", 40_000, None),
+        ("500k-tokens", None, 500_000),
+        ("40000-tokens", None, 40_000),
+        ("2M tokens", None, 2_000_000),
+        ("None", "none", "none"),
+        ("none-tokens", None, "none"),
+        ("none-usd", "none", None),
     ],
 )
-def test_limits_are_read(text: str, unit: Unit, limit: float | str) -> None:
-    assert parse_limit(text, unit) == limit
+def test_limits_are_read(text: str, usd: float | str | None, tokens: int | str | None) -> None:
+    assert parse_limit(text) == (usd, tokens)
 
 
 @pytest.mark.parametrize(
-    ("text", "unit"),
-    [("-5", "usd"), ("", "usd"), ("much", "usd"), ("5 tokens", "usd"), ("nan", "usd"),
-     ("raise by 5", "usd"), ("$5", "tokens"), ("5 dollars", "tokens"), ("-1", "tokens")],
-)  # fmt: skip
-def test_what_is_no_limit_is_refused_with_what_is_possible(text: str, unit: Unit) -> None:
-    with pytest.raises(InvalidInput, match="is no limit"):
-        parse_limit(text, unit)
+    "text", ["-5", "", "much", "nan", "raise by 5", "$5 tokens", "5 apples", "-1", "500k", "nonek"]
+)
+def test_what_is_no_limit_is_refused_with_what_is_possible(text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"is no limit .*\$2 in US dollars, 500k-tokens"):
+        parse_limit(text)
 
 
 @pytest.mark.parametrize(

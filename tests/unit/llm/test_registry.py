@@ -67,7 +67,9 @@ def test_a_survey_needs_a_folder(model: str) -> None:
 
 
 def test_an_unknown_provider_is_told_with_the_known_ones() -> None:
-    with pytest.raises(InvalidInput, match=r"unknown provider 'gogle'.*anthropic.*openai"):
+    with pytest.raises(
+        InvalidInput, match=r"unknown provider 'gogle', did you mean 'google'.*anthropic.*more"
+    ):
         parse_model("gogle/gemini", load_presets())
 
 
@@ -165,3 +167,21 @@ def test_a_file_of_ones_own_is_the_local_model_that_is_meant(tmp_path: Path) -> 
     assert str(parse_model("local", presets)) == "local/qwen"
     assert str(parse_model("local/smollm2", presets)) == "local/smollm2"
     assert str(parse_model("local", load_presets())) == "local/smollm2"
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("gpt-5", "openai/gpt-5"),
+        ("gtp-5", "openai/gpt-5"),
+        ("claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
+        ("text:gemini-2.5-pro", "google/gemini-2.5-pro"),
+        ("opnai", "openai"),
+        ("opnai/gpt-5", "openai"),
+    ],
+)
+def test_a_model_without_its_provider_is_understood_and_the_whole_name_told(
+    text: str, meant: str
+) -> None:
+    with pytest.raises(InvalidInput, match=f"unknown provider .*, did you mean '{meant}'"):
+        parse_model(text, load_presets())

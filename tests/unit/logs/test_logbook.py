@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from agiraph.core.errors import InvalidInput
+from agiraph.core.errors import Ambiguous, InvalidInput
 from agiraph.logs.log import formatter, logger, set_up_logging
 from agiraph.logs.log_file import LogFile, log_files
 from agiraph.logs.logbook import LogQuery, LogTail, logs_of, read_past
@@ -93,12 +93,24 @@ def test_a_follower_of_a_log_that_is_not_there_yet_sees_its_first_line(ada: Writ
 
 @pytest.mark.parametrize(
     "entity",
-    ["ada", "ada-77aa88", "shop-1f2e3d/ada-77aa88", "shop-1f2e3d", "shop", "Shop-1F2E3D/Ada"],
+    [
+        *("ada", "ada-77aa88", "shop-1f2e3d/ada-77aa88", "shop-1f2e3d", "shop", "Shop-1F2E3D/Ada"),
+        *("a", "ada-7", "sho", "shop-1f2e3d/a"),
+    ],
 )
 def test_an_entity_is_found_by_what_people_call_it(ada: Writer, entity: str) -> None:
     ada.say("here")
     Writer(ada.path.parents[2], "broker").say("there")
     assert logs_of(ada.path.parent, entity) == [ada.path]
+
+
+def test_the_beginning_of_several_names_is_refused_with_them(ada: Writer) -> None:
+    ada.say("here")
+    Writer(ada.path.parents[2], "shop-1f2e3d/adam-99bb00").say("there")
+    assert len(logs_of(ada.path.parent, "sh")) == 2
+    assert logs_of(ada.path.parent, "ada") == [ada.path]
+    with pytest.raises(Ambiguous, match="log 'ad' could be any of ada"):
+        logs_of(ada.path.parent, "ad")
 
 
 def test_an_unknown_entity_is_told_with_the_known_ones(ada: Writer) -> None:

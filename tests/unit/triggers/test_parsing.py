@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agiraph.core.errors import InvalidInput
-from agiraph.triggers.parsing import parse_trigger, seconds_of
+from agiraph.triggers.parsing import parse_trigger
 from agiraph.triggers.records import CronSchedule, EventSchedule, HeartbeatSchedule, TimeSchedule
 from agiraph.triggers.timetable import machine_zone
 
@@ -95,14 +95,6 @@ def test_what_is_wrong_is_named(type_: str, config: dict[str, Any], action: Any,
     with pytest.raises(InvalidInput) as refused:
         parse(type_, config, action)
     assert told in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("said", "seconds"),
-    [(90, 90), ("90", 90), ("30s", 30), ("1h30m", 5400), ("1 d", 86400), ("0.5h", 1800)],
-)
-def test_a_length_of_time_may_have_units(said: Any, seconds: float) -> None:
-    assert seconds_of(said, "it") == seconds
 
 
 def test_the_machine_names_its_zone() -> None:

@@ -90,7 +90,7 @@ def test_a_contract_may_be_looser() -> None:
     [
         (
             role(id="a"),
-            r"p: stages\[0\].roles\[1\].id: 'a' is already the id of stages\[0\]",
+            r"p:1: stages\[0\].roles\[1\].id: 'a' is already the id of stages\[0\]",
         ),
         (role(node_type="robot"), r"\.node_type: Input should be 'harnessed' or 'autonomous'"),
         (role(node_type="agentic"), r"stages\[0\].roles\[1\].agent: is missing"),

@@ -94,7 +94,7 @@ def graph(**changes: object) -> str:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (graph(id="n0"), r"p.json: nodes\[1\].id: 'n0' is already the id of nodes\[0\]"),
+        (graph(id="n0"), r"p.json:1: nodes\[1\].id: 'n0' is already the id of nodes\[0\]"),
         (graph(deps=["x"]), r"nodes\[1\].deps\[0\]: unknown node 'x' \(known: n0, n1\)"),
         (graph(deps=["n1"]), r"n1 -> n1 wait for each other in a ring"),
         (graph(needs=["n0"]), r"nodes\[1\].needs: unknown key \(possible: id, task, role, deps, "),
@@ -109,7 +109,7 @@ def graph(**changes: object) -> str:
         ("{}", "either 'nodes' .* or 'stages'"),
         ("", "either 'nodes' .* or 'stages'"),
         ("[1]", "either 'nodes' .* or 'stages'"),
-        ('{"nodes": [', r"p.json: is not JSON \(.*line 1 column"),
+        ('{"nodes": [', r"p.json:1: is not JSON \(Expecting value, column 12\)"),
         ("nodes:\n - id: [a\n", r"p.json:3: is not YAML"),
         ("[" * 100_000, "nested too deeply"),
     ],
@@ -131,3 +131,49 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad").write_bytes(b"{\xff}")
     with pytest.raises(InvalidInput, match=r"bad: is not UTF-8 text \(byte 1\)"):
         read_plan(tmp_path / "bad")
+
+
+YAML = """\
+goal: Compare
+nodes:
+  - id: a
+    task: Research
+  - id: b
+    task: Write
+    dependencies:
+      - a
+      - c
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (YAML, r"p:9: nodes\[1\].dependencies\[1\]: unknown node 'c' \(known: a, b\)"),
+        (YAML.replace("- c", "- b"), r"p:7: nodes\[1\].dependencies: b -> b wait for each other"),
+        (
+            YAML.replace("id: b", "id: a"),
+            r"p:5: nodes\[1\].id: 'a' is already the id of nodes\[0\]",
+        ),
+        (YAML.replace("task: Write", "tusk: x"), r"p:5: nodes\[1\].task: is missing"),
+        (YAML.replace("task: Write", "tusk: x"), r"p:6: nodes\[1\].tusk: unknown key"),
+        (YAML.replace("goal: Compare", "gaol: x"), r"p:1: gaol: unknown key"),
+        (YAML.replace("- c", "- a\n    worker: human"), r"p:10: nodes\[1\].worker: the worker"),
+        (
+            '{\n\t"nodes": [\n\t\t{"id": "\\ud83d\\ude00",\n\t\t"task": 3, "x": 1}]}',
+            r"p:4: nodes\[0\].x:",
+        ),
+        ('{"goal": "g",\n"nodes": [{"id": "a"\n]}', r"p:3: is not JSON \(.*, column 1\)"),
+        ('{"nodes": [{"id": "\x7f", "task": ""}]}', r"p: nodes\[0\].task: String"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line_and_the_key_as_it_is_written(text: str, told: str) -> None:
+    with pytest.raises(InvalidInput, match=f"(?m)^{told}"):
+        parse_plan(text, "p")
+
+
+def test_a_list_is_not_called_too_short_for_a_mistake_in_it() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse_plan('{"nodes": [{"id": "a"}]}', "p")
+    assert str(caught.value).startswith("p:1: nodes[0].task: is missing")
+    assert len(str(caught.value).splitlines()) == 1

@@ -4,8 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.http.api import EntityView
-from cli.console.entities import SORTS, next_sort, ordered, top_rows, totals
+from agiraph.core.ids import WorkerId
+from agiraph.core.turns import Usage
+from agiraph.http.api import EntityView, WorkerView
+from cli.console.entities import (
+    SORTS,
+    members_of,
+    next_sort,
+    ordered,
+    rows_of_run,
+    top_rows,
+    totals,
+)
 
 ROWS = (
     EntityView(address="broker", kind="broker", name="broker", state="ready", pid=3, cpu=9.0),
@@ -39,8 +49,29 @@ def test_a_row_tells_how_old_its_step_is_and_nothing_raw() -> None:
 
 
 def test_the_sums_count_everything() -> None:
-    assert totals(top_rows(ROWS, 100.0)) == (3, 12.0, 105, 50, 0.5)
-    assert totals(()) == (0, 0, 0, 0, None)
+    assert totals(top_rows(ROWS, 100.0)) == (3, 12.0, 105)
+    assert totals(()) == (0, 0, 0)
+
+
+def test_a_worker_without_a_process_is_finished_and_each_has_what_it_spent_in_the_run() -> None:
+    workers = [
+        WorkerView(id=WorkerId(f"{name}-aaaaaa"), name=name, type="autonomous", role="",
+                   status=status, address=f"shop-1/{name}-aaaaaa")
+        for name, status in (("ada", "busy"), ("bea", "stopped"), ("cem", "idle"))
+    ]  # fmt: skip
+    spent = {"shop-1/coordinator": Usage(input_tokens=7, cost_usd=0.1),
+             "shop-1/bea-aaaaaa": Usage(input_tokens=9)}  # fmt: skip
+    rows = rows_of_run(ROWS, workers, spent)
+    found = {row.name: (row.state, row.tokens, row.cost_usd) for row in rows}
+    assert found == {
+        "broker": ("ready", 0, None),
+        "shop": ("idle", 7, 0.1),
+        "ada": ("waiting_for_human", 0, None),
+        "bea": ("finished", 9, None),
+    }
+    assert [row.tokens for row in rows_of_run(ROWS, workers, None)] == [0, 50, 0, 0]
+    names = [one.name for one in members_of("shop-1", rows, None)]
+    assert names == ["coordinator", "ada", "bea"]
 
 
 @given(st.sampled_from(SORTS), st.integers(0, 20))

@@ -110,7 +110,13 @@ def test_nodes_are_called_by_the_names_that_events_taught() -> None:
     assert narrator.describe(waits).text == "waits for tables, unknown"
 
 
-@pytest.mark.parametrize("type", ["agent.created", "worker.busy", "model.answered", "tool.result"])
+MINOR_ONES = [
+    "agent.created", "worker.busy", "model.answered", "model.failed", "tool.result",
+    "child.backing_off",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("type", MINOR_ONES)
 def test_minor_events_are_not_worth_a_line_of_a_run(type: str) -> None:
     assert EventNarrator().describe_if_major(event(type)) is None
 
@@ -118,6 +124,14 @@ def test_minor_events_are_not_worth_a_line_of_a_run(type: str) -> None:
 def test_a_first_start_is_minor_a_restart_is_not() -> None:
     assert EventNarrator().describe_if_major(event("child.ready", incarnation=1)) is None
     assert EventNarrator().describe_if_major(event("child.ready", incarnation=2)) is not None
+    back = event("child.ready", incarnation=3, was_parked=True)
+    assert EventNarrator().describe_if_major(back) is None
+    assert EventNarrator().describe(back).text == "woke up"
+
+
+def test_a_coordinator_that_waits_for_whatever_comes_says_so() -> None:
+    waits = event("tool.called", tool="wait", arguments={})
+    assert EventNarrator().describe(waits).text == "waits for its nodes or a message"
 
 
 @pytest.mark.parametrize(

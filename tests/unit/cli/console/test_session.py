@@ -4,6 +4,8 @@ import asyncio
 import os
 from typing import Any
 
+import pytest
+
 from agiraph.http.api import ConversationMessageView
 from cli.console.client_thread import ClientThread
 from cli.console.line_reader import LineReader
@@ -68,9 +70,9 @@ def test_what_is_refused_is_reported_and_the_session_goes_on() -> None:
 
 def test_what_may_be_spent_is_shown_and_set() -> None:
     client = FakeClient(kept=[DOLLARS])
-    shown, _ = converse("/budget\n/budget 2k tokens a day\n/budget 5\n/quit\n", client)
+    shown, _ = converse("/budget\n/budget 2k tokens a day\n/budget 5k\n/quit\n", client)
     assert shown.count("survey: $5.00 in all ($1.25 spent, $3.75 left)") == 2
-    assert "write /budget $5" in shown
+    assert "write /budget 5" in shown
     terms = {"usd": None, "tokens": 2000, "period": "day"}
     assert client.did == [("budgets", AGENT), ("set_budget", AGENT, terms)]
 
@@ -118,6 +120,22 @@ def test_a_pipe_that_says_nothing_is_over_at_once() -> None:
     shown, client = converse("", linger=15)
     assert client.did == []
     assert "Survey this folder" in shown
+
+
+@pytest.mark.parametrize("says", [True, False], ids=["said", "unsaid"])
+def test_why_a_run_failed_is_told_once(says: bool) -> None:
+    client = FakeClient(on_send=lambda: fail())
+
+    def fail() -> None:
+        if says:
+            client.thread.append(said(1, "no model can be asked"))
+        client.end("failed")()
+        client.record = client.record.model_copy(update={"reason": "no model can be asked"})
+        client.script.append(event("agent.failed"))
+
+    shown, _ = converse("Go\n", client, linger=15)
+    assert shown.count("no model can be asked") == 1
+    assert "[failed]" in shown or says
 
 
 def test_the_end_of_the_agent_is_told() -> None:

@@ -6,7 +6,9 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from agiraph.core.ids import WorkerId
 from agiraph.core.models import DeliveryMode, Event
+from agiraph.core.turns import Usage
 from agiraph.http.api import (
     ApiError,
     EntityAct,
@@ -18,6 +20,8 @@ from agiraph.http.api import (
     QuestionView,
     SteeredEntityView,
     SteeredView,
+    UsageView,
+    WorkerView,
 )
 from cli.console.commands import BudgetCommand
 from cli.console.ui.app import ConsoleApp
@@ -134,6 +138,22 @@ def team(*names: str) -> News:
     """Say how a coordinator and these workers are."""
     rows = (row("coordinator", "idle"), *(row(name) for name in names))
     return lambda state: state.set_status(summary(), rows)
+
+
+def members(*busy: str, **others: str) -> News:
+    """Say who works in the run, and the status of others."""
+    found = [
+        WorkerView(id=WorkerId(f"{name}-aaaaaa"), name=name, type="autonomous", role="",
+                   status=status, address=f"{AGENT}/{name}-aaaaaa")
+        for name, status in (dict.fromkeys(busy, "busy") | others).items()
+    ]  # fmt: skip
+    return lambda state: state.set_workers(found)
+
+
+def spent(tokens: int, cost: float) -> News:
+    """Say what the run has spent."""
+    total = Usage(input_tokens=tokens, cost_usd=cost)
+    return lambda state: state.set_usage(UsageView(by_entity={}, total=total))
 
 
 def events(*happened: Event, is_older: bool = False) -> News:

@@ -16,10 +16,12 @@ from tests.unit.cli.console.ui.fakes import (
     console,
     events,
     happened,
+    members,
     message,
     said,
     screen_of,
     settle,
+    spent,
     streamed,
     team,
     tool,
@@ -82,6 +84,30 @@ async def test_the_team_stands_at_the_side_of_a_wide_screen_and_is_chosen_from()
         await pilot.press(*"hello", "enter")
         await settle(pilot, feed)
         assert feed.did == [("say", "ada", "hello", "steer")]
+
+
+async def test_who_has_finished_stays_in_the_list_and_in_the_sum_and_is_folded() -> None:
+    both = FakeSource(team("ada", "bob"), members("ada", "bob"), spent(466_000, 0.35))
+    async with console(both, size=(120, 40)) as (app, pilot, feed):
+        assert "466k $0.35" in screen_of(app)
+        assert "finished" not in screen_of(app)
+        feed.news += [team("ada"), members("ada", bob="stopped"), events(*tool(1, "make", "bob"))]
+        await settle(pilot, feed)
+        shown = screen_of(app)
+        assert shown.count("466k") == 2
+        assert "▾ 1 finished" in shown
+        assert "■ bob" in shown
+        await pilot.press("ctrl+p", "ctrl+p")
+        await settle(pilot, feed)
+        assert app.state.selected == "bob-aaaaaa"
+        assert "bash make" in screen_of(app)
+        await pilot.press("f2", "f2", "down", "down", "enter")
+        await settle(pilot, feed)
+        assert "▸ 1 finished" in screen_of(app)
+        assert "■ bob" not in screen_of(app)
+        await pilot.press("enter")
+        await settle(pilot, feed)
+        assert "■ bob" in screen_of(app)
 
 
 async def test_the_side_panel_unfolds_by_a_key_on_a_small_screen() -> None:

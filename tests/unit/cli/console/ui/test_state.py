@@ -52,6 +52,26 @@ def test_the_same_word_said_twice_stands_there_twice_and_a_thought_with_a_call_s
     assert [kind for kind, _ in shown(state)] == ["text", "text", "thought"]
 
 
+@pytest.mark.parametrize("is_event_first", [True, False])
+def test_why_a_run_failed_stands_there_once_and_is_marked(is_event_first: bool) -> None:
+    state, why = ConsoleState(summary()), "the model cannot be asked (bad_key): no"
+    failed = answered(2, "").model_copy(update={"type": "agent.failed", "data": {"reason": why}})
+    if is_event_first:
+        state.add_events([failed])
+    state.add_messages([said(1, why)])
+    state.add_events([failed])
+    [entry] = state.shown
+    assert (entry.kind, entry.title, entry.tone, entry.body) == ("result", "failed", "bad", why)
+
+
+def test_a_tool_call_stays_whatever_is_said_beside_it() -> None:
+    state = ConsoleState(summary())
+    state.add_messages([said(1, "")])
+    call = answered(2, "").model_copy(update={"type": "tool.called", "data": {"tool": "bash"}})
+    state.add_events([call])
+    assert [kind for kind, _ in shown(state)] == ["text", "tool"]
+
+
 def test_what_is_being_said_next_stays_when_a_message_comes() -> None:
     state = ConsoleState(summary())
     state.stream("coordinator", b"2", "And")

@@ -7,7 +7,15 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from agiraph.http.api import EntityAct, EntityView, NotReachable, SteeredEntityView, SteeredView
+from agiraph.core.turns import Usage
+from agiraph.http.api import (
+    ApiError,
+    EntityAct,
+    EntityView,
+    NotReachable,
+    SteeredEntityView,
+    SteeredView,
+)
 from cli.console.ui.source import TopSource
 from cli.console.ui.top_app import TopApp
 from tests.unit.cli.console.ui.fakes import row
@@ -21,7 +29,7 @@ class FakeTopSource(TopSource):
     def __init__(self) -> None:
         self.listed = [BROKER, row("coordinator", "idle"), row("ada", cpu=7.0, tokens=1234)]
         self.did: list[tuple[Any, ...]] = []
-        self.is_away = False
+        self.is_away = self.is_broker_away = False
         self.looks: asyncio.Queue[None] = asyncio.Queue()
         self.is_closed = False
 
@@ -30,6 +38,11 @@ class FakeTopSource(TopSource):
         if self.is_away:
             raise NotReachable("gone")
         return self.listed
+
+    async def spent(self, agent: str | None) -> Usage:
+        if self.is_broker_away:
+            raise ApiError(503, "the broker is away")
+        return Usage(input_tokens=124_000 if agent else 466_000, cost_usd=0.35)
 
     async def steer(self, address: str, act: EntityAct) -> SteeredView:
         self.did.append((act, address))
@@ -51,7 +64,7 @@ async def top(
     After each key the pilot waits until the process is idle: who looks all the time never is.
     """
     feed = FakeTopSource()
-    app = TopApp(feed, every_seconds=every_seconds)
+    app = TopApp(feed, every_seconds=every_seconds, sort="cpu")
     async with app.run_test(size=size) as pilot:
         await looked(pilot, app)
         yield app, pilot, feed
@@ -131,3 +144,16 @@ async def test_the_mark_stays_with_its_entity_and_an_absence_is_told() -> None:
         feed.is_away = False
         await looked(pilot, app)
         assert "reconnecting" not in screen_of(app)
+
+
+async def test_the_totals_count_those_that_are_gone() -> None:
+    async with top() as (app, pilot, feed):
+        assert "466k tokens $0.35" in screen_of(app)
+        feed.listed, feed.is_broker_away = [BROKER], True
+        await looked(pilot, app)
+        assert "466k tokens $0.35" in screen_of(app)
+        assert "reconnecting" not in screen_of(app)
+
+
+def test_rows_keep_their_order_unless_another_is_asked_for() -> None:
+    assert TopApp(FakeTopSource()).sort_by == "entity"

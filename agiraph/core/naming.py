@@ -1,0 +1,39 @@
+"""Names that people type: a thing's name or id, or the beginning of one, if it is the only one."""
+
+from collections.abc import Callable, Collection, Hashable, Iterable
+from typing import TypeVar
+
+from agiraph.core.errors import Ambiguous, listed, unknown
+
+Thing = TypeVar("Thing", bound=Hashable)
+
+FITS: tuple[Callable[[str, str], bool], ...] = (
+    lambda name, text: name == text,
+    lambda name, text: name.casefold() == text.casefold(),
+    lambda name, text: name.casefold().startswith(text.casefold()),
+)
+"""How a name may be that of which `text` was typed; the first that fits any name counts."""
+
+
+def meant(
+    kind: str,
+    text: str,
+    names: Iterable[tuple[str, Thing]],
+    show: Callable[[Thing], str] = str,
+    known: Collection[str] | None = None,
+) -> Thing:
+    """Return the thing that `text` names; a thing may have several names.
+
+    Raises Ambiguous that lists what it may be, InvalidInput that lists the `known` (by default all
+    as they are shown) and what it may have been meant to be.
+    """
+    typed, pairs = text.strip(), list(names)
+    for fits in FITS if typed else ():
+        found = list(dict.fromkeys(thing for name, thing in pairs if fits(name, typed)))
+        if len(found) == 1:
+            return found[0]
+        if found:
+            several = listed([show(thing) for thing in found])
+            raise Ambiguous(f"{kind} '{text}' could be any of {several}: type more of it")
+    shown = dict.fromkeys(show(thing) for _, thing in pairs) if known is None else known
+    raise unknown(kind, text, [*shown], [name for name, _ in pairs])

@@ -1,0 +1,55 @@
+"""SupervisorNote: what a supervisor says of itself in its home while it runs."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agiraph.core.record import Record
+from agiraph.storage.files import read_bytes, read_text, remove_file, replace_bytes
+from agiraph.storage.home import Home
+
+
+class SupervisorNote(Record):
+    """Which process holds a home, and since when (Unix time).
+
+    `ends_with_command`: it was started by a command for as long as that runs.
+    """
+
+    pid: int
+    since: float
+    ends_with_command: bool = False
+
+
+def write_note(home: Home, since: float, *, ends_with_command: bool) -> None:
+    """Leave the note of this process, if the disk takes it; the home's lock must be held."""
+    note = SupervisorNote(pid=os.getpid(), since=since, ends_with_command=ends_with_command)
+    with suppress(OSError):
+        replace_bytes(home.system.note, note.model_dump_json().encode(), 0o600)
+
+
+def remove_note(home: Home) -> None:
+    """Take it back."""
+    with suppress(OSError):
+        remove_file(home.system.note)
+
+
+def read_note(home: Path) -> SupervisorNote | None:
+    """Return the note of the supervisor that holds a home; None if it has none.
+
+    One that was killed leaves its note: only that of the lock's holder counts.
+    """
+    try:
+        note = SupervisorNote.model_validate_json(read_bytes(Home(home).system.note))
+    except (OSError, ValidationError):
+        return None
+    return note if note.pid == holder_of(home) else None
+
+
+def holder_of(home: Path) -> int | None:
+    """Return the pid in the lock of a home, None if there is none."""
+    try:
+        return int(read_text(Home(home).system.lock))
+    except (OSError, ValueError):
+        return None

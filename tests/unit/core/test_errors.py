@@ -1,0 +1,24 @@
+"""An unknown name: what was meant, and a short list of what there is."""
+
+import pytest
+
+from agiraph.core.errors import unknown
+
+MANY = [f"agent-{number}" for number in range(500)]
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "told"),
+    [
+        ("x", [], "unknown thing 'x' (known: none)"),
+        ("bob", ["alice", "Bobby"], "unknown thing 'bob', did you mean 'Bobby'? (known: Bobby, al"),
+        ("minuts", ["t-1 (minutes)"], "did you mean 'minutes'? (known: t-1 (minutes))"),
+        ("zzz", MANY, "'zzz' (known: agent-0, agent-1, agent-10, agent-100, agent-101 and 495 mo"),
+        ("agnt-77", MANY, "' or 'agent-77' or '"),
+        ("agnt-77", MANY, "(known: agent-77, "),
+    ],
+)
+def test_the_nearest_come_first_and_the_rest_is_counted(
+    name: str, known: list[str], told: str
+) -> None:
+    assert told in str(unknown("thing", name, known))

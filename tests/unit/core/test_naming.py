@@ -1,0 +1,54 @@
+"""Which thing a typed name means: exactness first, then the only beginning, else the candidates."""
+
+import pytest
+
+from agiraph.core.errors import Ambiguous, InvalidInput
+from agiraph.core.naming import meant
+
+NAMES = [
+    ("survey", "survey-1a2b3c"),
+    ("survey-1a2b3c", "survey-1a2b3c"),
+    ("Sales", "sales-4d5e6f"),
+    ("sales-4d5e6f", "sales-4d5e6f"),
+    ("ada", "ada-1"),
+    ("adam", "adam-2"),
+]
+
+
+@pytest.mark.parametrize(
+    ("typed", "thing"),
+    [
+        ("survey", "survey-1a2b3c"),
+        ("SURVEY", "survey-1a2b3c"),
+        ("su", "survey-1a2b3c"),
+        ("sales", "sales-4d5e6f"),
+        ("Sal", "sales-4d5e6f"),
+        ("sales-4", "sales-4d5e6f"),
+        ("ada", "ada-1"),
+        ("adam", "adam-2"),
+        (" su ", "survey-1a2b3c"),
+    ],
+)
+def test_an_exact_name_wins_then_the_only_one_that_begins_so(typed: str, thing: str) -> None:
+    assert meant("agent", typed, NAMES) == thing
+
+
+def test_a_beginning_of_several_lists_them_once_each_and_few_of_many() -> None:
+    with pytest.raises(Ambiguous) as refused:
+        meant("agent", "s", NAMES)
+    told = "agent 's' could be any of survey-1a2b3c, sales-4d5e6f: type more of it"
+    assert str(refused.value) == told
+    many = [(f"node-{number}", number) for number in range(30)]
+    with pytest.raises(Ambiguous, match=r"could be any of 0, 1, .*, 9 and 20 more: type more"):
+        meant("node", "node", many)
+
+
+@pytest.mark.parametrize("typed", ["", " ", "zoe"])
+def test_what_begins_nothing_is_unknown(typed: str) -> None:
+    with pytest.raises(InvalidInput, match=r"unknown agent .*\(known: ada-1, adam-2, "):
+        meant("agent", typed, NAMES)
+
+
+def test_the_nearest_names_are_guessed() -> None:
+    with pytest.raises(InvalidInput, match=r"unknown agent 'adan', did you mean 'ada' or 'adam'\?"):
+        meant("agent", "adan", NAMES, known=["ada-1 (ada)"])

@@ -69,7 +69,7 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
     """
     target, agent, screen = watch.target, watch.agent, watch.target.screen
     if not is_ended:
-        target.stop_agent(agent.id)
+        target.dismiss(agent.id)
         agent = agent.model_copy(update={"status": "stopped"})
     outcome = _outcome(watch, agent, time.monotonic() - started_at)
     if not is_ended:
@@ -77,8 +77,10 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
         within = format_seconds(limit) if limit >= 60 else f"{limit:g} seconds"
         reason = f"not finished within {within} (--timeout)"
         outcome = replace(outcome, reason=reason)
-    if is_ended and target.own is not None:
-        target.stop_agent(agent.id)
+    if is_ended and target.belongs_to_commands:
+        target.dismiss(agent.id)
+    elif agent.status == "stopped":
+        target.detach()
     _show(outcome, options, screen)
     if options.record is not None and agent.run is not None:
         _copy_recording(Home(options.home).system.recording(agent.run), options.record, screen)

@@ -1,7 +1,8 @@
 """OwnSupervisor: started for the length of a run, and stopped without a trace after it.
 
-It runs in a session of its own, so that Ctrl-C reaches only us; it ends when our end of its stdin
-closes, which also happens if we are killed. Its stderr is stored, and shown if it fails.
+It runs in a session of its own, so that Ctrl-C reaches only us. When our end of its stdin closes,
+which also happens if we are killed, it ends as soon as no other command has a share in it. Its
+stderr is stored, and shown if it fails.
 """
 
 import contextlib
@@ -17,10 +18,13 @@ from pathlib import Path
 from typing import IO, Final
 
 from agiraph.core.errors import Unavailable
+from agiraph.http.discovery import is_supervised
+from agiraph.storage.home_users import HomeShare, is_used
 
 START_WITHIN_SECONDS: Final = 60.0
 STOP_WITHIN_SECONDS: Final = 15.0
 TERMINATE_WITHIN_SECONDS: Final = 6.0
+LOOK_SECONDS: Final = 0.05
 SHOWN_LINES: Final = 12
 READY: Final = "agiraph-supervisor ready"
 
@@ -46,6 +50,7 @@ class OwnSupervisor:
         self._command = command or supervisor_command(home)
         self._process: subprocess.Popen[bytes] | None = None
         self._stderr: IO[bytes] | None = None
+        self._share = HomeShare(home)
 
     def start(
         self,
@@ -54,10 +59,12 @@ class OwnSupervisor:
         preload: str = "",
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        """Start it and wait until it is ready. Raises SupervisorFailed; nothing is left then.
+        """Start it and wait until it is ready. Raises SupervisorFailed; it has ended then.
 
-        `preload` is the model whose SDK it imports at once; `meanwhile` is called while it starts.
+        Our share in whatever runs on this home is held from now on, until `stop`. `preload` is
+        the model whose SDK it imports at once; `meanwhile` is called while it starts.
         """
+        self._share.acquire(make=True)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - `stop` closes it
         self._process = subprocess.Popen(
             [*self._command, "--preload", preload] if preload else self._command,
@@ -70,6 +77,9 @@ class OwnSupervisor:
         try:
             meanwhile()
             self._wait_until_ready(self._process, time.monotonic() + within_seconds)
+        except SupervisorFailed:
+            self._end()
+            raise
         except BaseException:
             self.stop(within_seconds=0.0)
             raise
@@ -106,29 +116,92 @@ class OwnSupervisor:
         last = self.last_lines().rpartition("\n")[2]
         return f"the supervisor on {self.home} {what}" + (f": {last}" if last else "")
 
-    def stop(self, within_seconds: float = STOP_WITHIN_SECONDS) -> None:
-        """End it: close its stdin, then SIGTERM, then SIGKILL; its descendants end with it."""
+    def stop(self, within_seconds: float = STOP_WITHIN_SECONDS) -> bool:
+        """Give our share back and close its stdin; return whether it has ended.
+
+        It is left to others if they have a share in it. Else it is waited for so long, then gets
+        SIGTERM, then SIGKILL; its descendants end with it.
+        """
+        self._share.release()
+        process = self._process
+        if process is None:
+            await_unused(self.home)
+            return True
+        assert process.stdin is not None
+        process.stdin.close()
+        deadline = time.monotonic() + within_seconds
+        while not _has_ended_within(process, LOOK_SECONDS if within_seconds else 0.0):
+            if is_used(self.home):
+                self._leave()
+                return False
+            if time.monotonic() >= deadline:
+                break
+        self._end()
+        return True
+
+    def _leave(self) -> None:
+        """Forget it: it ends by itself."""
         process, self._process = self._process, None
         stderr, self._stderr = self._stderr, None
-        if process is None or stderr is None:
-            return
+        assert process is not None
+        for file in (process.stdout, stderr):
+            if file is not None:
+                file.close()
+
+    def _end(self) -> None:
+        """End it by SIGTERM, then SIGKILL, if it still runs, with its descendants."""
+        process, self._process = self._process, None
+        stderr, self._stderr = self._stderr, None
+        assert process is not None
+        assert stderr is not None
         family = _descendants(process.pid)
         with stderr, process:  # closes its pipes, and waits
-            assert process.stdin is not None
-            process.stdin.close()
-            if not _has_ended_within(process, within_seconds):
-                _signal_group(process.pid, signal.SIGTERM)
-                if not _has_ended_within(process, TERMINATE_WITHIN_SECONDS):
-                    family |= _descendants(process.pid)
-                    _signal_group(process.pid, signal.SIGKILL)
-                    process.wait()
-                    _kill_left(family)
+            if process.poll() is not None:
+                return
+            _signal_group(process.pid, signal.SIGTERM)
+            if not _has_ended_within(process, TERMINATE_WITHIN_SECONDS):
+                family |= _descendants(process.pid)
+                _signal_group(process.pid, signal.SIGKILL)
+                process.wait()
+                _kill_left(family)
 
 
 def supervisor_command(home: Path) -> list[str]:
-    """Return the command line of a supervisor that ends with us."""
+    """Return the command line of a supervisor that ends with the last of its users."""
     module = [sys.executable, "-P", "-m", "agiraph"]
-    return [*module, "_run_supervisor", "--home", str(home), "--until-eof"]
+    return [*module, "_run_supervisor", "--home", str(home), "--until-unused"]
+
+
+@contextlib.contextmanager
+def shared_supervisor(
+    home: Path, on_wait: Callable[[], None] = lambda: None
+) -> Iterator[HomeShare]:
+    """Have a share in the supervisor that runs on a home, if one does; `on_wait` as `acquire` has.
+
+    The last of its users returns when it has ended.
+    """
+    with HomeShare(home) as share:
+        share.acquire(on_wait=on_wait)
+        try:
+            yield share
+        finally:
+            share.release()
+            await_unused(home)
+
+
+def await_unused(home: Path, within_seconds: float = STOP_WITHIN_SECONDS) -> None:
+    """Wait until a supervisor that belongs to its users has ended, if no user is left."""
+    from agiraph.storage.supervisor_note import belongs_to_users  # it imports records
+
+    if not belongs_to_users(home):
+        return
+    give_up_at = time.monotonic() + within_seconds
+    while is_supervised(home) and not is_used(home) and time.monotonic() < give_up_at:
+        time.sleep(LOOK_SECONDS)
+
+
+class EndedBySignal(KeyboardInterrupt):
+    """We are to end, but nobody has pressed Ctrl-C."""
 
 
 @contextlib.contextmanager
@@ -139,7 +212,7 @@ def signals_interrupt() -> Iterator[None]:
     """
 
     def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
+        raise EndedBySignal
 
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     for number, handler in before.items():

@@ -73,7 +73,7 @@ class RunProgress:
             is_first = who not in self.retries
             self.retries[who] = f"{line.who}: {line.text}"
             return is_first
-        if event.type.startswith("model."):
+        if event.type.startswith(("model.", "child.", "tool.")):
             self.retries.pop(who, None)
         return True
 

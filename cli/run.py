@@ -28,7 +28,7 @@ from cli.options import (
     text_argument,
     together,
 )
-from cli.own_supervisor import signals_interrupt
+from cli.own_supervisor import EndedBySignal, signals_interrupt
 from cli.run_target import RunOptions, RunTarget, supervised
 from cli.sanitize import require_utf8
 from cli.screen import TerminalScreen, can_prompt
@@ -44,6 +44,10 @@ WHEN_SPENT: Final = ("ask", "stop")
 PLAN_LIMIT: Final = 1_000_000
 SMALL_MODEL: Final = "local/smollm2"
 REPLAY: Final = "replay/"
+DETACH_OR_STOP: Final = "detach (the team continues) or stop it? d or s, Ctrl-C stops> "
+DETACH: Final = ("d", "detach")
+STOP: Final = ("s", "stop")
+LOOK_SECONDS: Final = 1.0
 
 
 @click.command(
@@ -115,6 +119,12 @@ REPLAY: Final = "replay/"
     is_flag=True,
     help="Start the run and return; needs a running supervisor (`agiraph up`).",
 )
+@click.option(
+    "--resume",
+    "resumes",
+    is_flag=True,
+    help="Resume unfinished agents of this home too, for as long as this run lasts.",
+)
 @home_option
 @json_option("one JSON object: agent, run, status, reason, result, output, usage, seconds")
 @click.pass_context
@@ -134,6 +144,7 @@ def run(
     name: str | None,
     agent: str | None,
     detach: bool,
+    resumes: bool,
     home: Path,
     as_json: bool,
 ) -> None:
@@ -143,10 +154,11 @@ def run(
     or starts one for its own duration. The model is --model, else the one in the settings, else
     that of the first provider whose key is set; without any, nothing is started. script/survey, a
     script that surveys the --input directory, needs no key. With --agent, model and input directory
-    are those of its last run. Exit codes: 0 done, 1 failed or timed out, 2 wrong usage or no model,
-    3 out of budget, 130 interrupted.
+    are those of its last run. Ctrl-C stops the team; in a terminal, on a supervisor that was there
+    before, it asks whether to detach instead. Exit codes: 0 done or detached, 1 failed or timed
+    out, 2 wrong usage or no model, 3 out of budget, 130 interrupted.
     """
-    _refuse_conflicts(detach, timeout, cycle, mode, record, agent, name)
+    _refuse_conflicts(detach, resumes, timeout, cycle, mode, record, agent, name)
     budget_usd, budget_tokens = _limits(budgets)
     is_attended = can_prompt() and not as_json
     terms = {
@@ -169,12 +181,13 @@ def run(
             require_utf8(value, term)  # the current folder may be named otherwise
     if record is not None:
         require_writable(record)
-    options = RunOptions(home, terms, agent, timeout, as_json, record)
-    ctx.exit(_start_only(options) if detach else _run_to_the_end(options))
+    options = RunOptions(home, terms, agent, timeout, as_json, record, is_attended=not detach)
+    ctx.exit(_start_only(options) if detach else _run_to_the_end(options, resumes=resumes))
 
 
 def _refuse_conflicts(
     detach: bool,
+    resumes: bool,
     timeout: float | None,
     cycle: float | None,
     mode: str | None,
@@ -192,6 +205,8 @@ def _refuse_conflicts(
         raise click.UsageError(
             "--record cannot be used with --detach: the file is written at the end of the run"
         )
+    if detach and resumes:
+        raise click.UsageError("--resume cannot be used with --detach: it lasts as long as a run")
     if agent is not None and name is not None:
         raise click.UsageError("--name cannot be used with --agent: it names a new agent")
 
@@ -263,7 +278,7 @@ def _start_only(options: RunOptions) -> int:
 # --- running to the end --------------------------------------------------------------------------
 
 
-def _run_to_the_end(options: RunOptions) -> int:
+def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
     screen = TerminalScreen(sys.stderr, is_live=sys.stderr.isatty())
     started_at = time.monotonic()
     with (
@@ -271,32 +286,79 @@ def _run_to_the_end(options: RunOptions) -> int:
         contextlib.closing(screen),
         supervised(options, screen) as target,
     ):
-        from cli.outcome import conclude  # these two import the records
+        from cli.neighbours import resume_unfinished  # these import the records
+        from cli.outcome import conclude
         from cli.watch import RunWatcher
 
+        agent = None
         try:
+            if resumes:
+                resume_unfinished(target)
             agent = target.begin(options)
-        except KeyboardInterrupt:
-            # The same request returns the same agent, created by now or not.
-            with contextlib.suppress(AgiraphError):
-                target.stop_agent(target.begin(options).id)
-            raise
-        screen.note(f"agent {agent.id}")
-        screen.note(f"model {agent.model}: {_why(target.client, options, agent)}")
-        if agent.model == SMALL_MODEL:
-            from agiraph.llm.local_weights import HONESTLY
-
-            screen.note(HONESTLY)
-        watch = RunWatcher(target, agent, can_prompt=can_prompt())
-        try:
+            _introduce(target, options, agent)
+            watch = RunWatcher(target, agent, can_prompt=can_prompt())
             is_ended = watch.until_the_end(started_at, options.timeout_seconds)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             screen.end_prompt()
-            screen.note("interrupted: stopping the team", "bad")
-            target.stop_agent(agent.id)
+            is_asked = not (isinstance(interrupt, EndedBySignal) or options.as_json)
+            if agent is not None and is_asked and _wants_to_detach(target):
+                target.detach()
+                screen.note(f"detached from {agent.name}: it continues; follow it with:")
+                screen.note(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}")
+                return DONE
+            _stop_early(target, options, agent, interrupt)
             raise
         screen.close()
         return conclude(options, watch, started_at, is_ended=is_ended)
+
+
+def _introduce(target: RunTarget, options: RunOptions, agent: "AgentView") -> None:
+    """Say which agent works with which model, and what else is in its home."""
+    from cli.neighbours import show_neighbours
+
+    target.screen.note(f"agent {agent.id}")
+    target.screen.note(f"model {agent.model}: {_why(target.client, options, agent)}")
+    if agent.model == SMALL_MODEL:
+        from agiraph.llm.local_weights import HONESTLY
+
+        target.screen.note(HONESTLY)
+    show_neighbours(target, agent)
+
+
+def _wants_to_detach(target: RunTarget) -> bool:
+    """Ask at a terminal whether the team continues on a supervisor that continues without us."""
+    if target.own is not None or not can_prompt():
+        return False
+    screen = target.screen
+    try:
+        while True:
+            if not screen.is_prompting:
+                screen.prompt(DETACH_OR_STOP)
+            answer = (screen.typed(LOOK_SECONDS) or "").casefold()
+            if answer in DETACH or answer in STOP:
+                return answer in DETACH
+    except (EOFError, KeyboardInterrupt):
+        return False
+    finally:
+        screen.end_prompt()
+
+
+def _stop_early(
+    target: RunTarget,
+    options: RunOptions,
+    agent: "AgentView | None",
+    interrupt: KeyboardInterrupt,
+) -> None:
+    """Stop the team; what a person did not end with Ctrl-C stays known as unfinished."""
+    target.screen.note("interrupted: stopping the team", "bad")
+    if agent is None:
+        # The same request returns the same agent, created by now or not.
+        with contextlib.suppress(AgiraphError):
+            agent = target.begin(options)
+    if agent is not None and isinstance(interrupt, EndedBySignal):
+        target.stop_agent(agent.id)
+    elif agent is not None:
+        target.dismiss(agent.id)
 
 
 def _why(client: "Client", options: RunOptions, agent: "AgentView") -> str:

@@ -5,7 +5,8 @@ import errno
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,12 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from agiraph.core.errors import AgiraphError, InvalidInput, Unavailable
+from agiraph.core.ids import AgentId, agent_id_for
 from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
+from agiraph.storage.attendance import Attendance
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import Home
 from cli.options import cli_context, connect
-from cli.own_supervisor import OwnSupervisor, SupervisorFailed
+from cli.own_supervisor import OwnSupervisor, SupervisorFailed, shared_supervisor
 from cli.screen import TerminalScreen
 
 if TYPE_CHECKING:
@@ -35,7 +38,8 @@ SERVER_ERROR: Final = 500
 class RunOptions:
     """What `agiraph run` is asked for, checked as far as it can be without a supervisor.
 
-    `agent` is the one that works on it; None creates a new one.
+    `agent` is the one that works on it; None creates a new one. Unless `is_attended`, the run goes
+    on when the command has ended.
     """
 
     home: Path
@@ -44,11 +48,18 @@ class RunOptions:
     timeout_seconds: float | None
     as_json: bool
     record: Path | None = None
+    is_attended: bool = True
 
     @property
     def model(self) -> str:
         """The model that will be called first, '' if the gateway chooses it."""
         return self.terms["model"] or ""
+
+    def agent_id(self, client: "Client") -> AgentId:
+        """Return the id of the agent that works on it, which may not exist yet."""
+        if self.agent is not None:
+            return client.agent(self.agent).id
+        return agent_id_for(self.terms["name"] or self.terms["goal"], self.terms["run"])
 
     def begin(self, client: "Client") -> "AgentView":
         """Create the agent, or give the existing one a further goal; again, it is the same run."""
@@ -69,12 +80,24 @@ class RunTarget:
     client: "Client"
     own: OwnSupervisor | None
     screen: TerminalScreen
+    attendance: Attendance | None = None
+    resumed: list[Attendance] = field(default_factory=list)
+
+    @property
+    def belongs_to_commands(self) -> bool:
+        """Whether the supervisor ends with the last command that uses it."""
+        from agiraph.storage.supervisor_note import belongs_to_users
+
+        return self.own is not None or belongs_to_users(self.home)
 
     def begin(self, options: RunOptions) -> "AgentView":
         """Begin the run; the request is repeated if the gateway dies meanwhile."""
         give_up_at = time.monotonic() + SETTLE_SECONDS
         while True:
             try:
+                if options.is_attended and self.attendance is None:
+                    self.attendance = Attendance(self.home, options.agent_id(self.client))
+                    self.attendance.begin()
                 return options.begin(self.client)
             except NotReachable:
                 self._await_gateway(give_up_at)
@@ -101,12 +124,29 @@ class RunTarget:
         self.client.close()
         self.client = client
 
-    def stop_agent(self, agent: str) -> None:
-        """Stop an agent, so that no later supervisor on this home resumes it."""
+    def stop_agent(self, agent: str) -> bool:
+        """Stop an agent, so that no later supervisor resumes it; return whether it is stopped."""
         try:
             self.client.stop(agent)
         except AgiraphError as error:
             click.echo(f"agiraph: {agent} could not be stopped: {error}", err=True)
+            return False
+        return True
+
+    def dismiss(self, agent: str) -> None:
+        """Stop an agent for which there is nothing left to do: later runs do not speak of it."""
+        if self.stop_agent(agent):
+            self.detach()
+
+    def detach(self) -> None:
+        """Have the agent go on without us, or stay as it is: it is not unfinished."""
+        if self.attendance is not None:
+            self.attendance.detach()
+
+    def leave(self) -> None:
+        """Attend no agent any longer."""
+        for attendance in filter(None, (self.attendance, *self.resumed)):
+            attendance.end()
 
 
 @contextlib.contextmanager
@@ -114,7 +154,10 @@ def supervised(options: RunOptions, screen: TerminalScreen) -> Iterator[RunTarge
     """Yield a target: on the supervisor of this home, or on one started for us."""
     try:
         with _target(options, screen) as target:
-            yield target
+            try:
+                yield target
+            finally:
+                target.leave()
     except (Unavailable, ApiError) as error:
         is_our_fault = isinstance(error, ApiError) and error.status < SERVER_ERROR
         if not is_our_fault and _is_full(options.home):
@@ -125,16 +168,21 @@ def supervised(options: RunOptions, screen: TerminalScreen) -> Iterator[RunTarge
 @contextlib.contextmanager
 def _target(options: RunOptions, screen: TerminalScreen) -> Iterator[RunTarget]:
     home = options.home
-    try:
-        client = connect(home)
-    except GatewayAway:
-        raise
-    except NotReachable:
-        with _own_supervisor(options, screen) as (client, own):
-            yield RunTarget(home, client, own, screen)
-        return
-    with client:
-        yield RunTarget(home, client, None, screen)
+    waits = partial(screen.status, "waiting for a supervisor that is stopping")
+    with shared_supervisor(home, waits) as share:
+        try:
+            client = connect(home)
+        except GatewayAway:
+            raise
+        except NotReachable:
+            client = None
+        if client is not None:
+            share.acquire()  # its file may have been made since
+            with client:
+                yield RunTarget(home, client, None, screen)
+            return
+    with _own_supervisor(options, screen) as (client, own):
+        yield RunTarget(home, client, own, screen)
 
 
 def _is_full(home: Path) -> bool:
@@ -157,20 +205,21 @@ def _own_supervisor(
     screen.status("starting a supervisor for this run")
     own = cli_context().supervisor(home)
     try:
-        own.start(preload=options.model, meanwhile=_import_the_rest)
-    except SupervisorFailed:
-        other = _another(home)
-        if other is None:
-            raise
-        with other:
-            yield other, None
-        return
-    try:
+        try:
+            own.start(preload=options.model, meanwhile=_import_the_rest)
+        except SupervisorFailed:
+            other = _another(home)
+            if other is None:
+                raise
+            with other:
+                yield other, None
+            return
         with connect(home) as client:
             yield client, own
     finally:
         screen.status("stopping the supervisor")
-        own.stop()
+        if not own.stop():
+            screen.note("the supervisor continues: another command uses it")
 
 
 def _import_the_rest() -> None:

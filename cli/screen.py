@@ -91,12 +91,12 @@ class TerminalScreen:
         self._prompt = text
         self._put(CLEAR + text)
 
-    def typed(self) -> str | None:
-        """Return the line that the person has typed, None if there is none yet.
+    def typed(self, within_seconds: float = 0) -> str | None:
+        """Return the line that the person has typed, None if there is none by then.
 
         The prompt is over then. Raises EOFError when the person closed the input.
         """
-        if self._prompt is None or not select.select([sys.stdin], [], [], 0)[0]:
+        if self._prompt is None or not select.select([sys.stdin], [], [], within_seconds)[0]:
             return None
         try:
             line = sys.stdin.readline()

@@ -268,7 +268,7 @@ class ChildMonitor:
                     self._become("exited", self.cause)
                     return
                 case Parked():
-                    self.was_parked = True
+                    self.was_parked, self.cause = True, None
                     if not self._is_wanted_awake:
                         self.desired = "parked"
                         self._become("parked")

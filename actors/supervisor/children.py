@@ -33,14 +33,17 @@ from actors.supervisor.reaper import Reaper
 from actors.supervisor.restarts import GroupKey, RestartPolicy, affected, group_of, members_of
 from actors.supervisor.stopping import dump_stack
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
-from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, Address, agent_of
+from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, Address, AgentId, agent_of
 from agiraph.messages.child import ChildFailed, ChildSpec, ChildState, ExitCause
+from agiraph.storage.attendance import is_left
 from agiraph.storage.disk_space import WAITS, has_room
 from agiraph.storage.home import Home
 from transport.tickets import KEY_BYTES, make_ticket
 
 KILL_AGAIN_SECONDS = 0.25
 REPORTED = frozenset({"ready", "backing_off", "failed", "exited", "stopped"})
+AT_WORK = frozenset({"starting", "ready", "backing_off", "parked"})
+LEFT = "the command that watched it has ended"
 Restarted = ChildMonitor | ForkLauncher
 
 
@@ -89,6 +92,7 @@ class Children:
         self._budgets: dict[GroupKey, RestartCounter] = {}
         self._regrouping: set[GroupKey] = set()
         self._backing_off: set[str] = set()
+        self._leaving: set[AgentId] = set()
 
     def open(self, house: Home, bus: SupervisorEndpoint) -> None:
         """Read the register, kill what an earlier supervisor left, and prepare the launchers."""
@@ -362,6 +366,43 @@ class Children:
         self.log.warning("suspect", child=monitor.address, seconds=seconds, step=step)
         self._report(monitor, "entity.suspect", {"seconds": round(seconds, 1), "step": step})
         dump_stack(process.spawned.pid)
+
+    # --- agents without their command -----------------------------------------------------------
+
+    def is_left(self, agent: AgentId | None) -> bool:
+        """Whether an agent does not run here: it was left by its command.
+
+        A supervisor that belongs to commands runs no agent without the command that attended it.
+        """
+        return self.options.until_unused and agent is not None and is_left(self.home, agent)
+
+    def stop_left(self) -> None:
+        """Stop the agents whose commands have ended."""
+        at_work = [at for at, monitor in self.monitors.items() if monitor.state in AT_WORK]
+        for agent in dict.fromkeys(filter(None, map(agent_of, at_work))):
+            if agent not in self._leaving and not self.is_stopping and self.is_left(agent):
+                self._leaving.add(agent)
+                self.bus.run_in_background(self._stop_team(agent))
+
+    async def _stop_team(self, agent: AgentId) -> None:
+        """Stop an agent, its coordinator first, which must not see its workers fall.
+
+        The register is left as it is: a supervisor that stays continues it.
+        """
+        team = [
+            monitor
+            for at, monitor in self.monitors.items()
+            if agent_of(at) == agent and monitor.state in AT_WORK
+        ]
+        self.log.warning("stops: its command has ended", agent=agent)
+        try:
+            for is_worker in (False, True):
+                those = [one for one in team if (one.spec.kind != "coordinator") == is_worker]
+                await asyncio.gather(*(one.stop() for one in those))
+        finally:
+            self._leaving.discard(agent)
+        data = {"by": SUPERVISOR, "reason": LEFT, "entities": [one.address for one in team]}
+        self.bus.report_event(agent, "agent.stopped", SUPERVISOR, data)
 
     # --- groups ---------------------------------------------------------------------------------
 

@@ -61,6 +61,9 @@ def main(kinds: Mapping[str, str] = KINDS, prestarted: PrestartedProcesses | Non
 )
 @click.option("--json-logs", is_flag=True, help="Log one JSON object a line.")
 @click.option("--until-eof", is_flag=True, help="Stop when standard input is closed.")
+@click.option(
+    "--until-unused", is_flag=True, hidden=True, help="The same, once no command uses it."
+)
 @click.option("--preload", hidden=True, help="The model whose SDK to import (`agiraph run`).")
 @click.option(
     "--environment",
@@ -77,6 +80,7 @@ def command(
     http: tuple[str, int] | None,
     json_logs: bool,
     until_eof: bool,
+    until_unused: bool,
     preload: str | None,  # agiraph.__main__ has used it
     environment: Path | None,
     daemon: bool,
@@ -91,8 +95,9 @@ def command(
         settings = with_options(load(folder, config), http, json_logs)
         if (refusal := settings.http.why_refused()) is not None:
             raise InvalidInput(refusal)  # the API would be open to the network in the clear
-        if daemon and until_eof:
-            raise InvalidInput("--daemon and --until-eof exclude each other")
+        for word, is_given in (("--until-eof", until_eof), ("--until-unused", until_unused)):
+            if daemon and is_given:
+                raise InvalidInput(f"--daemon and {word} exclude each other")
         environ = (read_secrets(environment) if environment else {}) | dict(os.environ)
     except InvalidInput as error:
         click.echo(str(error), err=True)
@@ -101,7 +106,11 @@ def command(
         options = options_again(config, http, json_logs, environment)
         sys.exit(go_to_background(folder, options))
     kinds, prestarted = given
-    sys.exit(run(SupervisorOptions(folder, settings, until_eof, kinds, environ, prestarted)))
+    sys.exit(
+        run(
+            SupervisorOptions(folder, settings, until_eof, until_unused, kinds, environ, prestarted)
+        )
+    )
 
 
 def options_again(

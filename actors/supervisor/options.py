@@ -49,6 +49,7 @@ class SupervisorOptions:
     home: Path
     config: Config
     until_eof: bool = False
+    until_unused: bool = False
     kinds: Mapping[str, str] = field(default_factory=lambda: KINDS)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     prestarted: PrestartedProcesses | None = None

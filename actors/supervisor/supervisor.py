@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +20,7 @@ from actors.runtime.child import log_file, rotate_output
 from actors.runtime.linux import hide_environment
 from actors.runtime.processes import kill_all
 from actors.supervisor.child_monitor import ChildMonitor
+from actors.supervisor.child_register import Desired
 from actors.supervisor.children import Children
 from actors.supervisor.launcher import ForkLauncher
 from actors.supervisor.options import OPTIONAL, SERVICES, SupervisorOptions, on_demand
@@ -32,10 +33,11 @@ from actors.supervisor.paths import (
 from actors.supervisor.reaper import kill_group
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from actors.supervisor.supervisor_service import SupervisorService
-from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address
+from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address, agent_of
 from agiraph.logs.log import logger
 from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home
+from agiraph.storage.home_users import wait_until_unused
 from agiraph.storage.supervisor_note import remove_note, write_note
 from transport.errors import TransportError
 
@@ -76,8 +78,12 @@ class Supervisor:
         lock = HomeLock(self.home, self._paths.system.lock)
         lock.acquire()
         try:
-            is_bound = self._options.until_eof
-            write_note(self._paths, time.time(), ends_with_command=is_bound)
+            write_note(
+                self._paths,
+                time.time(),
+                ends_with_command=self._options.until_eof or self._options.until_unused,
+                belongs_to_users=self._options.until_unused,
+            )
             self._children.open(self._paths, self._bus)
             hide_environment()
             self._listen_to_signals()
@@ -113,11 +119,12 @@ class Supervisor:
                 task.cancel()
 
     async def _watch(self) -> None:
-        """Check every few seconds which event loops do not turn any more."""
+        """Check every few seconds which event loops do not turn any more, and who was left."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(self._options.config.supervisor.beat_seconds)
             self._children.check_for_hangs(loop.time())
+            self._children.stop_left()
             rotate_output(log_file(self.home, SUPERVISOR))
 
     async def _start(self) -> None:
@@ -137,8 +144,11 @@ class Supervisor:
         services = [asyncio.create_task(self._start_service(each)) for each in SERVICES[1:]]
         await asyncio.sleep(0)  # so that they begin before the agents
         for row in children.register.table.rows.values():
-            monitor = children.monitor(row.spec, row.desired)
-            if row.desired == "running":
+            is_left = children.is_left(agent_of(row.spec.address))
+            # Not written down: a supervisor that stays continues what this one does not.
+            desired: Desired = "stopped" if is_left else row.desired
+            monitor = children.monitor(row.spec, desired)
+            if desired == "running":
                 self._bus.run_in_background(_forget_result(monitor.start()))
         children.announce()
         await asyncio.gather(*services)
@@ -244,8 +254,16 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup
                 loop.add_signal_handler(number, self.stop)
-        if self._options.until_eof:
-            threading.Thread(target=_call_at_eof, args=(loop, self._end.set), daemon=True).start()
+        if self._options.until_eof or self._options.until_unused:
+            threading.Thread(target=self._end_after_eof, args=(loop,), daemon=True).start()
+
+    def _end_after_eof(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Wait in a thread until our stdin is closed and, if so wanted, the last user has left."""
+        _await_eof()
+        if self._options.until_unused:
+            wait_until_unused(self.home)
+        with suppress(RuntimeError):  # we have ended for another reason
+            loop.call_soon_threadsafe(self._end.set)
 
     def stop(self) -> None:
         """Begin to stop; a second call kills at once what still runs."""
@@ -270,11 +288,10 @@ async def _forget_result(work: Coroutine[Any, Any, Any]) -> None:
     await work
 
 
-def _call_at_eof(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
-    """Wait, in a thread of its own, until our stdin is closed."""
+def _await_eof() -> None:
+    """Wait until our stdin is closed."""
     try:
         while os.read(0, 1024):
             pass
     except OSError:
         pass  # having no stdin is an end, too
-    loop.call_soon_threadsafe(act)

@@ -38,6 +38,11 @@ def find_worker(board: Board, named: str) -> Worker:
     raise unknown("worker", named, [worker.name for worker in board.team])
 
 
+def idle_names(board: Board) -> str:
+    """Return the names of the idle workers, as an error shows them."""
+    return ", ".join(w.name for w in board.team if w.status == "idle") or "none"
+
+
 def same(one: str, other: str) -> bool:
     """Whether two names of workers would be taken for one another."""
     return one.strip().casefold() == other.strip().casefold()

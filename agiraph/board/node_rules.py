@@ -9,7 +9,7 @@ from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
 from agiraph.board.events import BoardEvent
 from agiraph.board.matching import require_can_do
-from agiraph.board.names import find_node, find_worker, new_id, new_node_name
+from agiraph.board.names import find_node, find_worker, idle_names, new_id, new_node_name
 from agiraph.board.plan_stages import can_be_enough, cohort_of
 from agiraph.board.run_rules import require_running
 from agiraph.board.stage_rules import open_stage
@@ -141,7 +141,7 @@ def assign(board: Board, command: c.AssignNode, now: float) -> tuple[BoardEvent,
         raise IllegalTransition(f"node '{node.name}' is not ready: it waits for {rows}")
     if worker.status != "idle":
         held = f" with node '{board.nodes[worker.node].name}'" if worker.node else ""
-        idle = ", ".join(w.name for w in board.team if w.status == "idle") or "none"
+        idle = idle_names(board)
         raise IllegalTransition(f"worker '{worker.name}' is {worker.status}{held} (idle: {idle})")
     return (e.NodeAssigned(ts=now, node_id=node.id, worker_id=worker.id, attempt=node.attempt + 1),)
 

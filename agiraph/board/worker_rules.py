@@ -4,7 +4,7 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
-from agiraph.board.names import find_worker, new_id, new_worker_name
+from agiraph.board.names import find_worker, idle_names, new_id, new_worker_name
 from agiraph.board.run_rules import require_running
 from agiraph.board.sub_nodes import cancelled_with
 from agiraph.core.errors import IllegalTransition, InvalidInput
@@ -18,7 +18,7 @@ def spawn(board: Board, command: c.SpawnWorker, now: float) -> tuple[BoardEvent,
         return ()
     run = require_running(board)
     if len(board.team) >= run.max_workers:
-        idle = ", ".join(w.name for w in board.team if w.status == "idle") or "none"
+        idle = idle_names(board)
         raise IllegalTransition(
             f"the team has its {run.max_workers} workers (run.max_workers); no more can be spawned "
             f"(possible: give the work to one of them, or retire one first; idle now: {idle})"

@@ -43,6 +43,7 @@ DERIVED_ID_BYTES = 16
 SHOWN_DIGITS = 8
 FEWEST_DIGITS = 4
 SLUG_LIMIT = 32
+AGENT_WORDS = 24
 LONG_KEY = re.compile(r"[0-9a-f]{32}")
 LONG_ID = re.compile(r"[a-z]-[0-9a-f]{32}(-\d+)?")
 
@@ -52,6 +53,12 @@ def slug(text: str, fallback: str = "x") -> str:
     ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     words = re.findall(r"[a-z0-9]+", ascii_text.lower())
     return "-".join(words)[:SLUG_LIMIT].strip("-") or fallback
+
+
+def agent_id_for(called: str, run: RunId) -> AgentId:
+    """Return the id of the agent that is created for a run, called by a name or by its goal."""
+    words = slug(called, fallback="agent")[:AGENT_WORDS].strip("-")
+    return AgentId(f"{words}-{short_derived_id(run)}")  # the same run, the same agent
 
 
 def short_id() -> str:

@@ -3,7 +3,7 @@
 import importlib.util
 from pathlib import Path
 
-from agiraph.core.errors import InvalidInput
+from agiraph.core.errors import InvalidInput, unknown
 
 ENGINE = "xllamacpp"
 PACKAGED = "smollm2"
@@ -65,7 +65,7 @@ def file_of(name: str, own: str | None) -> Path:
         reason, file = why_not(), packaged_file()
     else:
         known = [PACKAGED] if own is None else [own_name(own), PACKAGED]
-        raise InvalidInput(f"unknown local model '{name}' (known: {', '.join(known)})")
+        raise unknown("local model", name, known)
     if reason is not None or file is None:
         raise InvalidInput(f"model local/{name} cannot be run: {reason}")
     return file

@@ -12,8 +12,9 @@
       repositories/{run}.lock       held while one of its worktrees is added or removed
     {home}/human/                   address.json book.db repeats.jsonl audit.jsonl tokens.json
                                     channels.jsonl answer.key
-    {home}/system/                  lock supervisor.json token children.journal mailboxes.db
-                                    usage.db doors.json logs/ run/
+    {home}/system/                  lock users.lock supervisor.json attended/ token
+                                    children.journal mailboxes.db usage.db doors.json
+                                    logs/ run/
 
 Nothing here opens a file. Each path is written by exactly one process.
 """
@@ -200,6 +201,10 @@ class SystemHome:
 
     lock = PathBelow("lock")
     """Held by the supervisor of this home."""
+    users = PathBelow("users.lock")
+    """Shared by the commands that use the supervisor (`agiraph/storage/home_users.py`)."""
+    attended = PathBelow("attended")
+    """A file for each agent that a command watches to its end (`agiraph/storage/attendance.py`)."""
     note = PathBelow("supervisor.json")
     """What the supervisor says of itself while it runs."""
     token = PathBelow("token")

@@ -14,17 +14,26 @@ from agiraph.storage.home import Home
 class SupervisorNote(Record):
     """Which process holds a home, and since when (Unix time).
 
-    `ends_with_command`: it was started by a command for as long as that runs.
+    `ends_with_command`: it was started by a command for as long as that runs; if it
+    `belongs_to_users`, for as long as any command uses it (`home_users.py`).
     """
 
     pid: int
     since: float
     ends_with_command: bool = False
+    belongs_to_users: bool = False
 
 
-def write_note(home: Home, since: float, *, ends_with_command: bool) -> None:
+def write_note(
+    home: Home, since: float, *, ends_with_command: bool, belongs_to_users: bool
+) -> None:
     """Leave the note of this process, if the disk takes it; the home's lock must be held."""
-    note = SupervisorNote(pid=os.getpid(), since=since, ends_with_command=ends_with_command)
+    note = SupervisorNote(
+        pid=os.getpid(),
+        since=since,
+        ends_with_command=ends_with_command,
+        belongs_to_users=belongs_to_users,
+    )
     with suppress(OSError):
         replace_bytes(home.system.note, note.model_dump_json().encode(), 0o600)
 
@@ -45,6 +54,12 @@ def read_note(home: Path) -> SupervisorNote | None:
     except (OSError, ValidationError):
         return None
     return note if note.pid == holder_of(home) else None
+
+
+def belongs_to_users(home: Path) -> bool:
+    """Whether the supervisor that holds a home ends with the last command that uses it."""
+    note = read_note(home)
+    return note is not None and note.belongs_to_users
 
 
 def holder_of(home: Path) -> int | None:

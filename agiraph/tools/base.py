@@ -59,7 +59,7 @@ class Tool(Generic[P]):
 
     `idempotent`: running it a second time with the same arguments does no harm, so a call that a
     crash interrupted may be run again. (Requests to the team always are idempotent: the call's id
-    makes a second request the same request.)
+    makes a second request the same request.) A tool has to say so: by default its call is not.
     `recovery`: how the result of an interrupted call that is not idempotent is found out.
     `for_leads`: workers that may lead have it too.
     `is_essential`: without it an entity could not end its work, so it is always in the toolbox.
@@ -69,7 +69,7 @@ class Tool(Generic[P]):
     description: str
     params: type[P]
     run: Callable[[ToolContext, P], Awaitable[ToolOutput]]
-    idempotent: bool = True
+    idempotent: bool = False
     kinds: frozenset[EntityKind] = EVERYONE
     for_leads: bool = False
     is_essential: bool = False
@@ -90,7 +90,7 @@ def tool(
     description: str,
     *,
     kinds: frozenset[EntityKind] = EVERYONE,
-    idempotent: bool = True,
+    idempotent: bool = False,
     for_leads: bool = False,
     is_essential: bool = False,
     recovery: Recovery[Any] | None = None,

@@ -22,7 +22,7 @@ class WaitParams(ToolParams):
     nodes: Names = Field(default=(), description="names or ids; left out: all you created")
 
 
-@tool("Put a piece of work on the board; a worker picks it up.", kinds=WORKERS)
+@tool("Put a piece of work on the board; a worker picks it up.", kinds=WORKERS, idempotent=True)
 async def create_work_node(context: ToolContext, params: CreateWorkNodeParams) -> JsonObject:
     """Create a node and return {"node_id", "name", "status"}; with `wait`, also how it ended."""
     created = await context.team.create_node(context.call_id, params, params.terms())
@@ -32,13 +32,13 @@ async def create_work_node(context: ToolContext, params: CreateWorkNodeParams) -
     return created | asdict(outcome)
 
 
-@tool("Wait until nodes have ended or a message arrives, whichever comes first.")
+@tool("Wait until nodes have ended or a message arrives, whichever comes first.", idempotent=True)
 async def wait(context: ToolContext, params: WaitParams) -> JsonObject:
     """Return {"nodes", "interrupted_by_message"} once nodes have ended or a message is there."""
     return asdict(await context.team.wait(context.call_id, params.nodes))
 
 
-@tool("See all nodes and workers and their states.")
+@tool("See all nodes and workers and their states.", idempotent=True)
 async def check_board(context: ToolContext, params: NoParams) -> JsonObject:
     return await context.team.view_board()
 
@@ -70,6 +70,7 @@ class SuggestNextParams(ToolParams):
     "Finish your node: scratch/ becomes published/, and others can use it.",
     kinds=WORKERS,
     is_essential=True,
+    idempotent=True,
 )
 async def publish(context: ToolContext, params: PublishParams) -> JsonObject:
     """Complete the node; return {"published": [file, ...]}."""
@@ -79,14 +80,22 @@ async def publish(context: ToolContext, params: PublishParams) -> JsonObject:
     return {"published": list(files)}
 
 
-@tool("Tell the coordinator that you reached a milestone; your node continues.", kinds=WORKERS)
+@tool(
+    "Tell the coordinator that you reached a milestone; your node continues.",
+    kinds=WORKERS,
+    idempotent=True,
+)
 async def checkpoint(context: ToolContext, params: CheckpointParams) -> str:
     """Report a milestone to the coordinator."""
     await context.team.checkpoint(context.call_id, params.summary)
     return "The coordinator has your checkpoint. Continue."
 
 
-@tool("Suggest follow-up work to the coordinator, which decides about it.", kinds=WORKERS)
+@tool(
+    "Suggest follow-up work to the coordinator, which decides about it.",
+    kinds=WORKERS,
+    idempotent=True,
+)
 async def suggest_next(context: ToolContext, params: SuggestNextParams) -> str:
     """Send a suggestion to the coordinator, which decides."""
     await context.team.suggest_next(context.call_id, params.suggestion)

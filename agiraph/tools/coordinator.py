@@ -42,22 +42,23 @@ class EndCycleParams(ToolParams):
     "Create a worker with a name, a role and what it should know.",
     kinds=COORDINATORS,
     for_leads=True,
+    idempotent=True,
 )
 async def spawn_worker(context: ToolContext, params: SpawnWorkerParams) -> JsonObject:
     return await context.team.spawn_worker(context.call_id, params)
 
 
-@tool("Give a pending node to a certain worker.", kinds=COORDINATORS)
+@tool("Give a pending node to a certain worker.", kinds=COORDINATORS, idempotent=True)
 async def assign_worker(context: ToolContext, params: AssignWorkerParams) -> JsonObject:
     return await context.team.assign_worker(context.call_id, params.node_id, params.worker_id)
 
 
-@tool("Remove an idle worker from the team.", kinds=COORDINATORS)
+@tool("Remove an idle worker from the team.", kinds=COORDINATORS, idempotent=True)
 async def retire_worker(context: ToolContext, params: RetireWorkerParams) -> JsonObject:
     return await context.team.retire_worker(context.call_id, params.worker_id)
 
 
-@tool("Cancel a node whose result is no longer wanted.", kinds=COORDINATORS)
+@tool("Cancel a node whose result is no longer wanted.", kinds=COORDINATORS, idempotent=True)
 async def cancel_node(context: ToolContext, params: CancelNodeParams) -> JsonObject:
     return await context.team.cancel_node(context.call_id, params.node_id)
 
@@ -66,6 +67,7 @@ async def cancel_node(context: ToolContext, params: CancelNodeParams) -> JsonObj
     "End the run: the goal is reached and this is the final answer.",
     kinds=COORDINATORS,
     is_essential=True,
+    idempotent=True,
 )
 async def finish(context: ToolContext, params: FinishParams) -> str:
     """End the run with its final answer."""
@@ -77,6 +79,7 @@ async def finish(context: ToolContext, params: FinishParams) -> str:
     "End this cycle: leave notes for the next one, and sleep until it begins.",
     kinds=COORDINATORS,
     is_essential=True,
+    idempotent=True,
 )
 async def end_cycle(context: ToolContext, params: EndCycleParams) -> JsonObject:
     return await context.team.end_cycle(context.call_id, params.notes, params.next_in)

@@ -50,7 +50,7 @@ class ReadRefParams(ToolParams):
     ref_name: str = Field(description="a ref name of your assignment")
 
 
-@tool("Read a text file that your scope allows.")
+@tool("Read a text file that your scope allows.", idempotent=True)
 async def read_file(context: ToolContext, params: ReadFileParams) -> str:
     """Return a file's text from `offset` on, at most `files.read_limit` bytes of it."""
     path = context.scope.to_read(params.path)
@@ -83,7 +83,7 @@ def _read_text(path: Path, shown: str, offset: int, limit: int) -> str:
     return text
 
 
-@tool("Write a text file, replacing it whole.")
+@tool("Write a text file, replacing it whole.", idempotent=True)
 async def write_file(context: ToolContext, params: WriteFileParams) -> str:
     """Replace a file as a whole: readers see the old content or the new one."""
     path = context.scope.to_write(params.path)
@@ -96,7 +96,7 @@ async def write_file(context: ToolContext, params: WriteFileParams) -> str:
     return f"Wrote {len(params.content.encode())} bytes to {context.scope.shown(path)}."
 
 
-@tool("List the files in a folder, with sizes.")
+@tool("List the files in a folder, with sizes.", idempotent=True)
 async def list_files(context: ToolContext, params: ListFilesParams) -> JsonObject:
     """Return the names in a folder that this entity may see, sorted, with kinds and sizes."""
     folder = context.scope.to_list(params.path)
@@ -133,7 +133,7 @@ def _row(entry: FolderEntry, place: Path) -> JsonObject:
     return {"name": name, "kind": "file", "bytes": entry.size}
 
 
-@tool("Read what another node published, by the ref name in your assignment.")
+@tool("Read what another node published, by the ref name in your assignment.", idempotent=True)
 async def read_ref(context: ToolContext, params: ReadRefParams) -> str:
     """Return what a ref of the assignment points to: a file, or every file of a folder."""
     refs = _refs(context)

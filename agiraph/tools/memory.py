@@ -46,7 +46,7 @@ def memory_of(context: ToolContext) -> MemoryFiles:
     return MemoryFiles.of_worker(WorkerHome(rules.home), bounds)
 
 
-@tool("Write a file of your long-term memory, which outlives your conversation.")
+@tool("Write a file of your long-term memory, which outlives your conversation.", idempotent=True)
 async def memory_write(context: ToolContext, params: MemoryWriteParams) -> str:
     """Write a memory file and report the event."""
     written = await asyncio.to_thread(
@@ -61,13 +61,13 @@ async def memory_write(context: ToolContext, params: MemoryWriteParams) -> str:
     return f"{written.path}: {written.change} ({written.size} characters now)."
 
 
-@tool("Read a file of your long-term memory.")
+@tool("Read a file of your long-term memory.", idempotent=True)
 async def memory_read(context: ToolContext, params: MemoryReadParams) -> str:
     """Return one memory file."""
     return await asyncio.to_thread(memory_of(context).read, params.path, context.scope.to_read)
 
 
-@tool("Search your long-term memory: the notes that match, the best first.")
+@tool("Search your long-term memory: the notes that match, the best first.", idempotent=True)
 async def memory_search(context: ToolContext, params: MemorySearchParams) -> str:
     """Return the whole memory if it is small, else the sections that match."""
     if not params.query.strip():
@@ -84,7 +84,7 @@ async def memory_search(context: ToolContext, params: MemorySearchParams) -> str
     return shown(found)
 
 
-@tool("Read a skill or guide of the home or the input folder.")
+@tool("Read a skill or guide of the home or the input folder.", idempotent=True)
 async def read_skill(context: ToolContext, params: ReadSkillParams) -> str:
     """Return a skill, or one of the files that belong to it."""
     limit = context.config.files.read_limit

@@ -43,14 +43,14 @@ class AskHumanParams(ToolParams):
     )
 
 
-@tool("Send a message to another worker, the coordinator or the human, by name.")
+@tool("Send a message to another worker, the coordinator or the human, by name.", idempotent=True)
 async def send_message(context: ToolContext, params: SendMessageParams) -> str:
     """Send text to an entity; Refused if there is none of that name."""
     await context.team.send_message(context.call_id, params.to, params.content, params.mode)
     return f"Sent to {params.to}."
 
 
-@tool("Check for new messages from other entities.")
+@tool("Check for new messages from other entities.", idempotent=True)
 async def check_messages(context: ToolContext, params: NoParams) -> str:
     """Return what has arrived and is not yet in the conversation."""
     messages = await context.team.check_messages(context.call_id)
@@ -58,7 +58,8 @@ async def check_messages(context: ToolContext, params: NoParams) -> str:
 
 
 @tool(
-    "Ask the human a question; your work pauses until the answer arrives, unless `wait` is false."
+    "Ask the human a question; your work pauses until the answer arrives, unless `wait` is false.",
+    idempotent=True,
 )
 async def ask_human(context: ToolContext, params: AskHumanParams) -> str:
     """Return the human's answer, or what applies because there was none."""

@@ -25,24 +25,27 @@ class AppendContextParams(ToolParams):
     item: JsonValue = Field(description="any JSON, added at the list's end")
 
 
-@tool("Read the value of a key of the team's shared context.")
+@tool("Read the value of a key of the team's shared context.", idempotent=True)
 async def read_context(context: ToolContext, params: ReadContextParams) -> str:
     return await context.team.read_context(params.key)
 
 
-@tool("Put a value under a key of the team's shared context, replacing what was there.")
+@tool(
+    "Put a value under a key of the team's shared context, replacing what was there.",
+    idempotent=True,
+)
 async def write_context(context: ToolContext, params: WriteContextParams) -> JsonObject:
     """Replace the value of a key; return {"key", "version"}."""
     return await _change(context, "write", params.key, params.value)
 
 
-@tool("Add an item to a list in the team's shared context; no item is lost.")
+@tool("Add an item to a list in the team's shared context; no item is lost.", idempotent=True)
 async def append_context(context: ToolContext, params: AppendContextParams) -> JsonObject:
     """Add to a list; return {"key", "version", "items"}."""
     return await _change(context, "append", params.key, params.item)
 
 
-@tool("List the keys of the team's shared context, and who wrote them when.")
+@tool("List the keys of the team's shared context, and who wrote them when.", idempotent=True)
 async def list_context(context: ToolContext, params: NoParams) -> str:
     return await context.team.list_context()
 

@@ -45,6 +45,7 @@ class ReconveneParams(ToolParams):
     "Open a stage: create or keep its workers and give each its node, in one call.",
     kinds=COORDINATORS,
     for_leads=True,
+    idempotent=True,
 )
 async def launch_roles(context: ToolContext, params: LaunchRolesParams) -> JsonObject:
     return await context.team.launch_roles(context.call_id, params.stage)
@@ -53,6 +54,7 @@ async def launch_roles(context: ToolContext, params: LaunchRolesParams) -> JsonO
 @tool(
     "End the current stage with your assessment; the next node opens the next stage.",
     kinds=COORDINATORS,
+    idempotent=True,
 )
 async def reconvene(context: ToolContext, params: ReconveneParams) -> JsonObject:
     """Close the stage; return it: {"stage", "nodes", "went_on_without", "reflect"}."""
@@ -67,5 +69,6 @@ create_stage_node: Tool[CreateStageNodeParams] = Tool(
     create_work_node.description,
     CreateStageNodeParams,
     create_work_node.run,
+    idempotent=True,
     kinds=COORDINATORS,
 )

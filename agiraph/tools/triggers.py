@@ -33,16 +33,18 @@ class CancelTriggerParams(ToolParams):
     trigger_id: str = Field(min_length=1, description="the trigger, by id or name")
 
 
-@tool("Have something done later: at a time, repeatedly, or when something happens.")
+@tool(
+    "Have something done later: at a time, repeatedly, or when something happens.", idempotent=True
+)
 async def schedule(context: ToolContext, params: ScheduleParams) -> JsonObject:
     return await context.team.schedule(context.call_id, params.type, params.config, params.action)
 
 
-@tool("List the triggers, with the time when each is due next.")
+@tool("List the triggers, with the time when each is due next.", idempotent=True)
 async def list_triggers(context: ToolContext, params: NoParams) -> JsonObject:
     return {"triggers": await context.team.list_triggers()}
 
 
-@tool("Cancel a trigger.")
+@tool("Cancel a trigger.", idempotent=True)
 async def cancel_trigger(context: ToolContext, params: CancelTriggerParams) -> JsonObject:
     return await context.team.cancel_trigger(context.call_id, params.trigger_id)

@@ -16,7 +16,7 @@ class WebFetchParams(ToolParams):
     offset: int = Field(default=0, ge=0, description="read on from this character")
 
 
-@tool("Search the web. Returns a list of results with titles, URLs, and snippets.")
+@tool("Search the web. Returns a list of results with titles, URLs, and snippets.", idempotent=True)
 async def web_search(context: ToolContext, params: WebSearchParams) -> str:
     """Return titles, urls and snippets; Refused with the reason if no service can be asked."""
     return await context.remote_tools.call(
@@ -24,7 +24,7 @@ async def web_search(context: ToolContext, params: WebSearchParams) -> str:
     )
 
 
-@tool("Fetch a webpage and return its content as markdown.")
+@tool("Fetch a webpage and return its content as markdown.", idempotent=True)
 async def web_fetch(context: ToolContext, params: WebFetchParams) -> str:
     """Return a page as markdown; Refused with the reason if it cannot be had."""
     arguments = {"url": params.url, "offset": params.offset}

@@ -11,6 +11,7 @@ from agiraph.core.errors import InvalidInput, listed
 from agiraph.core.models import ENDED_AGENT
 from agiraph.http.api import AgentView
 from cli.options import cli_context, duration, examples, home_option
+from cli.own_supervisor import shared_supervisor
 from cli.shared_options import remark
 
 if TYPE_CHECKING:
@@ -50,10 +51,17 @@ def console(
     /help lists every key. A line goes to the coordinator, `@name text` to a worker, `@* text` to
     all; /quit leaves the console, and the team continues.
     """
+    with shared_supervisor(home):
+        _show(agent, home, entity, linger_seconds, is_plain=plain or not is_screen())
+
+
+def _show(
+    agent: str | None, home: Path, entity: str | None, linger_seconds: float, *, is_plain: bool
+) -> None:
     connect = cli_context().connect  # got here: threads that reconnect have no click context
     with connect(home) as client:
         chosen = client.agent(agent) if agent else client.agent(only_one(client).id)
-    if not plain and is_screen():
+    if not is_plain:
         from cli.console.ui.main import show_console
 
         show_console(lambda: connect(home), chosen, entity)

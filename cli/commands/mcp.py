@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import importlib.util
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from cli.api_command import api_command
 from cli.formats import as_is, format_time, yes_or_no
 from cli.listing import Column, JsonObject, Listing, Shown
 from cli.options import cli_context, examples, home_option
+from cli.own_supervisor import shared_supervisor
 from cli.shared_options import remark
 
 if TYPE_CHECKING:
@@ -48,25 +48,14 @@ Over HTTP, with a token of `agiraph tokens add NAME --scope talk`:
 
 
 @click.group(
-    invoke_without_command=True,
     epilog=examples(
         "agiraph mcp serve --help         # configuration for Claude Code, Codex ...",
         "agiraph mcp list",
         "agiraph mcp list --kept --json   # the last result, starting nothing",
-    ),
+    )
 )
-@click.pass_context
-def mcp(ctx: click.Context) -> None:
-    """Serve Agiraph over the Model Context Protocol, or list the tool servers that teams use.
-
-    Without a command and without a terminal it is `agiraph mcp serve`.
-    """
-    if ctx.invoked_subcommand is None:
-        if sys.stdin.isatty():
-            click.echo(ctx.get_help())
-        else:
-            with serve.make_context("serve", [], parent=ctx) as of_serve:
-                serve.invoke(of_serve)
+def mcp() -> None:
+    """Serve Agiraph over the Model Context Protocol, or list the tool servers that teams use."""
 
 
 def _place(
@@ -135,21 +124,31 @@ async def _serve(home: Path, http: tuple[str, int] | None) -> None:
 @contextlib.contextmanager
 def _supervised(home: Path, start: bool) -> Iterator[None]:
     """Run a supervisor inside this block if one is wanted; else tools report that there is none."""
-    own = None
-    if start:
-        try:
-            read_door(home)
-        except GatewayAway:
-            pass  # the clients wait for it
-        except NotReachable:
-            make_folder(Home(home).path)
-            own = cli_context().supervisor(home)
-            own.start()
+    if not start:
+        yield
+        return
+    with shared_supervisor(home) as share:
+        if _is_supervised(home):
+            share.acquire()  # its file may have been made since
+            yield
+            return
+    make_folder(Home(home).path)
+    own = cli_context().supervisor(home)
     try:
+        own.start()
         yield
     finally:
-        if own is not None:
-            own.stop()
+        own.stop()
+
+
+def _is_supervised(home: Path) -> bool:
+    try:
+        read_door(home)
+    except GatewayAway:
+        return True  # the clients wait for it
+    except NotReachable:
+        return False
+    return True
 
 
 def _tools(row: JsonObject) -> list[str]:

@@ -169,12 +169,12 @@ def _await_held(home: Path) -> None:
 
 
 def _require_daemon(home: Path) -> None:
-    """Raise Refused if the supervisor that runs ends with the command that started it."""
+    """Raise Refused if the supervisor that runs ends with the commands that use it."""
     note = read_note(home)
     if note is not None and note.ends_with_command:
         raise Refused(
             f"the supervisor of home {home} (pid {note.pid}) was started by a command, as `agiraph"
-            " run` is, and ends with it; try again then, or stop that command"
+            " run` is, and ends with the last one that uses it; try again then, or stop those"
         )
 
 
@@ -330,7 +330,7 @@ def _state(found: JsonObject) -> str:
         return "none runs; start it with: agiraph up"
     since = found["since"]
     age = f" since {format_time(since)} ({format_seconds(time.time() - since)})" if since else ""
-    bound = "; it ends with the command that started it" if found["ends_with_command"] else ""
+    bound = "; it ends with the commands that use it" if found["ends_with_command"] else ""
     return f"runs{age}, pid {found['pid']}{bound}"
 
 

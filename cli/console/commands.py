@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from agiraph.core.errors import InvalidInput
+from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import DeliveryMode
 from agiraph.core.money import Period, parse_limit
@@ -165,8 +165,7 @@ def _command(name: str, rest: str, to: str) -> Command:
         case "quit":
             return QuitCommand()
         case _:
-            known = ", ".join(f"/{command}" for command in COMMANDS)
-            raise InvalidInput(f"unknown command '/{name}' (known: {known})")
+            raise unknown("command", f"/{name}", [f"/{command}" for command in COMMANDS])
 
 
 def _budget(text: str) -> BudgetCommand:

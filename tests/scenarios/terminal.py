@@ -26,7 +26,7 @@ class Terminal:
     ) -> None:
         self._socket = socket
         program = shlex.join([sys.executable, "-P", "-m", "agiraph", *args])
-        command = f'{program}; echo "[left with $?]"; read _'
+        command = f'trap : INT; {program}; echo "[left with $?]"; read _'
         around = {**os.environ, **environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
         self._environ = {name: around[name] for name in around.keys() - OF_ANOTHER_TERMINAL}
         x, y = map(str, size)

@@ -141,7 +141,9 @@ def test_a_wake_is_told_as_a_wake_and_a_restart_as_a_restart(drowsy_place: Place
     agent, question = asked_and_parked(place, "woken")
     place.json("respond", question, "PostgreSQL")
     place.await_end(agent)
+    until(lambda: len(place.states(agent.name)) == 1, "the worker's process is gone")
     told = place.command("events", agent.name).stdout
+    assert "exit code" not in told
     assert "ada: woke up" in told
     assert "coordinator: woke up" in told
     assert "restarted" not in told

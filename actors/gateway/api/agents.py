@@ -14,7 +14,7 @@ from actors.gateway.api.money import spent_in_run
 from actors.gateway.api.system import require_tools
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.call_cause import CallCause
-from actors.gateway.gateway import Gateway
+from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.state.agents import agent_summary
 from actors.gateway.statuses import StatusReader
 from agiraph.board.board import RunFacts
@@ -28,8 +28,8 @@ from agiraph.core.ids import (
     SUPERVISOR,
     AgentId,
     RunId,
+    agent_id_for,
     coordinator_address,
-    short_derived_id,
     slug,
 )
 from agiraph.core.models import Agent, AgentStatus, Mode
@@ -52,9 +52,8 @@ from agiraph.messages.child import (
 from agiraph.messages.control import Ok
 from agiraph.messages.model import CheckModel, ListModels, ModelCatalog
 from agiraph.messages.run import BeginRun
+from agiraph.storage.attendance import let_go_on
 
-UNPROCESSABLE = 422
-ID_WORDS = 24
 NAME_WORDS = 4
 START_SECONDS = 20.0
 LOOK_SECONDS = 0.1
@@ -144,8 +143,7 @@ async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: Cal
     """
     await _check_orders(gateway, request)
     run = RunId(request.run) if request.run else cause.run
-    words = slug(request.name or request.goal, fallback="agent")[:ID_WORDS].strip("-")
-    id = AgentId(f"{words}-{short_derived_id(run)}")  # the same run, the same agent
+    id = agent_id_for(request.name or request.goal, run)
     if (begun := gateway.agents.get(id)) is not None:
         return begun
     name = _name_for(gateway, request)
@@ -191,6 +189,7 @@ async def begin_run(
     run = RunId(request.run) if request.run else cause.run
     if agent.run == run:
         return agent
+    let_go_on(gateway.home.path, agent.id)  # a command that attends this run does so already
     to = coordinator_address(agent.id)
     child = child_at(await children(gateway), to)
     is_down = child is None or child.state in DOWN

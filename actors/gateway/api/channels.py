@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from actors.gateway.api.dependencies import GatewayDep
 from actors.gateway.auth.scopes import CONTROL, READ, TALK
-from actors.gateway.gateway import Gateway
+from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.notifications.channel import DeliveryFailed
 from actors.gateway.notifications.dispatcher import NotificationDispatcher, named
 from agiraph.core.channel_settings import ChannelConfig, shown_url
@@ -24,8 +24,6 @@ from agiraph.http.api import (
 )
 from agiraph.notifications.delivery_queue import ChannelStats, Delivery
 from agiraph.notifications.notice import Notice, cut
-
-UNPROCESSABLE = 422
 
 router = APIRouter(tags=["channels"])
 TEXT_LIMIT = 200

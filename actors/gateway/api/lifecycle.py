@@ -47,6 +47,7 @@ from agiraph.http.api import (
 from agiraph.messages.child import ChildInfo, ChildStopped, StopChild
 from agiraph.messages.control import Pause, Resume
 from agiraph.messages.trigger import ListTriggers, TriggerTable
+from agiraph.storage.attendance import let_go_on
 from agiraph.storage.files import entries, move, remove_tree, status_of
 from agiraph.storage.home import Home
 
@@ -105,11 +106,13 @@ async def _act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> Steer
     if act != "stop":
         team = _team(await children(gateway), agent)
         if act == "resume" and not team:
+            let_go_on(gateway.home.path, agent.id)
             started = await start_coordinator(gateway, agent)  # it was archived
             entity = SteeredEntityView(address=started.address, state="resuming")
             return SteeredView(act=act, entities=(entity,))
         return await _act_on_all(gateway, team, act)
     entities = await stop_team(gateway, agent, "stop")
+    let_go_on(gateway.home.path, agent.id)
     if entities:
         data = {"by": HUMAN_NAME, "entities": [entity.address for entity in entities]}
         await gateway.reporter.report("agent.stopped", agent.id, message_id(), data)
@@ -150,12 +153,20 @@ async def _act_on_all(
         case "kill":
             entities = await _stop_all(gateway, _with_a_process(targets), act)
         case "stop" | "restart":
+            _let_go_on(gateway, targets)
             entities = await _stop_all(gateway, targets, act)
         case "pause":
             entities = await _pause_all(gateway, targets)
         case "resume":
+            _let_go_on(gateway, targets)
             entities = await _resume_all(gateway, targets)
     return SteeredView(act=act, entities=tuple(entities))
+
+
+def _let_go_on(gateway: Gateway, targets: Sequence[ChildInfo]) -> None:
+    """Do as asked with agents that their commands have left, which is no longer of interest."""
+    for agent in dict.fromkeys(filter(None, (agent_of(child.address) for child in targets))):
+        let_go_on(gateway.home.path, agent)
 
 
 async def stop_team(gateway: Gateway, agent: Agent, how: How) -> list[SteeredEntityView]:
@@ -273,6 +284,7 @@ async def put_away(agent: AgentDep, gateway: GatewayDep) -> ArchivedView:
     """Stop an agent for good and move its folder to the archive."""
     await stop_team(gateway, agent, "forget")
     path = gateway.agents.archive(agent)
+    let_go_on(gateway.home.path, agent.id)
     await _have_triggers_read(gateway, agent.id)
     gateway.questions.withdraw(agent.id)
     gateway.signals.archive(agent.id)

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from actors.gateway.api.dependencies import AgentDep, GatewayDep
 from actors.gateway.api.entities import EXTRA_SECONDS, triggers_of
 from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.gateway import Gateway
+from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.questions.question_records import write_outcome
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import (
@@ -47,7 +47,6 @@ from agiraph.messages.model import (
 ALL_RUNS = "*"
 NO_RUN = "none"
 
-UNPROCESSABLE = 422
 ELSEWHERE = "budget"
 
 Order = SetBudgetMessage | ResetBudget

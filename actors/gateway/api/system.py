@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from actors.gateway.api.dependencies import CauseDep, GatewayDep
 from actors.gateway.api.entities import children
 from actors.gateway.auth.scopes import CONTROL, READ
-from actors.gateway.gateway import Gateway
+from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from agiraph import __version__
 from agiraph.core.config import Config
 from agiraph.core.errors import Refused
@@ -32,7 +32,6 @@ from agiraph.messages.model import ListModels, ModelCatalog
 from agiraph.messages.tool import ListTools, ToolsListed
 
 SLACK_SECONDS = 5.0
-UNPROCESSABLE = 422
 UNUSABLE = "unusable"
 NEVER_ASKED = "unknown"
 

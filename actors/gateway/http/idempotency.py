@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from actors.gateway.auth.request_headers import header
 from actors.gateway.call_cause import SCOPE_KEY, cause_of_key
+from actors.gateway.gateway import CONFLICT
 from actors.gateway.problems import (
     INSUFFICIENT_STORAGE,
     MEDIA_TYPE,
@@ -31,7 +32,6 @@ from agiraph.storage.disk_space import DiskFull
 NAME = b"idempotency-key"
 LONGEST = 255
 KEYS = f"1 to {LONGEST} printable ASCII characters"
-CONFLICT = 409
 SUCCESS = range(200, 300)
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 

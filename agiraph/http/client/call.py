@@ -130,7 +130,7 @@ def call(
     def declare(declared: Callable[Concatenate[Any, P], Answer]) -> ApiMethod[P, Answer]:
         @functools.wraps(declared)
         def describe(client: Any, /, *args: P.args, **named: P.kwargs) -> ApiCall[Answer]:
-            signature = inspect.signature(declared)
+            signature = _signature(declared)
             bound = signature.bind(client, *args, **named)
             bound.apply_defaults()
             _, *given_values = bound.arguments.items()
@@ -162,7 +162,16 @@ def new_key() -> str:
 
 def reader(shape: type[Answer]) -> "Callable[[httpx.Response], Answer]":
     """Return a function that reads a JSON response of this shape."""
-    return lambda response: TypeAdapter(shape).validate_json(response.content)
+    wanted: Any = shape  # the cache takes what is hashable
+    return lambda response: _adapter(wanted).validate_json(response.content)
+
+
+_signature = functools.cache(inspect.signature)
+
+
+@functools.cache
+def _adapter(shape: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(shape)
 
 
 def given(**values: QueryValue) -> dict[str, QueryValue]:

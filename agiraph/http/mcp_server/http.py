@@ -60,8 +60,8 @@ async def serve(app: App, host: str, port: int, on_ready: Callable[[str], None])
     """Serve until cancelled; `on_ready` is called with the server's url. Raises OSError."""
     config = uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False)
     server = uvicorn.Server(config)
-    listening = config.bind_socket()
-    listening.listen(config.backlog)  # a client may connect as soon as it reads the url
-    name = f"[{host}]" if ":" in host else host
-    on_ready(f"http://{name}:{listening.getsockname()[1]}{PATH}")
-    await server.serve(sockets=[listening])
+    with config.bind_socket() as listening:
+        listening.listen(config.backlog)  # a client may connect as soon as it reads the url
+        name = f"[{host}]" if ":" in host else host
+        on_ready(f"http://{name}:{listening.getsockname()[1]}{PATH}")
+        await server.serve(sockets=[listening])

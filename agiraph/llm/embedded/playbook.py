@@ -40,6 +40,7 @@ import yaml
 from pydantic import Field, ValidationError
 
 from agiraph.core.config import ConfigSection
+from agiraph.core.errors import listed, unknown
 from agiraph.core.yaml_text import read_yaml
 from agiraph.llm.base import ProviderError
 
@@ -90,7 +91,7 @@ class Playbook(ConfigSection):
                 return name, self.roles[name]
         raise ProviderError(
             "bad_request",
-            f"the playbook has no role for a {role} (it has: {', '.join(self.roles)})",
+            f"the playbook has no role for a {role} (it has: {listed(self.roles)})",
         )
 
 
@@ -104,8 +105,8 @@ def load_playbook(folder: Path, name: str) -> Playbook:
     """Return the playbook `name`; ProviderError if there is none or it cannot be read."""
     known = playbook_names(folder)
     if name not in known:
-        listing = ", ".join(f"script/{one}" for one in known) or "none"
-        raise ProviderError("unknown_model", f"unknown model 'script/{name}' (known: {listing})")
+        error = unknown("model", f"script/{name}", [f"script/{one}" for one in known])
+        raise ProviderError("unknown_model", str(error))
     file = folder / f"{name}.yaml"
     try:
         stat = file.stat()

@@ -44,6 +44,8 @@ VOLATILE: Final = re.compile(
     """,
     re.X,
 )
+NUMBER: Final = r"-\d{1,3}"
+"""What tells agents of one name in one home apart: NAME, NAME-2."""
 NAMED: Final = ("run", "dir", "id")
 MODEL_KEYS: Final = frozenset({"model", "worker_model"})
 MODEL: Final = "<model>"
@@ -142,7 +144,7 @@ def unnumbered(text: str, entity: str) -> str:
     Of two agents that are made of the same goal in one home the second is called NAME-2.
     """
     first = re.escape(entity.partition("/")[0].partition("-")[0])
-    return re.sub(rf"\b({first}(?:-[a-z0-9]+)*?)-\d{{1,3}}(?![\w-])", r"\1", text)
+    return re.sub(rf"\b({first}(?:-[a-z0-9]+)*?){NUMBER}(?![\w-])", r"\1", text)
 
 
 def names_in(text: str) -> list[str]:
@@ -177,7 +179,7 @@ def pieces_of(
 def agent_name(entity: str) -> str:
     """Return the name of an entity's agent, without its id and number."""
     name = re.sub(r"-[0-9a-f]{6,}$", "", entity.partition("/")[0])
-    return re.sub(r"-\d{1,3}$", "", name)
+    return re.sub(rf"{NUMBER}$", "", name)
 
 
 def _part(number: int, turn: Turn) -> RequestPart:

@@ -102,9 +102,10 @@ class ConsoleApp(TaskApp):
         Binding("ctrl+n", "select(1)", "entity", priority=True),
         Binding("ctrl+p", "select(-1)", "previous entity", priority=True, show=False),
         Binding("c", "turn('talk')", "conversation", show=False),
-        Binding("i", "write('')", "write"),
-        Binding("slash", "write('/')", "command", show=False),
-        Binding("at", "write('@')", "to someone", show=False),
+        # With priority, so that the keys that were typed after them go to the line, too.
+        Binding("i", "write('')", "write", priority=True),
+        Binding("slash", "write('/')", "command", show=False, priority=True),
+        Binding("at", "write('@')", "to someone", show=False, priority=True),
         Binding("escape", "go_back", "back"),
         Binding("ctrl+c", "leave", "quit", priority=True, show=False),
     ]
@@ -186,7 +187,10 @@ class ConsoleApp(TaskApp):
             return
         self._drawn = (state.revision, int(now))
         self.query_one("#head", Static).update(head_of(state, self.size.width))
-        self.query_one(QuestionBar).show(state.waiting, now)
+        bar = self.query_one(QuestionBar)
+        if bar.has_focus and not state.waiting:
+            self._focus_line()
+        bar.show(state.waiting, now)
         team = self.query_one(TeamPanel)
         if team.display:
             team.show(state, now)
@@ -287,7 +291,7 @@ class ConsoleApp(TaskApp):
             self.show_notice(f"{answered.sender} gets your answer")
 
         self.state.set_answered(question, is_answered=True)
-        self.query_one(InputLine).focus()
+        self._focus_line()
         self._draw()
         self.begin(answer())
 
@@ -311,9 +315,8 @@ class ConsoleApp(TaskApp):
             self.action_write(event.first)
             return
         self._answering = event.question
-        line = self.query_one(InputLine)
+        line = self._focus_line()
         line.put(line.value + event.first)
-        line.focus()
         self._redraw()
 
     def action_questions(self) -> None:
@@ -370,7 +373,7 @@ class ConsoleApp(TaskApp):
     def _select(self, key: str) -> None:
         self.state.select(key)
         self._draw()
-        self.query_one(InputLine).focus()
+        self._focus_line()
 
     def action_select(self, by: int) -> None:
         """Look at the next or previous entity."""
@@ -416,14 +419,23 @@ class ConsoleApp(TaskApp):
         """Offer the questions while there are some, and the line to whoever is not in it."""
         if action == "questions":
             return bool(self.state.waiting)
-        return action != "write" or not isinstance(self.focused, InputLine)
+        if action != "write":
+            return True
+        is_text = isinstance(self.focused, InputLine) or len(self.screen_stack) > 1
+        is_answer = parameters == ("",) and isinstance(self.focused, QuestionBar)
+        return not (is_text or is_answer)
 
     def action_write(self, text: str) -> None:
         """Go to the line and begin with `text`."""
-        line = self.query_one(InputLine)
-        line.focus()
+        line = self._focus_line()
         if text and not line.value:
             line.put(text)
+
+    def _focus_line(self) -> InputLine:
+        """Go to the line at once: Textual's own way lets other keys pass before."""
+        line = self.query_one(InputLine)
+        line.screen.set_focus(line)
+        return line
 
     def action_leave_line(self) -> None:
         """Take back the beginning of an answer, or go to the panel."""
@@ -437,7 +449,7 @@ class ConsoleApp(TaskApp):
         """Go back to the conversation, and from there to the line."""
         self.state.show_panel("talk")
         self._draw()
-        self.query_one(InputLine).focus()
+        self._focus_line()
 
     def action_fold_team(self) -> None:
         """Show or hide the side panel."""

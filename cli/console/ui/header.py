@@ -36,7 +36,7 @@ HELP_PAGE: Final = (
 | `↑` `↓` `Enter` | mark a tool call, open or fold it |
 | `Home` `End` | older entries, the newest ones |
 | `b` `f` `t` `c` | board, files, tree, conversation |
-| `s` | show or hide the team |
+| `s` | show or hide the team; in it, `Enter` looks at an entity or folds the finished |
 | `i` `/` `@` | back to the line |
 """
 )

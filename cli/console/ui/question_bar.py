@@ -104,6 +104,12 @@ class QuestionBar(Static, can_focus=True):
         event.stop()
         event.prevent_default()
 
+    def on_paste(self, event: events.Paste) -> None:
+        """Begin an answer with what is pasted."""
+        if self.current is not None:
+            event.stop()
+            self.post_message(self.WordsWanted(self.current.id, " ".join(event.text.split())))
+
     def on_click(self) -> None:
         if self.current is not None:
             self.post_message(self.WordsWanted(self.current.id, ""))

@@ -329,8 +329,9 @@ class FakeSupervisor:
         meanwhile()
         self.on_start()
 
-    def stop(self) -> None:
+    def stop(self) -> bool:
         self.did.append("stop")
+        return True
 
     def has_ended(self) -> bool:
         return False

@@ -89,7 +89,7 @@ def test_a_mistyped_command_is_guessed_and_the_nearest_are_listed() -> None:
     assert told.endswith(f" and {len(COMMANDS) - 5} more)")
 
 
-@pytest.mark.parametrize("words", [(), ("local",)], ids=" ".join)
+@pytest.mark.parametrize("words", [(), ("local",), ("mcp",)], ids=" ".join)
 def test_a_group_alone_prints_its_help_once(words: tuple[str, ...]) -> None:
     result = command(None, *words)
     assert "Options:" in result.output

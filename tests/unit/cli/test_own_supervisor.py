@@ -20,7 +20,7 @@ def supervisor(tmp_path: Path, program: str) -> OwnSupervisor:
 
 def test_the_command_starts_it_apart_from_the_current_folder(tmp_path: Path) -> None:
     assert supervisor_command(tmp_path)[1:] == [
-        "-P", "-m", "agiraph", "_run_supervisor", "--home", str(tmp_path), "--until-eof",
+        "-P", "-m", "agiraph", "_run_supervisor", "--home", str(tmp_path), "--until-unused",
     ]  # fmt: skip
 
 

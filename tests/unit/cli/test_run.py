@@ -12,8 +12,10 @@ from click.testing import Result
 from agiraph.core.models import Event, Mode
 from agiraph.core.money import WhenSpent
 from agiraph.http.api import AgentView, NotReachable
+from agiraph.storage.attendance import left_agents
+from agiraph.storage.files import make_private_folder
 from agiraph.storage.home import Home
-from cli.own_supervisor import SupervisorFailed
+from cli.own_supervisor import EndedBySignal, SupervisorFailed
 from cli.progress import RunProgress
 from cli.run import MODES, WHEN_SPENT
 from tests.unit.cli.fakes import (
@@ -285,6 +287,38 @@ def test_an_interrupt_stops_the_agent_and_is_exit_130() -> None:
     result = command(client, "run", "x", "--json")
     assert (result.exit_code, result.stdout) == (130, "")
     assert client.did[-1] == ("stop", AGENT)
+
+
+def test_an_interrupt_before_the_watch_stops_the_agent_too() -> None:
+    class Interrupted(FakeClient):
+        def agents(self, **_: object) -> list[AgentView]:
+            raise KeyboardInterrupt
+
+    client = Interrupted()
+    assert command(client, "run", "x").exit_code == 130
+    assert client.did[-1] == ("stop", AGENT)
+
+
+@pytest.mark.parametrize(
+    ("interrupt", "unfinished"), [(KeyboardInterrupt, []), (EndedBySignal, [AGENT])]
+)
+def test_only_a_person_ends_a_run_for_good(
+    tmp_path: Path, interrupt: type[BaseException], unfinished: list[str]
+) -> None:
+    def end() -> None:
+        raise interrupt
+
+    make_private_folder(Home(tmp_path).system.path)
+    client = FakeClient(record=summary(status="completed"), script=[end])
+    result = command(client, "run", "x", "--agent", AGENT, "--home", str(tmp_path))
+    assert (result.exit_code, client.did[-1]) == (130, ("stop", AGENT))
+    assert left_agents(tmp_path) == unfinished
+
+
+def test_a_detached_run_resumes_nothing(tmp_path: Path) -> None:
+    result = command(FakeClient(), "run", "x", "--detach", "--resume", "--home", str(tmp_path))
+    assert result.exit_code == 2
+    assert "--resume cannot be used with --detach" in result.stderr
 
 
 def test_a_question_says_how_to_answer_it(tmp_path: Path) -> None:

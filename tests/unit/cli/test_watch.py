@@ -21,7 +21,7 @@ class Typist(TerminalScreen):
         super().__init__(self.out, is_live=True)
         self.answers = list(answers)
 
-    def typed(self) -> str | None:
+    def typed(self, within_seconds: float = 0) -> str | None:
         if not self.is_prompting or not self.answers:
             return None
         self.end_prompt()
@@ -76,8 +76,8 @@ def test_an_answer_that_comes_too_late_is_told() -> None:
     client = FakeClient()
 
     class Slow(Typist):
-        def typed(self) -> str | None:
-            answer = super().typed()
+        def typed(self, within_seconds: float = 0) -> str | None:
+            answer = super().typed(within_seconds)
             if answer is not None:
                 client.answer("q-1", "by phone")
             return answer

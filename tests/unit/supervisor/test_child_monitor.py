@@ -72,8 +72,13 @@ async def test_one_that_is_ready_before_its_launcher_has_told_of_it_is_ready(
     await house.monitor.start()
     async with asyncio.timeout(5):
         assert await house.monitor.wait_ready()
+        assert not house.monitor.was_parked
         house.ended.set_result(ProcessExit(code=77))
         await house.parked.wait()
+    assert house.monitor.was_parked
+    assert house.monitor.cause is None
+    await house.monitor.stop()
+    assert not house.monitor.was_parked
 
 
 @pytest.mark.parametrize("is_quick", [True, False])

@@ -5,7 +5,8 @@ import pytest
 from agiraph.agent.context_window import estimate_fixed
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import ToolCall
-from agiraph.tools.ports import EntityKind
+from agiraph.tools.base import NoParams, tool
+from agiraph.tools.ports import EntityKind, ToolContext
 from agiraph.tools.shell import bash
 from agiraph.tools.table import TOOLS
 from agiraph.tools.toolbox import Toolbox
@@ -20,13 +21,13 @@ def test_a_worker_publishes_and_only_a_coordinator_finishes() -> None:
 
 
 def test_every_tool_has_a_runbook_and_a_plain_schema_with_all_parameters_described() -> None:
-    for tool in TOOLS:
-        assert len(tool.guidance()) > 80
-        parameters = tool.schema().parameters
+    for one in TOOLS:
+        assert len(one.guidance()) > 80
+        parameters = one.schema().parameters
         assert parameters["type"] == "object"
         assert not [odd for odd in ("anyOf", "'title': '", "$") if odd in str(parameters)]
         for name, schema in parameters["properties"].items():
-            assert schema.get("description"), f"{tool.name}.{name}"
+            assert schema.get("description"), f"{one.name}.{name}"
 
 
 @pytest.mark.parametrize("kind", ["worker", "coordinator"])
@@ -52,8 +53,8 @@ def test_in_short_only_what_is_nested_and_optional_is_left_out() -> None:
     assert node.parameters["properties"]["checks"] == {"type": "array", "items": {"type": "string"}}
 
 
-def runbook(tool: str) -> ToolCall:
-    return ToolCall(id="c", name="read_runbook", arguments={"tool": tool})
+def runbook(of: str) -> ToolCall:
+    return ToolCall(id="c", name="read_runbook", arguments={"tool": of})
 
 
 async def test_a_runbook_is_read_with_the_meaning_of_each_parameter(desk: Desk) -> None:
@@ -124,3 +125,11 @@ def test_only_a_shell_command_may_not_simply_be_run_again() -> None:
     again = {name: box.is_idempotent(name) for box in boxes for name in box.names}
     assert [name for name, may in again.items() if not may] == ["bash"]
     assert boxes[0].is_idempotent("never-heard-of")
+
+
+def test_a_tool_that_does_not_say_so_is_not_run_again() -> None:
+    @tool("Pay the bill.")
+    async def pay(context: ToolContext, params: NoParams) -> str:
+        return "paid"
+
+    assert not Toolbox([pay]).is_idempotent("pay")

@@ -1,6 +1,6 @@
 """The console's screen, driven by keys: conversations, questions, views, in 80x24 and wide."""
 
-from textual.events import Key
+from textual.events import Key, Paste
 
 from agiraph.core.ids import NodeId
 from agiraph.http.api import ApiError, BoardView, FileContentView, NodeView
@@ -27,6 +27,8 @@ from tests.unit.cli.console.ui.fakes import (
     tool,
 )
 from tests.unit.cli.fakes import question
+
+KEYS = {"/": "slash", "\r": "enter"}
 
 
 def board(*names: str) -> BoardView:
@@ -388,3 +390,34 @@ async def test_lines_that_are_typed_ahead_stay_lines_of_their_own() -> None:
         await settle(pilot, feed)
         await settle(pilot, feed)
         assert [act[2] for act in feed.did] == ["one", "two"]
+
+
+async def test_a_command_begun_outside_the_line_keeps_the_letters_that_come_with_it() -> None:
+    async with console(FakeSource(team("ada"), asked(question()))) as (app, pilot, feed):
+        assert app.query_one(QuestionBar).has_focus
+        for character in "/board\r":
+            app.post_message(Key(KEYS.get(character, character), character))
+        await settle(pilot, feed)
+        assert app.state.panel == "board"
+        await pilot.press("escape")
+        feed.news.append(asked())
+        await settle(pilot, feed)
+        assert app.query_one(InputLine).value == ""
+        assert app.query_one(InputLine).has_focus
+
+
+async def test_who_was_at_a_question_that_is_gone_is_at_the_line() -> None:
+    async with console(FakeSource(team("ada"), asked(question()))) as (app, pilot, feed):
+        feed.news.append(asked())
+        await settle(pilot, feed)
+        await pilot.press(*"yes")
+        assert app.query_one(InputLine).value == "yes"
+
+
+async def test_what_is_pasted_on_a_question_begins_its_answer() -> None:
+    async with console(FakeSource(team("ada"), asked(question()))) as (app, pilot, feed):
+        app.query_one(QuestionBar).post_message(Paste("PostgreSQL,\n as ever"))
+        await settle(pilot, feed)
+        await pilot.press("enter")
+        await settle(pilot, feed)
+        assert feed.did == [("answer", "q-1", "PostgreSQL, as ever")]

@@ -1,0 +1,103 @@
+"""Attendance: which agents a command watches to the end of their run, and whether it still lives.
+
+Each such agent has a file in `system/attended/`, on which its command holds an exclusive lock. The
+kernel releases the lock of a process that was killed; the file stays, so an agent whose command has
+ended is known as left. It is removed when the agent is to go on without a command: detached,
+resumed, or begun by a request of the API.
+"""
+
+import fcntl
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from agiraph.core.ids import AgentId
+from agiraph.storage.files import entries, open_file, opened, remove_file, status_of
+from agiraph.storage.home import Home
+
+LOOKS: Final = 40
+LOOK_SECONDS: Final = 0.025
+"""Who looks whether an agent is left holds the shared lock of its file for a moment."""
+
+
+class Attendance:
+    """A command's attendance of one agent, from `begin` to `end` (flock)."""
+
+    def __init__(self, home: Path, agent: AgentId) -> None:
+        self._file = _file(home, agent)
+        self._fd: int | None = None
+
+    def begin(self) -> None:
+        """Attend the agent from now on, unless another command does.
+
+        Nothing is made in a home without services' files: no supervisor has been there. Where the
+        file cannot be opened the agent is not attended.
+        """
+        with suppress(OSError):
+            looks = LOOKS if status_of(self._file.parent.parent) is not None else 0
+            while self._fd is None and looks > 0:
+                self._fd = self._opened()
+                if self._fd is None:
+                    looks -= 1
+                    time.sleep(LOOK_SECONDS)
+
+    def _opened(self) -> int | None:
+        """Return the file, locked; None if another has its lock, or has just removed it."""
+        with opened(self._file, os.O_RDONLY | os.O_CREAT) as fd:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return None
+            there, ours = status_of(self._file), os.fstat(fd)
+            is_there = there is not None and there.st_ino == ours.st_ino
+            return os.dup(fd) if is_there else None  # of one lock with `fd`
+
+    def detach(self) -> None:
+        """Have the agent go on without us."""
+        if self._fd is not None:
+            with suppress(OSError):
+                remove_file(self._file)
+            self.end()
+
+    def end(self) -> None:
+        """Attend the agent no longer: if it still works, it is left."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
+def is_left(home: Path, agent: AgentId) -> bool:
+    """Whether a command attended this agent and has ended."""
+    try:
+        fd = open_file(_file(home, agent), anyones=True)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(fd)
+
+
+def left_agents(home: Path) -> list[AgentId]:
+    """Return the agents whose command has ended, whatever became of them since."""
+    try:
+        known = [AgentId(entry.name) for entry in entries(Home(home).system.attended)]
+    except OSError:
+        return []
+    return [agent for agent in known if is_left(home, agent)]
+
+
+def let_go_on(home: Path, agent: AgentId) -> None:
+    """Have an agent go on without a command, if it was left; else its command attends it still."""
+    if is_left(home, agent):
+        with suppress(OSError):
+            remove_file(_file(home, agent))
+
+
+def _file(home: Path, agent: AgentId) -> Path:
+    return Home(home).system.attended / agent

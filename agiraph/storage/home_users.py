@@ -1,0 +1,91 @@
+"""The users of a home's supervisor: it belongs to all of them, and ends when the last has left.
+
+A command that works on a supervisor for its length holds a shared lock on one file (`HomeShare`).
+A supervisor that a command started waits for the exclusive lock (`wait_until_unused`) and keeps it
+until its process has ended, so that who comes meanwhile waits for that and starts another one. The
+kernel releases the locks of a process that was killed.
+"""
+
+import fcntl
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from agiraph.storage.files import make_private_folder, open_file
+from agiraph.storage.home import Home
+
+
+class HomeShare:
+    """One user's share in the supervisor of a home, from `acquire` to `release` (flock)."""
+
+    def __init__(self, home: Path) -> None:
+        self._files = Home(home).system
+        self._fd: int | None = None
+
+    def __enter__(self) -> "HomeShare":
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self.release()
+
+    def acquire(self, *, make: bool = False, on_wait: Callable[[], None] = lambda: None) -> None:
+        """Take the share; with `make` its file is created, without one there is nothing to share.
+
+        `on_wait` is called if a supervisor is ending: this waits until it has ended. A home whose
+        file cannot be opened has no share: what is wrong with it, its supervisor says.
+        """
+        if self._fd is not None:
+            return
+        with suppress(OSError):
+            if make:
+                make_private_folder(self._files.path)
+            flags = os.O_RDONLY | (os.O_CREAT if make else 0)
+            fd = open_file(self._files.users, flags, anyones=True)
+            try:
+                if not _can_take(fd, fcntl.LOCK_SH):
+                    on_wait()
+                    fcntl.flock(fd, fcntl.LOCK_SH)
+            except BaseException:
+                os.close(fd)
+                raise
+            self._fd = fd
+
+    def release(self) -> None:
+        """Give the share back."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
+def is_used(home: Path) -> bool:
+    """Whether anybody has a share in the supervisor of a home; not if it is ending already."""
+    try:
+        fd = open_file(Home(home).system.users, anyones=True)
+    except OSError:
+        return False
+    try:
+        return _can_take(fd, fcntl.LOCK_SH) and not _can_take(fd, fcntl.LOCK_EX)
+    finally:
+        os.close(fd)
+
+
+def wait_until_unused(home: Path) -> None:
+    """Return when nobody has a share; from then on nobody gets one until this process has ended."""
+    with suppress(OSError):
+        fd = open_file(Home(home).system.users, os.O_RDONLY | os.O_CREAT)
+        fcntl.flock(fd, fcntl.LOCK_EX)  # never closed: the end of the process does it
+
+
+def _can_take(fd: int, kind: int) -> bool:
+    try:
+        fcntl.flock(fd, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,73 @@
+"""What else is in the home of a run: other agents at work, and those that their commands left."""
+
+import contextlib
+import shlex
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agiraph.core.errors import AgiraphError
+from agiraph.storage.attendance import Attendance, left_agents
+from agiraph.storage.home import default_home
+from cli.formats import format_age, format_money
+from cli.run_target import RunTarget
+
+if TYPE_CHECKING:
+    from agiraph.http.api import AgentView
+
+SHOWN: Final = 3
+AT_WORK: Final = ("working", "waiting_for_human")
+
+
+def show_neighbours(target: RunTarget, agent: "AgentView") -> None:
+    """Say which other agents work on this supervisor, and which are unfinished."""
+    with contextlib.suppress(AgiraphError):  # the gateway restarts: the run itself goes on
+        others = [other for other in target.client.agents() if other.id != agent.id]
+        names = [other.name for other in others if _works(other)]
+        if names:
+            target.screen.note(f"also at work in this home: {_listed(names)}")
+        unfinished = _unfinished(others, target.home)
+        for other in unfinished[:SHOWN]:
+            target.screen.note(f"unfinished: {_described(target, other)}")
+        if len(unfinished) > SHOWN:
+            more = f"{len(unfinished) - SHOWN} more: agiraph agents --status stopped"
+            target.screen.note(f"unfinished: {more}{_where(target.home)}")
+
+
+def resume_unfinished(target: RunTarget) -> None:
+    """Have the agents that their commands left work on for as long as this command lives."""
+    for agent in _unfinished(target.client.agents(), target.home):
+        attendance = Attendance(target.home, agent.id)
+        target.resumed.append(attendance)
+        attendance.begin()
+        target.client.resume(agent.id)
+        target.screen.note(f"resumed: {agent.name}")
+
+
+def _works(agent: "AgentView") -> bool:
+    """Whether an agent works, or will by itself."""
+    return agent.status in AT_WORK or (agent.status == "idle" and agent.next_cycle_at is not None)
+
+
+def _unfinished(agents: "list[AgentView]", home: Path) -> "list[AgentView]":
+    stopped = [agent for agent in agents if agent.status == "stopped"]
+    left = left_agents(home) if stopped else []
+    return [agent for agent in stopped if agent.id in left]
+
+
+def _described(target: RunTarget, agent: "AgentView") -> str:
+    spent = target.client.usage(agent=agent.id).total
+    cost = f"{spent.tokens:,} tokens" if spent.cost_usd is None else format_money(spent.cost_usd)
+    ago = format_age(time.time() - agent.updated_at)
+    resume = f"agiraph resume {shlex.quote(agent.name)}{_where(target.home)}"
+    return f"{agent.name} (spent {cost}, {ago} ago): {resume}"
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more (agiraph agents)" if more > 0 else "")
+
+
+def _where(home: Path) -> str:
+    """Return the words that name a home on the command line, none for the usual one."""
+    return "" if home == default_home() else f" --home {shlex.quote(str(home))}"

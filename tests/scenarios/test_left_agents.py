@@ -1,0 +1,89 @@
+"""Agents whose command is gone: none works on unseen, each is named, and resumed when asked for."""
+
+import contextlib
+import threading
+
+import pytest
+
+from tests.integration.commands import await_nothing_left
+from tests.integration.house import until
+from tests.scenarios.house import MODEL
+from tests.scenarios.place import Place
+from tests.scenarios.steps import finish, held
+from tests.scenarios.terminal import Terminal, needs_tmux
+from tests.scenarios.two_runs import WITHIN_SECONDS, MakeHouse, Two, two
+
+
+def await_status(both: Two, name: str, status: str) -> None:
+    until(lambda: both.status(name) == status, f"the {name} is {status}")
+
+
+def test_an_agent_stops_with_its_command_though_others_use_the_supervisor(house: MakeHouse) -> None:
+    with two(house) as both:
+        both.begin_second()
+        both.kill_first()
+        await_status(both, "first", "stopped")
+        both.json("resume", "first")
+        both.await_asked("first", times=2)
+        both.gates.open["first"].set()
+        await_status(both, "first", "completed")
+        both.finish(both.second, "second")
+
+
+def test_a_later_run_names_what_is_unfinished_and_resumes_it_when_told_to(house: MakeHouse) -> None:
+    with two(house) as both:
+        both.kill_first()
+        await_nothing_left(both.house.home)
+        both.begin_second()
+        assert both.status("first") == "stopped"
+        said = both.finish(both.second, "second")
+        assert "unfinished: first (spent " in said
+        assert "ago): agiraph resume first\n" in said
+        assert both.asked("first") == 1
+        both.gates.open["second"].clear()
+        third = both.start("run", "Do the second", "--json", "--resume", *MODEL)
+        both.await_asked("first", times=2)
+        both.gates.open["first"].set()
+        await_status(both, "first", "completed")
+        assert "resumed: first\n" in both.finish(third, "second")
+
+
+def test_what_was_detached_goes_on_in_a_later_run_which_says_so(house: MakeHouse) -> None:
+    with two(house) as both:
+        detached = ("run", "Do the second", "--name", "apart", "--detach", *MODEL)
+        both.json(*detached)
+        both.await_asked("second")
+        both.gates.open["first"].set()
+        said = both.finish(both.first, "first")
+        assert "unfinished" not in said
+        await_nothing_left(both.house.home)
+        third = both.start("run", "Do the first", "--json", *MODEL)
+        said = third.communicate(WITHIN_SECONDS)[1]
+        assert "also at work in this home: apart" in said
+
+
+@needs_tmux
+@pytest.mark.parametrize(
+    ("answer", "left_with", "status"), [(("d", "Enter"), 0, "working"), (("C-c",), 130, "stopped")]
+)
+def test_ctrl_c_on_a_standing_supervisor_asks_whether_to_detach(
+    place: Place,
+    tmp_path_factory: pytest.TempPathFactory,
+    answer: tuple[str, ...],
+    left_with: int,
+    status: str,
+) -> None:
+    gate, name = threading.Event(), f"interrupted-{status}"
+    place.plays(lambda seen: held(finish("the end"), gate))
+    command = ("run", "Do it", "--name", name, *MODEL)
+    place.begun.append(name)
+    socket = tmp_path_factory.mktemp("t") / "s"
+    with contextlib.closing(Terminal(socket, place.environ, *command)) as screen:
+        place.server.wait_for(lambda seen: "Do it" in seen.said)
+        screen.await_screen("model openai/fake")
+        screen.keys("C-c")
+        screen.await_screen("detach (the team continues) or stop it?")
+        screen.keys(*answer)
+        screen.await_screen(f"[left with {left_with}]")
+    assert place.json("show", name)["status"] == status
+    gate.set()

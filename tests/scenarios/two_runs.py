@@ -1,0 +1,123 @@
+"""Two `agiraph run` on one home without a daemon, each with a model that waits to be let on."""
+
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.fakes.forked import Forked
+from tests.fakes.model_server import Brain, Reply, SeenRequest
+from tests.integration.commands import await_nothing_left
+from tests.integration.house import until
+from tests.scenarios.house import MODEL, House
+from tests.scenarios.steps import finish, held
+
+MakeHouse = Callable[[Brain], House]
+WITHIN_SECONDS = 60
+
+
+class Gates:
+    """A model that answers each goal, `first` or `second`, once its gate is open."""
+
+    def __init__(self) -> None:
+        self.open = {"first": threading.Event(), "second": threading.Event()}
+
+    def __call__(self, seen: SeenRequest) -> Reply:
+        name = self._goal_of(seen)
+        return held(finish(f"the {name} is done"), self.open[name])
+
+    def _goal_of(self, seen: SeenRequest) -> str:
+        return next(name for name in self.open if f"Do the {name}" in seen.said)
+
+
+class Two:
+    """Two `agiraph run` on one home: the first started the supervisor, the second joined it."""
+
+    def __init__(self, house: House, gates: Gates) -> None:
+        self.house = house
+        self.gates = gates
+        self.begun: list[Forked] = []
+        self.supervisor = 0
+
+    def begin_first(self) -> None:
+        """Begin the first run; return when the model is asked for it."""
+        self.first = self.start_run("first")
+        self.await_asked("first")
+        self.supervisor = self.house.process_of("agiraph: supervisor").pid
+
+    def begin_second(self) -> None:
+        """Begin the second run, as the first."""
+        self.second = self.start_run("second")
+        self.await_asked("second")
+
+    def start_run(self, name: str, *args: str) -> Forked:
+        """Start a run."""
+        return self.start("run", f"Do the {name}", "--json", "--name", name, *MODEL, *args)
+
+    def start(self, *args: str) -> Forked:
+        """Start a command, which is ended in any case."""
+        process = self.house.start(*args)
+        self.begun.append(process)
+        return process
+
+    def await_asked(self, name: str, times: int = 1) -> None:
+        """Wait until the model has been asked for a goal so often."""
+        until(lambda: self.asked(name) == times, f"the model asked for the {name}")
+
+    def asked(self, name: str) -> int:
+        """Return how often the model was asked for a goal."""
+        return sum(f"Do the {name}" in seen.said for seen in list(self.house.server.requests))
+
+    def kill_first(self) -> None:
+        """kill -9 the first command."""
+        self.first.send_signal(signal.SIGKILL)
+        self.first.wait(WITHIN_SECONDS)
+
+    def json(self, *args: str) -> Any:
+        """Return what a command prints with --json."""
+        process = self.start(*args, "--json")
+        out, err = process.communicate(WITHIN_SECONDS)
+        assert process.wait() == 0, err
+        return json.loads(out)
+
+    def status(self, name: str) -> str:
+        """Return how an agent stands."""
+        return str(self.json("show", name)["status"])
+
+    def finish(self, process: Forked, name: str) -> str:
+        """Let the model answer a run; return what its command printed on stderr."""
+        self.gates.open[name].set()
+        out, err = process.communicate(WITHIN_SECONDS)
+        assert process.wait() == 0, err
+        outcome = json.loads(out)
+        assert (outcome["status"], outcome["result"].strip()) == (
+            "completed",
+            f"the {name} is done",
+        )
+        return err
+
+    def assert_same_supervisor(self) -> None:
+        """The supervisor is the one that the first command started."""
+        assert self.house.process_of("agiraph: supervisor").pid == self.supervisor
+
+
+@contextmanager
+def two(house: MakeHouse) -> Iterator[Two]:
+    """Keep two runs on one home, of which the first has begun; both are ended in any case.
+
+    Nothing is left of them.
+    """
+    gates = Gates()
+    both = Two(house(gates), gates)
+    try:
+        both.begin_first()
+        yield both
+    finally:
+        for gate in gates.open.values():
+            gate.set()
+        for process in both.begun:
+            process.kill()
+            process.communicate(WITHIN_SECONDS)
+        await_nothing_left(both.house.home)

@@ -1,0 +1,26 @@
+"""The MCP server over HTTP."""
+
+import asyncio
+import socket
+from urllib.parse import urlsplit
+
+from agiraph.http.mcp_server.http import Receive, Scope, Send, serve
+
+
+async def nothing(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    """Answer nobody."""
+
+
+async def test_who_reads_that_it_is_ready_can_connect_at_once() -> None:
+    connected = asyncio.get_running_loop().create_future()
+
+    def ready(url: str) -> None:
+        place = urlsplit(url)
+        with socket.create_connection((place.hostname or "", place.port or 0), timeout=1):
+            connected.set_result(True)
+
+    serving = asyncio.create_task(serve(nothing, "127.0.0.1", 0, ready))
+    await asyncio.wait([connected, serving], return_when=asyncio.FIRST_COMPLETED)
+    assert connected.done()
+    serving.cancel()
+    await asyncio.wait([serving])

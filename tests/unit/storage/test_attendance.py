@@ -1,0 +1,70 @@
+"""The agents that commands attend: which are left, and what has them go on."""
+
+import sys
+from pathlib import Path
+from subprocess import PIPE, Popen
+
+import pytest
+
+from agiraph.core.ids import AgentId
+from agiraph.storage.attendance import Attendance, is_left, left_agents, let_go_on
+from agiraph.storage.files import make_private_folder
+from agiraph.storage.home import Home
+
+AGENT = AgentId("survey-1a2b3c")
+ATTENDS = (
+    "import sys; from pathlib import Path; from agiraph.storage.attendance import Attendance; "
+    "one = Attendance(Path(sys.argv[1]), sys.argv[2]); one.begin(); "
+    "print('attends', flush=True); sys.stdin.read()"
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Return a home in which a supervisor has been."""
+    make_private_folder(Home(tmp_path).system.path)
+    return tmp_path
+
+
+def test_an_agent_is_left_when_its_command_was_killed(home: Path) -> None:
+    command = [sys.executable, "-c", ATTENDS, str(home), AGENT]
+    with Popen(command, stdin=PIPE, stdout=PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "attends\n"
+        assert not is_left(home, AGENT)
+        let_go_on(home, AGENT)
+        process.kill()
+    assert is_left(home, AGENT)
+    assert left_agents(home) == [AGENT]
+
+
+def test_an_agent_that_no_command_attended_is_not_left(home: Path) -> None:
+    assert not is_left(home, AGENT)
+    assert left_agents(home) == []
+
+
+def test_who_comes_back_attends_it_again(home: Path) -> None:
+    attend(home).end()
+    again = attend(home)
+    assert not is_left(home, AGENT)
+    again.end()
+    assert is_left(home, AGENT)
+
+
+def test_what_is_to_go_on_is_not_left(home: Path) -> None:
+    attend(home).end()
+    let_go_on(home, AGENT)
+    assert not is_left(home, AGENT)
+    attend(home).detach()
+    assert not is_left(home, AGENT)
+
+
+def test_where_no_supervisor_has_been_nothing_is_made(tmp_path: Path) -> None:
+    attend(tmp_path / "home").end()
+    assert not (tmp_path / "home").exists()
+
+
+def attend(home: Path) -> Attendance:
+    attendance = Attendance(home, AGENT)
+    attendance.begin()
+    return attendance

@@ -15,6 +15,7 @@ import click
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import new_run_id
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
+from cli.deliverables import output_options, wanted_destination
 from cli.exits import DONE
 from cli.options import (
     AMOUNT,
@@ -54,7 +55,7 @@ LOOK_SECONDS: Final = 1.0
     epilog=examples(
         "agiraph run 'Survey this folder' -i . -m script/survey",
         "agiraph run 'Compare these papers' -i papers -m anthropic/claude-sonnet-4-5",
-        "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m > report.md",
+        "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m -o report.md",
         "agiraph run 'Look for typos in the docs' --input . --detach",
         "agiraph run 'Now correct them' --agent look-for-typos-in",
         "agiraph run 'Explain this code' --input . --record calls.jsonl",
@@ -104,6 +105,7 @@ LOOK_SECONDS: Final = 1.0
     type=click.Path(dir_okay=False, path_type=Path),
     help="Record all model calls in this file; `--model replay/FILE` replays them.",
 )
+@output_options
 @click.option(
     "--timeout",
     type=duration(least=0.01),
@@ -126,7 +128,7 @@ LOOK_SECONDS: Final = 1.0
     help="Resume unfinished agents of this home too, for as long as this run lasts.",
 )
 @home_option
-@json_option("one JSON object: agent, run, status, reason, result, output, usage, seconds")
+@json_option("one JSON object: agent, run, status, reason, result, output, written, usage, seconds")
 @click.pass_context
 def run(
     ctx: click.Context,
@@ -140,6 +142,8 @@ def run(
     budgets: "tuple[NamedLimit, ...]",
     when_spent: str | None,
     record: Path | None,
+    output: str | None,
+    force: bool,
     timeout: float | None,
     name: str | None,
     agent: str | None,
@@ -150,15 +154,15 @@ def run(
 ) -> None:
     """Give a team a GOAL (- for stdin), watch it work, and get the result.
 
-    The result goes to stdout, everything else to stderr. The run uses the supervisor of this home,
-    or starts one for its own duration. The model is --model, else the one in the settings, else
-    that of the first provider whose key is set; without any, nothing is started. script/survey, a
-    script that surveys the --input directory, needs no key. With --agent, model and input directory
-    are those of its last run. Ctrl-C stops the team; in a terminal, on a supervisor that was there
-    before, it asks whether to detach instead. Exit codes: 0 done or detached, 1 failed or timed
-    out, 2 wrong usage or no model, 3 out of budget, 130 interrupted.
+    The result goes to stdout or --output, everything else to stderr. The run uses the supervisor of
+    this home, or starts one for its own duration. The model is --model, else the one in the
+    settings, else that of the first provider whose key is set; without any, nothing is started.
+    script/survey, a script that surveys the --input directory, needs no key. With --agent, model
+    and input directory are those of its last run. Ctrl-C stops the team; in a terminal, on a
+    supervisor that was there before, it asks whether to detach instead. Exit codes: 0 done or
+    detached, 1 failed or timed out, 2 wrong usage or no model, 3 out of budget, 130 interrupted.
     """
-    _refuse_conflicts(detach, resumes, timeout, cycle, mode, record, agent, name)
+    _refuse_conflicts(detach, resumes, timeout, cycle, mode, record, agent, name, output)
     budget_usd, budget_tokens = _limits(budgets)
     is_attended = can_prompt() and not as_json
     terms = {
@@ -181,7 +185,10 @@ def run(
             require_utf8(value, term)  # the current folder may be named otherwise
     if record is not None:
         require_writable(record)
-    options = RunOptions(home, terms, agent, timeout, as_json, record, is_attended=not detach)
+    to = wanted_destination(output, may_replace=force)
+    options = RunOptions(
+        home, terms, agent, timeout, as_json, record, is_attended=not detach, output=to
+    )
     ctx.exit(_start_only(options) if detach else _run_to_the_end(options, resumes=resumes))
 
 
@@ -194,7 +201,12 @@ def _refuse_conflicts(
     record: Path | None,
     agent: str | None,
     name: str | None,
+    output: str | None,
 ) -> None:
+    if detach and output is not None:
+        raise click.UsageError(
+            "--output cannot be used with --detach: `agiraph result` writes it after the end"
+        )
     if detach and timeout is not None:
         raise click.UsageError("--timeout cannot be used with --detach: nobody watches the run")
     if cycle is not None and mode != "infinite":

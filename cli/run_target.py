@@ -20,6 +20,7 @@ from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 from agiraph.storage.attendance import Attendance
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import Home
+from cli.deliverables import Destination
 from cli.options import cli_context, connect
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed, shared_supervisor
 from cli.screen import TerminalScreen
@@ -49,6 +50,7 @@ class RunOptions:
     as_json: bool
     record: Path | None = None
     is_attended: bool = True
+    output: Destination | None = None
 
     @property
     def model(self) -> str:

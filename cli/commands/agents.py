@@ -75,10 +75,10 @@ def show(client: "Client", agent: str, lists_runs: bool, run_id: str | None) -> 
         raise click.UsageError("--runs and --run cannot be used together")
     if lists_runs:
         return Listing(client.runs(agent), RUNS, "no runs yet")
-    return Details(_run(client, agent, run_id) if run_id else client.agent(agent))
+    return Details(run_of(client, agent, run_id) if run_id else client.agent(agent))
 
 
-def _run(client: "Client", agent: str, wanted: str) -> "RunView":
+def run_of(client: "Client", agent: str, wanted: str) -> "RunView":
     """Return one run of an agent, by its id or the beginning of it; InvalidInput."""
     runs = {run.id: run for run in client.runs(agent)}
     return runs[meant("run", wanted, [(id, id) for id in runs])]

@@ -127,6 +127,18 @@ def arguments_of(data: Data) -> str:
     return one_line(" ".join(shown), ARGUMENT_LIMIT)
 
 
+def arguments_in_lines(arguments: object) -> str:
+    """Return a call's arguments for reading: each on its line, long texts as they are."""
+    if not isinstance(arguments, dict):
+        return str(arguments) if arguments else ""
+    lines = []
+    for name, value in arguments.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+        joint = "\n" if "\n" in text else " "
+        lines.append(f"{name}:{joint}{text}")
+    return "\n".join(lines)
+
+
 def _purpose(command: str) -> str:
     """Return the comment that a script begins with, or else the whole of it."""
     first = command.lstrip().partition("\n")[0]

@@ -108,11 +108,8 @@ class Broker:
                 self._subscribers.subscribe(agent, received.header.sender, now)
             case StreamDelta() as delta:
                 self._send_to_subscribers(delta)
-            case ListModels():
-                default, why = self._services.default()
-                rows = self._services.catalog()
-                catalog = ModelCatalog(providers=rows, default=default, why=why)
-                self._tasks.start(self._in_flight.reply(received, catalog))
+            case ListModels(asks_servers=asks_servers):
+                self._tasks.start(self._list_models(received, asks_servers=asks_servers))
             case CheckModel() as asked:
                 self._tasks.start(self._in_flight.reply(received, self._check(asked)))
             case CountTokens(request=request):
@@ -165,6 +162,14 @@ class Broker:
                 if self._calls.price(name) is None:
                     return str(name)
         return None
+
+    async def _list_models(self, received: Received, *, asks_servers: bool) -> None:
+        default, why = self._services.default()
+        rows = self._services.catalog()
+        if asks_servers:
+            rows = await self._services.answering(rows)
+        catalog = ModelCatalog(providers=rows, default=default, why=why)
+        await self._in_flight.reply(received, catalog)
 
     async def _count(self, received: Received, request: ModelRequest) -> None:
         """Answer how many tokens a request has; what keeps it from that, its call will say."""

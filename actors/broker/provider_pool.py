@@ -12,6 +12,7 @@ from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import Provider, ProviderError, TokenCounter
 from agiraph.llm.connect import connect, first_of_each, module_of
 from agiraph.llm.embedded.playbook import load_playbook
+from agiraph.llm.local_servers import find_servers, with_answers
 from agiraph.llm.local_weights import file_of
 from agiraph.llm.prices import Price, catalog
 from agiraph.llm.providers.service import HttpService, ServiceProvider
@@ -126,6 +127,11 @@ class ProviderPool:
         """Return a row per provider, with its known models."""
         offline = self._config.models.offline
         return catalog(self.presets, self._environ, self._prices, offline=offline)
+
+    async def answering(self, rows: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
+        """Return these rows, those of servers on this machine as the servers answer now."""
+        found = await asyncio.to_thread(find_servers, self.presets, self._environ)
+        return with_answers(rows, found)
 
     def default(self) -> tuple[str | None, str]:
         """Return the model taken when none is named, None if there is none, and why."""

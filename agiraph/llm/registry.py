@@ -45,7 +45,7 @@ Api = Literal["anthropic", "openai", "responses", "google", "script", "local", "
 class ModelTraits(ConfigSection):
     """The properties of a service's models, which may differ between them.
 
-    `tool_mode` says how it is given tools; `none`: it is given none, its first answer is the result.
+    `tool_mode` says how it is given tools; `none`: it has none, and its first answer is the result.
     `strength` is shown to coordinators, which choose models for their workers.
     `effort` is for models that reason; `extra` is added to every request (a value of null removes
     a field).

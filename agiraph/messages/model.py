@@ -80,9 +80,13 @@ class CancelCall(Body):
 
 
 class ListModels(Body):
-    """Request the providers and models, and whether they are usable. To the broker."""
+    """Request the providers and models, and whether they are usable. To the broker.
+
+    `asks_servers`: the model servers on this machine are asked whether they answer.
+    """
 
     TYPE = "model.list"
+    asks_servers: bool = False
 
 
 class ModelCatalog(Body):

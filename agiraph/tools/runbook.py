@@ -1,4 +1,4 @@
-"""What a model with a small window has of its tools: short schemas, and their runbooks on demand."""
+"""What a model with a small window has of its tools: short schemas, runbooks on demand."""
 
 from typing import Any
 

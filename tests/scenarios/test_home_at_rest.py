@@ -86,7 +86,7 @@ def _fill(place: Place) -> None:
     place.plays(coordinator=one_worker("ada"), ada=[tell("human", "Soon."), *WORK])
     place.run("Know the facts", "--name", "known")
     place.json("triggers", "known", "add", "Look again", "--cron", "0 9 * * MON")
-    place.json("budget", "known", "--tokens", "2m")
+    place.json("budget", "known", "2m-tokens")
     place.run("Forget it", "--name", "gone")
     place.json("archive", "gone")
     place.plays(coordinator=one_worker("ada"), ada=ASKS)
@@ -195,7 +195,7 @@ def test_ps_lists_who_was_there_and_says_that_nothing_runs(rest: Rest) -> None:
         ("send", "known", "hello"),
         ("pause", "known"),
         ("respond", "q-1", "yes"),
-        ("budget", "known", "--usd", "9"),
+        ("budget", "known", "9"),
         ("triggers", "known", "add", "x", "--in", "1h"),
         ("archive", "known"),
         ("restore", "gone"),

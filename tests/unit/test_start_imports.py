@@ -35,6 +35,11 @@ PRELOADED = (
             [name for name in NEVER if name not in ("httpx", "rich", "pygments")],
             id="client",
         ),
+        pytest.param(
+            "import cli.home_reader",
+            [n for n in (*BESIDE_LOGS, "zmq") if n not in ("httpx", "fastapi", "uvicorn")],
+            id="reading a home at rest",
+        ),
         pytest.param("import actors.supervisor.interpreters", (*NEVER, *OURS), id="prestart"),
         pytest.param("import actors.supervisor.main", BESIDE_LOGS, id="supervisor"),
         pytest.param("import actors.router.main", (*NEVER, "pydantic", "asyncio"), id="router"),

@@ -68,7 +68,11 @@ _TABLE = {
     (STEER, "commands.agents"): {
         "archive": "Archive an agent, or list the archive.",
         "restore": "Restore an agent from the archive.",
-        "delete": "Delete an agent and its files permanently.",
+    },
+    (STEER, "commands.removal"): {
+        "rm": "Delete agents and their files permanently.",
+        "delete": "The same as rm.",
+        "prune": "Delete agents that ended long ago.",
     },
     (READ, "commands.agents"): {"show": "Show one agent: goal, status, models, result."},
     (READ, "commands.result"): {"result": "Print or write what a run has delivered."},

@@ -116,8 +116,7 @@ class CoordinatorActor:
         guidance, is_short = self.entity.toolbox.guidance(), context.limits.is_small
         memory = facts.memory.strip()[: SHORT_MEMORY if is_short else None]
         return system_prompt(
-            "coordinator",
-            is_short=is_short,
+            "coordinator_short" if is_short else "coordinator",
             agent=context.args.agent,
             soul=context.files.soul().strip(),
             goal=context.files.goal().strip(),

@@ -98,8 +98,7 @@ class WorkerActor:
             return render("single", **who)
         sandbox = self.runtime.config.sandbox
         return system_prompt(
-            "worker",
-            is_short=self.context.limits.is_small,
+            "worker_short" if self.context.limits.is_small else "worker",
             skills=skills.listing(self.context.skills),
             guidance=guidance_of(toolbox, sandbox, worker.name, worker.role),
             input_dir=args.input_dir is not None,

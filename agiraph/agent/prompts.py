@@ -65,13 +65,11 @@ def prepare() -> None:
         _environment((shipped(),)).get_template(path.name)
 
 
-def system_prompt(name: str, *, skills: str, is_short: bool = False, **values: object) -> str:
+def system_prompt(name: str, *, skills: str, **values: object) -> str:
     """Return the prompt of a `coordinator` or `worker`; `skills` are the lines that list them.
 
-    In short there is neither that list nor the rules.
+    `coordinator_short` and `worker_short` contain neither that list nor the rules.
     """
-    if is_short:
-        return render(f"{name}_short", **values)
     listed = f"\n\n{render('skills', skills=skills)}" if skills else ""
     return render(name, skills=listed, rules=render("rules"), **values)
 

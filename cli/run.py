@@ -15,8 +15,9 @@ import click
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import new_run_id
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
+from agiraph.storage.project_file import NAME
 from cli.deliverables import output_options, wanted_destination
-from cli.exits import DONE
+from cli.exits import DONE, INTERRUPTED
 from cli.options import (
     AMOUNT,
     DURATION,
@@ -30,6 +31,7 @@ from cli.options import (
     together,
 )
 from cli.own_supervisor import EndedBySignal, signals_interrupt
+from cli.project_defaults import RunCommand, is_of_project
 from cli.run_target import RunOptions, RunTarget, supervised
 from cli.sanitize import require_utf8
 from cli.screen import TerminalScreen, can_prompt
@@ -52,6 +54,7 @@ LOOK_SECONDS: Final = 1.0
 
 
 @click.command(
+    cls=RunCommand,
     epilog=examples(
         "agiraph run 'Survey this folder' -i . -m script/survey",
         "agiraph run 'Compare these papers' -i papers -m anthropic/claude-sonnet-4-5",
@@ -61,7 +64,7 @@ LOOK_SECONDS: Final = 1.0
         "agiraph run 'Explain this code' --input . --record calls.jsonl",
         "agiraph run 'Explain this code' --input . --model replay/calls.jsonl",
         "agiraph run 'Report what is new' --input . --mode infinite --cycle 1h",
-    )
+    ),
 )
 @click.argument("goal")
 @click.option(
@@ -159,8 +162,8 @@ def run(
     settings, else that of the first provider whose key is set; without any, nothing is started.
     script/survey, a script that surveys the --input directory, needs no key. With --agent, model
     and input directory are those of its last run. Ctrl-C stops the team; in a terminal, on a
-    supervisor that was there before, it asks whether to detach instead. Exit codes: 0 done or
-    detached, 1 failed or timed out, 2 wrong usage or no model, 3 out of budget, 130 interrupted.
+    supervisor that was there before, it asks whether to detach instead. Exit codes: 0 done,
+    1 failed or timed out, 2 wrong usage or no model, 3 out of budget, 130 interrupted or detached.
     """
     _refuse_conflicts(detach, resumes, timeout, cycle, mode, record, agent, name, output)
     budget_usd, budget_tokens = _limits(budgets)
@@ -185,9 +188,10 @@ def run(
             require_utf8(value, term)  # the current folder may be named otherwise
     if record is not None:
         require_writable(record)
+    source = NAME if is_of_project(ctx, "model") else "--model"
     to = wanted_destination(output, may_replace=force)
     options = RunOptions(
-        home, terms, agent, timeout, as_json, record, is_attended=not detach, output=to
+        home, terms, agent, timeout, as_json, record, source, is_attended=not detach, output=to
     )
     ctx.exit(_start_only(options) if detach else _run_to_the_end(options, resumes=resumes))
 
@@ -315,9 +319,8 @@ def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
             is_asked = not (isinstance(interrupt, EndedBySignal) or options.as_json)
             if agent is not None and is_asked and _wants_to_detach(target):
                 target.detach()
-                screen.note(f"detached from {agent.name}: it continues; follow it with:")
-                screen.note(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}")
-                return DONE
+                target.say_detached(agent)
+                return INTERRUPTED
             _stop_early(target, options, agent, interrupt)
             raise
         screen.close()
@@ -376,7 +379,7 @@ def _stop_early(
 def _why(client: "Client", options: RunOptions, agent: "AgentView") -> str:
     """Return why this model is used."""
     if options.model:
-        return "from --model"
+        return f"from {options.model_from}"
     if options.agent:
         return "as in its last run"
     try:

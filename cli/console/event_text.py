@@ -239,8 +239,7 @@ def is_plain_start(event: Event) -> bool:
 def _ready(_narrator: EventNarrator, event: Event) -> Described:
     if is_plain_start(event):
         return "woke up" if event.data.get("was_parked") else "its process is ready", "quiet"
-    number = event.data["incarnation"]
-    return f"its process was restarted (number {number}) and continues where it was", "good"
+    return "its process was restarted and continues where it was", "good"
 
 
 def _expired(_narrator: EventNarrator, event: Event) -> Described:

@@ -24,6 +24,10 @@ _TABLE = {
         "up": "Start the supervisor in the background.",
         "down": "Stop the supervisor and everything on it.",
     },
+    (WATCH, "commands.attach"): {
+        "attach": "Watch a running agent, as `run` does.",
+        "wait": "Wait until an agent's run ends.",
+    },
     (WATCH, "commands.supervisor"): {"status": "Show whether a supervisor runs, and what it does."},
     (WATCH, "commands.processes"): {
         "ps": "List every entity: process, state, tokens, cost.",
@@ -64,9 +68,15 @@ _TABLE = {
     (STEER, "commands.agents"): {
         "archive": "Archive an agent, or list the archive.",
         "restore": "Restore an agent from the archive.",
-        "delete": "Delete an agent and its files permanently.",
+    },
+    (STEER, "commands.removal"): {
+        "rm": "Delete agents and their files permanently.",
+        "delete": "The same as rm.",
+        "prune": "Delete agents that ended long ago.",
     },
     (READ, "commands.agents"): {"show": "Show one agent: goal, status, models, result."},
+    (READ, "commands.result"): {"result": "Print or write what a run has delivered."},
+    (READ, "commands.transcript"): {"transcript": "Read what an entity heard, said and ran."},
     (READ, "commands.files"): {
         "files": "List an agent's files, or print one.",
         "memory": "List, read or search an agent's memory.",

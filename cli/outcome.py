@@ -1,9 +1,11 @@
 """The outcome of a run: its result, what was spent, the recording of its calls, the exit code."""
 
+import contextlib
 import os
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +18,11 @@ from agiraph.http.api import AgentView
 from agiraph.http.errors import ApiError, NotReachable
 from agiraph.storage.files import is_file, open_file
 from agiraph.storage.home import Home
-from cli.commands.files import read_whole
+from cli.deliverables import deliver, read_whole
 from cli.exits import DONE, FAILED, OUT_OF_BUDGET
 from cli.formats import format_seconds, format_usage
 from cli.listing import print_json
+from cli.progress import is_about_budget
 from cli.run_target import RunOptions
 from cli.sanitize import printable
 from cli.screen import TerminalScreen
@@ -41,6 +44,7 @@ class RunOutcome:
     usage: Usage
     seconds: float
     reason: str | None = None
+    written: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a JSON object."""
@@ -51,6 +55,7 @@ class RunOutcome:
             "reason": self.reason,
             "result": self.result,
             "output": self.output,
+            "written": list(self.written),
             "usage": self.usage.model_dump(mode="json") | {"tokens": self.usage.tokens},
             "seconds": round(self.seconds, 3),
         }
@@ -70,59 +75,90 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
     target, agent, screen = watch.target, watch.agent, watch.target.screen
     if not is_ended:
         target.dismiss(agent.id)
-        agent = agent.model_copy(update={"status": "stopped"})
-    outcome = _outcome(watch, agent, time.monotonic() - started_at)
+        watch.agent = agent = agent.model_copy(update={"status": "stopped"})
+    outcome = outcome_of(watch, time.monotonic() - started_at)
     if not is_ended:
-        limit = options.timeout_seconds or 0
-        within = format_seconds(limit) if limit >= 60 else f"{limit:g} seconds"
-        reason = f"not finished within {within} (--timeout)"
-        outcome = replace(outcome, reason=reason)
+        outcome = replace(outcome, reason=too_late(options.timeout_seconds or 0))
     if is_ended and target.belongs_to_commands:
         target.dismiss(agent.id)
     elif agent.status == "stopped":
         target.detach()
-    _show(outcome, options, screen)
+    with _delivered(outcome, options, watch) as outcome:
+        show(outcome, options.home, screen, as_json=options.as_json)
     if options.record is not None and agent.run is not None:
         _copy_recording(Home(options.home).system.recording(agent.run), options.record, screen)
     if not is_ended:
         screen.note(f"stopped: {outcome.reason}", "bad")
         return FAILED
-    if agent.status == "completed":
+    return verdict(outcome, watch)
+
+
+@contextlib.contextmanager
+def _delivered(outcome: RunOutcome, options: RunOptions, watch: RunWatcher) -> Iterator[RunOutcome]:
+    """Yield the outcome with what was written where it was wanted; raise afterwards if it cannot.
+
+    So an answer that could not be written is printed.
+    """
+    if options.output is None:
+        yield outcome
+        return
+    client, screen = watch.target.client, watch.target.screen
+    try:
+        delivery = deliver(client, outcome.agent, outcome.run, outcome.result, options.output)
+    except InvalidInput:
+        yield outcome
+        raise
+    yield replace(outcome, written=tuple(map(str, delivery.written)))
+    for note in delivery.notes:
+        screen.note(note)
+
+
+def too_late(limit: float) -> str:
+    """Return the reason why a run is not watched any longer."""
+    within = format_seconds(limit) if limit >= 60 else f"{limit:g} seconds"
+    return f"not finished within {within} (--timeout)"
+
+
+def verdict(outcome: RunOutcome, watch: RunWatcher) -> int:
+    """Say why a run that ended was not completed, if so; return the exit code."""
+    if outcome.status == "completed":
         return DONE
     because = f": {outcome.reason}" if outcome.reason else ""
-    screen.note(f"{agent.name} {agent.status}{because}", "bad")
-    return OUT_OF_BUDGET if watch.progress.is_out_of_budget else FAILED
+    watch.target.screen.note(f"{watch.agent.name} {outcome.status}{because}", "bad")
+    lacks = watch.progress.is_out_of_budget or is_about_budget(outcome.reason or "")
+    return OUT_OF_BUDGET if lacks else FAILED
 
 
-def _outcome(watch: RunWatcher, agent: AgentView, seconds: float) -> RunOutcome:
+def outcome_of(watch: RunWatcher, seconds: float) -> RunOutcome:
     """Return the outcome of a run: its usage is in the broker's ledger, else that of its events."""
-    client = watch.target.client
+    client, agent = watch.target.client, watch.agent
     output = Home(watch.target.home).agent(agent.id).run(agent.run).output if agent.run else None
-    result = _result(client, agent)
+    result = answer_of(client, agent.id, agent.run, agent.result)
     shown_output = str(output) if output is not None and is_file(output) else None
     try:
-        usage = client.usage(agent=agent.id).total
+        usage = client.usage(agent=agent.id, run=agent.run).total
     except (ApiError, NotReachable):
         usage = watch.progress.usage
-    reason = watch.progress.failure or None
+    reason = watch.progress.failure or agent.reason  # its event may still be on its way
     return RunOutcome(
         agent.id, agent.run, agent.status, result, shown_output, usage, seconds, reason
     )
 
 
-def _result(client: "Client", agent: AgentView) -> str | None:
-    """Return the content of `_output.md`, else the result in the agent's record."""
+def answer_of(client: "Client", agent: str, run: str | None, told: str | None) -> str | None:
+    """Return the content of a run's `_output.md`, else what its record tells."""
     try:
-        found = client.read_file(agent.id, "_output.md", run=agent.run)
-        return read_whole(client, agent.id, found, agent.run).decode("utf-8", "replace")
+        found = client.read_file(agent, "_output.md", run=run)
+        return read_whole(client, agent, found, run).decode("utf-8", "replace")
     except (ApiError, NotReachable):
-        return agent.result
+        return told
 
 
-def _show(outcome: RunOutcome, options: RunOptions, screen: TerminalScreen) -> None:
-    if options.as_json:
+def show(outcome: RunOutcome, home: Path, screen: TerminalScreen, *, as_json: bool) -> None:
+    """Show an outcome: as JSON, or the answer on stdout if it is written nowhere; and the facts."""
+    if as_json:
         print_json(outcome.as_json())
-    elif outcome.result:
+    elif outcome.result and not outcome.written:
         shown = printable(outcome.result) if sys.stdout.isatty() else outcome.result
         is_one_place = sys.stdout.isatty() and sys.stderr.isatty()
         if is_one_place:
@@ -133,7 +169,7 @@ def _show(outcome: RunOutcome, options: RunOptions, screen: TerminalScreen) -> N
     facts = [outcome.status, format_seconds(outcome.seconds), format_usage(outcome.usage)]
     screen.note(" · ".join(facts))
     if outcome.run is not None:
-        screen.note(f"files: {Home(options.home).agent(outcome.agent).run(outcome.run).path}")
+        screen.note(f"files: {Home(home).agent(outcome.agent).run(outcome.run).path}")
 
 
 def _copy_recording(made: Path, wanted: Path, screen: TerminalScreen) -> None:

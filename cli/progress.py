@@ -87,7 +87,7 @@ class RunProgress:
             self.failure = text_of(event.data, "reason")
         if event.type in ("agent.failed", "node.failed"):
             reason = text_of(event.data, "reason")
-            self.is_out_of_budget |= any(kind in reason for kind in BUDGET_KINDS)
+            self.is_out_of_budget |= is_about_budget(reason)
 
     def _follow_work(self, event: Event) -> None:
         narrator = self.narrator
@@ -108,6 +108,11 @@ class RunProgress:
             parts.append(f"{sum(self.has_ended.values())} of {len(self.has_ended)} nodes")
         who = ", ".join((*self.retries.values(), *self.working.values()))
         return " · ".join((*parts, who or "the coordinator is thinking"))
+
+
+def is_about_budget(reason: str) -> bool:
+    """Whether a node or a run that failed for this reason lacked budget."""
+    return any(kind in reason for kind in BUDGET_KINDS)
 
 
 def _is_for_the_human(event: Event) -> bool:

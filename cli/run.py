@@ -15,7 +15,9 @@ import click
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import new_run_id
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
-from cli.exits import DONE
+from agiraph.storage.project_file import NAME
+from cli.deliverables import output_options, wanted_destination
+from cli.exits import DONE, INTERRUPTED
 from cli.options import (
     AMOUNT,
     DURATION,
@@ -29,6 +31,7 @@ from cli.options import (
     together,
 )
 from cli.own_supervisor import EndedBySignal, signals_interrupt
+from cli.project_defaults import RunCommand, is_of_project
 from cli.run_target import RunOptions, RunTarget, supervised
 from cli.sanitize import require_utf8
 from cli.screen import TerminalScreen, can_prompt
@@ -51,16 +54,17 @@ LOOK_SECONDS: Final = 1.0
 
 
 @click.command(
+    cls=RunCommand,
     epilog=examples(
         "agiraph run 'Survey this folder' -i . -m script/survey",
         "agiraph run 'Compare these papers' -i papers -m anthropic/claude-sonnet-4-5",
-        "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m > report.md",
+        "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m -o report.md",
         "agiraph run 'Look for typos in the docs' --input . --detach",
         "agiraph run 'Now correct them' --agent look-for-typos-in",
         "agiraph run 'Explain this code' --input . --record calls.jsonl",
         "agiraph run 'Explain this code' --input . --model replay/calls.jsonl",
         "agiraph run 'Report what is new' --input . --mode infinite --cycle 1h",
-    )
+    ),
 )
 @click.argument("goal")
 @click.option(
@@ -104,6 +108,7 @@ LOOK_SECONDS: Final = 1.0
     type=click.Path(dir_okay=False, path_type=Path),
     help="Record all model calls in this file; `--model replay/FILE` replays them.",
 )
+@output_options
 @click.option(
     "--timeout",
     type=duration(least=0.01),
@@ -126,7 +131,7 @@ LOOK_SECONDS: Final = 1.0
     help="Resume unfinished agents of this home too, for as long as this run lasts.",
 )
 @home_option
-@json_option("one JSON object: agent, run, status, reason, result, output, usage, seconds")
+@json_option("one JSON object: agent, run, status, reason, result, output, written, usage, seconds")
 @click.pass_context
 def run(
     ctx: click.Context,
@@ -140,6 +145,8 @@ def run(
     budgets: "tuple[NamedLimit, ...]",
     when_spent: str | None,
     record: Path | None,
+    output: str | None,
+    force: bool,
     timeout: float | None,
     name: str | None,
     agent: str | None,
@@ -150,15 +157,15 @@ def run(
 ) -> None:
     """Give a team a GOAL (- for stdin), watch it work, and get the result.
 
-    The result goes to stdout, everything else to stderr. The run uses the supervisor of this home,
-    or starts one for its own duration. The model is --model, else the one in the settings, else
-    that of the first provider whose key is set; without any, nothing is started. script/survey, a
-    script that surveys the --input directory, needs no key. With --agent, model and input directory
-    are those of its last run. Ctrl-C stops the team; in a terminal, on a supervisor that was there
-    before, it asks whether to detach instead. Exit codes: 0 done or detached, 1 failed or timed
-    out, 2 wrong usage or no model, 3 out of budget, 130 interrupted.
+    The result goes to stdout or --output, everything else to stderr. The run uses the supervisor of
+    this home, or starts one for its own duration. The model is --model, else the one in the
+    settings, else that of the first provider whose key is set; without any, nothing is started.
+    script/survey, a script that surveys the --input directory, needs no key. With --agent, model
+    and input directory are those of its last run. Ctrl-C stops the team; in a terminal, on a
+    supervisor that was there before, it asks whether to detach instead. Exit codes: 0 done,
+    1 failed or timed out, 2 wrong usage or no model, 3 out of budget, 130 interrupted or detached.
     """
-    _refuse_conflicts(detach, resumes, timeout, cycle, mode, record, agent, name)
+    _refuse_conflicts(detach, resumes, timeout, cycle, mode, record, agent, name, output)
     budget_usd, budget_tokens = _limits(budgets)
     is_attended = can_prompt() and not as_json
     terms = {
@@ -181,7 +188,11 @@ def run(
             require_utf8(value, term)  # the current folder may be named otherwise
     if record is not None:
         require_writable(record)
-    options = RunOptions(home, terms, agent, timeout, as_json, record, is_attended=not detach)
+    source = NAME if is_of_project(ctx, "model") else "--model"
+    to = wanted_destination(output, may_replace=force)
+    options = RunOptions(
+        home, terms, agent, timeout, as_json, record, source, is_attended=not detach, output=to
+    )
     ctx.exit(_start_only(options) if detach else _run_to_the_end(options, resumes=resumes))
 
 
@@ -194,7 +205,12 @@ def _refuse_conflicts(
     record: Path | None,
     agent: str | None,
     name: str | None,
+    output: str | None,
 ) -> None:
+    if detach and output is not None:
+        raise click.UsageError(
+            "--output cannot be used with --detach: `agiraph result` writes it after the end"
+        )
     if detach and timeout is not None:
         raise click.UsageError("--timeout cannot be used with --detach: nobody watches the run")
     if cycle is not None and mode != "infinite":
@@ -303,9 +319,8 @@ def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
             is_asked = not (isinstance(interrupt, EndedBySignal) or options.as_json)
             if agent is not None and is_asked and _wants_to_detach(target):
                 target.detach()
-                screen.note(f"detached from {agent.name}: it continues; follow it with:")
-                screen.note(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}")
-                return DONE
+                target.say_detached(agent)
+                return INTERRUPTED
             _stop_early(target, options, agent, interrupt)
             raise
         screen.close()
@@ -364,7 +379,7 @@ def _stop_early(
 def _why(client: "Client", options: RunOptions, agent: "AgentView") -> str:
     """Return why this model is used."""
     if options.model:
-        return "from --model"
+        return f"from {options.model_from}"
     if options.agent:
         return "as in its last run"
     try:

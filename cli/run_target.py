@@ -20,6 +20,7 @@ from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 from agiraph.storage.attendance import Attendance
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import Home
+from cli.deliverables import Destination
 from cli.options import cli_context, connect
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed, shared_supervisor
 from cli.screen import TerminalScreen
@@ -48,7 +49,9 @@ class RunOptions:
     timeout_seconds: float | None
     as_json: bool
     record: Path | None = None
+    model_from: str = "--model"
     is_attended: bool = True
+    output: Destination | None = None
 
     @property
     def model(self) -> str:
@@ -137,6 +140,12 @@ class RunTarget:
         """Stop an agent for which there is nothing left to do: later runs do not speak of it."""
         if self.stop_agent(agent):
             self.detach()
+
+    def say_detached(self, agent: "AgentView") -> None:
+        """Say that a team continues without this command, and how to come back to it."""
+        on = " while a command uses this home" if self.belongs_to_commands else ""
+        self.screen.note(f"detached; {agent.name} goes on{on}. Watch it again, or stop it:")
+        self.screen.note(f"  agiraph attach {agent.id}\n  agiraph stop {agent.id}")
 
     def detach(self) -> None:
         """Have the agent go on without us, or stay as it is: it is not unfinished."""

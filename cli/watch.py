@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,6 +12,7 @@ from agiraph.core.models import ENDED_AGENT, Event
 from agiraph.http.api import AgentView, ApiError, NotReachable, QuestionView
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import default_home
+from cli.console.event_text import EventLine
 from cli.progress import RunProgress
 from cli.run_target import RunTarget
 from cli.shared_options import is_verbose
@@ -22,6 +24,9 @@ REFRESH_SECONDS: Final = 1.0
 POLL_SECONDS: Final = 0.2
 RECORD_WITHIN_SECONDS: Final = 3.0
 LAST_EVENTS: Final = 1000
+LINES_BEFORE: Final = 10
+PAST: Final = ("agent.*", "stage.*", "node.*", "worker.*", "human.*")
+"""The events by which the work of a run so far is known."""
 AWAY_SECONDS: Final = 60.0
 
 
@@ -43,6 +48,19 @@ class RunWatcher:
         self._refreshed_at = float("-inf")
         self._away_since: float | None = None
         self._ended_at: float | None = None
+
+    def catch_up(self) -> None:
+        """Read what has happened in the run so far, and show the last lines of it."""
+        client, lines, after = self.target.client, deque[EventLine](maxlen=LINES_BEFORE), 0
+        while events := (page := client.events(self.agent.id, after=after, types=PAST)).events:
+            after = page.next
+            mine = (event for event in events if not self._is_of_another_run(event))
+            lines.extend(line for event in mine if (line := self.progress.see(event)) is not None)
+        for line in lines:
+            self._screen.line(line)
+        self.agent = self.agent.model_copy(update={"last_event": max(after, self.agent.last_event)})
+        with contextlib.suppress(ApiError, NotReachable):
+            self.progress.usage = client.usage(agent=self.agent.id).total
 
     def until_the_end(self, started_at: float, timeout_seconds: float | None) -> bool:
         """Watch until the run has ended, or (False) `timeout_seconds` after `started_at`.

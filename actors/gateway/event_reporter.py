@@ -1,13 +1,15 @@
 """Events of the gateway, sent to the recorder: once for each cause, also after a crash."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actors.gateway.state.agents import AgentDirectory
-from actors.runtime.runtime import Runtime
 from agiraph.core.ids import HUMAN, HUMAN_NAME, RECORDER, AgentId, derived_message_id
 from agiraph.core.models import Event
 from agiraph.messages.event import ReportEvents
 from transport.errors import TransportError
+
+if TYPE_CHECKING:
+    from actors.runtime.runtime import Runtime
 
 
 class GatewayEventReporter:
@@ -17,7 +19,7 @@ class GatewayEventReporter:
     drops a report that is repeated after a crash.
     """
 
-    def __init__(self, bus: Runtime, agents: AgentDirectory) -> None:
+    def __init__(self, bus: "Runtime", agents: AgentDirectory) -> None:
         self._bus = bus
         self._agents = agents
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
@@ -20,11 +21,13 @@ from actors.gateway.state.idempotency_store import IdempotencyStore
 from actors.gateway.state.message_history import MessageHistory
 from actors.gateway.statuses import StatusReader
 from actors.runtime.ask_again import Reply, ask_for
-from actors.runtime.runtime import Runtime
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.http.errors import ApiError
 from agiraph.messages.child import ChildInfo
 from transport.errors import DeadlineExceeded, Nacked, NotStored, TransportError
+
+if TYPE_CHECKING:
+    from actors.runtime.runtime import Runtime
 
 ANSWER_SECONDS = 10.0
 CONFLICT = 409
@@ -41,7 +44,7 @@ class Gateway:
     `environ` holds the variables that its channels name. Raises Corrupt, OSError.
     """
 
-    def __init__(self, bus: Runtime, environ: Mapping[str, str] = NOTHING) -> None:
+    def __init__(self, bus: "Runtime", environ: Mapping[str, str] = NOTHING) -> None:
         self.bus, self.home, self.config = bus, bus.home, bus.config
         self.clock, self.log = bus.clock, bus.log
         self.agents, self.boards = AgentDirectory(bus.home), BoardReader()

@@ -5,15 +5,17 @@ entity that was given up answers once a person has it started again.
 """
 
 import asyncio
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from actors.runtime.runtime import Runtime
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.messages.control import RefusedReply
-from transport.endpoint import Received
 from transport.errors import DeadlineExceeded, PeerLost
+
+if TYPE_CHECKING:
+    from actors.runtime.runtime import Runtime
+    from transport.endpoint import Received
 
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 2.0
@@ -22,12 +24,12 @@ Reply = TypeVar("Reply", bound=BaseModel)
 
 
 async def ask_until_answered(
-    runtime: Runtime,
+    runtime: "Runtime",
     to: str,
     body: BaseModel,
     *,
     id: bytes | None = None,
-) -> Received:
+) -> "Received":
     """Ask, and ask again (with the same `id`) when `to` dies meanwhile.
 
     Raises Refused with the other's reason, InvalidInput if that was one there.
@@ -48,7 +50,7 @@ async def ask_until_answered(
 
 
 async def ask_for(
-    runtime: Runtime,
+    runtime: "Runtime",
     to: str,
     body: BaseModel,
     expect: type[Reply],
@@ -69,7 +71,7 @@ async def ask_for(
     return checked(received, expect)
 
 
-def checked(received: Received, expect: type[Reply]) -> Reply:
+def checked(received: "Received", expect: type[Reply]) -> Reply:
     """Return the body of a reply. Raises TypeError if it is not an `expect`."""
     if not isinstance(received.body, expect):
         header = received.header

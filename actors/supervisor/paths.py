@@ -4,6 +4,7 @@ import fcntl
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,6 +31,9 @@ FORGOTTEN_SECONDS = 86_400.0
 """After so long a socket's folder is removed that does not name its home (older versions)."""
 LONGEST_SOCKET = 100
 """Bytes; Linux takes 107, macOS 103."""
+LOOK_SECONDS = 0.2
+"""Who only looks whether the lock is held (`agiraph.http.discovery`) holds it for a moment."""
+PAUSE_SECONDS = 0.01
 RUNTIME, TEMPORARY = "XDG_RUNTIME_DIR", "TMPDIR"
 SHARED = Path("/tmp")
 
@@ -192,6 +196,15 @@ def _mode(status: os.stat_result) -> str:
     return f"{stat.S_IMODE(status.st_mode):o}"
 
 
+def _is_taken(fd: int) -> bool:
+    """Take the lock of an open file; return whether it could be taken."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 class HomeLocked(Refused):
     """Another supervisor runs on this home."""
 
@@ -207,12 +220,14 @@ class HomeLock:
     def acquire(self) -> None:
         """Take the lock and write our pid into it; raises HomeLocked naming the holder."""
         fd = open_file(self._file, os.O_RDWR | os.O_CREAT)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        give_up_at = time.monotonic() + LOOK_SECONDS
+        while not _is_taken(fd):
+            if time.monotonic() < give_up_at:
+                time.sleep(PAUSE_SECONDS)
+                continue
             holder = os.pread(fd, 32, 0).decode(errors="replace").strip() or "unknown"
             os.close(fd)
-            raise HomeLocked(f"home {self._home} is held by supervisor pid {holder}") from None
+            raise HomeLocked(f"home {self._home} is held by supervisor pid {holder}")
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         self._fd = fd

@@ -1,4 +1,4 @@
-"""`agiraph agents`, `show`, `archive`, `restore`, `delete`: agents and the archive."""
+"""`agiraph agents`, `show`, `archive`, `restore`: agents and the archive."""
 
 from typing import TYPE_CHECKING, get_args
 
@@ -75,10 +75,10 @@ def show(client: "Client", agent: str, lists_runs: bool, run_id: str | None) -> 
         raise click.UsageError("--runs and --run cannot be used together")
     if lists_runs:
         return Listing(client.runs(agent), RUNS, "no runs yet")
-    return Details(_run(client, agent, run_id) if run_id else client.agent(agent))
+    return Details(run_of(client, agent, run_id) if run_id else client.agent(agent))
 
 
-def _run(client: "Client", agent: str, wanted: str) -> "RunView":
+def run_of(client: "Client", agent: str, wanted: str) -> "RunView":
     """Return one run of an agent, by its id or the beginning of it; InvalidInput."""
     runs = {run.id: run for run in client.runs(agent)}
     return runs[meant("run", wanted, [(id, id) for id in runs])]
@@ -94,7 +94,7 @@ def _run(client: "Client", agent: str, wanted: str) -> "RunView":
 def archive(client: "Client", agent: str | None) -> Shown:
     """Stop AGENT and move it to the archive; without AGENT, list the archive.
 
-    Its questions are withdrawn. `agiraph restore` restores it, `agiraph delete` deletes it.
+    Its questions are withdrawn. `agiraph restore` restores it, `agiraph rm` deletes it.
     """
     if agent is None:
         return Listing(client.archived(), COLUMNS, "the archive is empty")
@@ -110,22 +110,3 @@ def archive(client: "Client", agent: str | None) -> Shown:
 def restore(client: "Client", agent: str) -> Shown:
     """Restore AGENT from the archive; `agiraph resume` then starts it again."""
     return Details(client.restore(agent))
-
-
-@api_command(
-    "agiraph delete my-agent", "agiraph delete my-agent --yes", json="one JSON object: id, name"
-)
-@click.argument("agent")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-def delete(client: "Client", agent: str, yes: bool) -> Shown:
-    """Delete AGENT with all its files; it is archived first if necessary.
-
-    This cannot be undone.
-    """
-    live = {one.id: one.name for one in client.agents()}
-    known = live | {one.id: one.name for one in client.archived()}
-    id = meant("agent", agent, [(name, id) for id in known for name in (known[id], id)])
-    if not yes:
-        whom = f"'{known[id]}' ({id})"
-        click.confirm(f"Delete {whom} and all its files permanently?", abort=True, err=True)
-    return Details(client.delete(client.archive(id).id if id in live else id))

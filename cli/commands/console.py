@@ -60,7 +60,7 @@ def _show(
 ) -> None:
     connect = cli_context().connect  # got here: threads that reconnect have no click context
     with connect(home) as client:
-        chosen = client.agent(agent) if agent else client.agent(only_one(client).id)
+        chosen = client.agent(agent) if agent else client.agent(only_one(client, "console").id)
     if not is_plain:
         from cli.console.ui.main import show_console
 
@@ -79,7 +79,7 @@ def is_screen() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and not is_dumb
 
 
-def only_one(client: "Client") -> AgentView:
+def only_one(client: "Client", command: str) -> AgentView:
     """Return the only agent there is, or the only one at work; raises InvalidInput."""
     found = client.agents()
     candidates = [agent for agent in found if agent.status not in ENDED_AGENT] or found
@@ -88,4 +88,4 @@ def only_one(client: "Client") -> AgentView:
     if not candidates:
         raise InvalidInput("no agents yet; create one with `agiraph run`")
     names = listed([agent.id for agent in candidates])
-    raise InvalidInput(f"several agents: name one with `agiraph console AGENT` (known: {names})")
+    raise InvalidInput(f"several agents: name one with `agiraph {command} AGENT` (known: {names})")

@@ -10,6 +10,7 @@ import click
 from agiraph.core.errors import InvalidInput
 from agiraph.http.api import FileContentView, FolderView
 from cli.api_command import api_command
+from cli.deliverables import read_whole
 from cli.formats import format_size, format_time
 from cli.listing import Column, Done, JsonObject, Listing, Shown, print_json
 from cli.options import connect_to_read, examples, home_option, json_option, run_option
@@ -77,23 +78,6 @@ def _whole_file(first: FileContentView, data: bytes) -> dict[str, object]:
         return record | {"content": data.decode(), "encoding": "utf-8"}
     except UnicodeDecodeError:
         return record | {"content": base64.b64encode(data).decode(), "encoding": "base64"}
-
-
-def read_whole(
-    client: "Client", agent: str, first: FileContentView, run: str | None = None
-) -> bytes:
-    """Return a file, read on from its first piece."""
-    read, piece = _bytes_of(first), first
-    while piece.is_truncated and piece.returned:
-        piece = client.read_file(agent, first.path, offset=piece.offset + piece.returned, run=run)
-        read += _bytes_of(piece)
-    return read
-
-
-def _bytes_of(piece: FileContentView) -> bytes:
-    if piece.encoding == "base64":
-        return base64.b64decode(piece.content)
-    return piece.content.encode()
 
 
 def _print_file(first: FileContentView, data: bytes) -> None:

@@ -127,6 +127,18 @@ def arguments_of(data: Data) -> str:
     return one_line(" ".join(shown), ARGUMENT_LIMIT)
 
 
+def arguments_in_lines(arguments: object) -> str:
+    """Return a call's arguments for reading: each on its line, long texts as they are."""
+    if not isinstance(arguments, dict):
+        return str(arguments) if arguments else ""
+    lines = []
+    for name, value in arguments.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+        joint = "\n" if "\n" in text else " "
+        lines.append(f"{name}:{joint}{text}")
+    return "\n".join(lines)
+
+
 def _purpose(command: str) -> str:
     """Return the comment that a script begins with, or else the whole of it."""
     first = command.lstrip().partition("\n")[0]
@@ -227,8 +239,7 @@ def is_plain_start(event: Event) -> bool:
 def _ready(_narrator: EventNarrator, event: Event) -> Described:
     if is_plain_start(event):
         return "woke up" if event.data.get("was_parked") else "its process is ready", "quiet"
-    number = event.data["incarnation"]
-    return f"its process was restarted (number {number}) and continues where it was", "good"
+    return "its process was restarted and continues where it was", "good"
 
 
 def _expired(_narrator: EventNarrator, event: Event) -> Described:

@@ -86,13 +86,22 @@ def _fill(place: Place) -> None:
     place.plays(coordinator=one_worker("ada"), ada=[tell("human", "Soon."), *WORK])
     place.run("Know the facts", "--name", "known")
     place.json("triggers", "known", "add", "Look again", "--cron", "0 9 * * MON")
-    place.json("budget", "known", "--tokens", "2m")
+    place.json("budget", "known", "2m-tokens")
     place.run("Forget it", "--name", "gone")
     place.json("archive", "gone")
     place.plays(coordinator=one_worker("ada"), ada=ASKS)
     asks = place.begin("knocks")
     until(lambda: place.has_parked(asks.name, 2), "coordinator and worker parked")
     until(lambda: all(r["pid"] is None for r in _team(place)), "the other team has parked")
+
+
+def _steer_by_beginnings(place: Place) -> None:
+    [paused] = place.json("pause", "bus/ad")
+    assert paused["address"].startswith("busy-")
+    for named in ("kno", "ad"):
+        refused = place.command("pause", named)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert f"entity '{named}' could be any of " in refused.stderr
 
 
 def _team(place: Place) -> list[JsonObject]:
@@ -195,7 +204,7 @@ def test_ps_lists_who_was_there_and_says_that_nothing_runs(rest: Rest) -> None:
         ("send", "known", "hello"),
         ("pause", "known"),
         ("respond", "q-1", "yes"),
-        ("budget", "known", "--usd", "9"),
+        ("budget", "known", "9"),
         ("triggers", "known", "add", "x", "--in", "1h"),
         ("archive", "known"),
         ("restore", "gone"),
@@ -225,6 +234,7 @@ def test_a_home_whose_processes_were_all_killed_reads_the_same(rest: Rest, tmp_p
         place.plays(coordinator=one_worker("ada"), ada=[held(WORK[0], gate), *WORK[1:]])
         place.begin("busy")
         place.await_step("ada", 0)
+        _steer_by_beginnings(place)
         seen = {args: place.json(*args) for args in (("questions",), ("usage", "known"))}
         for process in processes_of(place.home):
             process.kill()

@@ -64,13 +64,14 @@ def test_what_was_detached_goes_on_in_a_later_run_which_says_so(house: MakeHouse
 
 @needs_tmux
 @pytest.mark.parametrize(
-    ("answer", "left_with", "status"), [(("d", "Enter"), 0, "working"), (("C-c",), 130, "stopped")]
+    ("answer", "said", "status"),
+    [(("d", "Enter"), "agiraph attach", "working"), (("C-c",), "stopping the team", "stopped")],
 )
 def test_ctrl_c_on_a_standing_supervisor_asks_whether_to_detach(
     place: Place,
     tmp_path_factory: pytest.TempPathFactory,
     answer: tuple[str, ...],
-    left_with: int,
+    said: str,
     status: str,
 ) -> None:
     gate, name = threading.Event(), f"interrupted-{status}"
@@ -84,6 +85,6 @@ def test_ctrl_c_on_a_standing_supervisor_asks_whether_to_detach(
         screen.keys("C-c")
         screen.await_screen("detach (the team continues) or stop it?")
         screen.keys(*answer)
-        screen.await_screen(f"[left with {left_with}]")
+        screen.await_screen(said, "[left with 130]")
     assert place.json("show", name)["status"] == status
     gate.set()

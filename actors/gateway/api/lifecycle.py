@@ -48,7 +48,7 @@ from agiraph.messages.child import ChildInfo, ChildStopped, StopChild
 from agiraph.messages.control import Pause, Resume
 from agiraph.messages.trigger import ListTriggers, TriggerTable
 from agiraph.storage.attendance import let_go_on
-from agiraph.storage.files import entries, move, remove_tree, status_of
+from agiraph.storage.files import entries, files_below, move, remove_tree, status_of
 from agiraph.storage.home import Home
 
 DELETING = ".deleting-"
@@ -323,8 +323,16 @@ def delete_for_good(agent: str, gateway: GatewayDep) -> DeletedView:
     deleting = folder / f"{DELETING}{found.id}"
     remove_tree(deleting)
     move(folder / found.id, deleting)
+    freed = _size_of(deleting)
     remove_tree(deleting)
-    return DeletedView(id=found.id, name=found.name)
+    return DeletedView(id=found.id, name=found.name, freed_bytes=freed)
+
+
+def _size_of(folder: Path) -> int:
+    """Return how many bytes the files of a folder hold, as far as they can be seen."""
+    with suppress(OSError):
+        return sum(entry.size for _, entry in files_below(folder))
+    return 0
 
 
 def remove_half_deleted(home: Home) -> None:

@@ -11,7 +11,7 @@ Each channel has a task of its own; one that hangs delays neither the bus nor th
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actors.gateway.event_reporter import GatewayEventReporter
 from actors.gateway.notifications.answer_links import AnswerLinks
@@ -26,7 +26,6 @@ from actors.gateway.notifications.sources import (
 from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.state.message_history import MessageHistory
-from actors.runtime.runtime import Runtime
 from agiraph.core.channel_settings import MissingChannelVariable, filled_in
 from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import AgentId
@@ -35,6 +34,9 @@ from agiraph.http.errors import ApiError
 from agiraph.notifications.delivery_queue import Delivery, DeliveryQueue, backoff
 from agiraph.notifications.notice import Notice
 from transport.signal import Signal
+
+if TYPE_CHECKING:
+    from actors.runtime.runtime import Runtime
 
 POLL_SECONDS = 120.0
 GRACE_SECONDS = 5.0
@@ -50,7 +52,7 @@ class NotificationDispatcher:
 
     def __init__(
         self,
-        bus: Runtime,
+        bus: "Runtime",
         environ: Mapping[str, str],
         agents: AgentDirectory,
         history: MessageHistory,

@@ -6,6 +6,7 @@ what was missed while the gateway was down is done at its next start, under the 
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from actors.gateway.event_reporter import GatewayEventReporter
 from actors.gateway.questions.question_records import QuestionRecord, outcome_event, write_outcome
@@ -13,7 +14,6 @@ from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.state.boards import BoardReader
 from actors.gateway.state.message_history import MessageHistory
-from actors.runtime.runtime import Runtime
 from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import (
     BROKER,
@@ -31,6 +31,9 @@ from agiraph.messages.model import RaiseBudget
 from agiraph.messages.question import QuestionAnswered
 from transport.errors import Nacked, TransportError
 from transport.signal import Signal
+
+if TYPE_CHECKING:
+    from actors.runtime.runtime import Runtime
 
 RETRY_SECONDS = 1.0
 RAISE_SECONDS = 10.0
@@ -50,7 +53,7 @@ class AnswerDelivery:
 
     def __init__(
         self,
-        bus: Runtime,
+        bus: "Runtime",
         questions: QuestionStore,
         history: MessageHistory,
         reporter: GatewayEventReporter,

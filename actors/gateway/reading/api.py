@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import BaseModel
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -15,12 +15,14 @@ from actors.gateway.http.app import GatewayApi
 from actors.gateway.reading.copies import CopiedHome, copied
 from actors.gateway.reading.services import StoredServices
 from actors.runtime.ask_again import Reply
-from actors.runtime.runtime import Runtime
 from agiraph.core.clock import Clock, SystemClock
 from agiraph.core.config import Config
 from agiraph.core.errors import Corrupt
 from agiraph.http.errors import ApiError
 from agiraph.logs.log import logger
+
+if TYPE_CHECKING:
+    from actors.runtime.runtime import Runtime
 
 READER: Final = Principal("reader", "read")
 """Who calls: what needs another scope than `read` is refused (403)."""
@@ -41,7 +43,7 @@ class RestingGateway(Gateway):
 
     def __init__(self, home: CopiedHome, config: Config) -> None:
         clock = SystemClock()
-        super().__init__(cast(Runtime, _Nobody(home, config, clock, logger())))
+        super().__init__(cast("Runtime", _Nobody(home, config, clock, logger())))
         self._services = StoredServices(home, config, clock)
 
     async def ask(

@@ -103,10 +103,11 @@ class RunView(ApiView):
 
 
 class DeletedView(ApiView):
-    """DELETE /archive/{a}: nothing of this agent is left."""
+    """DELETE /archive/{a}: nothing of this agent is left. `freed_bytes`: what its files held."""
 
     id: AgentId
     name: str
+    freed_bytes: int = 0
 
 
 class ArchivedView(ApiView):

@@ -5,7 +5,6 @@ log of the run (every text, whole). Both name each thing by a key that is the sa
 is read, so that a console that reads on after a restart shows nothing twice.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -17,6 +16,7 @@ from cli.console.event_text import (
     MINOR,
     EventNarrator,
     Tone,
+    arguments_in_lines,
     arguments_of,
     is_failed_tool,
     is_plain_start,
@@ -24,7 +24,7 @@ from cli.console.event_text import (
 )
 from cli.sanitize import one_line, printable, short_name
 
-Kind = Literal["text", "question", "answer", "thought", "tool", "notice", "result"]
+Kind = Literal["text", "question", "answer", "thought", "tool", "notice", "retry", "result"]
 Outcome = Literal["running", "done", "failed", "none"]
 
 TITLE_LIMIT: Final = 240
@@ -34,7 +34,7 @@ OPENING: Final = 200
 # Their effect is an entry of its own: a message, a question, an answer.
 QUIET_TOOLS: Final = frozenset({"send_message", "ask_human", "check_messages"})
 OF_MESSAGES: Final = frozenset({"message.sent", "message.received", "human.nudge"})
-NEVER_SHOWN: Final = MINOR | OF_MESSAGES | {"model.retry"}
+NEVER_SHOWN: Final = MINOR | OF_MESSAGES
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +140,10 @@ def _of_event(event: Event, run: str | None, narrator: EventNarrator) -> Timelin
             return None
         case kind if kind in NEVER_SHOWN:
             return None
-        case _:
+        case kind:
             title = one_line(line.text, TITLE_LIMIT)
-            return _base(event, line.who, "notice", title=title, tone=line.tone)
+            kind_shown: Kind = "retry" if kind == "model.retry" else "notice"
+            return _base(event, line.who, kind_shown, title=title, tone=line.tone)
 
 
 def _base(event: Event, who: str, kind: Kind, **facts: Any) -> TimelineEntry:
@@ -165,25 +166,13 @@ def _tool(event: Event, who: str) -> TimelineEntry | None:
     parts = event.key.split(":", 2)
     call = f"t:{event.entity}:{parts[2]}" if len(parts) == 3 else f"e:{event.seq}"
     if not is_over:
-        arguments = event.data.get("arguments")
+        body = _text(arguments_in_lines(event.data.get("arguments")))
         return _base(event, who, "tool", key=call, title=f"{tool} {arguments_of(event.data)}",
-                     body=_arguments(arguments), tone="quiet", outcome="running")  # fmt: skip
+                     body=body, tone="quiet", outcome="running")  # fmt: skip
     failed = is_failed_tool(event)
     return _base(event, who, "tool", key=call, title=tool, body=_result(event),
                  tone="bad" if failed else "quiet", ended_at=event.ts,
                  outcome="failed" if failed else "done")  # fmt: skip
-
-
-def _arguments(arguments: object) -> str:
-    """Return a call's arguments for reading: each on its line, long texts as they are."""
-    if not isinstance(arguments, dict):
-        return _text(str(arguments)) if arguments else ""
-    lines = []
-    for name, value in arguments.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
-        joint = "\n" if "\n" in text else " "
-        lines.append(f"{name}:{joint}{text}")
-    return _text("\n".join(lines))
 
 
 def _result(event: Event) -> str:

@@ -1,4 +1,4 @@
-"""`agiraph archive`, `restore`, `delete`: a deletion is asked about, and takes no way back."""
+"""`agiraph archive`, `restore`, `rm`: a deletion is asked about, and takes no way back."""
 
 from agiraph.http.api import AgentView, ApiError, ArchivedView, DeletedView
 from tests.unit.cli.fakes import AGENT, FakeClient, command, json_of, summary
@@ -8,6 +8,7 @@ class ArchivingClient(FakeClient):
     """Keeps what was put away and deleted."""
 
     is_away = False
+    status = "completed"
 
     def archive(self, agent: str) -> ArchivedView:
         if self.is_away:
@@ -16,7 +17,7 @@ class ArchivingClient(FakeClient):
         return ArchivedView(id=AGENT, path="/home/agents/.archive/x")
 
     def agents(self, **_: object) -> list[AgentView]:
-        return [] if self.is_away else [summary()]
+        return [] if self.is_away else [summary(status=self.status)]
 
     def archived(self) -> list[AgentView]:
         kept = summary(status="archived")
@@ -44,20 +45,30 @@ def test_an_agent_is_put_away_listed_and_brought_back() -> None:
 
 def test_a_deletion_is_asked_about() -> None:
     client = ArchivingClient()
-    assert command(client, "delete", "survey", stdin="n\n").exit_code == 130
+    assert command(client, "rm", "survey", stdin="n\n").exit_code == 130
     assert client.did == []
-    assert command(client, "delete", "survey", stdin="y\n").exit_code == 0
+    assert command(client, "rm", "survey", stdin="y\n").exit_code == 0
     assert client.did == [("archive", AGENT), ("delete", AGENT)]
 
 
 def test_what_is_deleted_is_named_in_full() -> None:
-    asked = command(ArchivingClient(), "delete", "survey-2", stdin="n\n").stderr
+    asked = command(ArchivingClient(), "rm", "survey-2", stdin="n\n").stderr
     assert f"Delete 'survey-2' ({AGENT}-2)" in asked
-    assert command(ArchivingClient(), "delete", "sur", "--yes").exit_code == 2
+    assert command(ArchivingClient(), "rm", "sur", "--yes").exit_code == 2
 
 
 def test_what_is_in_the_archive_already_is_deleted_from_there() -> None:
     client = ArchivingClient()
     client.is_away = True
-    assert command(client, "delete", "survey", "--yes").exit_code == 0
+    assert command(client, "rm", "survey", "--yes").exit_code == 0
     assert client.did == [("delete", AGENT)]
+
+
+def test_an_agent_at_work_is_deleted_only_by_force() -> None:
+    client = ArchivingClient()
+    client.status = "working"
+    refused = command(client, "rm", "survey-2", "survey", "--yes")
+    assert (refused.exit_code, client.did) == (1, [])
+    assert f"{AGENT} is working: `agiraph stop` it first" in refused.stderr
+    assert command(client, "delete", "survey-2", "survey", "--force").exit_code == 0
+    assert client.did == [("delete", f"{AGENT}-2"), ("archive", AGENT), ("delete", AGENT)]

@@ -130,6 +130,7 @@ def test_json_is_exactly_one_object(tmp_path: Path) -> None:
         "reason",
         "result",
         "output",
+        "written",
         "usage",
         "seconds",
     ]

@@ -41,6 +41,17 @@ def test_a_home_is_held_once(tmp_path: Path) -> None:
     second.release()
 
 
+def test_a_command_that_only_looks_does_not_keep_a_supervisor_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = HomeLock(tmp_path, tmp_path / "lock")
+    with open(tmp_path / "lock", "wb") as looked_at:
+        fcntl.flock(looked_at, fcntl.LOCK_SH)
+        monkeypatch.setattr("time.sleep", lambda _seconds: fcntl.flock(looked_at, fcntl.LOCK_UN))
+        lock.acquire()
+    lock.release()
+
+
 def test_folders_are_closed_to_others(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     home.system.path.mkdir(parents=True, mode=0o755)

@@ -41,7 +41,7 @@ def event(type: str, entity: str = "coordinator", node: str | None = None, **dat
         (event("human.question", "survey-3fa9c1/ada-0a1b2c", question="Which?"), "ada",
          "asks you: Which?"),
         (event("child.ready", "survey-3fa9c1/ada-0a1b2c", incarnation=2), "ada",
-         "its process was restarted (number 2) and continues where it was"),
+         "its process was restarted and continues where it was"),
         (event("agent.failed", reason="bad key"), "coordinator", "failed: bad key"),
     ],
 )  # fmt: skip

@@ -1,0 +1,133 @@
+"""`agiraph rm` and `prune`: delete agents with all their files, named or because they are old."""
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from agiraph.core.models import ENDED_AGENT
+from agiraph.core.naming import meant
+from cli.api_command import api_command
+from cli.exits import DONE
+from cli.formats import format_goal, format_size, format_time
+from cli.listing import Column, Done, Listing, Shown
+from cli.options import connect, duration, examples, home_option, json_option
+from cli.shared_options import remark
+
+if TYPE_CHECKING:
+    from agiraph.http.api import AgentView, DeletedView
+    from agiraph.http.client import Client
+
+OF_PRUNING = "a JSON array: what would be deleted; with --yes what was: id, name, freed_bytes"
+OLD = (
+    Column("ID", "id"),
+    Column("STATUS", "status"),
+    Column("ENDED", "updated_at", format_time),
+    Column("NODES", "node_count", align="right", spare=1),
+    Column("GOAL", "goal", format_goal, wide=True),
+)
+
+
+@api_command(
+    "agiraph rm my-agent",
+    "agiraph rm my-agent other-agent --yes",
+    "agiraph rm my-agent --force",
+    json="a JSON array: id, name, freed_bytes",
+)
+@click.argument("agents", metavar="AGENT...", nargs=-1, required=True)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("-f", "--force", is_flag=True, help="Delete agents at work too, and do not ask.")
+def rm(client: "Client", agents: tuple[str, ...], yes: bool, force: bool) -> Shown:
+    """Delete each AGENT, at home or in the archive, with all its files.
+
+    This cannot be undone. All are looked at before the first is deleted: one that is unknown or
+    still at work keeps the others, too.
+    """
+    live = {one.id: one for one in client.agents()}
+    known = live | {one.id: one for one in client.archived()}
+    names = [(name, one.id) for one in known.values() for name in (one.name, one.id)]
+    chosen = [known[meant("agent", agent, names)] for agent in dict.fromkeys(agents)]
+    at_work = [one for one in chosen if one.id in live and one.status not in ENDED_AGENT]
+    if at_work and not force:
+        rows = ", ".join(f"{one.id} is {one.status}" for one in at_work)
+        raise click.ClickException(f"{rows}: `agiraph stop` it first, or delete it with --force")
+    if not (yes or force):
+        whom = ", ".join(f"'{one.name}' ({one.id})" for one in chosen)
+        click.confirm(f"Delete {whom} with all files permanently?", abort=True, err=True)
+    return _deleted([_delete(client, one, is_live=one.id in live) for one in chosen])
+
+
+delete = rm
+
+
+@click.command(
+    epilog=examples(
+        "agiraph prune --older-than 30d",
+        "agiraph prune --older-than 30d --dry-run",
+        "agiraph prune --older-than 0s --yes",
+    )
+)
+@click.option(
+    "--older-than",
+    "seconds",
+    type=duration(least=0),
+    required=True,
+    help="Only agents of which nothing has changed for this time, such as 12h, 30d.",
+)
+@click.option("-n", "--dry-run", is_flag=True, help="Only list what would be deleted.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@home_option
+@json_option(OF_PRUNING)
+@click.pass_context
+def prune(
+    ctx: click.Context, seconds: float, dry_run: bool, yes: bool, home: Path, as_json: bool
+) -> None:
+    """List the agents that ended long ago, and delete them with all their files once confirmed.
+
+    Agents that have not ended, have triggers, or are in the archive are kept. With --json nothing
+    is deleted without --yes.
+    """
+    with connect(home) as client:
+        before = time.time() - seconds
+        old = [agent for agent in client.agents() if _is_old(agent, before)]
+        awaited = [agent for agent in old if _has_triggers(client, agent)]
+        for agent in awaited:
+            remark(f"{agent.id} is kept: it has triggers (`agiraph triggers {agent.id}`)")
+        old = [agent for agent in old if agent not in awaited]
+        is_asked = not (yes or dry_run or as_json)
+        if not as_json:
+            Listing(old, OLD, "no agents to delete").print(as_json=False)
+        if old and is_asked:
+            noun = "agent" if len(old) == 1 else "agents"
+            click.confirm(f"Delete {len(old)} {noun} permanently?", abort=True, err=True)
+        if not old or dry_run or (as_json and not yes):
+            if as_json:
+                Listing(old, OLD, "").print(as_json=True)
+            ctx.exit(DONE)
+        # One may have been given another goal while the person thought about it.
+        left = [agent for agent in old if _is_old(client.agent(agent.id), before)]
+        freed = [_delete(client, agent, is_live=True) for agent in left]
+    ctx.exit(_deleted(freed).print(as_json=as_json))
+
+
+def _is_old(agent: "AgentView", before: float) -> bool:
+    return agent.status in ENDED_AGENT and agent.updated_at <= before
+
+
+def _has_triggers(client: "Client", agent: "AgentView") -> bool:
+    return any(trigger.status in ("active", "paused") for trigger in client.triggers(agent.id))
+
+
+def _delete(client: "Client", agent: "AgentView", *, is_live: bool) -> "DeletedView":
+    return client.delete(client.archive(agent.id).id if is_live else agent.id)
+
+
+def _deleted(deleted: "Iterable[DeletedView]") -> Done:
+    rows = list(deleted)
+    lines = [f"deleted {one.id} ({format_size(one.freed_bytes)})" for one in rows]
+    if len(rows) > 1:
+        total = format_size(sum(one.freed_bytes for one in rows))
+        lines.append(f"{len(rows)} agents deleted, {total} freed")
+    return Done(rows, "\n".join(lines))

@@ -1,0 +1,82 @@
+"""`agiraph result`: the final answer of a run, printed or written, and what else it delivered."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from cli.commands.agents import run_of
+from cli.deliverables import deliver, deliverables, output_options, wanted_destination
+from cli.exits import DONE, FAILED
+from cli.listing import print_json
+from cli.options import connect, examples, home_option, json_option, run_option
+from cli.sanitize import printable
+from cli.shared_options import remark
+
+RUNNING = "running"
+STOPPED = "stopped"
+
+
+@click.command(
+    epilog=examples(
+        "agiraph result my-agent",
+        "agiraph result my-agent -o report.md",
+        "agiraph result my-agent -o results/",
+    )
+)
+@click.argument("agent")
+@output_options
+@run_option
+@home_option
+@json_option("one JSON object: agent, run, status, reason, result, files, written")
+@click.pass_context
+def result(
+    ctx: click.Context,
+    agent: str,
+    output: str | None,
+    force: bool,
+    run_id: str | None,
+    home: Path,
+    as_json: bool,
+) -> None:
+    """Print the final answer of AGENT's last run, or write it with everything that was delivered.
+
+    A folder gets the answer as _output.md, what each completed node has published in a folder of
+    the node's name, and files that the coordinator wrote. Exits 1 if the run has not ended or has
+    no answer.
+    """
+    to = wanted_destination(output, may_replace=force)
+    with connect(home) as client:
+        from cli.outcome import answer_of
+
+        found = client.agent(agent)
+        run = run_of(client, found.id, run_id or str(found.run))
+        status = STOPPED if run.is_current and found.status == STOPPED else run.status
+        if status == RUNNING:
+            raise click.ClickException(
+                f"{found.name} is still at work; `agiraph wait {found.id}` waits for its end"
+            )
+        answer = answer_of(client, found.id, run.id, run.result)
+        files = deliverables(client, found.id, run.id)
+        delivery = deliver(client, found.id, run.id, answer, to) if to is not None else None
+    written = delivery.written if delivery is not None else []
+    if as_json:
+        facts = {"agent": found.id, "run": run.id, "status": status, "reason": run.reason}
+        more = {"files": list(files.values()), "written": [str(path) for path in written]}
+        print_json(facts | {"result": answer} | more)
+    elif answer is not None and delivery is None:
+        shown = printable(answer) if sys.stdout.isatty() else answer
+        click.echo(shown.rstrip("\n"))
+    for note in delivery.notes if delivery is not None else _hint(found.id, len(files)):
+        remark(note)
+    if answer is None:
+        because = f": {run.reason}" if run.reason else ""
+        click.echo(f"agiraph: {found.name} has no answer, it is {status}{because}", err=True)
+    ctx.exit(FAILED if answer is None else DONE)
+
+
+def _hint(agent: str, files: int) -> list[str]:
+    if not files or not sys.stderr.isatty():
+        return []
+    noun = "file was" if files == 1 else "files were"
+    return [f"{files} {noun} delivered, too: agiraph result {agent} -o DIR/"]

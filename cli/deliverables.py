@@ -1,0 +1,219 @@
+"""Deliverables: what a run leaves for its person, and writing it where the person wants it.
+
+That is the final answer, what completed nodes have published, and files that the coordinator wrote
+into the run's folder. All of it stays in the home, so nothing is lost if it cannot be written.
+"""
+
+import base64
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from agiraph.core.errors import InvalidInput
+from agiraph.http.errors import ApiError
+from cli.options import require_writable
+
+if TYPE_CHECKING:
+    from agiraph.http.api import FileContentView
+    from agiraph.http.client import Client
+
+ANSWER: Final = "_output.md"
+OF_THE_RUN: Final = frozenset({"nodes", "workers", "journal.jsonl", "context.jsonl"})
+PIECE: Final = 8 * 1024 * 1024
+NO_SUCH_RANGE: Final = 416
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a result is to go: a file for the answer, or a folder for all deliverables."""
+
+    path: Path
+    is_folder: bool
+    may_replace: bool
+
+
+def wanted_destination(named: str | None, *, may_replace: bool) -> Destination | None:
+    """Return what `--output` names, a folder if it is one or ends with a slash; None for None.
+
+    Raises InvalidInput if it cannot be written, or exists and may not be replaced.
+    """
+    if named is None:
+        return None
+    path = Path(named)
+    exists, is_there = path.exists(), path.is_dir()  # plain: where the person wants it
+    is_folder = is_there or named.endswith("/")
+    if is_folder and exists and not is_there:
+        raise InvalidInput(f"{path} is not a folder")
+    if is_there and not may_replace and any(path.iterdir()):  # plain: where the person wants it
+        raise InvalidInput(
+            f"{path}/ is not empty (possible: another folder, or --force, which replaces files of "
+            "the same name)"
+        )
+    if exists and not is_folder and not may_replace:
+        raise _is_there(path)
+    require_writable(path / ANSWER if is_there else path)
+    return Destination(path, is_folder, may_replace)
+
+
+Command = Callable[..., Any]
+
+
+def output_options(command: Command) -> Command:
+    """Add -o/--output and --force, which become the arguments `output` and `force`."""
+    for option in (
+        click.option("--force", is_flag=True, help="With --output: replace what is there already."),
+        click.option(
+            "-o",
+            "--output",
+            metavar="FILE|DIR/",
+            help="Write the answer into a file, or everything that was delivered into a folder.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def deliverables(client: "Client", agent: str, run: str | None) -> dict[str, str]:
+    """Return the files of a run besides its answer: name in a folder to path under the run."""
+    found: dict[str, str] = {}
+    for node in client.board(agent, run=run).nodes:
+        if node.status == "completed":
+            published = f"nodes/{node.folder}/published"
+            found |= {f"{node.name}/{file}": f"{published}/{file}" for file in node.published}
+    own = (path for path in _files_below(client, agent, run, "") if not _is_the_runs(path))
+    return found | {path: path for path in own}
+
+
+def _files_below(client: "Client", agent: str, run: str | None, folder: str) -> Iterator[str]:
+    for entry in client.list_files(agent, folder, run=run).entries:
+        if entry.kind == "file":
+            yield entry.path
+        elif entry.kind == "folder" and not _is_the_runs(entry.path):
+            yield from _files_below(client, agent, run, entry.path)
+
+
+def _is_the_runs(path: str) -> bool:
+    top = path.partition("/")[0]
+    return top in OF_THE_RUN or top.startswith(("_", "."))
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What was written, and what could not be read any more (paths under the run)."""
+
+    written: list[Path]
+    missing: list[str]
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines for people."""
+        lost = [f"not written, for it cannot be read: {path}" for path in self.missing]
+        if len(self.written) < 2:
+            return [*(f"result: {path}" for path in self.written), *lost]
+        folder = os.path.commonpath(self.written)
+        return [f"result: {len(self.written)} files in {folder}/", *lost]
+
+
+def deliver(
+    client: "Client", agent: str, run: str | None, answer: str | None, to: Destination
+) -> Delivery:
+    """Write the answer, and into a folder everything else.
+
+    Raises InvalidInput, which says where the result is kept, if something cannot be written.
+    """
+    written: list[Path] = []
+    missing: list[str] = []
+    with _explained(to, agent):
+        if to.is_folder:
+            to.path.mkdir(exist_ok=True)  # plain: where the person wants it
+            for name, path in deliverables(client, agent, run).items():
+                place = _place(to.path, name)
+                try:
+                    _write(place, partial(_pieces, client, agent, run, path), to)
+                    written.append(place)
+                except ApiError:
+                    missing.append(path)
+        if answer is not None:
+            place = to.path / ANSWER if to.is_folder else to.path
+            _write(place, lambda: iter((f"{answer.rstrip()}\n".encode(),)), to)
+            written.append(place)
+    return Delivery(written, missing)
+
+
+def _place(folder: Path, name: str) -> Path:
+    """Return where a deliverable goes; InvalidInput for a name that leads elsewhere."""
+    parts = PurePosixPath(name).parts
+    if ".." in parts or name.startswith("/") or "\0" in name:
+        raise InvalidInput(f"{name!r} is no name of a file")
+    return folder.joinpath(*parts)
+
+
+def read_whole(
+    client: "Client", agent: str, first: "FileContentView", run: str | None = None
+) -> bytes:
+    """Return a file, read on from its first piece."""
+    read, piece = _bytes_of(first), first
+    while piece.is_truncated and piece.returned:
+        piece = client.read_file(agent, first.path, offset=piece.offset + piece.returned, run=run)
+        read += _bytes_of(piece)
+    return read
+
+
+def _bytes_of(piece: "FileContentView") -> bytes:
+    if piece.encoding == "base64":
+        return base64.b64decode(piece.content)
+    return piece.content.encode()
+
+
+def _pieces(client: "Client", agent: str, run: str | None, path: str) -> Iterator[bytes]:
+    """Yield the content of a file of a run."""
+    start, size = 0, 1
+    while start < size:
+        try:
+            piece = client.raw_file(agent, path, run=run, start=start, end=start + PIECE)
+        except ApiError as error:
+            if error.status != NO_SUCH_RANGE:
+                raise
+            yield b""  # the file is empty
+            return
+        assert piece is not None  # no etag was sent
+        yield piece.content
+        start, size = start + PIECE, piece.size
+
+
+def _write(place: Path, pieces: Callable[[], Iterator[bytes]], to: Destination) -> None:
+    """Write a file, or nothing; one that is there only if it may be replaced."""
+    content = pieces()
+    first = next(content)  # before anything is made: it may not be there
+    place.parent.mkdir(parents=True, exist_ok=True)  # plain: where the person wants it
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if to.may_replace else os.O_EXCL)
+    descriptor = os.open(place, flags, 0o666)  # plain: where the person wants it
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(first)
+            file.writelines(content)
+    except BaseException:
+        place.unlink(missing_ok=True)  # plain: made above
+        raise
+
+
+@contextlib.contextmanager
+def _explained(to: Destination, agent: str) -> Iterator[None]:
+    kept = f"the result is kept: agiraph result {agent}"
+    try:
+        yield
+    except FileExistsError as error:
+        raise InvalidInput(f"{_is_there(Path(error.filename))}; {kept}") from None
+    except OSError as error:
+        place = error.filename or to.path
+        raise InvalidInput(f"{place}: cannot be written ({error.strerror}); {kept}") from None
+
+
+def _is_there(path: Path) -> InvalidInput:
+    return InvalidInput(f"{path} exists (possible: another name, or --force, which replaces it)")

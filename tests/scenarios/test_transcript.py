@@ -1,0 +1,75 @@
+"""`transcript`: the conversation of an entity as people read it, also when it has finished."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.place import Place
+from tests.scenarios.steps import bash, one_worker, publish
+from tests.scenarios.terminal import Terminal, needs_tmux
+
+TRICK = "printf 'a\\033[31mred\\n```\\n' | tee facts.md"
+
+
+@pytest.fixture(scope="module")
+def place(place: Place) -> Place:
+    """A place with the agent `read`, whose worker `reader` has finished."""
+    place.plays(coordinator=one_worker("reader"), reader=[bash(TRICK), publish("All is read.")])
+    place.complete("Read a thing", "--name", "read")
+    return place
+
+
+def test_a_finished_workers_conversation_is_a_page(place: Place) -> None:
+    read = place.command("transcript", "read/reader")
+    assert read.returncode == 0
+    first, *_ = read.stdout.splitlines()
+    assert first.endswith("/reader")
+    assert "## given a node" in read.stdout
+    assert "> # Assignment: reader-facts" in read.stdout
+    assert "### calls bash\n\n````\ncommand: printf" in read.stdout
+    assert "### result of bash" in read.stdout
+    assert "summary: All is read." in read.stdout
+    assert "\x1b" not in read.stdout
+
+
+def test_an_agents_name_means_its_coordinator(place: Place) -> None:
+    read = place.command("transcript", "read")
+    assert read.stdout.splitlines()[0].endswith("/coordinator")
+    assert "### calls spawn_worker" in read.stdout
+
+
+def test_it_can_be_had_as_json_and_in_a_file(place: Place) -> None:
+    entries = place.json("transcript", "read/reader")
+    assert [e["seq"] for e in entries] == list(range(1, len(entries) + 1))
+    assert {"assigned", "said", "tool.finished", "node.closed"} <= {e["kind"] for e in entries}
+    written = place.command("transcript", "read/reader", "-o", "reader.md")
+    assert (written.returncode, written.stdout) == (0, "")
+    file = place.home / "reader.md"
+    assert file.read_text() == place.command("transcript", "read/reader").stdout
+    again = place.command("transcript", "read", "-o", "reader.md")
+    assert (again.returncode, "reader.md exists" in again.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ("raed", ["unknown agent 'raed', did you mean 'read'?"]),
+        ("read/reder", ["unknown entity 'reder'", "reader"]),
+    ],
+)
+def test_who_is_not_known_is_named_with_those_who_are(
+    place: Place, named: str, words: list[str]
+) -> None:
+    unknown = place.command("transcript", named)
+    assert unknown.returncode == 2
+    assert [word for word in words if word not in unknown.stderr] == []
+
+
+@needs_tmux
+def test_a_long_one_is_shown_with_the_pager(place: Place, tmp_path: Path) -> None:
+    environ = {**place.environ, "PAGER": "less", "TERM": "screen"}
+    terminal = Terminal(tmp_path / "tmux", environ, "transcript", "read")
+    terminal.await_screen("# ", "/coordinator", ":")
+    terminal.keys("q")
+    terminal.await_screen("[left with 0]")
+    terminal.close()

@@ -188,7 +188,8 @@ def _require_daemon(home: Path) -> None:
     if _ends_with_command(home):
         raise Refused(
             f"the supervisor of home {home} (pid {holder_of(home)}) was started by a command, as"
-            " `agiraph run` is, and ends with the last one that uses it; try again then, or stop those"
+            " `agiraph run` is, and ends with the last one that uses it; try again then, or stop"
+            " those"
         )
 
 

@@ -270,6 +270,15 @@ def _budget_set(_narrator: EventNarrator, event: Event) -> Described:
     return f"the budget {whose}is {' and '.join(limits) or 'without limit'} {per}", "plain"
 
 
+def _retry(_narrator: EventNarrator, event: Event) -> Described:
+    data = event.data
+    attempt, most, wait = data.get("attempt"), data.get("attempts"), data.get("wait_seconds")
+    when = f"again in {wait:.0f} s" if isinstance(wait, int | float) and wait >= 1 else "again now"
+    if isinstance(attempt, int) and isinstance(most, int):
+        when = f"{attempt + 1} of {most}, {when}"
+    return _with(f"the model call failed ({when})", text_of(data, "message", "kind")), "bad"
+
+
 def _callback_ended(_narrator: EventNarrator, event: Event) -> Described:
     failed = bool(event.data.get("is_error"))
     text = f"the command of trigger {text_of(event.data, 'name')}: {text_of(event.data, 'ended')}"
@@ -374,7 +383,7 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "human.budget": _budget_set,
     "channel.dead": _phrase("channel {channel} did not take a notice", "reason", tone="bad"),
     "model.answered": _thought,
-    "model.retry": _phrase("the model call is retried", "message", "kind", "reason", tone="bad"),
+    "model.retry": _retry,
     "model.fallback": _phrase("falls back to another model", "to", tone="bad"),
     "model.failed": _phrase("the model call failed", "message", "kind", tone="bad"),
     "memory.written": _phrase("wrote to its memory", "path", tone="quiet"),

@@ -85,6 +85,7 @@ PLAYS: Final[tuple[Play, ...]] = (
     Play("agiraph approvals --rules"),
     *wrong("agiraph local try hello --model local/none"),
     Play("agiraph mcp serve", typing=END),
+    Play("agiraph init", codes=(DONE, FAILED), typing="n\n", asked="]: "),
     *reads("agiraph agents", "agiraph agents --search old --status completed", "agiraph ps"),
     *reads("agiraph ps {done}", "agiraph show {done} --runs"),
     *reads("agiraph show {done}", "agiraph messages {done}", is_verbatim=True),

@@ -4,6 +4,7 @@ Fresh, with hundreds of agents, with nothing running, and with two people at onc
 is torn apart, no traceback or raw data is shown, and each ends with the code that is documented.
 """
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -82,7 +83,7 @@ def at_once(home: Path, environ: Mapping[str, str], names: Mapping[str, str], co
     def play_all(person: str) -> list[str]:
         about = {**names, "me": person, "mine": f"old-00{1 + [*PEOPLE].index(person)}"}
         found: list[str] = []
-        with closing(Session(ROOT, environ, PEOPLE[person])) as session:
+        with closing(Session(ROOT, {**environ, "PAGER": "cat"}, PEOPLE[person])) as session:
             for play in filter(codes, PLAYS):
                 together.wait(BARRIER_SECONDS)
                 found += faults(session, play, about, codes)
@@ -103,10 +104,9 @@ def faults(session: Session, play: Play, names: Mapping[str, str], codes: Codes)
     return [f"$ {line} [at {session.size[0]} columns]\n    {fault}" for fault in found]
 
 
-def environ_of(home: Path, **more: str) -> dict[str, str]:
-    """Return the variables of a person who uses a home."""
-    path = "/usr/local/bin:/usr/bin:/bin"
-    return {"PAGER": "cat", "PATH": path, "LC_ALL": "C.UTF-8", "HOME": str(home), "AGIRAPH_HOME": str(home), **more}
+def environ_of(home: Path) -> dict[str, str]:
+    """Return the variables of a person who uses a home and has no key."""
+    return {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "HOME": str(home), "AGIRAPH_HOME": str(home)}
 
 
 def test_each_command_has_a_play() -> None:

@@ -136,7 +136,7 @@ def outcome_of(watch: RunWatcher, seconds: float) -> RunOutcome:
     result = answer_of(client, agent.id, agent.run, agent.result)
     shown_output = str(output) if output is not None and is_file(output) else None
     try:
-        usage = client.usage(agent=agent.id).total
+        usage = client.usage(agent=agent.id, run=agent.run).total
     except (ApiError, NotReachable):
         usage = watch.progress.usage
     reason = watch.progress.failure or agent.reason  # its event may still be on its way

@@ -33,6 +33,7 @@ TABLES: Final = ("providers.yaml", "prices.yaml", "agents.yaml")
 SETTLE_SECONDS: Final = 20.0
 RETRY_SECONDS: Final = 0.2
 SERVER_ERROR: Final = 500
+ENDED: Final = ("completed", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,11 @@ class RunOptions:
         """The model that will be called first, '' if the gateway chooses it."""
         return self.terms["model"] or ""
 
+    @property
+    def is_new(self) -> bool:
+        """Whether there is a goal; else the run of an agent is resumed."""
+        return self.terms["goal"] is not None
+
     def agent_id(self, client: "Client") -> AgentId:
         """Return the id of the agent that works on it, which may not exist yet."""
         if self.agent is not None:
@@ -65,7 +71,15 @@ class RunOptions:
         return agent_id_for(self.terms["name"] or self.terms["goal"], self.terms["run"])
 
     def begin(self, client: "Client") -> "AgentView":
-        """Create the agent, or give the existing one a further goal; again, it is the same run."""
+        """Create the agent, or give the existing one a further goal; again, it is the same run.
+
+        Without a goal its run is resumed.
+        """
+        if not self.is_new and self.agent is not None:
+            if (found := client.agent(self.agent)).status in ENDED:
+                raise InvalidInput(f"agent '{found.name}' is {found.status}: nothing to resume")
+            client.resume(found.id)
+            return client.agent(found.id)
         # Not above: they take longer to import than a supervisor takes to be started.
         from agiraph.http.api import CreateAgentRequest, StartRunRequest
 
@@ -140,6 +154,12 @@ class RunTarget:
         """Stop an agent for which there is nothing left to do: later runs do not speak of it."""
         if self.stop_agent(agent):
             self.detach()
+
+    def say_detached(self, agent: "AgentView") -> None:
+        """Say that a team continues without this command, and how to come back to it."""
+        on = " while a command uses this home" if self.belongs_to_commands else ""
+        self.screen.note(f"detached; {agent.name} goes on{on}. Watch it again, or stop it:")
+        self.screen.note(f"  agiraph attach {agent.id}\n  agiraph stop {agent.id}")
 
     def detach(self) -> None:
         """Have the agent go on without us, or stay as it is: it is not unfinished."""
@@ -244,7 +264,7 @@ def _check_settings(options: RunOptions) -> None:
 
         for table in tables:
             read_table(table)
-    if not options.model and options.agent is None:
+    if not options.model and options.agent is None and options.is_new:
         _check_default(options.home)
 
 

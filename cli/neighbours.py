@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agiraph.core.errors import AgiraphError
+from agiraph.core.errors import AgiraphError, InvalidInput, listed
 from agiraph.storage.attendance import Attendance, left_agents
 from cli.formats import format_age, format_money
 from cli.run_target import RunTarget, home_option_of
@@ -41,6 +41,16 @@ def resume_unfinished(target: RunTarget) -> None:
         attendance.begin()
         target.client.resume(agent.id)
         target.screen.note(f"resumed: {agent.name}")
+
+
+def only_unfinished(target: RunTarget) -> str:
+    """Return the id of the one agent that its command left; InvalidInput for none or several."""
+    found = _unfinished(target.client.agents(), target.home)
+    if len(found) == 1:
+        return found[0].id
+    names = listed([agent.name for agent in found])
+    what = f"several agents are unfinished: name one by --agent ({names})"
+    raise InvalidInput(what if found else "no agent is unfinished; begin a run with a GOAL")
 
 
 def _works(agent: "AgentView") -> bool:

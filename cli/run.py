@@ -7,6 +7,7 @@ take as long as the supervisor's own first imports.
 import contextlib
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -51,6 +52,10 @@ DETACH_OR_STOP: Final = "detach (the team continues) or stop it? d or s, Ctrl-C 
 DETACH: Final = ("d", "detach")
 STOP: Final = ("s", "stop")
 LOOK_SECONDS: Final = 1.0
+OF_ANY_RUN: Final = frozenset(
+    {"resumes", "agent", "timeout", "output", "force", "home", "as_json", "quiet", "verbose"}
+)
+"""What may be given to a run that is only resumed."""
 
 
 @click.command(
@@ -64,9 +69,10 @@ LOOK_SECONDS: Final = 1.0
         "agiraph run 'Explain this code' --input . --record calls.jsonl",
         "agiraph run 'Explain this code' --input . --model replay/calls.jsonl",
         "agiraph run 'Report what is new' --input . --mode infinite --cycle 1h",
+        "agiraph run --resume              # continue what a killed command left",
     ),
 )
-@click.argument("goal")
+@click.argument("goal", required=False)
 @click.option(
     "-m", "--model", help="provider/model of the coordinator; `agiraph models` lists them."
 )
@@ -128,14 +134,15 @@ LOOK_SECONDS: Final = 1.0
     "--resume",
     "resumes",
     is_flag=True,
-    help="Resume unfinished agents of this home too, for as long as this run lasts.",
+    help="Resume unfinished agents too, for as long as this run lasts; without GOAL: watch the "
+    "only one, or --agent.",
 )
 @home_option
 @json_option("one JSON object: agent, run, status, reason, result, output, written, usage, seconds")
 @click.pass_context
 def run(
     ctx: click.Context,
-    goal: str,
+    goal: str | None,
     model: str | None,
     worker_model: str | None,
     mode: str | None,
@@ -165,11 +172,13 @@ def run(
     supervisor that was there before, it asks whether to detach instead. Exit codes: 0 done,
     1 failed or timed out, 2 wrong usage or no model, 3 out of budget, 130 interrupted or detached.
     """
+    if goal is None:
+        _require_nothing_new(ctx, resumes)
     _refuse_conflicts(detach, resumes, timeout, cycle, mode, record, agent, name, output)
     budget_usd, budget_tokens = _limits(budgets)
     is_attended = can_prompt() and not as_json
     terms = {
-        "goal": text_argument(goal, "GOAL"),
+        "goal": None if goal is None else text_argument(goal, "GOAL"),
         "model": _absolute(model),
         "worker_model": _absolute(worker_model or (model if _is_replay(model) else None)),
         "mode": mode,
@@ -194,6 +203,19 @@ def run(
         home, terms, agent, timeout, as_json, record, source, is_attended=not detach, output=to
     )
     ctx.exit(_start_only(options) if detach else _run_to_the_end(options, resumes=resumes))
+
+
+def _require_nothing_new(ctx: click.Context, resumes: bool) -> None:
+    """Raise UsageError unless all that is asked for is to resume what was begun before."""
+    if not resumes:
+        raise click.UsageError("Missing argument 'GOAL'.", ctx)
+    given = click.core.ParameterSource.COMMANDLINE
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        if name not in OF_ANY_RUN and ctx.get_parameter_source(name) is given:
+            raise click.UsageError(
+                f"{parameter.opts[-1]} needs a GOAL: what is resumed continues as it was begun"
+            )
 
 
 def _refuse_conflicts(
@@ -302,14 +324,16 @@ def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
         contextlib.closing(screen),
         supervised(options, screen) as target,
     ):
-        from cli.neighbours import resume_unfinished  # these import the records
+        from cli.neighbours import only_unfinished, resume_unfinished  # these import the records
         from cli.outcome import conclude
         from cli.watch import RunWatcher
 
         agent = None
         try:
-            if resumes:
+            if resumes and options.is_new:
                 resume_unfinished(target)
+            elif options.agent is None and not options.is_new:
+                options = replace(options, agent=only_unfinished(target))
             agent = target.begin(options)
             _introduce(target, options, agent)
             watch = RunWatcher(target, agent, can_prompt=can_prompt())
@@ -380,7 +404,7 @@ def _why(client: "Client", options: RunOptions, agent: "AgentView") -> str:
     """Return why this model is used."""
     if options.model:
         return f"from {options.model_from}"
-    if options.agent:
+    if options.agent or not options.is_new:
         return "as in its last run"
     try:
         known = client.models()

@@ -34,6 +34,7 @@ TABLES: Final = ("providers.yaml", "prices.yaml", "agents.yaml")
 SETTLE_SECONDS: Final = 20.0
 RETRY_SECONDS: Final = 0.2
 SERVER_ERROR: Final = 500
+ENDED: Final = ("completed", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,11 @@ class RunOptions:
         """The model that will be called first, '' if the gateway chooses it."""
         return self.terms["model"] or ""
 
+    @property
+    def is_new(self) -> bool:
+        """Whether there is a goal; else the run of an agent is resumed."""
+        return self.terms["goal"] is not None
+
     def agent_id(self, client: "Client") -> AgentId:
         """Return the id of the agent that works on it, which may not exist yet."""
         if self.agent is not None:
@@ -66,7 +72,15 @@ class RunOptions:
         return agent_id_for(self.terms["name"] or self.terms["goal"], self.terms["run"])
 
     def begin(self, client: "Client") -> "AgentView":
-        """Create the agent, or give the existing one a further goal; again, it is the same run."""
+        """Create the agent, or give the existing one a further goal; again, it is the same run.
+
+        Without a goal its run is resumed.
+        """
+        if not self.is_new and self.agent is not None:
+            if (found := client.agent(self.agent)).status in ENDED:
+                raise InvalidInput(f"agent '{found.name}' is {found.status}: nothing to resume")
+            client.resume(found.id)
+            return client.agent(found.id)
         # Not above: they take longer to import than a supervisor takes to be started.
         from agiraph.http.api import CreateAgentRequest, StartRunRequest
 
@@ -251,7 +265,7 @@ def _check_settings(options: RunOptions) -> None:
 
         for table in tables:
             read_table(table)
-    if not options.model and options.agent is None:
+    if not options.model and options.agent is None and options.is_new:
         _check_default(options.home)
 
 

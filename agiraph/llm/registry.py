@@ -30,7 +30,7 @@ WITHOUT_KEY = (
 )
 NO_KEY = (
     "no model is named, and no provider's key is set; possible: set a key where the supervisor "
-    f"starts (export ANTHROPIC_API_KEY=...), {WITHOUT_KEY}"
+    f"starts (export ANTHROPIC_API_KEY=...), {WITHOUT_KEY}; `agiraph init` shows what is here"
 )
 NO_KEY_OFFLINE = f"no model is named, and models.offline is set; possible: {WITHOUT_KEY}"
 OFFLINE = "models.offline is set, and this is not on this machine"

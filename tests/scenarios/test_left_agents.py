@@ -43,9 +43,11 @@ def test_a_later_run_names_what_is_unfinished_and_resumes_it_when_told_to(house:
         both.gates.open["second"].clear()
         third = both.start("run", "Do the second", "--json", "--resume", *MODEL)
         both.await_asked("first", times=2)
-        both.gates.open["first"].set()
-        await_status(both, "first", "completed")
-        assert "resumed: first\n" in both.finish(third, "second")
+        third.kill()
+        await_nothing_left(both.house.home)
+        fourth = both.start("run", "--resume", "--agent", "first", "--json")
+        both.await_asked("first", times=3)
+        assert "unfinished: do-the-second " in both.finish(fourth, "first")
 
 
 def test_what_was_detached_goes_on_in_a_later_run_which_says_so(house: MakeHouse) -> None:

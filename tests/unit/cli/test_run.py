@@ -318,6 +318,24 @@ def test_only_a_person_ends_a_run_for_good(
     assert left_agents(tmp_path) == unfinished
 
 
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ((), "Missing argument 'GOAL'"),
+        (("--resume", "--budget", "2"), "--budget needs a GOAL"),
+        (("--resume",), "no agent is unfinished"),
+        (("--resume", "--agent", AGENT), "is completed: nothing to resume"),
+    ],
+)
+def test_without_a_goal_there_must_be_something_to_resume(
+    tmp_path: Path, words: tuple[str, ...], problem: str
+) -> None:
+    client = FakeClient(record=summary(status="completed"))
+    result = command(client, "run", *words, "--home", str(tmp_path))
+    assert (result.exit_code, client.did) == (2, [])
+    assert problem in result.stderr
+
+
 def test_a_detached_run_resumes_nothing(tmp_path: Path) -> None:
     result = command(FakeClient(), "run", "x", "--detach", "--resume", "--home", str(tmp_path))
     assert result.exit_code == 2

@@ -64,6 +64,7 @@ OF_ANY_RUN: Final = frozenset(
         "agiraph run 'Survey this folder' -i . -m script/survey",
         "agiraph run 'Compare these papers' -i papers -m anthropic/claude-sonnet-4-5",
         "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m -o report.md",
+        "agiraph run 'Compare these papers' --input papers --plan plan.yaml --estimate",
         "agiraph run 'Look for typos in the docs' --input . --detach",
         "agiraph run 'Now correct them' --agent look-for-typos-in",
         "agiraph run 'Explain this code' --input . --record calls.jsonl",
@@ -116,6 +117,12 @@ OF_ANY_RUN: Final = frozenset(
 )
 @output_options
 @click.option(
+    "--estimate",
+    "is_estimated",
+    is_flag=True,
+    help="Print what the run may take, from earlier runs and prices, and begin nothing.",
+)
+@click.option(
     "--timeout",
     type=duration(least=0.01),
     help="Stop the team after this time, such as 90s or 1h, and exit 1.",
@@ -159,6 +166,7 @@ def run(
     agent: str | None,
     detach: bool,
     resumes: bool,
+    is_estimated: bool,
     home: Path,
     as_json: bool,
 ) -> None:
@@ -202,6 +210,10 @@ def run(
     options = RunOptions(
         home, terms, agent, timeout, as_json, record, source, is_attended=not detach, output=to
     )
+    if is_estimated:
+        from cli.estimate import print_estimate
+
+        ctx.exit(print_estimate(options))
     ctx.exit(_start_only(options) if detach else _run_to_the_end(options, resumes=resumes))
 
 
@@ -334,6 +346,8 @@ def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
                 resume_unfinished(target)
             elif options.agent is None and not options.is_new:
                 options = replace(options, agent=only_unfinished(target))
+            if options.terms["plan"]:
+                _show_estimate(target, options)
             agent = target.begin(options)
             _introduce(target, options, agent)
             watch = RunWatcher(target, agent, can_prompt=can_prompt())
@@ -349,6 +363,14 @@ def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
             raise
         screen.close()
         return conclude(options, watch, started_at, is_ended=is_ended)
+
+
+def _show_estimate(target: RunTarget, options: RunOptions) -> None:
+    """Say what a plan may take, before it begins; what is wrong with it, its beginning says."""
+    from cli.estimate import estimate_of, in_words
+
+    with contextlib.suppress(AgiraphError):
+        target.screen.note(in_words(estimate_of(options, target.client)))
 
 
 def _introduce(target: RunTarget, options: RunOptions, agent: "AgentView") -> None:

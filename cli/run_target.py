@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import shlex
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 from agiraph.storage.attendance import Attendance
 from agiraph.storage.disk_space import has_room
-from agiraph.storage.home import Home
+from agiraph.storage.home import Home, default_home
 from cli.deliverables import Destination
 from cli.options import cli_context, connect
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed, shared_supervisor
@@ -289,3 +290,8 @@ def _another(home: Path) -> "Client | None":
         except NotReachable:
             time.sleep(RETRY_SECONDS)
     return None
+
+
+def home_option_of(home: Path) -> str:
+    """Return the words that name a home on the command line, none for the usual one."""
+    return "" if home == default_home() else f" --home {shlex.quote(str(home))}"

@@ -29,7 +29,7 @@ FOUND = (
 )
 HINTS = {
     "key": "export ANTHROPIC_API_KEY=...",
-    "server": "none of them answers",
+    "server": "they do not answer",
     "agent": "see agiraph outside",
 }
 TRY_SECONDS = 60.0
@@ -148,7 +148,7 @@ def _in_short(rows: tuple[JsonObject, ...]) -> list[JsonObject]:
             short += missing
         elif missing:
             names = ", ".join(row["name"] for row in missing)
-            short.append(_row(kind, "others", False, f"{names} ({HINTS[kind]})"))
+            short.append(_row(kind, "others", False, f"{HINTS[kind]}: {names}"))
     return short
 
 

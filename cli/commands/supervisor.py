@@ -37,6 +37,7 @@ from cli.login_service import (
 )
 from cli.options import connect, examples, home_option, json_option
 from cli.sanitize import broken_for, printable
+from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -112,7 +113,7 @@ def up(
     if as_json:
         print_json({"started": is_new} | found)
     else:
-        click.echo(f"the supervisor {'is ready' if is_new else 'runs already'}", err=True)
+        remark(f"the supervisor {'is ready' if is_new else 'runs already'}")
         _print(found)
     return DONE
 
@@ -219,9 +220,9 @@ def down(at_login: bool, home: Path, as_json: bool) -> int:
         shown = {key: found.get(key) for key in keys} | {"unfinished": found.get("agents", [])}
         print_json({"stopped": is_running} | shown)
     elif not is_running:
-        click.echo(f"no supervisor runs on home {home}", err=True)
+        remark(f"no supervisor runs on home {home}")
     else:
-        click.echo(f"the supervisor (pid {found['pid']}) has stopped", err=True)
+        remark(f"the supervisor (pid {found['pid']}) has stopped")
         _print_unfinished(found)
     return DONE
 
@@ -234,7 +235,7 @@ def _forget_login(home: Path) -> None:
         click.echo(f"agiraph: {error}", err=True)
         return
     is_removed = remove(service, os.environ)
-    click.echo(f"{'removed' if is_removed else 'there is no'} {service.file}", err=True)
+    remark(f"{'removed' if is_removed else 'there is no'} {service.file}")
 
 
 def _stop(home: Path, pid: int | None) -> None:
@@ -254,15 +255,15 @@ def _stop(home: Path, pid: int | None) -> None:
 
 def _print_unfinished(found: JsonObject) -> None:
     if found["problem"]:
-        click.echo(f"what is unfinished is not known: {found['problem']}", err=True)
+        remark(f"what is unfinished is not known: {found['problem']}")
         return
     if found["open_questions"]:
-        click.echo(f"open questions: {found['open_questions']} (`agiraph up` keeps them)", err=True)
+        remark(f"open questions: {found['open_questions']} (`agiraph up` keeps them)")
     if found["agents"]:
-        click.echo("unfinished; they continue where they were at the next `agiraph up`:", err=True)
+        remark("unfinished; they continue where they were at the next `agiraph up`:")
         _list_agents(found)
     else:
-        click.echo("no agent is unfinished", err=True)
+        remark("no agent is unfinished")
 
 
 # --- status --------------------------------------------------------------------------------------

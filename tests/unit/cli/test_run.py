@@ -115,6 +115,8 @@ def test_why_a_run_failed_is_told_once() -> None:
     said = command(client, "run", "x").stderr
     assert said.count(reason) == 2
     assert "The trigger t is paused" in said
+    again = f"to try again: agiraph run GOAL --agent {AGENT}"
+    assert again in said
     assert said.endswith(f"survey failed: {reason}\n")
 
 

@@ -334,7 +334,7 @@ def _print(found: JsonObject) -> None:
     elif found["running"]:
         lines |= _work(found)
     lines |= {"logs": "\n".join(found["logs"]), "at login": found["at_login"] or "no"}
-    width = 1 + max(map(len, lines))
+    width = 11
     for name, text in lines.items():
         shown = broken_for(sys.stdout, printable(text), width + 2)
         click.echo(f"{name.ljust(width)}  {shown}")

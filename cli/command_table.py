@@ -84,6 +84,7 @@ _TABLE = {
     },
     (READ, "commands.talk"): {"messages": "List the messages of an agent's team."},
     (READ, "commands.spending"): {"usage": "Show what was spent, in tokens and money."},
+    (SET_UP, "commands.init"): {"init": "Find keys, models and agents; set the default model."},
     (SET_UP, "commands.setup"): {
         "doctor": "Check this machine and this home.",
         "config": "Show the settings, and where they come from.",

@@ -6,11 +6,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agiraph.core.errors import AgiraphError
+from agiraph.core.errors import AgiraphError, InvalidInput, listed
 from agiraph.storage.attendance import Attendance, left_agents
-from agiraph.storage.home import default_home
 from cli.formats import format_age, format_money
-from cli.run_target import RunTarget
+from cli.run_target import RunTarget, home_option_of
 
 if TYPE_CHECKING:
     from agiraph.http.api import AgentView
@@ -31,7 +30,7 @@ def show_neighbours(target: RunTarget, agent: "AgentView") -> None:
             target.screen.note(f"unfinished: {_described(target, other)}")
         if len(unfinished) > SHOWN:
             more = f"{len(unfinished) - SHOWN} more: agiraph agents --status stopped"
-            target.screen.note(f"unfinished: {more}{_where(target.home)}")
+            target.screen.note(f"unfinished: {more}{home_option_of(target.home)}")
 
 
 def resume_unfinished(target: RunTarget) -> None:
@@ -42,6 +41,16 @@ def resume_unfinished(target: RunTarget) -> None:
         attendance.begin()
         target.client.resume(agent.id)
         target.screen.note(f"resumed: {agent.name}")
+
+
+def only_unfinished(target: RunTarget) -> str:
+    """Return the id of the one agent that its command left; InvalidInput for none or several."""
+    found = _unfinished(target.client.agents(), target.home)
+    if len(found) == 1:
+        return found[0].id
+    names = listed([agent.name for agent in found])
+    what = f"several agents are unfinished: name one by --agent ({names})"
+    raise InvalidInput(what if found else "no agent is unfinished; begin a run with a GOAL")
 
 
 def _works(agent: "AgentView") -> bool:
@@ -59,15 +68,10 @@ def _described(target: RunTarget, agent: "AgentView") -> str:
     spent = target.client.usage(agent=agent.id).total
     cost = f"{spent.tokens:,} tokens" if spent.cost_usd is None else format_money(spent.cost_usd)
     ago = format_age(time.time() - agent.updated_at)
-    resume = f"agiraph resume {shlex.quote(agent.name)}{_where(target.home)}"
+    resume = f"agiraph resume {shlex.quote(agent.name)}{home_option_of(target.home)}"
     return f"{agent.name} (spent {cost}, {ago} ago): {resume}"
 
 
 def _listed(names: list[str]) -> str:
     more = len(names) - SHOWN
     return ", ".join(names[:SHOWN]) + (f" and {more} more (agiraph agents)" if more > 0 else "")
-
-
-def _where(home: Path) -> str:
-    """Return the words that name a home on the command line, none for the usual one."""
-    return "" if home == default_home() else f" --home {shlex.quote(str(home))}"

@@ -20,7 +20,8 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.http.errors import GatewayAway, NotReachable
-from agiraph.storage.home import Home, default_home
+from agiraph.storage.home import Home
+from agiraph.storage.project_file import chosen_home
 from cli.sanitize import require_utf8
 from cli.shared_options import HOME, SharedOption, is_quiet, remark
 
@@ -153,7 +154,7 @@ def cli_context() -> CliContext:
 
 
 def _home(_ctx: click.Context, _parameter: click.Parameter, value: Path | None) -> Path:
-    home = value.expanduser().absolute() if value else default_home()
+    home = value.expanduser().absolute() if value else chosen_home()
     require_utf8(str(home), "home")
     return home
 

@@ -23,7 +23,7 @@ from cli.exits import DONE, FAILED, OUT_OF_BUDGET
 from cli.formats import format_seconds, format_usage
 from cli.listing import print_json
 from cli.progress import is_about_budget
-from cli.run_target import RunOptions
+from cli.run_target import RunOptions, home_option_of
 from cli.sanitize import printable
 from cli.screen import TerminalScreen
 from cli.watch import RunWatcher
@@ -123,6 +123,9 @@ def verdict(outcome: RunOutcome, watch: RunWatcher) -> int:
     """Say why a run that ended was not completed, if so; return the exit code."""
     if outcome.status == "completed":
         return DONE
+    if outcome.status == "failed":
+        where = home_option_of(watch.target.home)
+        watch.target.screen.note(f"to try again: agiraph run GOAL --agent {outcome.agent}{where}")
     because = f": {outcome.reason}" if outcome.reason else ""
     watch.target.screen.note(f"{watch.agent.name} {outcome.status}{because}", "bad")
     lacks = watch.progress.is_out_of_budget or is_about_budget(outcome.reason or "")
@@ -136,7 +139,7 @@ def outcome_of(watch: RunWatcher, seconds: float) -> RunOutcome:
     result = answer_of(client, agent.id, agent.run, agent.result)
     shown_output = str(output) if output is not None and is_file(output) else None
     try:
-        usage = client.usage(agent=agent.id).total
+        usage = client.usage(agent=agent.id, run=agent.run).total
     except (ApiError, NotReachable):
         usage = watch.progress.usage
     reason = watch.progress.failure or agent.reason  # its event may still be on its way

@@ -7,6 +7,7 @@ take as long as the supervisor's own first imports.
 import contextlib
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -15,8 +16,9 @@ import click
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import new_run_id
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
+from agiraph.storage.project_file import NAME
 from cli.deliverables import output_options, wanted_destination
-from cli.exits import DONE
+from cli.exits import DONE, INTERRUPTED
 from cli.options import (
     AMOUNT,
     DURATION,
@@ -30,6 +32,7 @@ from cli.options import (
     together,
 )
 from cli.own_supervisor import EndedBySignal, signals_interrupt
+from cli.project_defaults import RunCommand, is_of_project
 from cli.run_target import RunOptions, RunTarget, supervised
 from cli.sanitize import require_utf8
 from cli.screen import TerminalScreen, can_prompt
@@ -49,21 +52,28 @@ DETACH_OR_STOP: Final = "detach (the team continues) or stop it? d or s, Ctrl-C 
 DETACH: Final = ("d", "detach")
 STOP: Final = ("s", "stop")
 LOOK_SECONDS: Final = 1.0
+OF_ANY_RUN: Final = frozenset(
+    {"resumes", "agent", "timeout", "output", "force", "home", "as_json", "quiet", "verbose"}
+)
+"""What may be given to a run that is only resumed."""
 
 
 @click.command(
+    cls=RunCommand,
     epilog=examples(
         "agiraph run 'Survey this folder' -i . -m script/survey",
         "agiraph run 'Compare these papers' -i papers -m anthropic/claude-sonnet-4-5",
         "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m -o report.md",
+        "agiraph run 'Compare these papers' --input papers --plan plan.yaml --estimate",
         "agiraph run 'Look for typos in the docs' --input . --detach",
         "agiraph run 'Now correct them' --agent look-for-typos-in",
         "agiraph run 'Explain this code' --input . --record calls.jsonl",
         "agiraph run 'Explain this code' --input . --model replay/calls.jsonl",
         "agiraph run 'Report what is new' --input . --mode infinite --cycle 1h",
-    )
+        "agiraph run --resume              # continue what a killed command left",
+    ),
 )
-@click.argument("goal")
+@click.argument("goal", required=False)
 @click.option(
     "-m", "--model", help="provider/model of the coordinator; `agiraph models` lists them."
 )
@@ -107,6 +117,12 @@ LOOK_SECONDS: Final = 1.0
 )
 @output_options
 @click.option(
+    "--estimate",
+    "is_estimated",
+    is_flag=True,
+    help="Print what the run may take, from earlier runs and prices, and begin nothing.",
+)
+@click.option(
     "--timeout",
     type=duration(least=0.01),
     help="Stop the team after this time, such as 90s or 1h, and exit 1.",
@@ -125,14 +141,15 @@ LOOK_SECONDS: Final = 1.0
     "--resume",
     "resumes",
     is_flag=True,
-    help="Resume unfinished agents of this home too, for as long as this run lasts.",
+    help="Resume unfinished agents too, for as long as this run lasts; without GOAL: watch the "
+    "only one, or --agent.",
 )
 @home_option
 @json_option("one JSON object: agent, run, status, reason, result, output, written, usage, seconds")
 @click.pass_context
 def run(
     ctx: click.Context,
-    goal: str,
+    goal: str | None,
     model: str | None,
     worker_model: str | None,
     mode: str | None,
@@ -149,6 +166,7 @@ def run(
     agent: str | None,
     detach: bool,
     resumes: bool,
+    is_estimated: bool,
     home: Path,
     as_json: bool,
 ) -> None:
@@ -159,14 +177,16 @@ def run(
     settings, else that of the first provider whose key is set; without any, nothing is started.
     script/survey, a script that surveys the --input directory, needs no key. With --agent, model
     and input directory are those of its last run. Ctrl-C stops the team; in a terminal, on a
-    supervisor that was there before, it asks whether to detach instead. Exit codes: 0 done or
-    detached, 1 failed or timed out, 2 wrong usage or no model, 3 out of budget, 130 interrupted.
+    supervisor that was there before, it asks whether to detach instead. Exit codes: 0 done,
+    1 failed or timed out, 2 wrong usage or no model, 3 out of budget, 130 interrupted or detached.
     """
+    if goal is None:
+        _require_nothing_new(ctx, resumes)
     _refuse_conflicts(detach, resumes, timeout, cycle, mode, record, agent, name, output)
     budget_usd, budget_tokens = _limits(budgets)
     is_attended = can_prompt() and not as_json
     terms = {
-        "goal": text_argument(goal, "GOAL"),
+        "goal": None if goal is None else text_argument(goal, "GOAL"),
         "model": _absolute(model),
         "worker_model": _absolute(worker_model or (model if _is_replay(model) else None)),
         "mode": mode,
@@ -185,11 +205,29 @@ def run(
             require_utf8(value, term)  # the current folder may be named otherwise
     if record is not None:
         require_writable(record)
+    source = NAME if is_of_project(ctx, "model") else "--model"
     to = wanted_destination(output, may_replace=force)
     options = RunOptions(
-        home, terms, agent, timeout, as_json, record, is_attended=not detach, output=to
+        home, terms, agent, timeout, as_json, record, source, is_attended=not detach, output=to
     )
+    if is_estimated:
+        from cli.estimate import print_estimate
+
+        ctx.exit(print_estimate(options))
     ctx.exit(_start_only(options) if detach else _run_to_the_end(options, resumes=resumes))
+
+
+def _require_nothing_new(ctx: click.Context, resumes: bool) -> None:
+    """Raise UsageError unless all that is asked for is to resume what was begun before."""
+    if not resumes:
+        raise click.UsageError("Missing argument 'GOAL'.", ctx)
+    given = click.core.ParameterSource.COMMANDLINE
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        if name not in OF_ANY_RUN and ctx.get_parameter_source(name) is given:
+            raise click.UsageError(
+                f"{parameter.opts[-1]} needs a GOAL: what is resumed continues as it was begun"
+            )
 
 
 def _refuse_conflicts(
@@ -298,14 +336,18 @@ def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
         contextlib.closing(screen),
         supervised(options, screen) as target,
     ):
-        from cli.neighbours import resume_unfinished  # these import the records
+        from cli.neighbours import only_unfinished, resume_unfinished  # these import the records
         from cli.outcome import conclude
         from cli.watch import RunWatcher
 
         agent = None
         try:
-            if resumes:
+            if resumes and options.is_new:
                 resume_unfinished(target)
+            elif options.agent is None and not options.is_new:
+                options = replace(options, agent=only_unfinished(target))
+            if options.terms["plan"]:
+                _show_estimate(target, options)
             agent = target.begin(options)
             _introduce(target, options, agent)
             watch = RunWatcher(target, agent, can_prompt=can_prompt())
@@ -315,13 +357,20 @@ def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
             is_asked = not (isinstance(interrupt, EndedBySignal) or options.as_json)
             if agent is not None and is_asked and _wants_to_detach(target):
                 target.detach()
-                screen.note(f"detached from {agent.name}: it continues; follow it with:")
-                screen.note(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}")
-                return DONE
+                target.say_detached(agent)
+                return INTERRUPTED
             _stop_early(target, options, agent, interrupt)
             raise
         screen.close()
         return conclude(options, watch, started_at, is_ended=is_ended)
+
+
+def _show_estimate(target: RunTarget, options: RunOptions) -> None:
+    """Say what a plan may take, before it begins; what is wrong with it, its beginning says."""
+    from cli.estimate import estimate_of, in_words
+
+    with contextlib.suppress(AgiraphError):
+        target.screen.note(in_words(estimate_of(options, target.client)))
 
 
 def _introduce(target: RunTarget, options: RunOptions, agent: "AgentView") -> None:
@@ -376,8 +425,8 @@ def _stop_early(
 def _why(client: "Client", options: RunOptions, agent: "AgentView") -> str:
     """Return why this model is used."""
     if options.model:
-        return "from --model"
-    if options.agent:
+        return f"from {options.model_from}"
+    if options.agent or not options.is_new:
         return "as in its last run"
     try:
         known = client.models()

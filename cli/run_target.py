@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import shlex
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
 from agiraph.storage.attendance import Attendance
 from agiraph.storage.disk_space import has_room
-from agiraph.storage.home import Home
+from agiraph.storage.home import Home, default_home
 from cli.deliverables import Destination
 from cli.options import cli_context, connect
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed, shared_supervisor
@@ -33,6 +34,7 @@ TABLES: Final = ("providers.yaml", "prices.yaml", "agents.yaml")
 SETTLE_SECONDS: Final = 20.0
 RETRY_SECONDS: Final = 0.2
 SERVER_ERROR: Final = 500
+ENDED: Final = ("completed", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class RunOptions:
     timeout_seconds: float | None
     as_json: bool
     record: Path | None = None
+    model_from: str = "--model"
     is_attended: bool = True
     output: Destination | None = None
 
@@ -57,6 +60,11 @@ class RunOptions:
         """The model that will be called first, '' if the gateway chooses it."""
         return self.terms["model"] or ""
 
+    @property
+    def is_new(self) -> bool:
+        """Whether there is a goal; else the run of an agent is resumed."""
+        return self.terms["goal"] is not None
+
     def agent_id(self, client: "Client") -> AgentId:
         """Return the id of the agent that works on it, which may not exist yet."""
         if self.agent is not None:
@@ -64,7 +72,15 @@ class RunOptions:
         return agent_id_for(self.terms["name"] or self.terms["goal"], self.terms["run"])
 
     def begin(self, client: "Client") -> "AgentView":
-        """Create the agent, or give the existing one a further goal; again, it is the same run."""
+        """Create the agent, or give the existing one a further goal; again, it is the same run.
+
+        Without a goal its run is resumed.
+        """
+        if not self.is_new and self.agent is not None:
+            if (found := client.agent(self.agent)).status in ENDED:
+                raise InvalidInput(f"agent '{found.name}' is {found.status}: nothing to resume")
+            client.resume(found.id)
+            return client.agent(found.id)
         # Not above: they take longer to import than a supervisor takes to be started.
         from agiraph.http.api import CreateAgentRequest, StartRunRequest
 
@@ -139,6 +155,12 @@ class RunTarget:
         """Stop an agent for which there is nothing left to do: later runs do not speak of it."""
         if self.stop_agent(agent):
             self.detach()
+
+    def say_detached(self, agent: "AgentView") -> None:
+        """Say that a team continues without this command, and how to come back to it."""
+        on = " while a command uses this home" if self.belongs_to_commands else ""
+        self.screen.note(f"detached; {agent.name} goes on{on}. Watch it again, or stop it:")
+        self.screen.note(f"  agiraph attach {agent.id}\n  agiraph stop {agent.id}")
 
     def detach(self) -> None:
         """Have the agent go on without us, or stay as it is: it is not unfinished."""
@@ -243,7 +265,7 @@ def _check_settings(options: RunOptions) -> None:
 
         for table in tables:
             read_table(table)
-    if not options.model and options.agent is None:
+    if not options.model and options.agent is None and options.is_new:
         _check_default(options.home)
 
 
@@ -268,3 +290,8 @@ def _another(home: Path) -> "Client | None":
         except NotReachable:
             time.sleep(RETRY_SECONDS)
     return None
+
+
+def home_option_of(home: Path) -> str:
+    """Return the words that name a home on the command line, none for the usual one."""
+    return "" if home == default_home() else f" --home {shlex.quote(str(home))}"

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import click
 
-from agiraph.storage.home import default_home
+from agiraph.storage.project_file import chosen_home
 
 HOME: Final[dict[str, Any]] = {
     "type": click.Path(path_type=Path, file_okay=False),
-    "help": "The home directory [default: AGIRAPH_HOME or ~/.agiraph].",
+    "help": "The home directory [default: AGIRAPH_HOME, that of .agiraph.toml, or ~/.agiraph].",
 }
 _GIVEN: Final = f"{__name__}.given"
 
@@ -88,7 +88,7 @@ def _is_given(flag: str) -> bool:
 def home_of(ctx: click.Context) -> Path:
     """Return the home of a command line that is only completed."""
     named = ctx.meta.get(_GIVEN, {}).get("home")
-    return Path(named).expanduser().absolute() if named else default_home()
+    return Path(named).expanduser().absolute() if named else chosen_home()
 
 
 def remark(text: str) -> None:

@@ -11,10 +11,9 @@ from agiraph.core.ids import abbreviated
 from agiraph.core.models import ENDED_AGENT, Event
 from agiraph.http.api import AgentView, ApiError, NotReachable, QuestionView
 from agiraph.storage.disk_space import has_room
-from agiraph.storage.home import default_home
 from cli.console.event_text import EventLine
 from cli.progress import RunProgress
-from cli.run_target import RunTarget
+from cli.run_target import RunTarget, home_option_of
 from cli.shared_options import is_verbose
 
 if TYPE_CHECKING:
@@ -227,6 +226,5 @@ def ready_answer(options: Sequence[str], typed: str) -> str:
 
 def _answer_command(home: Path) -> str:
     """Return the command that answers a question, with `{question}` to be filled in."""
-    is_default = home == default_home()
-    where = "" if is_default else f" --home {str(home).replace('{', '{{').replace('}', '}}')}"
+    where = home_option_of(home).replace("{", "{{").replace("}", "}}")
     return f"agiraph respond {{question}} 'your answer'{where}"

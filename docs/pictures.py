@@ -22,6 +22,7 @@ from rich.text import Text
 
 from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId
 from agiraph.core.models import Event
+from agiraph.core.turns import Usage
 from agiraph.http.api import (
     AgentView,
     BoardView,
@@ -234,6 +235,11 @@ class StillTopSource(TopSource):
     async def rows(self) -> list[EntityView]:
         """Return all entities."""
         return [*services(), *rows(self._now)]
+
+    async def spent(self, agent: str | None) -> Usage:
+        """Return what all have spent, those that have ended too."""
+        own = [Usage(input_tokens=row.tokens, cost_usd=row.cost_usd) for row in rows(self._now)]
+        return sum(own, Usage())
 
     def close(self) -> None:
         """End."""

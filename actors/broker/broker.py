@@ -36,6 +36,7 @@ from agiraph.messages.model import (
     CallModel,
     CancelCall,
     CheckModel,
+    CountTokens,
     ListModels,
     ModelAnswer,
     ModelCatalog,
@@ -46,6 +47,7 @@ from agiraph.messages.model import (
     SetBudgetMessage,
     StreamDelta,
     SubscribeToStream,
+    TokensCounted,
 )
 from agiraph.storage.files import is_file
 from transport.endpoint import Received
@@ -106,13 +108,12 @@ class Broker:
                 self._subscribers.subscribe(agent, received.header.sender, now)
             case StreamDelta() as delta:
                 self._send_to_subscribers(delta)
-            case ListModels():
-                default, why = self._services.default()
-                rows = self._services.catalog()
-                catalog = ModelCatalog(providers=rows, default=default, why=why)
-                self._tasks.start(self._in_flight.reply(received, catalog))
+            case ListModels(asks_servers=asks_servers):
+                self._tasks.start(self._list_models(received, asks_servers=asks_servers))
             case CheckModel() as asked:
                 self._tasks.start(self._in_flight.reply(received, self._check(asked)))
+            case CountTokens(request=request):
+                self._tasks.start(self._count(received, request))
             case AskUsage() as asked:
                 self._tasks.start(self._in_flight.reply(received, self._usage.usage(asked)))
             case OpenProxy():
@@ -162,9 +163,26 @@ class Broker:
                     return str(name)
         return None
 
+    async def _list_models(self, received: Received, *, asks_servers: bool) -> None:
+        default, why = self._services.default()
+        rows = self._services.catalog()
+        if asks_servers:
+            rows = await self._services.answering(rows)
+        catalog = ModelCatalog(providers=rows, default=default, why=why)
+        await self._in_flight.reply(received, catalog)
+
+    async def _count(self, received: Received, request: ModelRequest) -> None:
+        """Answer how many tokens a request has; what keeps it from that, its call will say."""
+        try:
+            tokens = await self._services.count(request)
+        except (InvalidInput, ProviderError) as error:
+            self._runtime.log.warning("tokens are not counted", reason=str(error))
+            tokens = None
+        await self._in_flight.reply(received, TokensCounted(tokens=tokens))
+
     def _check(self, asked: CheckModel) -> Ok | RefusedReply:
         try:
-            self._services.check(asked.model)
+            self._services.check(asked.model, asked.needs_tools)
             self._calls.require_room(asked.model, asked.characters)
         except InvalidInput as error:
             return RefusedReply(reason=str(error), kind=type(error).__name__)

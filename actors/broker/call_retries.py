@@ -29,11 +29,16 @@ NOTHING = PartialUsage(Usage(), 0, has_begun=False)
 
 @dataclass(frozen=True, slots=True)
 class RetryPlanned:
-    """A call failed and will be retried after a wait."""
+    """A call failed and will be retried after a wait.
+
+    `attempt` is the one that failed, of at most `attempts`; None: they are not counted, because
+    the service is only busy.
+    """
 
     EVENT: ClassVar = "model.retry"
     model: str
     attempt: int
+    attempts: int | None
     kind: FailureKind
     message: str
     wait_seconds: float
@@ -121,14 +126,19 @@ class CallRetries:
                 wait = self._wait_after(error, attempt, queue, entry)
                 rest = max(0.0, queue.concurrency.rests_until - self._clock.monotonic())
                 wait_seconds = max(wait, rest)
-                on_failure(
-                    RetryPlanned(request.model, attempt, error.kind, str(error), wait_seconds)
-                )
                 was_refused = error.kind == TOO_MANY
+                most = None if was_refused else self._most(entry)
+                on_failure(
+                    RetryPlanned(request.model, attempt, most, error.kind, str(error), wait_seconds)
+                )
             await asyncio.sleep(wait)
             # A service that answers other calls is only slow: this attempt does not count.
             if not (was_refused and queue.concurrency.answered_at >= tried_at):
                 attempt += 1
+
+    def _most(self, entry: QueueEntry) -> int:
+        """Return how many attempts a call may take."""
+        return min(self._attempts, self._fallback_attempts) if entry.may_leave else self._attempts
 
     def _wait_after(
         self, error: ProviderError, attempt: int, queue: ProviderQueue, entry: QueueEntry
@@ -141,13 +151,13 @@ class CallRetries:
         if not error.is_retryable or wish > self._timeout_seconds:
             raise error
         longest = self._backoff.longest_seconds
-        if entry.may_leave and (attempt >= self._fallback_attempts or wish > longest):
+        if entry.may_leave and (attempt >= self._most(entry) or wish > longest):
             raise error
         if error.kind == TOO_MANY:
             if queue.is_stuck(entry):
                 raise error
             return 0.0
-        if attempt >= self._attempts:
+        if attempt >= self._most(entry):
             raise error
         return self._backoff.after(attempt, error.retry_after, random.random())
 

@@ -19,6 +19,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import AssistantTurn, ModelRequest, ModelResponse, Turn
 from agiraph.llm.base import OnText, Provider, ProviderError
 from agiraph.llm.fallback import ROLES, FallbackStarted, chain_of, is_handed_on
+from agiraph.llm.model_limits import SMALL_WINDOW
 from agiraph.llm.prices import (
     FREE,
     REAL_CHARACTERS_PER_TOKEN,
@@ -59,6 +60,7 @@ class ModelCalls:
         self.attempts = CallRetries(config.broker, ledger, clock)
         self._fallbacks = _checked(config.models.fallbacks, services)
         self._context_tokens = config.models.context_tokens
+        self._compact_at = config.models.compact_at
         self._private_data = ProviderPrivateData()
         self._recorder = recorder
         self._too_long: dict[tuple[str, str], int] = {}
@@ -131,7 +133,9 @@ class ModelCalls:
         chain = (name, *map(self._services.name, chain_of(self._fallbacks, str(name), "")))
         window = self._context_tokens or max(map(self._services.window, chain))
         tokens = characters // REAL_CHARACTERS_PER_TOKEN
-        if tokens > window:
+        # In a small window a goal that is compacted at once would not be the same goal.
+        room = int(window * self._compact_at) if window <= SMALL_WINDOW else window
+        if tokens > room:
             raise InvalidInput(
                 f"the goal is too long for {name}: about {tokens:,} tokens, its window has "
                 f"{window:,} (possible: a shorter goal with the text in the input folder, a model "

@@ -8,10 +8,11 @@ from contextlib import suppress
 
 from agiraph.core.config import Config, configs_folder
 from agiraph.core.errors import InvalidInput
-from agiraph.core.turns import JsonObject
-from agiraph.llm.base import Provider, ProviderError
+from agiraph.core.turns import JsonObject, ModelRequest
+from agiraph.llm.base import Provider, ProviderError, TokenCounter
 from agiraph.llm.connect import connect, first_of_each, module_of
 from agiraph.llm.embedded.playbook import load_playbook
+from agiraph.llm.local_servers import find_servers, with_answers
 from agiraph.llm.local_weights import file_of
 from agiraph.llm.prices import Price, catalog
 from agiraph.llm.providers.service import HttpService, ServiceProvider
@@ -91,6 +92,11 @@ class ProviderPool:
                 )
             return self._open[key]
 
+    async def count(self, request: ModelRequest) -> int | None:
+        """Return how many tokens a request has, None if its model's tokenizer is out of reach."""
+        provider = await self._service(self.name(request.model))
+        return await provider.count(request) if isinstance(provider, TokenCounter) else None
+
     async def native_service(self, name: ModelName, api: str) -> HttpService | None:
         """Return the service of a model if it speaks `api`, to forward requests to it, else None.
 
@@ -122,12 +128,20 @@ class ProviderPool:
         offline = self._config.models.offline
         return catalog(self.presets, self._environ, self._prices, offline=offline)
 
+    async def answering(self, rows: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
+        """Return these rows, those of servers on this machine as the servers answer now."""
+        found = await asyncio.to_thread(find_servers, self.presets, self._environ)
+        return with_answers(rows, found)
+
     def default(self) -> tuple[str | None, str]:
         """Return the model taken when none is named, None if there is none, and why."""
         return pick_default(self._config, self.presets, self._environ)
 
-    def check(self, model: str) -> ModelName:
-        """Return what `model` names if it could be called now; InvalidInput with the reason."""
+    def check(self, model: str, needs_tools: str = "") -> ModelName:
+        """Return what `model` names if it could be called now; InvalidInput with the reason.
+
+        `needs_tools` is what it is to do that a model without tools cannot.
+        """
         name = self.name(model)
         preset = self.presets[name.provider]
         if self._is_out_of_reach(name.provider):
@@ -136,6 +150,11 @@ class ProviderPool:
             file_of(name.name, preset.model)
         if (missing := why_unusable(preset, self._environ)) is not None:
             raise InvalidInput(f"model {name} cannot be called: {missing}")
+        if needs_tools and preset.of(name.name).tool_mode == "none":
+            raise InvalidInput(
+                f"model {name} has no tools: it writes one text, and cannot {needs_tools} "
+                "(possible: another model, a goal that contains all that it needs)"
+            )
         try:
             if preset.api == "replay":
                 load(name.name)

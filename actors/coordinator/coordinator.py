@@ -23,7 +23,7 @@ from actors.coordinator.run_transition import NextRunRequested, RunTransition
 from actors.coordinator.trigger_handler import TriggerHandler
 from actors.coordinator.worker_requests import WorkerRequestHandler
 from actors.entity.args import CoordinatorArgs
-from actors.entity.entity import Entity
+from actors.entity.entity import Entity, toolbox_for
 from actors.entity.mcp_tools import grants_for, lent_in_words
 from actors.entity.sandbox_report import report_missing_sandbox
 from actors.runtime.background_tasks import first_to_end
@@ -31,7 +31,7 @@ from actors.runtime.runtime import Runtime
 from agiraph.agent.compaction import CompactionContext
 from agiraph.agent.inbox import EntityInbox
 from agiraph.agent.loop import AgentLoop, CallEffects
-from agiraph.agent.prompts import COORDINATOR_REMINDER, CYCLE_REMINDER, system_prompt
+from agiraph.agent.prompts import COORDINATOR_REMINDER, CYCLE_REMINDER, render, system_prompt
 from agiraph.agent.records import InputReceived, StepQuarantined
 from agiraph.agent.transcript import OpenCall
 from agiraph.board import commands as c
@@ -56,6 +56,7 @@ from transport.endpoint import Received
 REMINDERS = (COORDINATOR_REMINDER, CYCLE_REMINDER)
 OPENS_A_STAGE = ("launch_roles", "create_work_node", "create_stage_node")
 EVENTS_REPEATED = 20
+SHORT_MEMORY = 1200
 LOOP_PATIENCE = 2
 """How many more repeats of a call a coordinator may make after it was warned of a loop."""
 
@@ -82,7 +83,7 @@ class CoordinatorActor:
             toolbox = toolbox.without(end_cycle.name)
         self.entity = Entity(
             context,
-            toolbox,
+            toolbox_for(context.limits, toolbox),
             who=lambda: context.acting(COORDINATOR_NAME, context.files.home.path),
             further=self._opened_stage,
             compaction_context=self._compaction_context,
@@ -112,14 +113,17 @@ class CoordinatorActor:
 
     def _system_prompt(self, facts: PromptFacts) -> str:
         context = self.context
-        guidance = self.entity.toolbox.guidance()
+        if not context.limits.has_tools:
+            return render("solo")
+        guidance, is_short = self.entity.toolbox.guidance(), context.limits.is_small
+        memory = facts.memory.strip()[: SHORT_MEMORY if is_short else None]
         return system_prompt(
-            "coordinator",
+            "coordinator_short" if is_short else "coordinator",
             agent=context.args.agent,
             soul=context.files.soul().strip(),
             goal=context.files.goal().strip(),
             skills=skills.listing(context.skills),
-            memory=facts.memory.strip() or "(empty)",
+            memory=memory or "(empty)",
             guidance=f"{guidance}\n\n{self._lent_tools}" if self._lent_tools else guidance,
             today=facts.today,
             input_dir=context.input_dir,
@@ -189,7 +193,7 @@ class CoordinatorActor:
     async def _run_loop(self) -> None:
         if self._stuck:
             await self._quarantine_step(self._stuck)
-        if self.runtime.config.mcp.servers:
+        if self.runtime.config.mcp.servers and self.context.limits.has_tools:
             await self._grant_mcp_tools()
         await self._refresh_prompt()
         loop = AgentLoop(self, self.entity)
@@ -298,14 +302,19 @@ class CoordinatorActor:
         transcript, cycles = self.context.transcript, self._cycles
         said = transcript.turns[-1]
         text = said.text if isinstance(said, AssistantTurn) else None
-        if isinstance(said, AssistantTurn) and text and not said.interrupted:
-            await self.entity.messenger.pass_on(text)
+        is_said = isinstance(said, AssistantTurn) and bool(text) and not said.interrupted
         is_running = self.board_service.board.is_running and not cycles.is_asleep
-        if not is_running or self._is_work_under_way():
+        is_free = is_running and not self._is_work_under_way()
+        is_result = is_said and not self.context.limits.has_tools and self._is_result(text or "")
+        if is_said and not is_result:
+            await self.entity.messenger.pass_on(text or "")
+        if not is_free:
             self.board_service.execute(c.LaunchStage())
             await self._rest()
         elif has_unopened_stage(self.board_service.board, self.context.args.plan):
             self._open_planned_stage(text or "")
+        elif is_result:
+            await self._tools.finish("", text or "")
         elif not self._was_reminded():
             is_infinite = cycles.is_infinite
             self.context.add_notice(CYCLE_REMINDER if is_infinite else COORDINATOR_REMINDER)
@@ -313,6 +322,13 @@ class CoordinatorActor:
             await cycles.end_silent(text)
         else:
             self._fail(f"the coordinator stopped without finishing: {text or 'it said nothing'}")
+
+    def _is_result(self, text: str) -> bool:
+        """Whether what a model without tools has said is the run's result, or will be it now."""
+        board, run = self.board_service.board, self.board_service.board.run
+        if board.is_running:
+            return not self._is_work_under_way()
+        return run is not None and (run.summary or "").startswith(text.rstrip())
 
     def _open_planned_stage(self, assessment: str) -> None:
         """Open the plan's next stage: the coordinator has had its turn, without `reconvene`."""
@@ -342,6 +358,8 @@ class CoordinatorActor:
     async def on_step_limit(self) -> bool:
         """Keep to the run's bound on turns; once the run has ended think only when spoken to."""
         if not self._may_think():
+            if self._leaves_it_to_workers():
+                self.board_service.execute(c.LaunchStage())
             await self._rest()
             return False
         if not self.board_service.board.is_running:
@@ -357,12 +375,17 @@ class CoordinatorActor:
     def _may_think(self) -> bool:
         """Whether the model may be asked: while the run runs and is awake, or when spoken to."""
         transcript = self.context.transcript
-        if self._cycles.may_not_think:
+        if self._cycles.may_not_think or self._leaves_it_to_workers():
             return False
         if self.board_service.board.is_running or transcript.is_flushing:
             return True
         is_spoken_to = isinstance(transcript.turns[-1], UserTurn)
         return is_spoken_to and not transcript.is_set_aside
+
+    def _leaves_it_to_workers(self) -> bool:
+        """Whether a model that can only write has nothing to do until the nodes have ended."""
+        is_open = self.board_service.board.is_running and self._is_work_under_way()
+        return is_open and not self.context.limits.has_tools
 
     # --- what its parts ask for ------------------------------------------------------------------
 

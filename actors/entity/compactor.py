@@ -12,6 +12,7 @@ from typing import Literal
 
 from actors.entity.context import EntityContext
 from actors.entity.model_client import BrokerModelClient
+from actors.runtime.ask_again import ask_for
 from agiraph.agent import event_replay
 from agiraph.agent.compaction import SMALLEST_BUDGET, CompactionContext, shorten, tokens_of
 from agiraph.agent.context_window import (
@@ -28,7 +29,9 @@ from agiraph.agent.loop import TOO_LONG, PartialAnswer
 from agiraph.agent.prompts import render
 from agiraph.agent.records import ConversationCompacted, MemoryFlushStarted
 from agiraph.core.errors import ModelFailure
+from agiraph.core.ids import BROKER
 from agiraph.core.turns import ModelRequest, Usage, UserTurn
+from agiraph.messages.model import CountTokens, TokensCounted
 from agiraph.tools.toolbox import Toolbox
 
 SUMMARY_TOKENS = 4096
@@ -58,11 +61,14 @@ class Compactor:
         self._compaction_context = compaction_context
         self._saving = next((name for name in SAVING_TOOLS if name in toolbox.names), None)
         self._fixed: int | None = None
+        self._counted: int | None = None
+        self._was_counted = False
         self._is_worker = "publish" in toolbox.names
 
     def prompt_changed(self) -> None:
         """Estimate system prompt and tools again: they are others from now on."""
-        self._fixed = None
+        self._fixed = self._counted = None
+        self._was_counted = False
 
     def is_full(self) -> bool:
         """Whether the conversation fills more of the window than it may."""
@@ -71,9 +77,10 @@ class Compactor:
 
     async def make_room(self, *, was_refused: bool) -> bool:
         """Take the next step toward a shorter conversation, if one is due; whether it was."""
+        await self._count_small_window()
         fill = self._fill()
         if was_refused:
-            used = fill_of(self._context.transcript, self._fixed_tokens(), 0)
+            used = fill_of(self._context.transcript, self._fixed_tokens(), 0, counted=self._counted)
             learned = _as_refused(fill, used, self._models.compact_at)
             await self._compact(learned, "refused")
             return True
@@ -93,11 +100,36 @@ class Compactor:
             await self._compact(fill, "full")
         return step is not None
 
+    async def _count_small_window(self) -> None:
+        """Have system prompt and tools counted by a small model's own tokenizer, before it reads
+        them for a minute; ModelFailure if they leave no room for a conversation.
+
+        Without such a tokenizer the model's first answer says how many tokens they have.
+        """
+        context = self._context
+        has_count = self._was_counted or context.transcript.window.tokens
+        if has_count or not context.limits.is_small:
+            return
+        self._was_counted = True
+        request = self._request().model_copy(update={"turns": ()})
+        answer = await ask_for(context.runtime, BROKER, CountTokens(request=request), TokensCounted)
+        if answer.tokens is None:
+            return
+        self._counted = answer.tokens
+        fill = WindowUsage(answer.tokens, answer.tokens, context.limits.window)
+        if room_for_turns(fill, share=self._models.compact_at) < SMALLEST_BUDGET:
+            raise ModelFailure(TOO_LONG, _too_small(request, fill))
+
     def _fill(self) -> WindowUsage | None:
+        """Return how full the window is; None if its size is not known."""
         window = window_of(self._context.transcript, self._models.context_tokens)
+        if window is None and self._counted is not None:
+            window = self._context.limits.window
         if window is None:
             return None
-        return fill_of(self._context.transcript, self._fixed_tokens(), window)
+        return fill_of(
+            self._context.transcript, self._fixed_tokens(), window, counted=self._counted
+        )
 
     def _fixed_tokens(self) -> int:
         """Return what system prompt and tools take, as estimated: they do not change."""
@@ -166,7 +198,7 @@ def _as_refused(fill: WindowUsage | None, used: WindowUsage, share: float) -> Wi
 
 def _too_small(request: ModelRequest, fill: WindowUsage) -> str:
     return (
-        f"{request.model}: its window of {fill.window} tokens is too small: system prompt and "
-        f"tools alone take about {fill.fixed} (possible: another model, fewer tools, "
+        f"{request.model}: its window of {fill.window:,} tokens is too small: system prompt and "
+        f"tools alone take about {fill.fixed:,} (possible: another model, fewer tools, "
         "models.context_tokens if the window is larger than that)"
     )

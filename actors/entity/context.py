@@ -36,6 +36,7 @@ from agiraph.core.ids import (
 from agiraph.core.models import DeliveryMode, Event
 from agiraph.core.money import RunTerms
 from agiraph.core.turns import JsonObject
+from agiraph.llm.model_limits import limits_of
 from agiraph.memory.skills import find_skills
 from agiraph.messages.question import AskQuestion
 from agiraph.storage.home import RunHome
@@ -74,6 +75,11 @@ class EntityContext:
         self.pause_switch = PauseSwitch()
         if self.transcript.is_paused:
             self.pause_switch.pause()
+        self.limits = limits_of(
+            self.model,
+            self.runtime.home.path / "providers.yaml",
+            self.runtime.config.models.context_tokens,
+        )
         self.hold = load_hold(self.hold_file)
         self._hold(self.hold.asks)
         self.skills = find_skills(self.runtime.home.path, self.input_dir)

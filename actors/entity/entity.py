@@ -17,11 +17,30 @@ from actors.entity.questions import ArrivedAnswers
 from actors.entity.remote_tools import RemoteToolProcesses
 from agiraph.agent.compaction import CompactionContext
 from agiraph.agent.context_window import answer_tokens
+from agiraph.core.config import Config
 from agiraph.core.turns import ModelRequest
+from agiraph.llm.model_limits import ModelLimits
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.ports import EntityKind, Team, ToolContext
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
+
+
+def config_for(limits: ModelLimits, config: Config) -> Config:
+    """Return the settings of tools: what they show fills a quarter of a small window at most."""
+    if not limits.is_small:
+        return config
+    most = limits.window  # in characters, of which a token has about four
+    files = config.files.model_copy(update={"read_limit": min(config.files.read_limit, most)})
+    shell = config.shell.model_copy(update={"output_limit": min(config.shell.output_limit, most)})
+    return config.model_copy(update={"files": files, "shell": shell})
+
+
+def toolbox_for(limits: ModelLimits, toolbox: Toolbox) -> Toolbox:
+    """Return the tools as a model is given them: in short if its window is small, or none."""
+    if not limits.has_tools:
+        return Toolbox(())
+    return toolbox.shortened() if limits.is_small else toolbox
 
 
 class Entity:
@@ -53,6 +72,7 @@ class Entity:
             context, self.model_client, toolbox, self.request, compaction_context
         )
         self._remote_tools = RemoteToolProcesses(context.runtime)
+        self._tool_config = config_for(context.limits, context.runtime.config)
 
     def set_prompt(self, system: str, toolbox: Toolbox) -> None:
         """Let every request from now on have this system prompt and these tools."""
@@ -88,7 +108,7 @@ class Entity:
             kind=kind,
             call_id=key,
             scope=scope,
-            config=context.runtime.config,
+            config=self._tool_config,
             team=team,
             environment=context.environment | {"AGIRAPH_RUN": str(context.run_home.path)},
             calls=context.calls,

@@ -90,12 +90,17 @@ def requests(link: socket.socket) -> Iterator[dict[str, Any]]:
 
 
 def prepare() -> None:
-    """Compile the prompts, build the tools' schemas, probe the sandbox; children share all this."""
+    """Compile the prompts, read the tables of models, build the tools' schemas, probe the sandbox.
+
+    Children share all this.
+    """
     from agiraph.agent import prompts
+    from agiraph.llm.registry import load_presets
     from agiraph.tools.sandbox.probe import probe
     from agiraph.tools.table import TOOLS
 
     prompts.prepare()
+    load_presets()
     for tool in TOOLS:
         tool.schema()
         tool.guidance()

@@ -21,7 +21,8 @@ from agiraph.core.ids import SUPERVISOR
 from agiraph.logs.log import bound, set_up_logging
 from agiraph.logs.log_file import LogFile
 from agiraph.mcp.secrets import read_secrets
-from agiraph.storage.home import Home, default_home
+from agiraph.storage.home import Home
+from agiraph.storage.project_file import chosen_home
 
 EXIT_FAILED = 1
 OTLP_VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -90,7 +91,7 @@ def command(
     Ctrl-C, SIGTERM and SIGHUP stop it. With --daemon it continues in the background, and its log is
     in the home.
     """
-    folder = (home or default_home()).expanduser().absolute()
+    folder = (home or chosen_home()).expanduser().absolute()
     try:
         settings = with_options(load(folder, config), http, json_logs)
         if (refusal := settings.http.why_refused()) is not None:

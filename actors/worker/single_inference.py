@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from actors.entity.entity import config_for
 from actors.worker.context import NodeLimitReached, WorkerContext
 from actors.worker.evidence import answer_key
 from actors.worker.worker_tools import WorkerTools
@@ -90,7 +91,7 @@ class SingleInference:
 
     def assignment_turn(self, assignment: Assignment) -> str:
         """Return the one turn that the model is given: the spec, and what the refs hold."""
-        limit = self._worker.runtime.config.files.read_limit
+        limit = config_for(self._worker.limits, self._worker.runtime.config).files.read_limit
         refs = shown_refs(self._worker.run_home.path, assignment.node.refs, limit)
         return render("single_assignment", refs=refs, **assignment_facts(assignment))
 

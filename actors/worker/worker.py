@@ -9,7 +9,7 @@ import asyncio
 import traceback
 
 from actors.entity.args import WorkerArgs
-from actors.entity.entity import Entity
+from actors.entity.entity import Entity, toolbox_for
 from actors.entity.mcp_tools import grants_for
 from actors.entity.sandbox_report import guidance_of
 from actors.runtime.background_tasks import first_to_end
@@ -61,9 +61,11 @@ class WorkerActor:
         self.runtime = runtime
         self.context = context = WorkerContext(runtime, args, environment)
         context.may_park = self._may_park
-        is_single = not context.is_external and args.worker.mode == "single_inference"
+        is_single = not context.is_external and (
+            args.worker.mode == "single_inference" or not context.limits.has_tools
+        )
         has_no_tools = context.is_external or is_single
-        toolbox = Toolbox(()) if has_no_tools else Toolbox.for_worker(args.worker)
+        toolbox = Toolbox(()) if has_no_tools else self._toolbox()
         self.entity = Entity(
             context,
             toolbox,
@@ -81,6 +83,9 @@ class WorkerActor:
         self._cancel_reason = ""
         self._stuck = ""
 
+    def _toolbox(self) -> Toolbox:
+        return toolbox_for(self.context.limits, Toolbox.for_worker(self.context.args.worker))
+
     def _system_prompt(self, toolbox: Toolbox) -> str:
         args, worker = self.context.args, self.context.args.worker
         who = {
@@ -93,7 +98,7 @@ class WorkerActor:
             return render("single", **who)
         sandbox = self.runtime.config.sandbox
         return system_prompt(
-            "worker",
+            "worker_short" if self.context.limits.is_small else "worker",
             skills=skills.listing(self.context.skills),
             guidance=guidance_of(toolbox, sandbox, worker.name, worker.role),
             input_dir=args.input_dir is not None,
@@ -198,10 +203,11 @@ class WorkerActor:
         context.conversation.when_recorded(lambda: self.runtime.done(received))
         context.update_roster(assign.assignment.roster)
         shown = self._single.assignment_turn if self._single else assignment_turn
+        assignment = self._in_its_mode(assign.assignment)
         assigned = AssignmentTaken(
-            content=shown(assign.assignment),
+            content=shown(assignment),
             run=assign.run,
-            assignment=assign.assignment,
+            assignment=assignment,
             message=message,
             outside=context.is_external,
             ts=now,
@@ -213,6 +219,13 @@ class WorkerActor:
         else:
             context.conversation.append(assigned)
         context.files.note_start(assign.assignment.node, now)
+
+    def _in_its_mode(self, assignment: Assignment) -> Assignment:
+        """Return an assignment that is one call for a model without tools, whatever was asked."""
+        if self._single is None:
+            return assignment
+        node = assignment.node.model_copy(update={"mode": "single_inference"})
+        return assignment.model_copy(update={"node": node})
 
     async def _work_on(self, assignment: Assignment) -> None:
         """Run the loop on one node to its end, whichever it is."""
@@ -256,7 +269,7 @@ class WorkerActor:
         called = (worker.name, worker.role or "")
         path = context.files.home.mcp_tool_grants
         grants = await grants_for(self.runtime, path, about, worker.tools, *called)
-        toolbox = Toolbox.for_worker(worker).with_served(grants.tools)
+        toolbox = self._toolbox().with_served(grants.tools)
         self.entity.set_prompt(self._system_prompt(toolbox), toolbox)
         if grants.notice:
             context.add_notice(grants.notice)

@@ -77,12 +77,19 @@ def _estimate_object(value: JsonObject) -> int:
     return -(-encoded_length(value) // BYTES_PER_TOKEN)
 
 
-def fill_of(transcript: Transcript, fixed: int, window: int) -> WindowUsage:
-    """Return how full `window` is; `fixed` is what system prompt and tools have, as estimated."""
-    scale = transcript.window.scale
+def fill_of(
+    transcript: Transcript, fixed: int, window: int, *, counted: int | None = None
+) -> WindowUsage:
+    """Return how full `window` is.
+
+    `fixed` is what system prompt and tools have, as estimated; `counted`, if it is known, what they
+    have by the model's own tokenizer. They never have more than all that the provider counted.
+    """
+    scale, total = transcript.window.scale, transcript.window.tokens
     added = round(estimate_turns(transcript.turns[transcript.window.turns :]) * scale)
-    known = transcript.window.tokens or round(fixed * scale)
-    return WindowUsage(known + added, round(fixed * scale), window)
+    share = round(fixed * scale) if counted is None else counted
+    share = min(share, total) if total else share
+    return WindowUsage((total or share) + added, share, window)
 
 
 def scale_of(transcript: Transcript, fixed: int) -> float:

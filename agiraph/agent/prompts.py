@@ -66,7 +66,10 @@ def prepare() -> None:
 
 
 def system_prompt(name: str, *, skills: str, **values: object) -> str:
-    """Return the prompt of a `coordinator` or `worker`; `skills` are the lines that list them."""
+    """Return the prompt of a `coordinator` or `worker`; `skills` are the lines that list them.
+
+    `coordinator_short` and `worker_short` contain neither that list nor the rules.
+    """
     listed = f"\n\n{render('skills', skills=skills)}" if skills else ""
     return render(name, skills=listed, rules=render("rules"), **values)
 

@@ -110,7 +110,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
               ("model", "text", "calls", "asked_at", "input_tokens", "output_tokens",
                "cache_read_tokens", "cache_write_tokens", "cost_usd", "is_estimate")),
     EventType("model.retry", "a model call failed and is retried", "broker",
-              ("model", "attempt", "kind", "message", "wait_seconds")),
+              ("model", "attempt", "attempts", "kind", "message", "wait_seconds")),
     EventType("model.fallback", "a model cannot be called, and the next one of its fallback chain "
               "is",
               "broker", ("model", "to", "kind", "message")),

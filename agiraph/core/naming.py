@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import TypeVar
 
-from agiraph.core.errors import Ambiguous, listed, unknown
+from agiraph.core.errors import NEAREST, Ambiguous, listed, unknown
 
 Thing = TypeVar("Thing", bound=Hashable)
 
@@ -33,7 +33,7 @@ def meant(
         if len(found) == 1:
             return found[0]
         if found:
-            several = listed([show(thing) for thing in found])
+            several = listed([show(thing) for thing in found[:NEAREST]], len(found))
             raise Ambiguous(f"{kind} '{text}' could be any of {several}: type more of it")
     shown = dict.fromkeys(show(thing) for _, thing in pairs) if known is None else known
     raise unknown(kind, text, [*shown], [name for name, _ in pairs])

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, runtime_checkable
 
 from agiraph.core.errors import AgiraphError
 from agiraph.core.money import Shortage
@@ -108,4 +108,13 @@ class Provider(Protocol):
 
     async def close(self) -> None:
         """Close all connections."""
+        ...
+
+
+@runtime_checkable
+class TokenCounter(Protocol):
+    """A provider that has the tokenizer of its models."""
+
+    async def count(self, request: ModelRequest) -> int:
+        """Return how many tokens a request has. Raises ProviderError."""
         ...

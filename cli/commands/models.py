@@ -60,6 +60,8 @@ VERSION_CHARACTERS = 40
 def models(home: Path, as_json: bool) -> None:
     """List the providers, whether each is usable, the reason, and the default model.
 
+    Model servers on this machine are asked whether they answer; for others, a key counts (`agiraph
+    init --try` makes one call).
     Without a running supervisor, this shows what one started from this shell would find.
     """
     try:
@@ -79,14 +81,17 @@ def models(home: Path, as_json: bool) -> None:
 
 
 def _of_this_shell(home: Path) -> tuple[list[JsonObject], str | None, str]:
+    from agiraph.llm.local_servers import find_servers, with_answers
     from agiraph.llm.prices import catalog, load_prices
     from agiraph.llm.registry import load_presets, pick_default
 
     config = settings_of(home)
     presets, environ = load_presets(home / "providers.yaml"), dict(os.environ)
     prices = load_prices(home / "prices.yaml")
-    rows = list(catalog(presets, environ, prices, offline=config.models.offline))
-    return rows, *pick_default(config, presets, environ)
+    rows = catalog(presets, environ, prices, offline=config.models.offline)
+    return list(with_answers(rows, find_servers(presets, environ))), *pick_default(
+        config, presets, environ
+    )
 
 
 # --- external agents -----------------------------------------------------------------------------

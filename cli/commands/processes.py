@@ -24,6 +24,7 @@ from cli.formats import (
 )
 from cli.listing import Column, Done, Listing, Shown
 from cli.options import cli_context, duration, examples, home_option, json_option
+from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -81,7 +82,7 @@ def ps(client: "Client", agent: str | None) -> Shown:
     home = click.get_current_context().params["home"]
     if any((one.address, one.state) == (SUPERVISOR, "stopped") for one in found):
         note = f"no supervisor runs on home {home}, so nothing runs; {START_ONE}"
-        click.echo(f"agiraph: {note}", err=True)
+        remark(f"agiraph: {note}")
     if agent is not None:
         prefix = f"{client.agent(agent).id}/"
         found = [entity for entity in found if entity.address.startswith(prefix)]

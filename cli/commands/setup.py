@@ -69,12 +69,24 @@ def _lines(text: str, room: int) -> list[str]:
 # --- settings ------------------------------------------------------------------------------------
 
 
-@click.group(epilog=examples("agiraph config show", "agiraph config schema"))
-def config() -> None:
-    """Show the settings in force, or the schema of all settings.
+@click.group(
+    invoke_without_command=True,
+    epilog=examples("agiraph config", "agiraph config show", "agiraph config schema"),
+)
+@home_option
+@json_option("a JSON array: key, value, from")
+@click.pass_context
+def config(ctx: click.Context, home: Path, as_json: bool) -> None:
+    """Show what is set and where it comes from; all settings in force; or their schema.
 
-    Your own settings are in agiraph.yaml in the home; write only those that you change.
+    An option counts before the environment, that before .agiraph.toml of the project, that before
+    agiraph.yaml in the home, where you write only those settings that you change.
     """
+    if ctx.invoked_subcommand is None:
+        from cli.settings_sources import is_on_the_line, sources
+
+        is_named = is_on_the_line(ctx, "home")
+        sources(home, is_named=is_named).print(as_json=as_json)
 
 
 @config.command(

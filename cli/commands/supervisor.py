@@ -19,6 +19,7 @@ from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, NotReachable
 from agiraph.storage.files import is_file
 from agiraph.storage.home import Home
+from agiraph.storage.home_users import is_used
 from agiraph.storage.supervisor_note import holder_of, read_note
 from cli.exits import DONE, NO_SUPERVISOR, WRONG_USAGE
 from cli.formats import format_goal, format_seconds, format_size, format_time, format_usage
@@ -35,6 +36,7 @@ from cli.login_service import (
 )
 from cli.options import connect, examples, home_option, json_option
 from cli.sanitize import printable
+from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -44,6 +46,7 @@ STOP_SECONDS: Final = 30.0
 LOOK_SECONDS: Final = 0.05
 STATUS_SECONDS: Final = 3.0
 UNFINISHED: Final = ("idle", "working", "waiting_for_human", "paused")
+AGENTS_SHOWN: Final = 10
 AGENTS: Final = (
     Column("AGENT", "name"),
     Column("STATUS", "status"),
@@ -97,6 +100,7 @@ def up(
 
     options = options_again(config, http)
     service = _install(home, options) if at_login else None
+    _await_its_end(home)
     is_new = not is_held(home) and (_start_service(home, service) or _start(home, options))
     if not is_new:
         _require_daemon(home)
@@ -108,7 +112,7 @@ def up(
     if as_json:
         print_json({"started": is_new} | found)
     else:
-        click.echo(f"the supervisor {'is ready' if is_new else 'runs already'}", err=True)
+        remark(f"the supervisor {'is ready' if is_new else 'runs already'}")
         _print(found)
     return DONE
 
@@ -168,13 +172,25 @@ def _await_held(home: Path) -> None:
         time.sleep(LOOK_SECONDS)
 
 
+def _await_its_end(home: Path) -> None:
+    """Wait for the end of a supervisor whose command has ended, if there is one."""
+    give_up_at = time.monotonic() + STATUS_SECONDS
+    while _ends_with_command(home) and not is_used(home) and time.monotonic() < give_up_at:
+        time.sleep(LOOK_SECONDS)
+
+
+def _ends_with_command(home: Path) -> bool:
+    note = read_note(home)
+    return note is not None and note.ends_with_command and is_held(home)
+
+
 def _require_daemon(home: Path) -> None:
     """Raise Refused if the supervisor that runs ends with the commands that use it."""
-    note = read_note(home)
-    if note is not None and note.ends_with_command:
+    if _ends_with_command(home):
         raise Refused(
-            f"the supervisor of home {home} (pid {note.pid}) was started by a command, as `agiraph"
-            " run` is, and ends with the last one that uses it; try again then, or stop those"
+            f"the supervisor of home {home} (pid {holder_of(home)}) was started by a command, as"
+            " `agiraph run` is, and ends with the last one that uses it; try again then, or stop"
+            " those"
         )
 
 
@@ -203,9 +219,9 @@ def down(at_login: bool, home: Path, as_json: bool) -> int:
         shown = {key: found.get(key) for key in keys} | {"unfinished": found.get("agents", [])}
         print_json({"stopped": is_running} | shown)
     elif not is_running:
-        click.echo(f"no supervisor runs on home {home}", err=True)
+        remark(f"no supervisor runs on home {home}")
     else:
-        click.echo(f"the supervisor (pid {found['pid']}) has stopped", err=True)
+        remark(f"the supervisor (pid {found['pid']}) has stopped")
         _print_unfinished(found)
     return DONE
 
@@ -218,7 +234,7 @@ def _forget_login(home: Path) -> None:
         click.echo(f"agiraph: {error}", err=True)
         return
     is_removed = remove(service, os.environ)
-    click.echo(f"{'removed' if is_removed else 'there is no'} {service.file}", err=True)
+    remark(f"{'removed' if is_removed else 'there is no'} {service.file}")
 
 
 def _stop(home: Path, pid: int | None) -> None:
@@ -238,15 +254,15 @@ def _stop(home: Path, pid: int | None) -> None:
 
 def _print_unfinished(found: JsonObject) -> None:
     if found["problem"]:
-        click.echo(f"what is unfinished is not known: {found['problem']}", err=True)
+        remark(f"what is unfinished is not known: {found['problem']}")
         return
     if found["open_questions"]:
-        click.echo(f"open questions: {found['open_questions']} (`agiraph up` keeps them)", err=True)
+        remark(f"open questions: {found['open_questions']} (`agiraph up` keeps them)")
     if found["agents"]:
-        click.echo("unfinished; they continue where they were at the next `agiraph up`:", err=True)
-        Listing(found["agents"], AGENTS, "").print(as_json=False)
+        remark("unfinished; they continue where they were at the next `agiraph up`:")
+        _list_agents(found)
     else:
-        click.echo("no agent is unfinished", err=True)
+        remark("no agent is unfinished")
 
 
 # --- status --------------------------------------------------------------------------------------
@@ -322,7 +338,14 @@ def _print(found: JsonObject) -> None:
             click.echo(f"{'' if place else name:<11}  {printable(line)}")
     if found.get("agents"):
         click.echo("")
-        Listing(found["agents"], AGENTS, "").print(as_json=False)
+        _list_agents(found)
+
+
+def _list_agents(found: JsonObject) -> None:
+    agents = found["agents"]
+    Listing(agents[:AGENTS_SHOWN], AGENTS, "").print(as_json=False)
+    if len(agents) > AGENTS_SHOWN:
+        click.echo(f"... and {len(agents) - AGENTS_SHOWN} more: agiraph agents")
 
 
 def _state(found: JsonObject) -> str:

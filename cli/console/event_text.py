@@ -239,8 +239,7 @@ def is_plain_start(event: Event) -> bool:
 def _ready(_narrator: EventNarrator, event: Event) -> Described:
     if is_plain_start(event):
         return "woke up" if event.data.get("was_parked") else "its process is ready", "quiet"
-    number = event.data["incarnation"]
-    return f"its process was restarted (number {number}) and continues where it was", "good"
+    return "its process was restarted and continues where it was", "good"
 
 
 def _expired(_narrator: EventNarrator, event: Event) -> Described:
@@ -260,6 +259,15 @@ def _budget_set(_narrator: EventNarrator, event: Event) -> Described:
     per = "a day" if data.get("period") == "day" else "in all"
     whose = {"run": "of the run ", "trigger": "of the trigger "}.get(text_of(data, "scope"), "")
     return f"the budget {whose}is {' and '.join(limits) or 'without limit'} {per}", "plain"
+
+
+def _retry(_narrator: EventNarrator, event: Event) -> Described:
+    data = event.data
+    attempt, most, wait = data.get("attempt"), data.get("attempts"), data.get("wait_seconds")
+    when = f"again in {wait:.0f} s" if isinstance(wait, int | float) and wait >= 1 else "again now"
+    if isinstance(attempt, int) and isinstance(most, int):
+        when = f"{attempt + 1} of {most}, {when}"
+    return _with(f"the model call failed ({when})", text_of(data, "message", "kind")), "bad"
 
 
 def _callback_ended(_narrator: EventNarrator, event: Event) -> Described:
@@ -368,7 +376,7 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "human.budget": _budget_set,
     "channel.dead": _phrase("channel {channel} did not take a notice", "reason", tone="bad"),
     "model.answered": _thought,
-    "model.retry": _phrase("the model call is retried", "message", "kind", "reason", tone="bad"),
+    "model.retry": _retry,
     "model.fallback": _phrase("falls back to another model", "to", tone="bad"),
     "model.failed": _phrase("the model call failed", "message", "kind", tone="bad"),
     "memory.written": _phrase("wrote to its memory", "path", tone="quiet"),

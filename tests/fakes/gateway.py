@@ -280,12 +280,13 @@ class World:
 
 
 @contextmanager
-def gateway_world(path: Path, **http: Any) -> Iterator[World]:
+def gateway_world(path: Path, default_model: str = "", /, **http: Any) -> Iterator[World]:
     """Yield a world whose gateway is up, with these settings of `http`; stopped at the end."""
     world = World(path)
     config = world.line.config
     place = config.http.model_copy(update={"strangers_per_second": 1e6} | http)
-    world.line.config = config.model_copy(update={"http": place})
+    models = config.models.model_copy(update={"default": default_model})
+    world.line.config = config.model_copy(update={"http": place, "models": models})
     world.add_child(SUPERVISOR, "supervisor")
     world.start()
     try:

@@ -62,6 +62,7 @@ def test_a_folder_is_surveyed_with_no_key_and_nothing_is_left(home: Path, tmp_pa
     told = json.loads(done.stdout)
     assert told["status"] == "completed"
     assert "prices.csv" in told["result"]
+    assert told["usage"]["tokens"] == 0, "no language model had a part"
     assert Path(told["output"]).read_text().strip() == told["result"].strip()
     assert "model script/survey: from --model" in done.stderr
     assert "new worker" in done.stderr

@@ -13,7 +13,7 @@ from agiraph.messages.event import EntityStatus
 from agiraph.messages.model import ListModels, ModelCatalog
 from agiraph.messages.run import BeginRun
 from agiraph.storage.files import replace_file
-from tests.fakes.gateway import AGENT, RUN, World, ask, refused
+from tests.fakes.gateway import AGENT, RUN, World, ask, gateway_world, refused
 from tests.fakes.line import arrived
 from transport.errors import DeadlineExceeded
 
@@ -35,6 +35,15 @@ def test_an_agent_is_created_with_the_default_model_and_its_coordinator_is_start
     assert started[0].spec.args["agent"]["input_dir"] == str(tmp_path)
     assert [agent.id for agent in client.agents()] == [made.id]
     assert client.agent(made.name).id == made.id
+
+
+def test_the_default_model_of_the_settings_needs_no_catalog(tmp_path: Path) -> None:
+    with (
+        gateway_world(tmp_path / "home", "script/mine") as world,
+        world.client() as client,
+    ):
+        assert client.create_agent(CreateAgentRequest(goal="Do it")).model == "script/mine"
+        assert not [body for _, body in world.line.asked if isinstance(body, ListModels)]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
-"""A real language model on this machine's processor calls a tool; nothing leaves the machine."""
+"""A real language model on this machine's processor calls a tool, and completes a whole run."""
 
 import asyncio
+import json
 import os
+from pathlib import Path
 
 import psutil
 import pytest
@@ -11,6 +13,7 @@ from agiraph.llm.connect import connect
 from agiraph.llm.local_weights import why_not
 from agiraph.llm.providers.local.provider import LocalProvider
 from agiraph.llm.registry import load_presets
+from tests.integration.commands import Commands
 from tests.unit.llm.requests import BASH, ask
 
 pytestmark = pytest.mark.weights
@@ -28,6 +31,7 @@ def test_it_calls_a_tool_as_the_grammar_has_it_and_speaks() -> None:
             only_bash = ask(UserTurn(content="List the files with bash."), model=MODEL)
             called = await provider.generate(only_bash, lambda text: None)
             assert called.usage.output_tokens > 0
+            assert await provider.count(only_bash) == called.usage.input_tokens
             for call in called.tool_calls:
                 assert call.name == BASH.name
                 assert set(call.arguments) <= {"command"}
@@ -43,3 +47,16 @@ def test_it_calls_a_tool_as_the_grammar_has_it_and_speaks() -> None:
         assert not psutil.pid_exists(pid)
 
     asyncio.run(scene())
+
+
+def test_it_completes_a_run_with_one_short_text(tmp_path: Path) -> None:
+    if (reason := why_not()) is not None:
+        pytest.skip(reason)
+    commands = Commands(tmp_path / "home")
+    asked = ("run", "What is the capital of France?", "--model", MODEL, "--json")
+    done = commands.run(*asked)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["status"] == "completed"
+    assert told["result"].strip()
+    assert told["usage"]["tokens"] < 600

@@ -1,5 +1,6 @@
 """A home of an older release under today's supervisor, and one with a file of a newer version."""
 
+import json
 import shutil
 import sqlite3
 from pathlib import Path
@@ -32,6 +33,26 @@ def test_a_home_of_0_1_is_served_and_one_agents_newer_file_hides_that_agent_alon
         assert told.stderr.strip().endswith("its version is 99, this one knows up to 1")
         assert f"{newer / 'agent.json'} was written by a newer Agiraph" in told.stderr
     assert (newer / "events.jsonl").read_bytes() == encode_record({"version": 99})
+
+
+def test_a_home_of_0_1_is_read_without_a_supervisor_and_stays_as_it_is(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(OLD, home)
+    before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    commands = Commands(home)
+    [agent] = json.loads(commands.here("agents", "--json").stdout)
+    assert agent["id"] == "shop-1"
+    answered = json.loads(commands.here("questions", "--all", "--json").stdout)
+    assert {one["id"]: one["answer"] for one in answered} == {"q1": "yes", "q2": None}
+    assert commands.here("usage").returncode == 0
+    assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
+    with sqlite3.connect(Home(home).system.usage) as db:
+        db.execute("PRAGMA user_version = 99")
+    db.close()
+    told = commands.here("usage")
+    assert told.returncode == 1
+    assert f"{Home(home).system.usage} was written by a newer Agiraph" in told.stderr
+    assert commands.here("agents").returncode == 0
 
 
 def test_a_service_that_meets_a_newer_file_says_so_once_and_the_house_gives_up(

@@ -122,6 +122,21 @@ def test_the_supervisor_of_a_command_is_left_to_it(commands: Commands) -> None:
         assert commands.json("status")["ends_with_command"] is True
 
 
+def test_the_supervisor_of_a_run_is_left_to_it_too(commands: Commands, tmp_path: Path) -> None:
+    words = ("Watch", "--model", "script/survey", "--input", str(tmp_path), "--mode", "infinite")
+    with commands.running("run", *words):
+        status = until(
+            lambda: (
+                (found := json.loads(commands.here("status", "--json").stdout)).get("api") and found
+            ),
+            "its gateway",
+        )
+        assert status["ends_with_command"] is True
+        assert commands.here("down").returncode == 1
+    begun = commands.run("up")  # it waited for the end of that one
+    assert begun.returncode == 0, begun.stderr
+
+
 def test_a_supervisor_that_was_killed_leaves_nothing_that_counts(commands: Commands) -> None:
     assert commands.run("up").returncode == 0
     os.kill(commands.json("status")["pid"], signal.SIGKILL)

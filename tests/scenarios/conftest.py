@@ -62,8 +62,10 @@ def _common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     (home / "prices.yaml").write_text("openai/dear: {input: 0, output: 100}\n")
     refused = "{api: openai, base_url_env: OPENAI_BASE_URL, key_env: REFUSED_API_KEY}"
     small = "{models: {small: {context: 26000}}}"
+    tiny = "tiny: {context: 8192}, writer: {context: 8192, tool_mode: none}"
+    openai = f"{{models: {{small: {{context: 26000}}, {tiny}}}}}"
     (home / "providers.yaml").write_text(
-        f"refused: {refused}\nopenai: {small}\nanthropic: {small}\n"
+        f"refused: {refused}\nopenai: {openai}\nanthropic: {small}\n"
     )
     settings = {"run": {"park_after_seconds": 0}}
     key = {"REFUSED_API_KEY": "sk-wrong-0123456789"}

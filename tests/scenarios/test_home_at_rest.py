@@ -95,6 +95,15 @@ def _fill(place: Place) -> None:
     until(lambda: all(r["pid"] is None for r in _team(place)), "the other team has parked")
 
 
+def _steer_by_beginnings(place: Place) -> None:
+    [paused] = place.json("pause", "bus/ad")
+    assert paused["address"].startswith("busy-")
+    for named in ("kno", "ad"):
+        refused = place.command("pause", named)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert f"entity '{named}' could be any of " in refused.stderr
+
+
 def _team(place: Place) -> list[JsonObject]:
     return [row for row in place.json("ps") if "/" in row["address"]]
 
@@ -225,6 +234,7 @@ def test_a_home_whose_processes_were_all_killed_reads_the_same(rest: Rest, tmp_p
         place.plays(coordinator=one_worker("ada"), ada=[held(WORK[0], gate), *WORK[1:]])
         place.begin("busy")
         place.await_step("ada", 0)
+        _steer_by_beginnings(place)
         seen = {args: place.json(*args) for args in (("questions",), ("usage", "known"))}
         for process in processes_of(place.home):
             process.kill()

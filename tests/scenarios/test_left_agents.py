@@ -43,9 +43,11 @@ def test_a_later_run_names_what_is_unfinished_and_resumes_it_when_told_to(house:
         both.gates.open["second"].clear()
         third = both.start("run", "Do the second", "--json", "--resume", *MODEL)
         both.await_asked("first", times=2)
-        both.gates.open["first"].set()
-        await_status(both, "first", "completed")
-        assert "resumed: first\n" in both.finish(third, "second")
+        third.kill()
+        await_nothing_left(both.house.home)
+        fourth = both.start("run", "--resume", "--agent", "first", "--json")
+        both.await_asked("first", times=3)
+        assert "unfinished: do-the-second " in both.finish(fourth, "first")
 
 
 def test_what_was_detached_goes_on_in_a_later_run_which_says_so(house: MakeHouse) -> None:
@@ -64,13 +66,14 @@ def test_what_was_detached_goes_on_in_a_later_run_which_says_so(house: MakeHouse
 
 @needs_tmux
 @pytest.mark.parametrize(
-    ("answer", "left_with", "status"), [(("d", "Enter"), 0, "working"), (("C-c",), 130, "stopped")]
+    ("answer", "said", "status"),
+    [(("d", "Enter"), "agiraph attach", "working"), (("C-c",), "stopping the team", "stopped")],
 )
 def test_ctrl_c_on_a_standing_supervisor_asks_whether_to_detach(
     place: Place,
     tmp_path_factory: pytest.TempPathFactory,
     answer: tuple[str, ...],
-    left_with: int,
+    said: str,
     status: str,
 ) -> None:
     gate, name = threading.Event(), f"interrupted-{status}"
@@ -84,6 +87,6 @@ def test_ctrl_c_on_a_standing_supervisor_asks_whether_to_detach(
         screen.keys("C-c")
         screen.await_screen("detach (the team continues) or stop it?")
         screen.keys(*answer)
-        screen.await_screen(f"[left with {left_with}]")
+        screen.await_screen(said, "[left with 130]")
     assert place.json("show", name)["status"] == status
     gate.set()

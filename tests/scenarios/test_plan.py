@@ -36,6 +36,29 @@ def test_a_graph_in_a_file_is_carried_out_in_its_order(place: Place, tmp_path: P
     done = [event["name"] for event in outcome.data("node.completed")]
     assert sorted(done[:2]) == ["a", "b"]
     assert done[2:] == ["both"]
+    assert "estimate: " in outcome.progress, "it is said before the plan begins"
+
+
+def test_an_estimate_of_a_plan_is_a_range_from_earlier_runs_and_begins_nothing(
+    place: Place, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(GRAPH)
+    place.plays(Script({"coordinator": COORDINATOR, "*": worker}))
+    place.complete("Do it once", "--plan", str(plan), "--model", "openai/dear")
+    place.server.requests.clear()
+    agents = place.json("agents")
+    asked = ("run", "Do it again", "--plan", str(plan), "--estimate", "--model", "openai/dear")
+    told = place.json(*asked)
+    low, high = told["tokens"]
+    assert 0 < low < high
+    assert 0 < told["usd"][0] <= told["usd"][1]
+    assert "3 nodes; from " in told["basis"]
+    shown = place.command(*asked)
+    assert (shown.returncode, shown.stdout.startswith("estimate: ")) == (0, True)
+    assert (place.json("agents"), place.server.requests) == (agents, [])
+    wrong = place.command("run", "x", "--estimate", "--model", "nope/x")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
 
 
 def test_a_plan_that_is_reconvened_gives_the_coordinator_a_turn_before_each_stage(

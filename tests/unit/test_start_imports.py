@@ -17,6 +17,9 @@ OURS = ("pydantic", "asyncio", "zmq", "yaml", "psutil", "click")
 BESIDE_LOGS = [name for name in NEVER if name not in ("rich", "pygments")]
 """structlog imports these two where they are installed."""
 
+OF_THE_API = ("httpx", "fastapi", "uvicorn", "opentelemetry")
+"""The last is imported by fastapi where it is installed."""
+
 PRELOADED = (
     "from actors.spawner.main import AGENT_MODULES, MODULES, preload;"
     " preload(MODULES); preload(AGENT_MODULES)"
@@ -37,7 +40,7 @@ PRELOADED = (
         ),
         pytest.param(
             "import cli.home_reader",
-            [n for n in (*BESIDE_LOGS, "zmq") if n not in ("httpx", "fastapi", "uvicorn")],
+            [n for n in (*BESIDE_LOGS, "zmq") if n not in OF_THE_API],
             id="reading a home at rest",
         ),
         pytest.param("import actors.supervisor.interpreters", (*NEVER, *OURS), id="prestart"),

@@ -321,6 +321,8 @@ async def _models_for(gateway: Gateway, request: CreateAgentRequest) -> tuple[st
 
 
 async def _default_model(gateway: Gateway) -> str:
+    if named := gateway.config.models.default:
+        return named  # whether it can be called is checked with every other name
     catalog = await gateway.ask(BROKER, ListModels(), ModelCatalog)
     if catalog.default is None:
         raise ApiError(UNPROCESSABLE, catalog.why)
@@ -334,6 +336,13 @@ def _check_folder(model: str, folder: str | None) -> None:
         raise ApiError(UNPROCESSABLE, str(error)) from None
 
 
+def needs_tools(request: RunRequest) -> str:
+    """Return what a coordinator cannot do for this request without tools, '' if nothing."""
+    if request.input is not None:
+        return "read the input folder"
+    return "work in cycles" if request.mode == "infinite" else ""
+
+
 async def _check_models(
     gateway: Gateway, request: RunRequest, model: str, worker_model: str | None
 ) -> None:
@@ -341,7 +350,8 @@ async def _check_models(
 
     The first one must have room for the goal.
     """
-    checks = [CheckModel(model=model, characters=len(request.goal))]
+    needs = needs_tools(request)
+    checks = [CheckModel(model=model, characters=len(request.goal), needs_tools=needs)]
     if worker_model not in (None, model):
         checks.append(CheckModel(model=worker_model))
     for check in checks:

@@ -54,7 +54,7 @@ async def health(gateway: GatewayDep) -> HealthView:
 @router.get("/models", dependencies=[READ])
 async def models(gateway: GatewayDep) -> ModelsView:
     """List the providers and which of them are usable."""
-    catalog = await gateway.ask(BROKER, ListModels(), ModelCatalog)
+    catalog = await gateway.ask(BROKER, ListModels(asks_servers=True), ModelCatalog)
     return ModelsView(providers=catalog.providers, default=catalog.default, why=catalog.why)
 
 

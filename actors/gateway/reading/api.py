@@ -17,7 +17,6 @@ from actors.gateway.reading.services import StoredServices
 from actors.runtime.ask_again import Reply
 from agiraph.core.clock import Clock, SystemClock
 from agiraph.core.config import Config
-from agiraph.core.errors import Corrupt
 from agiraph.http.errors import ApiError
 from agiraph.logs.log import logger
 
@@ -81,10 +80,8 @@ def resting_api(home: Path, config: Config) -> Iterator[ASGIApp]:
     it, Corrupt, OSError.
     """
     with copied(home) as files:
-        try:
+        with files.opening():
             gateway = RestingGateway(files, config)
-        except Corrupt as error:
-            raise Corrupt(str(error).replace(str(files.copies), str(files.path))) from error
         with closing(gateway):
             yield _admitting(gateway)
 

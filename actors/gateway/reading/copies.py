@@ -7,6 +7,7 @@ reading them writes nothing.
 
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from agiraph.core.errors import Corrupt
 from agiraph.http.discovery import is_held
 from agiraph.storage.files import entries, open_file
 from agiraph.storage.home import Home, HumanHome, SystemHome
@@ -52,6 +54,15 @@ class CopiedHome(Home):
     def human(self) -> HumanHome:
         """The copy of the gateway's folder."""
         return HumanHome(self.copies / "human")
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """Let what is wrong with a copy that is opened in the block be told of the original."""
+        try:
+            yield
+        except (Corrupt, sqlite3.DatabaseError) as error:
+            told = str(error).replace(str(self.copies), str(self.path))
+            raise Corrupt(told if isinstance(error, Corrupt) else f"{self.path}: {told}") from error
 
 
 @contextmanager

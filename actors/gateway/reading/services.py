@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from actors.broker.agent_budgets import AgentBudgets
 from actors.broker.ledger import UsageLedger
 from actors.broker.usage_reader import UsageReader
+from actors.gateway.reading.copies import CopiedHome
 from actors.supervisor.child_register import Desired, RegisteredChildren, fold
 from agiraph.core.clock import Clock
 from agiraph.core.config import Config
@@ -15,7 +16,6 @@ from agiraph.messages.child import ChildInfo, ChildState, ChildTable, ListChildr
 from agiraph.messages.model import AskBudgets, AskUsage
 from agiraph.messages.trigger import ListTriggers, TriggerTable
 from agiraph.storage.files import read_bytes
-from agiraph.storage.home import Home
 from agiraph.storage.journal import read_journal
 from agiraph.triggers.records import trigger_view
 from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
@@ -35,7 +35,7 @@ UNUSED: Final = FiringLimits(late_seconds=0, per_minute=1)
 class StoredServices:
     """The register, the ledger and the triggers of a home that is a copy: they are opened."""
 
-    def __init__(self, home: Home, config: Config, clock: Clock) -> None:
+    def __init__(self, home: CopiedHome, config: Config, clock: Clock) -> None:
         self._home, self._config, self._clock = home, config, clock
         self._ledger: UsageLedger | None = None
 
@@ -80,7 +80,8 @@ class StoredServices:
 
     def _spending(self) -> UsageReader:
         if self._ledger is None:
-            self._ledger = UsageLedger(self._home.system.usage)
+            with self._home.opening():
+                self._ledger = UsageLedger(self._home.system.usage)
         limits = self._ledger.limits(self._config.budgets, self._clock)
         return UsageReader(self._ledger, limits, AgentBudgets(self._home))
 

@@ -34,7 +34,8 @@ from agiraph.llm.embedded.script_state import (
     read_state,
 )
 
-CHARACTERS_PER_TOKEN = 4
+NOTHING_USED = Usage(cost_usd=0.0)
+"""No language model has a part in a script, so it counts no tokens."""
 STREAMED_AT_ONCE = 40
 MOST_COMPILED = 1024
 OVER = "My script ends here; I am a script and have nothing to add."
@@ -216,18 +217,7 @@ def _response(request: ModelRequest, play: ScriptPlay, answer: ScriptedAnswer) -
         text=answer.say or None,
         tool_calls=calls,
         stop_reason="tool_use" if calls else "end_turn",
-        usage=_usage(request, answer),
+        usage=NOTHING_USED,
         model=request.model,
         provider_data=None if calls else {MARK: [role, answer.step]},
-    )
-
-
-def _usage(request: ModelRequest, answer: ScriptedAnswer) -> Usage:
-    """Return a rough count of tokens, for metering; it costs nothing."""
-    asked = len(request.system) + sum(len(turn.model_dump_json()) for turn in request.turns)
-    said = len(answer.say) + sum(len(str(call)) for call in answer.calls)
-    return Usage(
-        input_tokens=asked // CHARACTERS_PER_TOKEN,
-        output_tokens=max(1, said // CHARACTERS_PER_TOKEN),
-        cost_usd=0.0,
     )

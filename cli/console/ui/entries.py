@@ -24,7 +24,7 @@ from cli.console.event_text import (
 )
 from cli.sanitize import one_line, printable, short_name
 
-Kind = Literal["text", "question", "answer", "thought", "tool", "notice", "result"]
+Kind = Literal["text", "question", "answer", "thought", "tool", "notice", "retry", "result"]
 Outcome = Literal["running", "done", "failed", "none"]
 
 TITLE_LIMIT: Final = 240
@@ -34,7 +34,7 @@ OPENING: Final = 200
 # Their effect is an entry of its own: a message, a question, an answer.
 QUIET_TOOLS: Final = frozenset({"send_message", "ask_human", "check_messages"})
 OF_MESSAGES: Final = frozenset({"message.sent", "message.received", "human.nudge"})
-NEVER_SHOWN: Final = MINOR | OF_MESSAGES | {"model.retry"}
+NEVER_SHOWN: Final = MINOR | OF_MESSAGES
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +140,10 @@ def _of_event(event: Event, run: str | None, narrator: EventNarrator) -> Timelin
             return None
         case kind if kind in NEVER_SHOWN:
             return None
-        case _:
+        case kind:
             title = one_line(line.text, TITLE_LIMIT)
-            return _base(event, line.who, "notice", title=title, tone=line.tone)
+            kind_shown: Kind = "retry" if kind == "model.retry" else "notice"
+            return _base(event, line.who, kind_shown, title=title, tone=line.tone)
 
 
 def _base(event: Event, who: str, kind: Kind, **facts: Any) -> TimelineEntry:

@@ -3,8 +3,8 @@
 import os
 from collections.abc import Callable
 
-from agiraph.core.errors import unknown
 from agiraph.core.ids import COORDINATOR_NAME
+from agiraph.core.naming import meant
 from agiraph.http.api import AgentView
 from agiraph.http.client import Client
 from cli.console.commands import EVERYONE
@@ -55,8 +55,6 @@ def _key_of(client: Client, agent: AgentView, entity: str | None) -> str:
     if named in (COORDINATOR_NAME, EVERYONE):
         return named
     workers = client.workers(agent.id)
-    for worker in workers:
-        if named in (worker.id, worker.name):
-            return worker.id
+    keys = {worker.name: worker.id for worker in workers} | {one.id: one.id for one in workers}
     known = [*(worker.name for worker in workers), COORDINATOR_NAME, EVERYONE]
-    raise unknown("entity", named, known)
+    return meant("entity", named, [*keys.items(), (COORDINATOR_NAME, COORDINATOR_NAME)], str, known)

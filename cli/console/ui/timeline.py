@@ -1,10 +1,10 @@
 """The timeline: the last entries of a team in the order they happened, bounded.
 
 Entries come in any order and more than once (two logs, a reconnect, an older page); each key is
-held once. The end of a tool call is joined to its beginning, one text to several receivers is one
-entry, and so is what a coordinator says: an answer of its model, a message to the human, the end
-of the run. The newest are kept while the person follows; while he reads back, the oldest, and
-`is_live` is False until the end is fetched again.
+held once. The end of a tool call is joined to its beginning; one text to several receivers is one
+entry, so are the retries of a model call, and so is what a coordinator says: an answer of its
+model, a message to the human, the end of the run. The newest are kept while the person follows;
+while he reads back, the oldest, and `is_live` is False until the end is fetched again.
 """
 
 from bisect import insort
@@ -63,7 +63,7 @@ class Timeline:
             if weight > THOUGHT:
                 said[entry.spoken] = weight
                 self._drop_lighter(entry)
-            if self._merge_text(entry):
+            if self._merge_text(entry) or self._merge_retry(entry):
                 continue
             if entry.kind == "tool":
                 calls[entry.key] = entry
@@ -116,6 +116,18 @@ class Timeline:
                 self.entries[place] = replace(other, to=to, about=about, also=also)
                 return True
         return False
+
+    def _merge_retry(self, entry: TimelineEntry) -> bool:
+        """Show only the latest of the retries of a model call; return whether this is not it."""
+        if entry.kind != "retry":
+            return False
+        last = next((one for one in self.entries[:-LOOK_BACK:-1] if one.who == entry.who), None)
+        if last is None or last.kind != "retry":
+            return False
+        if entry.order > last.order:
+            self.entries.remove(last)
+            self._insert(replace(entry, also=(*last.also, last.key)))
+        return True
 
     def _trim(self, keep: Keep) -> None:
         if keep == "oldest":

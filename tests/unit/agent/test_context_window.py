@@ -46,6 +46,16 @@ def test_without_a_count_all_is_estimated() -> None:
     assert fill_of(transcript, FIXED, 10_000) == WindowUsage(100 + 8 + 1, 100, 10_000)
 
 
+def test_the_models_own_count_of_prompt_and_tools_takes_the_place_of_the_estimate() -> None:
+    assert fill_of(busy(), FIXED, 10_000, counted=40) == WindowUsage(40 + 8 + 1, 40, 10_000)
+
+
+def test_prompt_and_tools_never_have_more_than_the_provider_counted_in_all() -> None:
+    transcript = busy()
+    worked(transcript, text="x", usage=Usage(input_tokens=60, output_tokens=5))
+    assert fill_of(transcript, FIXED, 10_000) == WindowUsage(65, 65, 10_000)
+
+
 def test_a_count_above_the_estimate_makes_later_estimates_larger() -> None:
     transcript = busy()
     worked(transcript, text="x", usage=Usage(input_tokens=200, output_tokens=50))

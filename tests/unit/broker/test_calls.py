@@ -58,6 +58,8 @@ async def test_what_may_succeed_later_is_tried_again(calls_of: CallsOf) -> None:
     first, second = (retry.event_data() for retry in retries)
     assert (first["attempt"], first["kind"]) == (1, "overloaded")
     assert (second["attempt"], second["kind"]) == (2, "rate_limited")
+    assert first["attempts"] == quick_config().broker.attempts
+    assert second["attempts"] is None, "a busy service is waited for"
     assert second["wait_seconds"] > 0.05  # what is left of the wish
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from cli.formats import format_count, format_money, format_percent, format_size, format_time
 from cli.listing import Column, fitting
+from tests.fakes.model_server import FakeModelServer, say
 from tests.unit.cli.fakes import AGENT, FakeClient, command, event, json_of, question, summary
 
 LISTINGS = (
@@ -136,6 +137,18 @@ def test_models_without_a_supervisor_are_those_of_this_shell(
     rows = {row["name"]: row for row in json_of(result)}
     assert rows["anthropic"]["usable"] is True
     assert "sk-not-a-real-one" not in result.stdout
+
+
+def test_a_model_server_is_usable_if_it_answers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with FakeModelServer(lambda seen: say("hi")) as server:
+        monkeypatch.setenv("OLLAMA_BASE_URL", f"{server.url}/v1")
+        asked = ("models", "--json", "--home", str(tmp_path))
+        (up,) = [row for row in json_of(command(None, *asked)) if row["name"] == "ollama"]
+    (down,) = [row for row in json_of(command(None, *asked)) if row["name"] == "ollama"]
+    assert (up["usable"], up["default_model"]) == (True, "ollama/fake")
+    assert (down["usable"], "does not answer" in down["reason"]) == (False, True)
 
 
 def test_external_agents_are_listed_with_how_to_install_them(

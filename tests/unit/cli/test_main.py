@@ -72,7 +72,7 @@ def test_help_begins_with_the_common_path_and_fits_80_columns() -> None:
 def test_an_unknown_command_names_the_known_ones() -> None:
     result = command(None, "swarm")
     assert result.exit_code == 2
-    assert "unknown command 'swarm' (known: rm, restart, agents, " in result.stderr
+    assert "unknown command 'swarm' (known: " in result.stderr
     assert result.stdout == ""
 
 

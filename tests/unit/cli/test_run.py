@@ -115,6 +115,8 @@ def test_why_a_run_failed_is_told_once() -> None:
     said = command(client, "run", "x").stderr
     assert said.count(reason) == 2
     assert "The trigger t is paused" in said
+    again = f"to try again: agiraph run GOAL --agent {AGENT}"
+    assert again in said
     assert said.endswith(f"survey failed: {reason}\n")
 
 
@@ -314,6 +316,24 @@ def test_only_a_person_ends_a_run_for_good(
     result = command(client, "run", "x", "--agent", AGENT, "--home", str(tmp_path))
     assert (result.exit_code, client.did[-1]) == (130, ("stop", AGENT))
     assert left_agents(tmp_path) == unfinished
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ((), "Missing argument 'GOAL'"),
+        (("--resume", "--budget", "2"), "--budget needs a GOAL"),
+        (("--resume",), "no agent is unfinished"),
+        (("--resume", "--agent", AGENT), "is completed: nothing to resume"),
+    ],
+)
+def test_without_a_goal_there_must_be_something_to_resume(
+    tmp_path: Path, words: tuple[str, ...], problem: str
+) -> None:
+    client = FakeClient(record=summary(status="completed"))
+    result = command(client, "run", *words, "--home", str(tmp_path))
+    assert (result.exit_code, client.did) == (2, [])
+    assert problem in result.stderr
 
 
 def test_a_detached_run_resumes_nothing(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ MANY = [f"agent-{number}" for number in range(500)]
         ("bob", ["alice", "Bobby"], "unknown thing 'bob', did you mean 'Bobby'? (known: Bobby, al"),
         ("minuts", ["t-1 (minutes)"], "did you mean 'minutes'? (known: t-1 (minutes))"),
         ("zzz", MANY, "'zzz' (known: agent-0, agent-1, agent-10, agent-100, agent-101 and 495 mo"),
-        ("agnt-77", MANY, "' or 'agent-77' or '"),
+        ("agnt-77", MANY, "did you mean 'agent-77' or '"),
         ("agnt-77", MANY, "(known: agent-77, "),
     ],
 )

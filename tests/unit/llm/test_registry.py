@@ -27,7 +27,7 @@ def test_the_shipped_presets_are_whole() -> None:
         has_place = preset.base_url or preset.base_url_env
         assert preset.api in ("script", "local", "replay") or has_place, name
         assert preset.local or preset.key_env, name
-        assert preset.default_model or not preset.base_url, name
+        assert preset.default_model or preset.local or not preset.base_url, name
 
 
 def test_of_several_variables_for_a_key_the_first_that_is_set_counts() -> None:

@@ -232,11 +232,9 @@ def test_what_is_told_is_never_a_template(tmp_path: Path) -> None:
     assert play.step().tool_calls[0].arguments["content"] == "got {{ 7 * 7 }}"
 
 
-def test_tokens_are_counted_and_cost_nothing(tmp_path: Path) -> None:
+def test_no_tokens_are_counted_and_nothing_is_paid(tmp_path: Path) -> None:
     usage = Play(tmp_path, TWO_STEPS).ask().usage
-    assert usage.input_tokens > 0
-    assert usage.output_tokens > 0
-    assert usage.cost_usd == 0
+    assert (usage.tokens, usage.cost_usd) == (0, 0)
 
 
 def refused(play: Play) -> ProviderError:

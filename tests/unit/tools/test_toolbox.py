@@ -2,10 +2,12 @@
 
 import pytest
 
+from agiraph.agent.context_window import estimate_fixed
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import ToolCall
 from agiraph.tools.base import NoParams, tool
 from agiraph.tools.ports import EntityKind, ToolContext
+from agiraph.tools.shell import bash
 from agiraph.tools.table import TOOLS
 from agiraph.tools.toolbox import Toolbox
 from tests.unit.tools.desk import Desk
@@ -26,6 +28,42 @@ def test_every_tool_has_a_runbook_and_a_plain_schema_with_all_parameters_describ
         assert not [odd for odd in ("anyOf", "'title': '", "$") if odd in str(parameters)]
         for name, schema in parameters["properties"].items():
             assert schema.get("description"), f"{one.name}.{name}"
+
+
+@pytest.mark.parametrize("kind", ["worker", "coordinator"])
+def test_in_short_a_tool_is_its_name_one_line_and_its_parameters(kind: EntityKind) -> None:
+    whole = Toolbox.for_entity(kind)
+    short = whole.shortened()
+    assert short.names == (*whole.names, "read_runbook")
+    assert short.guidance() == ""
+    assert 3.5 * estimate_fixed("", short.schemas()) < estimate_fixed(
+        whole.guidance(), whole.schemas()
+    )
+    for before, after in zip(whole.schemas(), short.schemas(), strict=False):
+        assert after.description == before.description
+        assert "description" not in str(after.parameters)
+        assert set(before.parameters.get("required", ())) <= set(after.parameters["properties"])
+
+
+def test_in_short_only_what_is_nested_and_optional_is_left_out() -> None:
+    short = Toolbox.for_entity("coordinator").shortened()
+    (node,) = [schema for schema in short.schemas() if schema.name == "create_work_node"]
+    assert {"task", "refs", "dependencies", "wait"} <= set(node.parameters["properties"])
+    assert "stage" not in node.parameters["properties"]
+    assert node.parameters["properties"]["checks"] == {"type": "array", "items": {"type": "string"}}
+
+
+def runbook(of: str) -> ToolCall:
+    return ToolCall(id="c", name="read_runbook", arguments={"tool": of})
+
+
+async def test_a_runbook_is_read_with_the_meaning_of_each_parameter(desk: Desk) -> None:
+    desk.toolbox = desk.toolbox.shortened()
+    read = await desk.toolbox.run(runbook("bash"), desk.context())
+    assert read.content.startswith(bash.guidance())
+    assert "- command: " in read.content
+    unknown = await desk.toolbox.run(runbook("bahs"), desk.context())
+    assert (unknown.is_error, "bash" in unknown.content) == (True, True)
 
 
 @pytest.mark.parametrize("kind", ["worker", "coordinator"])

@@ -11,7 +11,7 @@ from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
 from agiraph.llm.base import OnAnswer, OnText, ProviderError, unmetered
 from agiraph.llm.failures import explained
 from agiraph.llm.local_weights import file_of
-from agiraph.llm.providers.local.process import LocalProcess
+from agiraph.llm.providers.local.process import LocalModelAddress, LocalProcess
 from agiraph.llm.providers.local.prompts import as_rendered, read_answer
 from agiraph.llm.providers.local.schemas import answer_schema, plain
 from agiraph.llm.providers.service import HttpService, http_client
@@ -39,6 +39,8 @@ class LocalProvider:
         self._environ = dict(environ)
         self._processes: dict[Path, LocalProcess] = {}
         self._client = http_client(LOOPBACK, timeout_seconds)
+        # The engine closes a connection after some requests, at times just as it is used again.
+        self._client.headers["connection"] = "close"
 
     def process(self, model: str) -> LocalProcess:
         """Return the process of a model; ProviderError if it is not known or not installed."""
@@ -69,7 +71,7 @@ class LocalProvider:
             with explained(self._name, model, place.url, place.key):
                 # With tools the text is a JSON object that holds the call: it is not streamed.
                 stream_to = no_text if request.tools else on_text
-                reader = await service.ask(model, _body(request), stream_to, on_answer)
+                reader = await service.ask(model, self._body(request), stream_to, on_answer)
                 response = reader.response(request)
         if not request.tools:
             return response
@@ -77,6 +79,40 @@ class LocalProvider:
         if read.text:
             on_text(read.text)
         return read
+
+    async def count(self, request: ModelRequest) -> int:
+        """Return how many tokens a request has, by the model's own template and tokenizer."""
+        model = split_model(request.model)[1]
+        async with self.process(model).used() as place:
+            with explained(self._name, model, place.url, place.key):
+                body = json.loads(self._body(request))
+                prompt = await self._ask(place, "apply-template", {"messages": body["messages"]})
+                found = await self._ask(place, "tokenize", {"content": prompt["prompt"]})
+        return len(found["tokens"])
+
+    async def _ask(self, place: LocalModelAddress, path: str, body: JsonObject) -> JsonObject:
+        """Return what the engine answers at one of its own paths."""
+        headers = {"authorization": f"Bearer {place.key}"}
+        answer = await self._client.post(f"{place.url}/{path}", json=body, headers=headers)
+        answer.raise_for_status()
+        found: JsonObject = answer.json()
+        return found
+
+    def _body(self, request: ModelRequest) -> bytes:
+        """Return the engine's request; a schema restricts the answer to a call, or to what is
+        wanted."""
+        rendered = as_rendered(request).model_copy(update={"response_schema": None})
+        traits = PLAIN.model_copy(
+            update={"extra": self._preset.of(split_model(request.model)[1]).extra}
+        )
+        body: JsonObject = json.loads(encode_request(rendered, "local", traits, RequestBodyCache()))
+        body["cache_prompt"] = True
+        wanted = None if request.response_schema is None else plain(request.response_schema)
+        schema = answer_schema(request.tools, wanted) if request.tools else wanted
+        if schema is not None:
+            shape = {"name": "answer", "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": shape}
+        return as_json(body)
 
     async def close(self) -> None:
         """End the models' processes."""
@@ -87,16 +123,3 @@ class LocalProvider:
 
 def no_text(_: str) -> None:
     """Drop a piece of text."""
-
-
-def _body(request: ModelRequest) -> bytes:
-    """Return the engine's request; a schema restricts the answer to a call, or what is wanted."""
-    rendered = as_rendered(request).model_copy(update={"response_schema": None})
-    body: JsonObject = json.loads(encode_request(rendered, "local", PLAIN, RequestBodyCache()))
-    body["cache_prompt"] = True
-    wanted = None if request.response_schema is None else plain(request.response_schema)
-    schema = answer_schema(request.tools, wanted) if request.tools else wanted
-    if schema is not None:
-        shape = {"name": "answer", "schema": schema}
-        body["response_format"] = {"type": "json_schema", "json_schema": shape}
-    return as_json(body)

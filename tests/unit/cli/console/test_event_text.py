@@ -41,8 +41,17 @@ def event(type: str, entity: str = "coordinator", node: str | None = None, **dat
         (event("human.question", "survey-3fa9c1/ada-0a1b2c", question="Which?"), "ada",
          "asks you: Which?"),
         (event("child.ready", "survey-3fa9c1/ada-0a1b2c", incarnation=2), "ada",
-         "its process was restarted (number 2) and continues where it was"),
+         "its process was restarted and continues where it was"),
         (event("agent.failed", reason="bad key"), "coordinator", "failed: bad key"),
+        (event("model.retry", "survey-3fa9c1/ada-0a1b2c", attempt=1, attempts=6,
+               message="no answer", wait_seconds=4.2), "ada",
+         "the model call failed (2 of 6, again in 4 s): no answer"),
+        (event("model.retry", "survey-3fa9c1/ada-0a1b2c", attempt=1, attempts=None,
+               message="too many calls", wait_seconds=30), "ada",
+         "the model call failed (again in 30 s): too many calls"),
+        (event("model.retry", "survey-3fa9c1/ada-0a1b2c", attempt=5, attempts=6,
+               message="no answer", wait_seconds=0.2), "ada",
+         "the model call failed (6 of 6, again now): no answer"),
     ],
 )  # fmt: skip
 def test_who_did_what(told: Event, who: str, text: str) -> None:

@@ -64,6 +64,25 @@ def test_why_a_run_failed_stands_there_once_and_is_marked(is_event_first: bool) 
     assert (entry.kind, entry.title, entry.tone, entry.body) == ("result", "failed", "bad", why)
 
 
+def test_the_retries_of_a_model_call_stand_there_once() -> None:
+    def retried(seq: int, entity: str = "coordinator") -> Event:
+        data = {"message": f"busy {seq}", "wait_seconds": 4.0}
+        told = answered(seq, "").model_copy(update={"type": "model.retry", "data": data})
+        return told.model_copy(update={"entity": entity})
+
+    state = ConsoleState(summary())
+    state.add_events([retried(1), retried(2, "ada"), retried(3), retried(3)])
+    state.add_events([answered(4, "I try.", "bash"), retried(5)])
+    state.select("*")
+    told = [(entry.kind, entry.who, entry.title[-6:]) for entry in state.shown]
+    assert told == [
+        ("retry", "ada", "busy 2"),
+        ("retry", "coordinator", "busy 3"),
+        ("thought", "coordinator", ""),
+        ("retry", "coordinator", "busy 5"),
+    ]
+
+
 def test_a_tool_call_stays_whatever_is_said_beside_it() -> None:
     state = ConsoleState(summary())
     state.add_messages([said(1, "")])

@@ -1,0 +1,83 @@
+"""Local servers: which model servers of this machine answer, and the models that they serve."""
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from agiraph.llm.registry import BUILT_IN, JsonObject, ProviderPreset
+
+LOOK_SECONDS = 1.5
+LONGEST_LIST = 1 << 20
+NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """What a model server said: the models that it serves, or why there are none."""
+
+    models: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def in_words(self) -> str:
+        """What is said of it: `answers: qwen3, gemma3 and 2 others`."""
+        if self.problem:
+            return self.problem
+        others = len(self.models) - NAMED
+        more = f" and {others} other{'s' if others > 1 else ''}" if others > 0 else ""
+        return f"answers: {', '.join(self.models[:NAMED])}{more}"
+
+
+def find_servers(
+    presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]
+) -> dict[str, LocalServer]:
+    """Ask each service that is on this machine for its models; takes LOOK_SECONDS at most."""
+    urls = {
+        name: url
+        for name, preset in presets.items()
+        if preset.local and preset.api not in BUILT_IN and (url := preset.url(environ))
+    }
+    with ThreadPoolExecutor(max(1, len(urls))) as pool:
+        found = pool.map(lambda name: _ask(urls[name], presets[name].key(environ)), urls)
+        return dict(zip(urls, found, strict=True))
+
+
+def _ask(url: str, key: str | None) -> LocalServer:
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    try:
+        request = urllib.request.Request(f"{url.rstrip('/')}/models", headers=headers)
+    except ValueError:
+        return LocalServer(problem=f"is no URL: {url}")
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=LOOK_SECONDS) as answer:
+            listed = json.loads(answer.read(LONGEST_LIST))["data"]
+            models = tuple(str(one["id"]) for one in listed)
+    except urllib.error.HTTPError as error:
+        return LocalServer(problem=f"answers with HTTP {error.code}: {url}")
+    except (OSError, http.client.HTTPException):
+        return LocalServer(problem=f"does not answer: {url}")
+    except (ValueError, LookupError, TypeError):
+        return LocalServer(problem=f"answers, but with no list of models: {url}")
+    return LocalServer(models) if models else LocalServer(problem=f"serves no model: {url}")
+
+
+def with_answers(
+    rows: Iterable[JsonObject], found: Mapping[str, LocalServer]
+) -> tuple[JsonObject, ...]:
+    """Return the rows of `registry.usable`, those of local servers as these have answered."""
+    return tuple(
+        _as_answered(row, found[row["name"]]) if row["name"] in found else row for row in rows
+    )
+
+
+def _as_answered(row: JsonObject, server: LocalServer) -> JsonObject:
+    told = row | {"usable": row["usable"] and not server.problem, "reason": server.in_words}
+    usual = str(row["default_model"] or "").partition("/")[2]
+    if server.models and usual not in server.models:
+        told["default_model"] = f"{row['name']}/{server.models[0]}"
+    return told

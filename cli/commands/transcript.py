@@ -10,6 +10,7 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import COORDINATOR_NAME
+from agiraph.core.naming import meant
 from agiraph.http.errors import ApiError, NotReachable
 from cli.console.event_text import arguments_in_lines
 from cli.exits import DONE
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from agiraph.http.client import Client
 
 PAGE: Final = 1000
-NOT_FOUND: Final = 404
 FENCE: Final = "```"
 PAGER_OPTIONS: Final = "FRX"
 """What `less` is given if LESS is not set: leave at once what fits the screen, as git does."""
@@ -90,20 +90,16 @@ def transcript(
 
 
 def _entity(client: "Client", named: str) -> tuple[str, str]:
-    """Return the agent's id, and the coordinator or a worker by name or id; ApiError."""
+    """Return the agent's id, and the coordinator or a worker by name, id or beginning; ApiError."""
     agent, slash, inner = named.partition("/")
-    try:
-        return client.agent(agent).id, inner if slash else COORDINATOR_NAME
-    except ApiError as error:
-        if slash or error.status != NOT_FOUND:
-            raise
-        found = [one.address for one in _team_members(client) if _is_called(one.name, named)]
-        if len(found) > 1:
-            known = ", ".join(found)
-            raise InvalidInput(f"'{named}' could be any of {known}: name one") from None
-        if not found:
-            raise
-        return found[0].split("/", 1)[0], found[0].split("/", 1)[1]
+    if slash:
+        return client.agent(agent).id, inner
+    agents = client.agents()
+    team = [(one.name, one.address) for one in _team_members(client)]
+    home = [(name, f"{a.id}/{COORDINATOR_NAME}") for a in agents for name in (a.name, a.id)]
+    known = [f"{one.name} ({one.id})" for one in agents]
+    owner, _, member = meant("agent", named, [*home, *team], known=known).partition("/")
+    return owner, member
 
 
 def _team_members(client: "Client") -> "list[EntityView]":
@@ -111,10 +107,6 @@ def _team_members(client: "Client") -> "list[EntityView]":
         return [entity for entity in client.entities() if "/" in entity.address]
     except (ApiError, NotReachable):
         return []  # nothing runs
-
-
-def _is_called(name: str, named: str) -> bool:
-    return name.casefold() == named.casefold()
 
 
 def _entries(

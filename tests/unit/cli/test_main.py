@@ -63,7 +63,8 @@ def test_every_help_fits_80_columns_and_names_its_arguments() -> None:
 def test_help_begins_with_the_common_path_and_fits_80_columns() -> None:
     lines = command(None, "help").stdout.splitlines()
     assert lines == command(None, "--help").stdout.splitlines()
-    assert lines[4].startswith("  agiraph run GOAL ")
+    assert lines[4].startswith("  agiraph init ")
+    assert lines[5].startswith("  agiraph run GOAL ")
     assert max(map(len, lines)) <= 80
     headings = [line for line in lines if line.rstrip(":") in FAMILIES]
     assert headings == [f"{family}:" for family in FAMILIES]

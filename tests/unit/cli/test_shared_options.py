@@ -25,8 +25,8 @@ SHORT: Final = {
     "--verbose": "-v",
     "--help": "-h",
 }
-ELSEWHERE: Final = (("logs", "-n"), ("rm", "-f"), ("delete", "-f"))
-"""As in `tail` and `journalctl`, the number of lines; as in `rm`, by force."""
+ELSEWHERE: Final = (("logs", "-n"), ("rm", "-f"), ("delete", "-f"), ("prune", "-n"))
+"""As in `tail`, the number of lines; as in `rm`, by force; as in `git clean`, a dry run."""
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:

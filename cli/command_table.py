@@ -69,6 +69,7 @@ _TABLE = {
         "archive": "Archive an agent, or list the archive.",
         "restore": "Restore an agent from the archive.",
     },
+    (STEER, "commands.retry"): {"retry": "Try a failed node again."},
     (STEER, "commands.removal"): {
         "rm": "Delete agents and their files permanently.",
         "delete": "The same as rm.",

@@ -93,6 +93,7 @@ def _models(ctx: click.Context, _incomplete: str) -> list[str]:
 
 _FOUND_BY: Final[dict[str, Find]] = {
     "agent": _agents,
+    "agents": _agents,
     "entity": _entities,
     "node": _nodes,
     "model": _models,

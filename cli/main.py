@@ -153,6 +153,7 @@ def agiraph() -> None:
     """Give Agiraph a goal, and a team of AI agents works on it.
 
     \b
+    agiraph init                              find a model to work with
     agiraph run GOAL --input .                work on a goal, with the files here
     agiraph run Survey -i . -m script/survey  a first look, without a key
     agiraph board AGENT                       what the team does

@@ -82,6 +82,8 @@ class RunProgress:
         is_metered = event.type == "outside.ended" and event.data.get("account") == "door"
         if event.type == "model.answered" or is_metered:
             self.usage = self.usage + Usage.model_validate(event.data)
+        if event.type == "agent.reopened":
+            self.ended_as, self.failure, self.is_out_of_budget = None, "", False
         if event.type in ENDINGS:
             self.ended_as = ENDINGS[event.type]
             self.failure = text_of(event.data, "reason")
@@ -92,7 +94,7 @@ class RunProgress:
     def _follow_work(self, event: Event) -> None:
         narrator = self.narrator
         node = event.node_id or narrator.node(event)
-        if event.type in ("node.created", "node.started"):
+        if event.type in ("node.created", "node.started", "node.retried"):
             self.has_ended[node] = False
         if event.type == "node.started":
             worker = narrator.worker(event) or narrator.who(event)

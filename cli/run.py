@@ -64,7 +64,7 @@ OF_ANY_RUN: Final = frozenset(
         "agiraph run 'Survey this folder' -i . -m script/survey",
         "agiraph run 'Compare these papers' -i papers -m anthropic/claude-sonnet-4-5",
         "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m -o report.md",
-        "agiraph run 'Compare these papers' --input papers --plan plan.yaml --estimate",
+        "agiraph run 'Compare these papers' -i papers --plan plan.yaml --estimate",
         "agiraph run 'Look for typos in the docs' --input . --detach",
         "agiraph run 'Now correct them' --agent look-for-typos-in",
         "agiraph run 'Explain this code' --input . --record calls.jsonl",

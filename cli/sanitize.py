@@ -32,7 +32,7 @@ def require_utf8(text: str, what: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        shown = one_line(os.fsencode(text).decode("utf-8", "backslashreplace"), 80)
+        shown = one_line(os.fsencode(text).decode("utf-8", "backslashreplace"), 200)
         byte = len(text[: error.start].encode())
         raise InvalidInput(f"{what}: '{shown}' is not UTF-8 text (byte {byte})") from None
 

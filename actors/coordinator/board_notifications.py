@@ -102,7 +102,8 @@ def notice(board: Board, event: e.BoardEvent, covered: Collection[NodeId]) -> st
 
 def _is_news(board: Board, node_id: NodeId, covered: Collection[NodeId]) -> bool:
     """Whether a node is the coordinator's own concern, and its end not known to it."""
-    return node_id not in covered and is_coordinators(board, board.nodes[node_id])
+    node = board.nodes[node_id]
+    return (node_id not in covered or bool(node.retried_by)) and is_coordinators(board, node)
 
 
 def _deadlock(board: Board, event: e.DeadlockFound) -> str:

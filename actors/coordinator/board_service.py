@@ -152,7 +152,7 @@ class BoardService:
                 node = self.board.nodes[event.node_id]
                 if (above := node_to_notify(self.board, node)) is not None:
                     put(partial(self._notify_of_sub_node, node, above))
-            case e.NodeCompleted():
+            case e.NodeCompleted() | e.NodeRetried():
                 self._write_node(event.node_id)
                 self._write_plan_soon()
             case e.NodeStarted() | e.NodeBlocked() | e.NodeUnblocked():
@@ -163,7 +163,7 @@ class BoardService:
             case e.WorkerStopped():
                 self._send_roster_soon()
                 put(lambda: self._dismiss(event.worker_id))
-            case e.StageMet() | e.StageReconvened() | e.StagePlanned():
+            case e.StageMet() | e.StageReconvened() | e.StagePlanned() | e.RunReopened():
                 self._files.write_plan(self.board)
             case e.RunFinished() | e.RunStopped():
                 self._files.write_plan(self.board)
@@ -296,6 +296,8 @@ class BoardService:
     async def _withdraw(self, node_id: NodeId) -> None:
         """Tell the worker that held a node to stop working on it."""
         node = self.board.nodes[node_id]
+        if not node.has_ended:
+            return  # it is tried again
         worker = self.board.workers.get(node.assigned_worker) if node.assigned_worker else None
         if worker is None or worker.status == "stopped":
             return
@@ -314,7 +316,8 @@ class BoardService:
             reason=node.reason or "",
         )
         to = worker_address(self._agent.id, above.assigned_worker)
-        message = self._id("word", node.id, above.id, above.attempt)
+        again = (node.attempt,) if node.attempt > 1 else ()
+        message = self._id("word", node.id, above.id, above.attempt, *again)
         await self._runtime.send(to, body, id=message)
 
     def _id(self, what: str, *about: object) -> bytes:

@@ -15,6 +15,7 @@ NodeEvent = (
     | e.NodeCompleted
     | e.NodeFailed
     | e.NodeCancelled
+    | e.NodeRetried
 )
 """Those whose public event has the same type."""
 
@@ -30,6 +31,8 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
             return [("agent.completed", None, {"result": event.summary[:2000]})]
         case e.RunStopped():
             return [(f"agent.{event.status}", None, {"reason": event.reason})]
+        case e.RunReopened():
+            return [("agent.reopened", None, {})]
         case e.CycleEnded():
             ended = {"cycle": event.cycle, "notes": event.notes[:1000], "next_at": event.next_at}
             return [("agent.cycle_ended", None, ended)]
@@ -91,6 +94,8 @@ def _of_node(board: Board, event: NodeEvent) -> list[Told]:
             if event.evidence:
                 passed = len(event.evidence.checks)
                 facts |= {"checks_passed": passed, "digest": event.evidence.digest}
+        case e.NodeRetried():
+            facts |= {"reason": node.failed_before, "because": event.because}
         case e.NodeFailed() | e.NodeCancelled():
             facts["reason"] = event.reason
         case e.NodeStarted() | e.NodeUnblocked():

@@ -75,6 +75,8 @@ class AgentRecord:
             case e.RunStopped(status=status, reason=reason):
                 self._end(f"{status}: {reason}", event.ts)
                 self._change(status=status, reason=reason, **_counts(board))
+            case e.RunReopened():
+                self._change(status="working", reason=None, **_counts(board))
             case e.CycleEnded(cycle=cycle, next_at=next_at):
                 self._change(status="idle", cycle=cycle, next_cycle_at=next_at, **_counts(board))
             case e.CycleStarted(cycle=cycle):
@@ -84,6 +86,7 @@ class AgentRecord:
                 | e.NodeCompleted()
                 | e.NodeFailed()
                 | e.NodeCancelled()
+                | e.NodeRetried()
                 | e.WorkerSpawned()
                 | e.StageStarted()
                 | e.StageReconvened()

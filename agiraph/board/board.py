@@ -134,6 +134,8 @@ def apply(board: Board, event: BoardEvent) -> Board:
     match event:
         case e.RunStarted() | e.RunFinished() | e.RunStopped():
             return _apply_to_run(board, event)
+        case e.RunReopened():
+            return _reopen(board)
         case e.CycleEnded() | e.CycleStarted():
             return _apply_to_cycle(board, event)
         case e.StageStarted() | e.StageReconvened():
@@ -173,6 +175,8 @@ def apply(board: Board, event: BoardEvent) -> Board:
             return _end(board, event, "failed", **changes)
         case e.NodeCancelled():
             return _end(board, event, "cancelled", reason=event.reason)
+        case e.NodeRetried():
+            return _retry(board, event)
         case e.BoardEpochBegan():
             return _begin_epoch(board, event.epoch)
         case _:
@@ -203,6 +207,36 @@ def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopp
     left = {"status": "stopped", "node": None}
     workers = {id: worker.model_copy(update=left) for id, worker in board.workers.items()}
     return replace(board, run=run, stages=stages, workers=workers)
+
+
+def _reopen(board: Board) -> Board:
+    """Return the board whose run goes on in its last stage, with new workers."""
+    if board.run is None:
+        raise KeyError("run")
+    going = {"status": "running", "reason": None, "ended_at": None}
+    board = replace(board, run=board.run.model_copy(update=going))
+    return _stage(board, len(board.stages) - 1, status="running") if board.stages else board
+
+
+def _retry(board: Board, event: e.NodeRetried) -> Board:
+    """Return the board with a node that waits for its next attempt; a lost worker is not kept."""
+    node = board.nodes[event.node_id]
+    kept = node.wanted_worker
+    is_there = kept is not None and board.workers[kept].status != "stopped"
+    waiting = _node(
+        board,
+        node.id,
+        status="pending",
+        reason=None,
+        left=(),
+        details="",
+        assigned_worker=None,
+        wanted_worker=kept if is_there else None,
+        failed_before=node.reason or "",
+        retried_by=event.cause,
+    )
+    times = NodeTimes(created=board.times[node.id].created)
+    return replace(waiting, times={**board.times, node.id: times})
 
 
 def _apply_to_cycle(board: Board, event: e.CycleEnded | e.CycleStarted) -> Board:

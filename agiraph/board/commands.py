@@ -116,6 +116,15 @@ class CancelNode:
 
 
 @dataclass(frozen=True, slots=True)
+class RetryNode:
+    """Let a failed node be tried again. `because`: what is different now, in the human's words."""
+
+    node: str
+    cause: str
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SpawnWorker:
     """Add a worker to the team."""
 
@@ -227,6 +236,7 @@ Command = (
     | CompleteNode
     | FailNode
     | CancelNode
+    | RetryNode
     | SpawnWorker
     | LaunchRoles
     | LaunchStage

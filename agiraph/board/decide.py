@@ -7,7 +7,14 @@ InvalidInput if a name or value is wrong. A command that has had its effect alre
 from typing import assert_never
 
 from agiraph.board import commands as c
-from agiraph.board import launch_rules, node_rules, run_rules, stage_rules, worker_rules
+from agiraph.board import (
+    launch_rules,
+    node_rules,
+    retry_rules,
+    run_rules,
+    stage_rules,
+    worker_rules,
+)
 from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
 
@@ -47,6 +54,8 @@ def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ..
             return node_rules.fail(board, command, now)
         case c.CancelNode():
             return node_rules.cancel(board, command, now)
+        case c.RetryNode():
+            return retry_rules.retry(board, command, now)
         case c.SpawnWorker():
             return worker_rules.spawn(board, command, now)
         case c.RetireWorker():

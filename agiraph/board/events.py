@@ -165,6 +165,15 @@ class NodeCancelled(BoardEventBase):
     reason: str
 
 
+class NodeRetried(BoardEventBase):
+    """It had failed, or was cancelled when the run failed, and is pending again."""
+
+    type: Literal["node.retried"] = "node.retried"
+    node_id: NodeId
+    cause: str
+    because: str = ""
+
+
 class WorkerSpawned(BoardEventBase):
     """A worker joined the team."""
 
@@ -215,6 +224,13 @@ class RunStopped(BoardEventBase):
     reason: str
 
 
+class RunReopened(BoardEventBase):
+    """A run that had failed goes on, because one of its nodes is tried again."""
+
+    type: Literal["run.reopened"] = "run.reopened"
+    cause: str
+
+
 class CycleEnded(BoardEventBase):
     """A cycle of an infinite run is over, and the run sleeps until `next_at`.
 
@@ -258,6 +274,7 @@ BoardEvent = Annotated[
     | NodeCompleted
     | NodeFailed
     | NodeCancelled
+    | NodeRetried
     | WorkerSpawned
     | WorkerStopped
     | StagePlanned
@@ -267,6 +284,7 @@ BoardEvent = Annotated[
     | DeadlockFound
     | RunFinished
     | RunStopped
+    | RunReopened
     | CycleEnded
     | CycleStarted
     | BoardEpochBegan,

@@ -2,6 +2,7 @@
 
 pending -> assigned -> running <-> blocked
 running or blocked -> completed; anything that has not ended -> failed | cancelled
+failed -> pending, if it is tried again (`retry_rules`)
 """
 
 from agiraph.board import commands as c
@@ -254,7 +255,7 @@ def _require(node: WorkNode, verb: str, *possible: str) -> None:
 
 
 def _require_attempt(node: WorkNode, attempt: int) -> None:
-    if attempt != node.attempt:
+    if attempt != node.attempt or (node.status == "pending" and node.retried_by):
         raise IllegalTransition(
             f"attempt {attempt} of node '{node.name}' is stale (now: {node.attempt})"
         )

@@ -32,7 +32,7 @@ def open_stage(
         _require_another_stage(board, run)
         return len(board.stages), (_opened(board, terms, now, cause),)
     stage = board.stages[index]
-    if stage.over or _is_late(stage, now):
+    if stage.over or is_late(stage, now):
         why = over_in_words(stage.over or "timeout", stage.contract)
         raise IllegalTransition(
             f"stage '{stage.name}' is over ({why}): `reconvene` with your assessment first, "
@@ -140,7 +140,8 @@ def _ends_at(stage: Stage) -> float | None:
     return None if limit is None or stage.started_at is None else stage.started_at + limit
 
 
-def _is_late(stage: Stage, now: float) -> bool:
+def is_late(stage: Stage, now: float) -> bool:
+    """Whether the time of a stage is up."""
     at = _ends_at(stage)
     return at is not None and now >= at
 

@@ -163,7 +163,8 @@ class WorkNode(NodeTerms):
     `left` are the files that stood in `scratch/` when it failed, `details` the last lines of its
     worker's process or of its error. `cohort` names the stage of the plan file that it is
     of, and `enough` how many of those are needed, if not all. `trigger` is the one whose firing
-    led to it: its budget holds for the node's calls.
+    led to it: its budget holds for the node's calls. `failed_before` is why its last attempt failed
+    if it is tried again, `retried_by` the cause of that.
     """
 
     id: NodeId
@@ -192,10 +193,12 @@ class WorkNode(NodeTerms):
     enough: CheckpointPolicy = "all_must_complete"
     evidence: Evidence | None = None
     trigger: str = ""
+    failed_before: str = ""
+    retried_by: str = ""
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more can happen to this node."""
+        """Whether nothing more happens to this node, unless it failed and is tried again."""
         return self.status in ENDED_NODE
 
 

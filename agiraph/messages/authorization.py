@@ -309,6 +309,7 @@ RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
         node.OfferInsight: _to_own_coordinator,
         node.FailNodeMessage: _to_own_coordinator,
         node.CancelNodeMessage: _by_own_coordinator,
+        node.RetryNodeMessage: _only(HUMAN),
         node.SubNodeEnded: _by_own_coordinator,
         model.CallModel: _model_call,
         model.ModelAnswer: _reply,

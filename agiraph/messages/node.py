@@ -79,6 +79,18 @@ class CancelNodeMessage(Body):
     reason: str = ""
 
 
+class RetryNodeMessage(Body):
+    """Try a failed node again. Human gateway to coordinator; answered by `control.ok`.
+
+    Refused if it has not failed, or its stage or its run is over. `because` is the human's reason.
+    """
+
+    TYPE = "node.retry"
+    DURABLE = True
+    node: str
+    because: str = ""
+
+
 class SubNodeEnded(Body):
     """A sub-node ended without a result. Coordinator to the worker that holds `holder`."""
 

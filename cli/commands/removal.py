@@ -38,7 +38,7 @@ OLD = (
 )
 @click.argument("agents", metavar="AGENT...", nargs=-1, required=True)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("-f", "--force", is_flag=True, help="Delete agents at work too, and do not ask.")
+@click.option("--force", is_flag=True, help="Delete agents at work too, and do not ask.")
 def rm(client: "Client", agents: tuple[str, ...], yes: bool, force: bool) -> Shown:
     """Delete each AGENT, at home or in the archive, with all its files.
 
@@ -76,7 +76,7 @@ delete = rm
     required=True,
     help="Only agents of which nothing has changed for this time, such as 12h, 30d.",
 )
-@click.option("-n", "--dry-run", is_flag=True, help="Only list what would be deleted.")
+@click.option("--dry-run", is_flag=True, help="Only list what would be deleted.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @home_option
 @json_option(OF_PRUNING)

@@ -9,7 +9,7 @@ from cli.commands.agents import run_of
 from cli.deliverables import deliver, deliverables, output_options, wanted_destination
 from cli.exits import DONE, FAILED
 from cli.listing import print_json
-from cli.options import connect, examples, home_option, json_option, run_option
+from cli.options import connect_to_read, examples, home_option, json_option, run_option
 from cli.sanitize import printable
 from cli.shared_options import remark
 
@@ -46,7 +46,7 @@ def result(
     no answer.
     """
     to = wanted_destination(output, may_replace=force)
-    with connect(home) as client:
+    with connect_to_read(home) as client:
         from cli.outcome import answer_of
 
         found = client.agent(agent)

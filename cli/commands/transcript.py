@@ -10,12 +10,20 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import COORDINATOR_NAME
+from agiraph.core.naming import meant
 from agiraph.http.errors import ApiError, NotReachable
 from cli.console.event_text import arguments_in_lines
 from cli.exits import DONE
 from cli.formats import entity_name, format_time
 from cli.listing import print_json, to_rows
-from cli.options import connect, examples, home_option, json_option, require_writable, run_option
+from cli.options import (
+    connect_to_read,
+    examples,
+    home_option,
+    json_option,
+    require_writable,
+    run_option,
+)
 from cli.sanitize import one_line, printable
 from cli.shared_options import remark
 
@@ -25,7 +33,6 @@ if TYPE_CHECKING:
     from agiraph.http.client import Client
 
 PAGE: Final = 1000
-NOT_FOUND: Final = 404
 FENCE: Final = "```"
 PAGER_OPTIONS: Final = "FRX"
 """What `less` is given if LESS is not set: leave at once what fits the screen, as git does."""
@@ -68,7 +75,7 @@ def transcript(
         if output.exists():  # plain: where the person wants it
             raise InvalidInput(f"{output} exists (possible: another name)")
         require_writable(output)
-    with connect(home) as client:
+    with connect_to_read(home) as client:
         agent, name = _entity(client, entity)
         entries = _entries(client, agent, name, run_id)
         if as_json:
@@ -83,20 +90,16 @@ def transcript(
 
 
 def _entity(client: "Client", named: str) -> tuple[str, str]:
-    """Return the agent's id, and the coordinator or a worker by name or id; ApiError."""
+    """Return the agent's id, and the coordinator or a worker by name, id or beginning; ApiError."""
     agent, slash, inner = named.partition("/")
-    try:
-        return client.agent(agent).id, inner if slash else COORDINATOR_NAME
-    except ApiError as error:
-        if slash or error.status != NOT_FOUND:
-            raise
-        found = [one.address for one in _team_members(client) if _is_called(one.name, named)]
-        if len(found) > 1:
-            known = ", ".join(found)
-            raise InvalidInput(f"'{named}' could be any of {known}: name one") from None
-        if not found:
-            raise
-        return found[0].split("/", 1)[0], found[0].split("/", 1)[1]
+    if slash:
+        return client.agent(agent).id, inner
+    agents = client.agents()
+    team = [(one.name, one.address) for one in _team_members(client)]
+    home = [(name, f"{a.id}/{COORDINATOR_NAME}") for a in agents for name in (a.name, a.id)]
+    known = [f"{one.name} ({one.id})" for one in agents]
+    owner, _, member = meant("agent", named, [*home, *team], known=known).partition("/")
+    return owner, member
 
 
 def _team_members(client: "Client") -> "list[EntityView]":
@@ -104,10 +107,6 @@ def _team_members(client: "Client") -> "list[EntityView]":
         return [entity for entity in client.entities() if "/" in entity.address]
     except (ApiError, NotReachable):
         return []  # nothing runs
-
-
-def _is_called(name: str, named: str) -> bool:
-    return name.casefold() == named.casefold()
 
 
 def _entries(

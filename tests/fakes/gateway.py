@@ -44,6 +44,7 @@ from agiraph.messages.model import (
     SetBudgetMessage,
     UsageTable,
 )
+from agiraph.messages.node import RetryNodeMessage
 from agiraph.messages.question import AskQuestion
 from agiraph.messages.trigger import ChangeTrigger, CreateTrigger, ListTriggers
 from agiraph.storage.files import replace_file
@@ -236,6 +237,7 @@ class World:
         answers[CheckModel] = lambda body: (
             Ok() if body.model.startswith("script/") else RefusedReply(reason="unknown provider")
         )
+        answers[RetryNodeMessage] = lambda body: RefusedReply(reason="it has not failed")
         answers[StartChild] = self._start_child
         answers[StopChild] = self._stop_child
         answers[AttachConsole] = lambda body: AttachTicket(

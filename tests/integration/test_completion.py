@@ -63,6 +63,7 @@ def complete(home: Path) -> Complete:
         ("agiraph events shop-1f2e3d --node pr", ["prices"]),
         ("agiraph kill shop-1f2e3d/", ["shop-1f2e3d/coordinator"]),
         ("agiraph logs b", ["broker"]),
+        ("agiraph rm news-0a1b2c sh", ["shop-1f2e3d"]),
         ("agiraph run x -m script/", ["script/survey"]),
         ("agiraph triggers news-0a1b2c fi", ["fire"]),
         ("agiraph help comp", []),

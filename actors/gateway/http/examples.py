@@ -25,6 +25,7 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
     "NudgeRequest": [{"message": "Be brief"}],
     "RespondRequest": [{"response": "PostgreSQL", "question_id": "q-5d41aa07"}],
     "AnswerRequest": [{"answer": "PostgreSQL", "by": "Ada", "via": "web"}],
+    "RetryNodeRequest": [{"because": "the file is there now"}],
     "SearchMemoryRequest": [{"query": "melting point"}],
     "CreateTriggerRequest": [
         {

@@ -41,13 +41,21 @@ class NodeDetailView(NodeView):
     """A node with its references and the path of its folder under the run, for `workspace`.
 
     `details` are the last lines of the worker's process or of its error, if the node failed;
+    `failed_before` is why the attempt before failed, if it is tried again;
     `evidence` are its checks as they ended, and the SHA-256 of what it has published.
     """
 
     refs: dict[str, str] = Field(default_factory=dict)
     path: str = ""
     details: str = ""
+    failed_before: str = ""
     evidence: Evidence | None = None
+
+
+class RetryNodeRequest(ApiRequest):
+    """POST /agents/{a}/board/{node}/retry: `because` says what is different now."""
+
+    because: str = Field(default="", max_length=4000)
 
 
 class RefView(ApiView):

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from agiraph.http import api
 from agiraph.http.client.call import (
+    LONG_SECONDS,
     ApiCall,
     ApiMethod,
     QueryValue,
@@ -61,6 +62,17 @@ class WorkCalls:
     @call("GET /agents/{agent}/board/{node}")
     def node(self, agent: str, node: str, *, run: str | None = None) -> api.NodeDetailView:
         """Return one node, by id or name."""
+
+    @call(
+        "POST /agents/{agent}/board/{node}/retry", body=api.RetryNodeRequest, seconds=LONG_SECONDS
+    )
+    def retry_node(
+        self, agent: str, node: str, because: str = "", *, key: str | None = None
+    ) -> api.NodeDetailView:
+        """Have a failed node tried again; a run that had failed goes on.
+
+        409 with the reason if that is not possible.
+        """
 
     @call("GET /agents/{agent}/workers")
     def workers(self, agent: str, *, run: str | None = None) -> list[api.WorkerView]:

@@ -1,0 +1,95 @@
+"""Rules of trying a failed node again: what comes back with it, and when that is possible.
+
+The node is pending again under its id, so what others refer to stays true; its next attempt
+continues in the same folder, and its reason becomes `failed_before`. Nodes that failed because of
+it come back with it. A run that had failed goes on: what was cancelled at its end comes back, too.
+
+A stage that is over was judged without the node, so nothing in it is tried again.
+"""
+
+from agiraph.board import commands as c
+from agiraph.board import events as e
+from agiraph.board.board import Board
+from agiraph.board.events import BoardEvent
+from agiraph.board.names import find_node
+from agiraph.board.plan_stages import ALL, cohort_of, is_enough
+from agiraph.board.stage_rules import is_late
+from agiraph.core.errors import IllegalTransition
+from agiraph.core.ids import NodeId
+from agiraph.core.models import WorkNode
+
+ANOTHER = "possible: ask the coordinator for that work, or give the agent another goal"
+
+
+def retry(board: Board, command: c.RetryNode, now: float) -> tuple[BoardEvent, ...]:
+    """Let a failed node be tried again; the same cause does so once."""
+    node = find_node(board, command.node)
+    if node.retried_by == command.cause:
+        return ()
+    if node.status != "failed":
+        raise IllegalTransition(
+            f"node '{node.name}' is {node.status} and cannot be tried again (only when failed)"
+        )
+    _require_run(board)
+    _require_stage(board, node, now)
+    parent = board.nodes[node.parent_node] if node.parent_node else None
+    if parent is not None and parent.has_ended:
+        raise IllegalTransition(
+            f"node '{node.name}' is a part of node '{parent.name}', which is {parent.status}: "
+            "only that one can be tried again, if it failed"
+        )
+    chosen = {node.id: None} | _cancelled_with_the_run(board)
+    chosen |= _failed_for(board, set(chosen))
+    again = (
+        e.NodeRetried(ts=now, node_id=one, cause=command.cause, because=command.because)
+        for one in board.nodes
+        if one in chosen
+    )
+    reopened = () if board.is_running else (e.RunReopened(ts=now, cause=command.cause),)
+    return (*reopened, *again)
+
+
+def _require_run(board: Board) -> None:
+    """Refuse a run that was completed or given up: its result stands."""
+    run = board.run
+    if run is None or run.status not in ("running", "failed"):
+        status = run.status if run is not None else "not begun"
+        raise IllegalTransition(f"the run is {status}: nothing in it is tried again ({ANOTHER})")
+
+
+def _require_stage(board: Board, node: WorkNode, now: float) -> None:
+    stage = board.stages[node.stage]
+    is_closed = stage.assessment is not None or stage.closed_by or stage.over
+    went_on = node.enough != ALL and is_enough(cohort_of(board.nodes.values(), node))
+    if is_closed or went_on or is_late(stage, now) or node.stage != len(board.stages) - 1:
+        raise IllegalTransition(
+            f"stage '{stage.name}' of node '{node.name}' is over: it cannot be tried again "
+            f"({ANOTHER})"
+        )
+
+
+def _cancelled_with_the_run(board: Board) -> dict[NodeId, None]:
+    """Return the nodes that were cancelled because the run failed, without sub-nodes.
+
+    A node that comes back creates its sub-nodes itself.
+    """
+    if board.run is None or board.run.ended_at is None:
+        return {}
+    return {
+        node.id: None
+        for node in board.nodes.values()
+        if node.status == "cancelled"
+        and node.parent_node is None
+        and board.times[node.id].ended == board.run.ended_at
+    }
+
+
+def _failed_for(board: Board, found: set[NodeId]) -> dict[NodeId, None]:
+    """Return the nodes that failed without an attempt because one of these did."""
+    more: dict[NodeId, None] = {}
+    for node in board.nodes.values():  # in order of creation: dependencies come first
+        waited = node.status == "failed" and board.times[node.id].assigned is None
+        if waited and found.intersection(node.dependencies):
+            found.add(node.id)
+            more[node.id] = None
+    return more

@@ -1,0 +1,78 @@
+"""A failed node is tried again: what comes back with it, and when that is refused."""
+
+from agiraph.board import commands as c
+from tests.unit.board.desk import Desk
+
+
+def failed() -> Desk:
+    """Return a desk on which `a` has failed, and `b`, which needs it, because of that."""
+    desk = Desk()
+    desk.node("a")
+    desk.node("b", "a")
+    desk.settle()
+    desk.do(c.FailNode("a", 1, "no network"))
+    desk.settle()
+    return desk
+
+
+def statuses(desk: Desk) -> dict[str, str]:
+    """Return the status of each node by its name."""
+    return {node.name: node.status for node in desk.board.nodes.values()}
+
+
+def test_a_failed_node_comes_back_with_those_that_failed_for_it() -> None:
+    desk = failed()
+    assert statuses(desk) == {"a": "failed", "b": "failed"}
+    assert desk.do(c.RetryNode("a", "m1", "it is back")) == ["node.retried", "node.retried"]
+    assert statuses(desk) == {"a": "pending", "b": "pending"}
+    assert desk.do(c.RetryNode("a", "m1")) == []
+    desk.settle()
+    [a, b] = desk.board.nodes.values()
+    assert (a.status, a.attempt, a.failed_before, a.reason) == ("assigned", 2, "no network", None)
+    assert b.status == "pending"
+
+
+def test_what_an_attempt_before_says_is_stale() -> None:
+    desk = failed()
+    desk.do(c.RetryNode("a", "m1"))
+    desk.refuses(c.FailNode("a", 1, "late"), "attempt 1 of node 'a' is stale")
+
+
+def test_a_run_that_failed_goes_on_with_what_was_cancelled_at_its_end() -> None:
+    desk = failed()
+    desk.node("c")
+    desk.settle()
+    desk.do(c.StopRun("failed", "the model cannot be asked"))
+    assert statuses(desk) == {"a": "failed", "b": "failed", "c": "cancelled"}
+    told = desk.do(c.RetryNode("a", "m1"))
+    assert told == ["run.reopened", *["node.retried"] * 3]
+    assert desk.board.is_running
+    assert desk.board.open_stage == 0
+    desk.settle()
+    assert statuses(desk) == {"a": "assigned", "b": "pending", "c": "assigned"}
+
+
+def test_only_a_failed_node_of_an_open_stage_is_tried_again() -> None:
+    desk = failed()
+    desk.refuses(c.RetryNode("x", "m"), "unknown node 'x'", Exception)
+    desk.node("c")
+    desk.refuses(c.RetryNode("c", "m"), "'c' is pending and cannot be tried again")
+    desk.do(c.CancelNode("c"))
+    desk.do(c.Reconvene("all is said"))
+    desk.refuses(c.RetryNode("a", "m"), "stage 'Stage 1' of node 'a' is over")
+    desk.do(c.FinishRun("done"))
+    desk.refuses(c.RetryNode("a", "m"), "the run is completed")
+
+
+def test_a_sub_node_needs_its_parent() -> None:
+    desk = Desk()
+    desk.node("a")
+    desk.settle()
+    desk.node("a1", parent="a")
+    desk.settle()
+    desk.do(c.FailNode("a1", 1, "why not"))
+    assert desk.do(c.RetryNode("a1", "m1")) == ["node.retried"]
+    desk.settle()
+    desk.do(c.FailNode("a1", 2, "again"))
+    desk.do(c.FailNode("a", 1, "all is lost"))
+    desk.refuses(c.RetryNode("a1", "m2"), "a part of node 'a', which is failed")

@@ -112,6 +112,7 @@ PLAYS: Final[tuple[Play, ...]] = (
     *acts("agiraph down", codes=(), without=(DONE,)),
     *acts("agiraph send {done} 'Thank you'", "agiraph nudge {done} 'Only tables'"),
     *acts("agiraph console {done} --plain", typing=END),
+    *acts("agiraph retry {done} {node}", codes=(FAILED, WRONG_USAGE)),  # it has not failed
     *acts("agiraph attach {done}", "agiraph wait {done}"),
     *acts("agiraph budget {done} 900k-tokens", "agiraph away --until 2h", "agiraph back"),
     *acts("agiraph triggers {done} add 'Look again' --every 30m --name {me}"),

@@ -104,7 +104,7 @@ def _is_the_runs(path: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivered:
     """What was written, and what could not be read any more (paths under the run)."""
 
     written: list[Path]
@@ -122,7 +122,7 @@ class Delivery:
 
 def deliver(
     client: "Client", agent: str, run: str | None, answer: str | None, to: Destination
-) -> Delivery:
+) -> Delivered:
     """Write the answer, and into a folder everything else.
 
     Raises InvalidInput, which says where the result is kept, if something cannot be written.
@@ -143,7 +143,7 @@ def deliver(
             place = to.path / ANSWER if to.is_folder else to.path
             _write(place, lambda: iter((f"{answer.rstrip()}\n".encode(),)), to)
             written.append(place)
-    return Delivery(written, missing)
+    return Delivered(written, missing)
 
 
 def _place(folder: Path, name: str) -> Path:

@@ -68,6 +68,8 @@ def is_of_project(ctx: click.Context, name: str) -> bool:
 def _fits(ctx: click.Context, name: str) -> bool:
     """Whether a default goes with what the command line says."""
     given = ctx.params
+    if given["goal"] is None:
+        return name == "timeout"  # all else is as it was begun
     match name:
         case "timeout":
             return not given["detach"]

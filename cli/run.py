@@ -9,7 +9,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -183,7 +183,6 @@ def run(
     if goal is None:
         _require_nothing_new(ctx, resumes)
     _refuse_conflicts(detach, resumes, timeout, cycle, mode, record, agent, name, output)
-    budget_usd, budget_tokens = _limits(budgets)
     is_attended = can_prompt() and not as_json
     terms = {
         "goal": None if goal is None else text_argument(goal, "GOAL"),
@@ -193,27 +192,20 @@ def run(
         "cycle_seconds": cycle,
         "input": str(folder.resolve()) if folder else None,
         "plan": _plan_text(plan) if plan else None,
-        "budget_usd": budget_usd,
-        "budget_tokens": budget_tokens,
+        **_limits(budgets),
         "when_spent": when_spent or (None if detach or is_attended else "stop"),
         "record": record is not None,
         "name": _checked_name(name),
         "run": new_run_id(time.time()),
     }
-    for term, value in terms.items():
-        if isinstance(value, str):
-            require_utf8(value, term)  # the current folder may be named otherwise
-    if record is not None:
-        require_writable(record)
+    _require_sound(terms, record)
     source = NAME if is_of_project(ctx, "model") else "--model"
     to = wanted_destination(output, may_replace=force)
     options = RunOptions(
         home, terms, agent, timeout, as_json, record, source, is_attended=not detach, output=to
     )
     if is_estimated:
-        from cli.estimate import print_estimate
-
-        ctx.exit(print_estimate(options))
+        ctx.exit(_estimate(options))
     ctx.exit(_start_only(options) if detach else _run_to_the_end(options, resumes=resumes))
 
 
@@ -261,11 +253,25 @@ def _refuse_conflicts(
         raise click.UsageError("--name cannot be used with --agent: it names a new agent")
 
 
-def _limits(budgets: "tuple[NamedLimit, ...]") -> tuple[float | None, int | None]:
+def _require_sound(terms: dict[str, Any], record: Path | None) -> None:
+    for term, value in terms.items():
+        if isinstance(value, str):
+            require_utf8(value, term)  # the current folder may be named otherwise
+    if record is not None:
+        require_writable(record)
+
+
+def _estimate(options: RunOptions) -> int:
+    from cli.estimate import print_estimate
+
+    return print_estimate(options)
+
+
+def _limits(budgets: "tuple[NamedLimit, ...]") -> dict[str, Any]:
     usd, tokens = together(budgets)
     if usd in (0, "none") or tokens in (0, "none"):
         raise click.UsageError("--budget must be above 0; without it that of the settings counts")
-    return cast(float | None, usd), cast(int | None, tokens)
+    return {"budget_usd": usd, "budget_tokens": tokens}
 
 
 def _is_replay(model: str | None) -> bool:

@@ -60,3 +60,16 @@ def test_it_completes_a_run_with_one_short_text(tmp_path: Path) -> None:
     assert told["status"] == "completed"
     assert told["result"].strip()
     assert told["usage"]["tokens"] < 600
+
+
+def test_prompts_that_fill_its_window_fail_the_run_before_it_reads_them(tmp_path: Path) -> None:
+    if (reason := why_not()) is not None:
+        pytest.skip(reason)
+    commands = Commands(tmp_path / "home")
+    commands.home.mkdir()
+    own = "local: {context: 1024, models: {smollm2: {tool_mode: native}}}"
+    (commands.home / "providers.yaml").write_text(own)
+    done = commands.run("run", "Say hello.", "--model", MODEL, "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["status"], told["usage"]["tokens"]) == (1, "failed", 0)
+    assert "its window of 1,024 tokens is too small" in told["reason"]

@@ -9,8 +9,20 @@ import pytest
 from cli.formats import format_short_count
 from tests.fakes.model_server import Reply, SeenRequest
 from tests.integration.house import until
+from tests.scenarios.house import MODEL
 from tests.scenarios.place import Place
-from tests.scenarios.steps import ask, bash, held, one_worker, publish, write
+from tests.scenarios.steps import (
+    WAIT,
+    ask,
+    bash,
+    finish,
+    held,
+    node,
+    one_worker,
+    publish,
+    spawn,
+    write,
+)
 from tests.scenarios.terminal import Terminal, Terminals, needs_tmux
 
 DONE = publish("done")
@@ -156,6 +168,25 @@ def test_who_worked_and_what_was_spent_stay_when_the_run_has_ended(
     screen.keys("F2")
     screen.await_screen("▾ 1 finished", "■ ada")
     terminal("top", "spent").await_screen("spent", tokens)
+
+
+def test_each_event_of_a_run_is_one_line_of_the_terminal_and_so_is_its_progress(
+    place: Place, terminal: Terminals
+) -> None:
+    gate = threading.Event()
+    plan = [spawn("ada"), node("facts", "ada", task="図表" * 60), WAIT, finish("図表")]
+    place.plays(coordinator=plan, ada=[held(FACT, gate), DONE])
+    screen = terminal("run", "図表" * 40, *MODEL, "--name", "wide")
+    first = screen.await_screen("0 of 1 nodes · ada: facts")
+    until(lambda: screen.screen() != first, "the time goes on")
+    for shown in (first, screen.screen()):
+        assert shown.count(" tokens · ") == 1
+        [new] = [line for line in shown.splitlines() if "図表図表" in line and "new node" in line]
+        assert new.endswith("…")
+        assert not [line for line in shown.splitlines() if line.startswith("図表")]
+    gate.set()
+    screen.await_screen("completed · ", "[left with 0]")
+    place.stop("wide")
 
 
 def test_top_watches_pauses_kills_and_opens(place: Place, terminal: Terminals) -> None:

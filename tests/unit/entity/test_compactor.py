@@ -1,0 +1,55 @@
+"""The compactor before the first model call: a small window is counted by the model itself."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.entity.compactor import Compactor
+from agiraph.core.errors import ModelFailure
+from agiraph.core.turns import ModelRequest
+from agiraph.llm.model_limits import ModelLimits
+from agiraph.messages.model import CountTokens, TokensCounted
+from agiraph.tools.toolbox import Toolbox
+from tests.fakes.line import FakeLine
+from tests.unit.entity.contexts import entity_context
+
+ADA = "shop-1/ada-1"
+LONG = "word " * 10_000
+NEVER: Any = None
+
+
+def compactor(home: Path, window: int, tokens: int | None) -> tuple[Compactor, FakeLine]:
+    """Return the compactor of an entity with a long prompt, which its model counts so."""
+    context, line = entity_context(home, ADA)
+    context.limits = ModelLimits(window)
+    line.answers[CountTokens] = lambda body: TokensCounted(tokens=tokens)
+    request = ModelRequest(model="a/b", system=LONG, turns=())
+    return Compactor(context, NEVER, Toolbox(()), lambda: request, NEVER), line
+
+
+def counts(line: FakeLine) -> int:
+    return sum(isinstance(body, CountTokens) for _, body in line.asked)
+
+
+async def test_what_leaves_no_room_fails_before_the_model_is_asked(tmp_path: Path) -> None:
+    small, _ = compactor(tmp_path, 8192, 8000)
+    with pytest.raises(ModelFailure, match=r"window of 8,192 tokens .* about 8,000"):
+        await small.make_room(was_refused=False)
+
+
+async def test_the_count_goes_before_the_estimate(tmp_path: Path) -> None:
+    small, line = compactor(tmp_path, 8192, 700)
+    assert not await small.make_room(was_refused=False)
+    assert not await small.make_room(was_refused=False)
+    assert not small.is_full(), "as estimated it would be: ten thousand words"
+    assert counts(line) == 1
+
+
+@pytest.mark.parametrize(("window", "asked"), [(8192, 1), (200_000, 0)])
+async def test_without_a_count_the_first_answer_tells(
+    tmp_path: Path, window: int, asked: int
+) -> None:
+    one, line = compactor(tmp_path, window, None)
+    assert not await one.make_room(was_refused=False)
+    assert counts(line) == asked

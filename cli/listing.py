@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from cli.exits import DONE, FAILED
 from cli.formats import as_is, format_time
-from cli.sanitize import one_line, printable
+from cli.sanitize import broken_for, one_line, printable
 from cli.shared_options import remark
 
 JsonObject = dict[str, Any]
@@ -88,8 +88,8 @@ class Details:
         width = max(map(len, shown), default=0)
         for key, value in shown.items():
             text = printable(format_time(value) if key.endswith("_at") else as_is(value)).strip()
-            indented = text.replace("\n", "\n" + " " * (width + 2))
-            click.echo(f"{key.replace('_', ' ').ljust(width)}  {indented}")
+            name = key.replace("_", " ").ljust(width)
+            click.echo(f"{name}  {broken_for(sys.stdout, text, width + 2)}")
         return DONE
 
 

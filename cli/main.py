@@ -106,13 +106,14 @@ def _let_interrupt(handler: Any) -> None:
 
 def _report(error: BaseException) -> int:
     from cli.exits import exit_code, explanation
+    from cli.sanitize import broken_for
 
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return exit_code(error)
     if isinstance(error, click.UsageError) and error.ctx is not None:
         click.echo(error.ctx.get_usage(), err=True)
-    click.echo(f"agiraph: {explanation(error)}", err=True)
+    click.echo(broken_for(sys.stderr, f"agiraph: {explanation(error)}"), err=True)
     return exit_code(error)
 
 

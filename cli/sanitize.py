@@ -6,7 +6,10 @@ clipboard; bidirectional controls make a line read as what it is not. None of th
 
 import os
 import re
+import textwrap
 import unicodedata
+from contextlib import suppress
+from typing import TextIO
 
 from agiraph.core.errors import InvalidInput
 
@@ -43,6 +46,36 @@ def one_line(text: str, limit: int | None = None) -> str:
     if limit is None or len(line) <= limit:
         return line
     return line[: max(limit - 1, 0)].rstrip() + ELLIPSIS
+
+
+def in_lines(text: str, width: int, indent: int = 0) -> list[str]:
+    """Return `text` in lines of at most `width`, broken between words; [""] for none.
+
+    The first has room for `indent` characters before it, the others begin with as many spaces. A
+    word that is longer than a line stays whole, to be copied.
+    """
+    margin = " " * indent
+    lines = textwrap.wrap(
+        text,
+        width,
+        initial_indent=margin,
+        subsequent_indent=margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [lines[0][indent:], *lines[1:]] if lines else [""]
+
+
+def broken_for(out: TextIO, text: str, indent: int = 0) -> str:
+    """Return `text`, behind `indent` characters of its first line, with the others indented alike.
+
+    If `out` is a terminal, lines are broken as by `in_lines`.
+    """
+    lines = text.split("\n")
+    with suppress(OSError, ValueError):  # no terminal, no file
+        columns = os.get_terminal_size(out.fileno()).columns
+        lines = ["\n".join(in_lines(line, columns, indent)) for line in lines]
+    return ("\n" + " " * indent).join(lines)
 
 
 def cells(text: str) -> int:

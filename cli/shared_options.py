@@ -4,6 +4,7 @@ A command declares --home and --json (`cli.options`) if it uses them; all else i
 it is loaded.
 """
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +12,7 @@ from typing import Any, Final
 import click
 
 from agiraph.storage.project_file import chosen_home
+from cli.sanitize import broken_for
 
 HOME: Final[dict[str, Any]] = {
     "type": click.Path(path_type=Path, file_okay=False),
@@ -94,4 +96,4 @@ def home_of(ctx: click.Context) -> Path:
 def remark(text: str) -> None:
     """Say on stderr what is worth knowing beside the result; -q silences it."""
     if not is_quiet():
-        click.echo(text, err=True)
+        click.echo(broken_for(sys.stderr, text), err=True)

@@ -8,7 +8,7 @@ from agiraph.core.models import AgentStatus, Mode
 from agiraph.core.naming import meant
 from cli.api_command import api_command
 from cli.formats import format_goal, format_time
-from cli.listing import Column, Details, Listing, Shown
+from cli.listing import Column, Details, Done, Listing, Shown
 from cli.options import run_option
 
 if TYPE_CHECKING:
@@ -109,4 +109,5 @@ def archive(client: "Client", agent: str | None) -> Shown:
 @click.argument("agent")
 def restore(client: "Client", agent: str) -> Shown:
     """Restore AGENT from the archive; `agiraph resume` then starts it again."""
-    return Details(client.restore(agent))
+    back = client.restore(agent)
+    return Done(back, f"{back.name} is restored ({back.status})")

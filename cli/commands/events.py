@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -14,6 +15,7 @@ from cli.console.event_text import EventNarrator
 from cli.formats import format_time
 from cli.listing import print_json
 from cli.options import connect, connect_to_read, examples, home_option, json_option
+from cli.sanitize import broken_for
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -100,4 +102,5 @@ def _as_line(event: Event) -> str:
 
 def _as_text(narrator: EventNarrator, event: Event) -> str:
     line = narrator.describe(event)
-    return f"{event.seq:>5}  {format_time(event.ts)}  {event.type:<18}  {line.who}: {line.text}"
+    facts = f"{event.seq:>5}  {format_time(event.ts)}  {event.type:<18}  "
+    return facts + broken_for(sys.stdout, f"{line.who}: {line.text}", len(facts))

@@ -184,7 +184,9 @@ def _is_agreed(model: str, own: Path, *, yes: bool, as_json: bool) -> bool:
     if as_json or not can_prompt():
         remark(f"nothing is written; with --yes: models.default: {model}, in {own}")
         return False
-    return click.confirm(f"Write models.default: {model} into {own}?", default=True, err=True)
+    return click.confirm(
+        f"Write models.default: {model} into {own.name} of this home?", default=True, err=True
+    )
 
 
 def set_default(own: Path, model: str) -> None:

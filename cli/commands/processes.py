@@ -81,13 +81,12 @@ def ps(client: "Client", agent: str | None) -> Shown:
     found = client.entities()
     home = click.get_current_context().params["home"]
     if any((one.address, one.state) == (SUPERVISOR, "stopped") for one in found):
-        note = f"no supervisor runs on home {home}, so nothing runs; {START_ONE}"
-        remark(f"agiraph: {note}")
+        remark(f"agiraph: no supervisor runs on home {home}, so nothing runs; {START_ONE}")
     if agent is not None:
         prefix = f"{client.agent(agent).id}/"
         found = [entity for entity in found if entity.address.startswith(prefix)]
     if not has_room(home):
-        click.echo(f"agiraph: the disk of {home} is full: {WAITING}", err=True)
+        remark(f"agiraph: the disk of {home} is full: {WAITING}")
     return Listing(found, PROCESSES, "no entities")
 
 

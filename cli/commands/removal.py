@@ -13,7 +13,7 @@ from cli.api_command import api_command
 from cli.exits import DONE
 from cli.formats import format_goal, format_size, format_time
 from cli.listing import Column, Done, Listing, Shown
-from cli.options import connect, duration, examples, home_option, json_option
+from cli.options import connect, connect_to_read, duration, examples, home_option, json_option
 from cli.shared_options import remark
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ OLD = (
 )
 @click.argument("agents", metavar="AGENT...", nargs=-1, required=True)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--force", is_flag=True, help="Delete agents at work too, and do not ask.")
+@click.option("-f", "--force", is_flag=True, help="Delete agents at work too, and do not ask.")
 def rm(client: "Client", agents: tuple[str, ...], yes: bool, force: bool) -> Shown:
     """Delete each AGENT, at home or in the archive, with all its files.
 
@@ -54,6 +54,7 @@ def rm(client: "Client", agents: tuple[str, ...], yes: bool, force: bool) -> Sho
         rows = ", ".join(f"{one.id} is {one.status}" for one in at_work)
         raise click.ClickException(f"{rows}: `agiraph stop` it first, or delete it with --force")
     if not (yes or force):
+        connect(click.get_current_context().params["home"]).close()  # nothing is asked in vain
         whom = ", ".join(f"'{one.name}' ({one.id})" for one in chosen)
         click.confirm(f"Delete {whom} with all files permanently?", abort=True, err=True)
     return _deleted([_delete(client, one, is_live=one.id in live) for one in chosen])
@@ -89,7 +90,7 @@ def prune(
     Agents that have not ended, have triggers, or are in the archive are kept. With --json nothing
     is deleted without --yes.
     """
-    with connect(home) as client:
+    with (connect_to_read if dry_run else connect)(home) as client:
         before = time.time() - seconds
         old = [agent for agent in client.agents() if _is_old(agent, before)]
         awaited = [agent for agent in old if _has_triggers(client, agent)]

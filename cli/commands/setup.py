@@ -3,7 +3,6 @@
 import os
 import shutil
 import sys
-import textwrap
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,6 +13,7 @@ from agiraph.storage.home import Home
 from cli.exits import DONE, FAILED
 from cli.listing import print_json
 from cli.options import examples, home_option, json_option
+from cli.sanitize import in_lines
 
 if TYPE_CHECKING:
     from cli.doctor_checks.check import DoctorCheck
@@ -53,17 +53,12 @@ def _print(checks: "dict[str, DoctorCheck]") -> None:
     room = max(wide - width - GAPS, LEAST_ROOM)
     for name, check in checks.items():
         status = click.style(check.status.ljust(4), fg=_COLOURS[check.status])
-        first, *others = _lines(check.detail, room)
+        first, *others = in_lines(check.detail, room)
         click.echo(f"{status}  {name.ljust(width)}  {first}")
         if check.advice and check.status != "ok":
-            others += _lines(f"→ {check.advice}", room)
+            others += in_lines(f"→ {check.advice}", room)
         for line in others:
             click.echo(f"{'':4}  {'':{width}}  {line}")
-
-
-def _lines(text: str, room: int) -> list[str]:
-    """Return a text in lines; a word that is longer than the room stays whole, to be copied."""
-    return textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
 
 
 # --- settings ------------------------------------------------------------------------------------

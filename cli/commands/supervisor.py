@@ -3,6 +3,7 @@
 import os
 import shlex
 import signal
+import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -35,7 +36,7 @@ from cli.login_service import (
     unknown_at_login,
 )
 from cli.options import connect, examples, home_option, json_option
-from cli.sanitize import printable
+from cli.sanitize import broken_for, printable
 from cli.shared_options import remark
 
 if TYPE_CHECKING:
@@ -333,9 +334,10 @@ def _print(found: JsonObject) -> None:
     elif found["running"]:
         lines |= _work(found)
     lines |= {"logs": "\n".join(found["logs"]), "at login": found["at_login"] or "no"}
+    width = 11
     for name, text in lines.items():
-        for place, line in enumerate(text.splitlines()):
-            click.echo(f"{'' if place else name:<11}  {printable(line)}")
+        shown = broken_for(sys.stdout, printable(text), width + 2)
+        click.echo(f"{name.ljust(width)}  {shown}")
     if found.get("agents"):
         click.echo("")
         _list_agents(found)

@@ -5,6 +5,7 @@ newer Agiraph has reported, is shown as its name and values.
 """
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -175,9 +176,17 @@ def _tool_called(narrator: EventNarrator, event: Event) -> Described:
 
 def _tool_result(_narrator: EventNarrator, event: Event) -> Described:
     tool = text_of(event.data, "tool", "name")
-    result = one_line(text_of(event.data, "content", "result", "preview", "error"), ARGUMENT_LIMIT)
+    told = text_of(event.data, "content", "result", "preview", "error")
+    result = one_line(_without_json(told), ARGUMENT_LIMIT)
     verb = "failed" if is_failed_tool(event) else "done"
     return _with(f"{tool} {verb}", result), "bad" if is_failed_tool(event) else "quiet"
+
+
+def _without_json(text: str) -> str:
+    """Return a text as words if it is JSON, or the beginning of some."""
+    if not text.startswith(("{", "[{")):
+        return text
+    return re.sub(r'[{}\[\]"]', "", re.sub(r'"(\w+)":', r"\1", text)).replace("\\n", " ")
 
 
 def _message(narrator: EventNarrator, event: Event) -> Described:

@@ -5,14 +5,17 @@ door itself can be gone through as a program is shown by the tests that start it
 """
 
 import contextlib
+import fcntl
 import gc
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 from threading import Thread
@@ -66,17 +69,7 @@ class Forked:
             self.stderr, errors = _pipe("r")
         else:
             errors = os.dup(stderr)
-        ends = [reader, writer, errors]
-        self._process = forking().Process(
-            target=_go_through,
-            args=(program, self.args, str(cwd), dict(env), _Ends(ends)),
-            daemon=True,
-        )
-        try:
-            self._process.start()
-        finally:
-            for end in ends:
-                os.close(end)
+        self._process = begun(program, self.args, cwd, env, [reader, writer, errors])
         self._listeners: list[Thread] = []
         self._said: dict[str, str] = {}
 
@@ -135,6 +128,31 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
 
+def begun(
+    program: str,
+    args: Sequence[str],
+    cwd: Path,
+    env: Mapping[str, str],
+    ends: Sequence[int],
+    *,
+    is_at_terminal: bool = False,
+) -> BaseProcess:
+    """Begin `program` on these three ends, which are closed here; return its process.
+
+    With `is_at_terminal` they are a terminal, and the process leads a session of its own on it.
+    """
+    target = _go_through_at_terminal if is_at_terminal else _go_through
+    process = forking().Process(
+        target=target, args=(program, tuple(args), str(cwd), dict(env), _Ends(ends)), daemon=True
+    )
+    try:
+        process.start()
+    finally:
+        for end in set(ends):
+            os.close(end)
+    return process
+
+
 class _Ends:
     """Ends of pipes that go to the process to become its standard streams."""
 
@@ -165,6 +183,15 @@ def _pipe(mode: str) -> tuple[Any, Any]:
     if mode == "r":
         return open(reader, encoding="utf-8"), writer
     return reader, open(writer, "w", encoding="utf-8", buffering=1)
+
+
+def _go_through_at_terminal(
+    program: str, args: Sequence[str], cwd: str, env: Mapping[str, str], given: Any
+) -> None:
+    """Become the process at the terminal that it is given three times."""
+    os.setsid()
+    fcntl.ioctl(given.ends[0], termios.TIOCSCTTY, 0)
+    _go_through(program, args, cwd, env, given)
 
 
 def _go_through(

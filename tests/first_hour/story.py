@@ -1,0 +1,225 @@
+"""The first hour: what is typed, and the words between."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+from agiraph.core.turns import Usage
+from tests.fakes.model_server import Brain, FakeModelServer, Reply, Script, SeenRequest, call
+from tests.first_hour.page import FirstHour, ends, those
+from tests.scenarios.house import ROOT
+from tests.scenarios.steps import WAIT, ask, bash, finish, held, node, publish, spawn, write
+
+MODEL = "openai/gpt-4o"
+COUNT = (
+    "cd $AGIRAPH_INPUT && cut -d, -f4 sales/orders-2024.csv | sort | uniq -c | sort -rn | head -n 3"
+)
+A_CALL = Usage(input_tokens=4_000, output_tokens=100)
+
+
+def played(folder: Path) -> str:
+    """Go through the first hour in a folder of its own; return the page."""
+    home, gate = folder / "you", Event()
+    shutil.copytree(ROOT / "configs" / "sample", home / "shop")
+    with FakeModelServer(team(gate)) as model:
+        hour = FirstHour(home, {"PYTHONPATH": str(ROOT)})
+        with closing(hour.terminal):
+            install(hour)
+            without_a_model(hour)
+            with_nothing_running(hour)
+            with daemon(hour, model):
+                with_a_model(hour, model, gate)
+                from_cycle_to_cycle(hour)
+    assert not model.problems, model.problems
+    return hour.text()
+
+
+# --- the model that stands in --------------------------------------------------------------------
+
+
+def team(gate: Event) -> Brain:
+    """Return the model of the hour; its worker is kept waiting until the gate is open."""
+
+    def best(seen: SeenRequest) -> Reply:
+        text = f"# Sold most often\n\n{seen.result('bash')}\n"
+        return held(write("scratch/best.md", text), gate)
+
+    def coordinator(seen: SeenRequest) -> Reply:
+        if "Watch the shop" in seen.said:
+            return call("end_cycle", notes="nothing new")
+        return steps[seen.step]
+
+    task = "Find the items that sold most often in sales/orders-2024.csv"
+    steps = [
+        ask("Do returned orders count?", options=["yes", "no"]),
+        spawn("ada", role="analyst"),
+        node("best", "ada", task=task),
+        WAIT,
+        finish("Saddles sold most often, in 39 orders; returned ones count."),
+    ]
+    brain = Script({"coordinator": coordinator, "ada": [bash(COUNT), best, publish("saddles")]})
+    return lambda seen: replace(brain(seen), usage=A_CALL)
+
+
+# --- the hour ------------------------------------------------------------------------------------
+
+
+def install(hour: FirstHour) -> None:
+    """Install it, and see that all is well."""
+    hour.say(
+        """
+        # The first hour
+
+        What you type in the first hour with Agiraph, and what stands on the terminal then. Every
+        line below was typed by `make first-hour`, which writes this page; a test types them again
+        and compares. Ids, times and sizes are other ones each time; `...` stands for lines that are
+        left out.
+
+        ## Install
+
+        You need Python 3.11 or newer. In a clone of the repository `make run` sets up all that is
+        needed in `.venv`; `pip install .` installs the commands `agiraph` and
+        `agiraph-supervisor` where you like. `agiraph doctor` says what works on this machine:
+        """
+    )
+    hour.type("agiraph doctor", part=those("^ok +(home|settings|supervisor) |^warn +models "))
+    hour.say(
+        """
+        A model is missing. Without one a goal is refused, before anything is started:
+        """
+    )
+    hour.type('agiraph run "Write a poem about bicycles"', code=2)
+
+
+def without_a_model(hour: FirstHour) -> None:
+    """Run the script that needs no model."""
+    hour.say(
+        """
+        ## A run without a key
+
+        `script/survey` is a script that plays a team of four: real processes, real files, no
+        language model. It can do nothing but survey a folder. The folder here is that of a bicycle
+        shop, `configs/sample` in the repository:
+        """
+    )
+    hour.type(
+        "agiraph run Survey --input shop --model script/survey",
+        part=ends(6, 5),
+    )
+    hour.say(
+        """
+        ## Reading what it made
+
+        The run has ended, and its supervisor with it. What it made is in the home, `~/.agiraph`,
+        and is read from there:
+        """
+    )
+
+
+def with_nothing_running(hour: FirstHour) -> None:
+    """Read a run that has ended."""
+    hour.type("agiraph agents")
+    hour.type("agiraph board survey")
+    hour.type("agiraph files survey", part=those("_output|nodes"))
+    hour.type("agiraph files survey _output.md", part=ends(6, 0))
+    hour.say("A name may be shortened as long as only one agent begins with it.")
+    hour.type("agiraph usage sur")
+
+
+@contextmanager
+def daemon(hour: FirstHour, model: FakeModelServer) -> Iterator[None]:
+    """Have a supervisor in the background, with a key."""
+    hour.say(
+        """
+        ## In the background
+
+        `agiraph up` starts a supervisor that stays. The keys are those of the shell that starts it.
+        (On this page a stand-in answers in the place of OpenAI, so that the page can be made
+        again without a key: that is what `OPENAI_BASE_URL` is for. Leave it out.)
+        """
+    )
+    hour.terminal.do(f"export OPENAI_BASE_URL={model.url}/v1")
+    hour.type(f"export OPENAI_API_KEY={model.key}")
+    hour.type("agiraph up")
+    try:
+        hour.type("agiraph status")
+        yield
+        hour.say(
+            """
+            ## The end of the hour
+
+            `agiraph down` stops the supervisor and everything below it; agents that were at work
+            go on with the next `agiraph up`.
+            """
+        )
+        hour.type("agiraph down")
+    finally:
+        hour.terminal.do("agiraph down")
+
+
+def with_a_model(hour: FirstHour, model: FakeModelServer, gate: Event) -> None:
+    """Have a team do something, answer it, and kill one of it."""
+    hour.say(
+        """
+        ## A team with a model
+
+        A goal, in the background, with a limit of two dollars. The team asks, and you answer:
+        """
+    )
+    hour.type(
+        f'agiraph run "Which items sell best?" --input shop --name best --model {MODEL} '
+        "--budget 2 --detach"
+    )
+    question = asked(hour)
+    hour.type("agiraph questions")
+    hour.type(f"agiraph respond {question} 1")
+    model.wait_for(lambda seen: seen.is_for("ada") and seen.step == 1)
+    hour.say(
+        """
+        ## Kill one of them
+
+        Each of the team is a process. Kill the one that works:
+        """
+    )
+    shown = hour.type("agiraph ps best")
+    pid = next(match[1] for line in shown.lines if (match := re.search(r"/ada-.*? (\d+) ", line)))
+    hour.type(f"kill -9 {pid}")
+    gate.set()
+    hour.say("The supervisor starts it again, and it goes on where it was:")
+    hour.type("agiraph wait best")
+    hour.type("agiraph events best --type 'child.*'")
+    hour.type("agiraph result best")
+    hour.type("agiraph files best nodes/best/published/best.md")
+    hour.type("agiraph budget best")
+
+
+def asked(hour: FirstHour) -> str:
+    """Return the id of the question once it is asked."""
+    while True:
+        shown = hour.terminal.do("agiraph questions best")
+        if found := re.search(r"q-[0-9a-f]{8}", shown.text):
+            return found[0]
+
+
+def from_cycle_to_cycle(hour: FirstHour) -> None:
+    """Have one work in cycles, pause it, resume it, stop it, archive it."""
+    hour.say(
+        """
+        ## An agent that stays
+
+        In infinite mode an agent works in cycles; between them it has no process. It can be
+        paused, resumed and stopped, and written to:
+        """
+    )
+    line = f'agiraph run "Watch the shop" --input shop --name watch --model {MODEL}'
+    hour.type(f"{line} --mode infinite --cycle 1h --detach")
+    hour.type("agiraph pause watch")
+    hour.type("agiraph resume watch")
+    hour.type("agiraph stop watch")
+    hour.type("agiraph archive watch")
+    hour.type("agiraph archive")
+    hour.type("agiraph agents")

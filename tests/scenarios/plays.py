@@ -1,0 +1,189 @@
+"""PLAYS: each command of `--help` as a person types it, and how it ends in which home.
+
+In a line `{done}` is an agent that has ended, `{node}` its node and `{worker}` its worker; `{asks}`
+one that waits for an answer, and `{question}` its question; `{mine}` is an old agent that nobody
+else at the home has touched, `{me}` the person's own word.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+import click
+
+from agiraph.core.event_types import EVENT_TYPES
+from cli.exits import DONE, FAILED, INTERRUPTED, NO_SUPERVISOR, WRONG_USAGE
+from tests.fakes.session import Shown
+
+Needs = Literal["nothing", "home", "supervisor"]
+END: Final = "\x04"
+"""What Ctrl-D types."""
+
+NAMED = re.compile(r"{(?!me})\w+}")
+
+
+class Play(NamedTuple):
+    """A line, what must be there for it, and its exit codes then: several where people compete.
+
+    Where it has none it is not typed: it would end the supervisor, or start one of its own.
+
+    `typing` is what it is told once it has `asked` this. `is_verbatim` if it prints what stands in
+    a file, or JSON, whose lines have any length. `without` is how it ends without the supervisor it
+    needs.
+    """
+
+    line: str
+    needs: Needs = "nothing"
+    codes: tuple[int, ...] = (DONE,)
+    typing: str = ""
+    asked: str = ""
+    is_verbatim: bool = False
+    without: tuple[int, ...] = (NO_SUPERVISOR,)
+
+    def codes_without_supervisor(self) -> tuple[int, ...]:
+        """Return how it ends in a home with agents where nothing runs."""
+        return self.without if self.needs == "supervisor" else self.codes
+
+    def codes_in_fresh_home(self) -> tuple[int, ...]:
+        """Return how it ends where there has never been anything."""
+        codes = self.codes_without_supervisor()
+        if not NAMED.search(self.line):
+            return codes
+        return (WRONG_USAGE,) if self.needs == "home" else (*codes, WRONG_USAGE)
+
+
+def reads(*lines: str, is_verbatim: bool = False) -> Iterator[Play]:
+    """Yield plays of commands that only read."""
+    for line in lines:
+        yield Play(line, "home", is_verbatim=is_verbatim or "--json" in line)
+
+
+def acts(*lines: str, codes: tuple[int, ...] = (DONE,), **more: Any) -> Iterator[Play]:
+    """Yield plays of commands that need a supervisor."""
+    for line in lines:
+        yield Play(line, "supervisor", codes, **more)
+
+
+def wrong(*lines: str) -> Iterator[Play]:
+    """Yield plays of lines that are refused before anything is looked for."""
+    for line in lines:
+        yield Play(line, codes=(WRONG_USAGE,))
+
+
+PLAYS: Final[tuple[Play, ...]] = (
+    *wrong("agiraph", "agiraph rnu Survey", "agiraph run", "agiraph run hello --budget nonsense"),
+    *wrong("agiraph chaos --hammer nobody", "agiraph local install everything"),
+    *wrong("agiraph completion csh", "agiraph prune"),
+    Play("agiraph --version"),
+    Play("agiraph help triggers add", is_verbatim=True),
+    Play("agiraph completion bash", is_verbatim=True),
+    Play("agiraph models"),
+    Play("agiraph outside"),
+    Play("agiraph doctor"),
+    Play("agiraph config show", is_verbatim=True),
+    Play("agiraph config schema", is_verbatim=True),
+    Play("agiraph approvals --rules"),
+    *wrong("agiraph local try hello --model local/none"),
+    Play("agiraph mcp serve", typing=END),
+    Play("agiraph init", codes=(DONE, FAILED), typing="n\n", asked="]: "),
+    *reads("agiraph agents", "agiraph agents --search old --status completed", "agiraph ps"),
+    *reads("agiraph ps {done}", "agiraph show {done} --runs"),
+    *reads("agiraph show {done}", "agiraph messages {done}", is_verbatim=True),
+    *reads("agiraph board {done}", "agiraph board {done} {node}", "agiraph workers {done}"),
+    *reads("agiraph events {done} --limit 40", "agiraph files {done}", "agiraph memory {done}"),
+    *reads("agiraph files {done} _output.md", "agiraph logs", is_verbatim=True),
+    *reads(
+        "agiraph memory {done} --search done", "agiraph usage", "agiraph usage {done} --by node"
+    ),
+    *reads("agiraph budget", "agiraph triggers {done}", "agiraph triggers {done} list --all"),
+    *reads("agiraph questions", "agiraph questions --all", "agiraph approvals", "agiraph archive"),
+    *reads("agiraph result {done}", "agiraph transcript {done}", is_verbatim=True),
+    *reads("agiraph prune --older-than 30d --dry-run"),
+    *reads("agiraph agents --json", "agiraph show {done} --json", "agiraph board {done} --json"),
+    *reads("agiraph dead", "agiraph channels", "agiraph channels waiting", "agiraph mcp list"),
+    *wrong("agiraph show nobody"),
+    *acts("agiraph tokens", "agiraph tokens list", "agiraph sessions", "agiraph status"),
+    *acts("agiraph top --once"),
+    *acts("agiraph dead retry d-0", "agiraph channels retry dlv_0", codes=(WRONG_USAGE,)),
+    *acts("agiraph channels test nothing", codes=(WRONG_USAGE,)),
+    *acts("agiraph logout none", "agiraph respond q-0 yes", codes=(WRONG_USAGE,)),
+    *acts("agiraph run 'Nothing to do' --model openai/fake --name {me}", without=()),
+    *acts("agiraph up", codes=(FAILED,), without=()),  # the one that runs is a command's
+    *acts("agiraph down", codes=(), without=(DONE,)),
+    *acts("agiraph send {done} 'Thank you'", "agiraph nudge {done} 'Only tables'"),
+    *acts("agiraph console {done} --plain", typing=END),
+    *acts("agiraph attach {done}", "agiraph wait {done}"),
+    *acts("agiraph budget {done} 900k-tokens", "agiraph away --until 2h", "agiraph back"),
+    *acts("agiraph triggers {done} add 'Look again' --every 30m --name {me}"),
+    *acts("agiraph triggers {done} pause {me}", "agiraph triggers {done} resume {me}"),
+    *acts("agiraph triggers {done} fire {me}", "agiraph triggers {done} cancel {me}"),
+    *acts("agiraph tokens add {me}", "agiraph tokens rotate {me}", "agiraph tokens revoke {me}"),
+    *acts("agiraph login", "agiraph logout --all"),
+    *acts("agiraph pause {asks}", "agiraph resume {asks}", "agiraph restart {asks}"),
+    *acts("agiraph kill {asks}", codes=(DONE, FAILED)),
+    *acts("agiraph respond {question} 1", codes=(DONE, FAILED)),
+    *acts("agiraph stop {asks}", "agiraph archive {mine}", "agiraph restore {mine}"),
+    *acts("agiraph delete {mine}", codes=(INTERRUPTED,), typing="n\n", asked="[y/N]"),
+    *acts("agiraph rm {mine} --yes", "agiraph prune --older-than 3000d --yes"),
+)
+
+NOT_A_WORD = re.compile(r"'[^']*'|{\w+}|(?<= )-\S+")
+
+
+def path_of(play: Play) -> tuple[str, ...]:
+    """Return the words of a play that may name its command."""
+    return tuple(NOT_A_WORD.sub(" ", play.line).split()[1:])
+
+
+def commands_in(
+    group: click.Group, above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield each command that `--help` names, below a group at its path; groups as well."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is None or command.hidden:
+            continue
+        yield (*above, name), command
+        if isinstance(command, click.Group):
+            yield from commands_in(command, (*above, name))
+
+
+def does_something(command: click.Command) -> bool:
+    """Whether a command is more than a group of others."""
+    return not isinstance(command, click.Group) or command.invoke_without_command
+
+
+# --- what must not stand on a terminal -----------------------------------------------------------
+
+TRACEBACK: Final = {"a traceback": r"Traceback \(most recent|^ +File \".*\", line \d+"}
+LEAKS: Final = TRACEBACK | {
+    "an internal error": r"internal error|Errno|pydantic|validation error|\b0x[0-9a-f]{6}",
+    "raw JSON or Python": r"""[{\[]['"]\w+['"][:,]|<class |<function |\b(?:None|True|False)\b""",
+    "seconds since 1970": r"\b1[6-9]\d{8}(?:\.\d+)?\b",
+    "a control character": r"[\x00-\x08\x0b-\x1f\x7f]",
+}
+EVENT: Final = "|".join(re.escape(one.name) for one in EVENT_TYPES)
+RAW_EVENT: Final = {"a raw event": rf"(?<![\w./-])(?:{EVENT})(?![\w./-])"}
+CUT_NAME = re.compile(r"\S*…")
+
+
+def faults_of(play: Play, shown: Shown) -> list[str]:
+    """Return what is wrong with what a play left on its terminal."""
+    if play.is_verbatim:
+        return list(_leaks(TRACEBACK, shown))
+    columns = shown.size[0]
+    wraps = [f"wraps: {line}" for line in shown.wrapped() if not _is_path(line, columns)]
+    cuts = [f"its name is cut: {line}" for line in shown.lines if CUT_NAME.match(line)]
+    leaks = LEAKS if play.line.startswith("agiraph events") else LEAKS | RAW_EVENT
+    return [*wraps, *cuts, *_leaks(leaks, shown)]
+
+
+def _is_path(line: str, columns: int) -> bool:
+    """Whether a line is long because of a word that is to be copied whole."""
+    return max(map(len, line.split())) > columns // 2
+
+
+def _leaks(leaks: Mapping[str, str], shown: Shown) -> Iterator[str]:
+    for what, pattern in leaks.items():
+        yield from (f"{what}: {line}" for line in shown.lines if re.search(pattern, line))

@@ -1,0 +1,149 @@
+"""Each command of `--help`, typed at terminals of 80x24 and 160x50, in homes of every kind.
+
+Fresh, with hundreds of agents, with nothing running, and with two people at once: nothing wraps or
+is torn apart, no traceback or raw data is shown, and each ends with the code that is documented.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from cli.main import agiraph
+from tests.fakes.many_agents import multiplied
+from tests.fakes.model_server import Reply, SeenRequest, say
+from tests.fakes.session import SMALL, WIDE, Session, Size
+from tests.scenarios.house import ROOT
+from tests.scenarios.place import Place, placed
+from tests.scenarios.plays import PLAYS, Play, commands_in, does_something, faults_of, path_of
+from tests.scenarios.steps import DONE, FACT, Plays, ask, finish, one_worker
+from tests.scenarios.terminal import Terminal, needs_tmux
+
+AGENTS = 500
+BARRIER_SECONDS = 90
+PEOPLE: Mapping[str, Size] = {"ann": SMALL, "bob": WIDE}
+SETTINGS = {"run": {"park_after_seconds": 0.2}}
+NAMES = {"done": "done", "node": "ada-facts", "asks": "asks", "question": "q-3fa9c1d0"}
+Codes = Callable[[Play], tuple[int, ...]]
+
+
+def brain(seen: SeenRequest) -> Reply:
+    """Play a team that does one node, a coordinator that asks, and one that has nothing to do."""
+    steps: Plays = [finish("Nothing to do.")]
+    if seen.is_for("ada"):
+        steps = [FACT, DONE]
+    elif "Ask me" in seen.said:
+        steps = [ask("Which colour shall the door have?", options=["green", "blue"]), finish()]
+    elif "Do a node" in seen.said:
+        steps = [*one_worker("ada")[:-1], finish("One fact is in facts.md.")]
+    step = steps[seen.step] if seen.step < len(steps) else say("Heard.")
+    return step(seen) if callable(step) else step
+
+
+@dataclass(frozen=True)
+class Full:
+    """A home of hundreds of agents, and what stands for the names in plays."""
+
+    home: Path
+    names: Mapping[str, str]
+
+
+@pytest.fixture(scope="module")
+def full() -> Iterator[Full]:
+    """Return a home of hundreds of agents on which nothing runs; one waits for an answer."""
+    with tempfile.TemporaryDirectory(prefix="full") as folder:
+        home = Path(folder).resolve()
+        with placed(home, settings=SETTINGS) as place:
+            place.plays(brain)
+            done = place.complete("Do a node", "--name", "done")
+            asks = place.begin("asks", goal="Ask me")
+            question = place.await_question(asks.name)["id"]
+        multiplied(home, done.agent.name, AGENTS)
+        yield Full(home, {**NAMES, "question": question})
+
+
+@pytest.fixture(scope="module")
+def running(full: Full) -> Iterator[Place]:
+    """Return the same home with its supervisor; from then on something runs there."""
+    with placed(full.home) as place:
+        place.plays(brain)
+        yield place
+
+
+def at_once(home: Path, environ: Mapping[str, str], names: Mapping[str, str], codes: Codes) -> None:
+    """Have two people type every play at the same moments, on a small and on a wide terminal."""
+    together = Barrier(len(PEOPLE))
+
+    def play_all(person: str) -> list[str]:
+        about = {**names, "me": person, "mine": f"old-00{1 + [*PEOPLE].index(person)}"}
+        found: list[str] = []
+        with closing(Session(ROOT, {**environ, "PAGER": "cat"}, PEOPLE[person])) as session:
+            for play in filter(codes, PLAYS):
+                together.wait(BARRIER_SECONDS)
+                found += faults(session, play, about, codes)
+        return found
+
+    with ThreadPoolExecutor(len(PEOPLE)) as pool:
+        found = [fault for one in pool.map(play_all, PEOPLE) for fault in one]
+    assert not found, "\n".join(found)
+
+
+def faults(session: Session, play: Play, names: Mapping[str, str], codes: Codes) -> list[str]:
+    """Type one play; return what was wrong with what it left."""
+    line = play.line.format_map(names)
+    shown = session.do(line, play.typing, play.asked)
+    found = faults_of(play, shown)
+    if shown.code not in codes(play):
+        found.append(f"exit code {shown.code}, not {codes(play)}: {shown.text}")
+    return [f"$ {line} [at {session.size[0]} columns]\n    {fault}" for fault in found]
+
+
+def environ_of(home: Path) -> dict[str, str]:
+    """Return the variables of a person who uses a home and has no key."""
+    return {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "HOME": str(home), "AGIRAPH_HOME": str(home)}
+
+
+def test_each_command_has_a_play() -> None:
+    played = {path_of(play) for play in PLAYS}
+    named = [path for path, command in commands_in(agiraph) if does_something(command)]
+    without = [" ".join(path) for path in named if not any(p[: len(path)] == path for p in played)]
+    assert not without, f"a line for each in tests/scenarios/plays.py: {without}"
+
+
+def test_each_command_in_a_fresh_home(tmp_path: Path) -> None:
+    at_once(tmp_path, environ_of(tmp_path), NAMES, Play.codes_in_fresh_home)
+
+
+def test_each_command_with_nothing_running(full: Full) -> None:
+    at_once(full.home, environ_of(full.home), full.names, Play.codes_without_supervisor)
+
+
+def test_each_command_of_two_people_at_once_among_hundreds_of_agents(
+    full: Full, running: Place
+) -> None:
+    at_once(full.home, running.environ, full.names, lambda play: play.codes)
+
+
+@needs_tmux
+@pytest.mark.parametrize("size", PEOPLE.values(), ids=PEOPLE)
+@pytest.mark.parametrize(
+    ("command", "shows", "leave"),
+    [("console done", ("done", "● live"), "C-q"), ("top", ("supervisor",), "q")],
+    ids=["console", "top"],
+)
+def test_each_full_screen_fits_the_terminal(
+    running: Place, tmp_path: Path, command: str, shows: tuple[str, ...], leave: str, size: Size
+) -> None:
+    terminal = Terminal(tmp_path / "s", running.environ, *command.split(), size=size)
+    with closing(terminal):
+        screen = terminal.await_screen(*shows)
+        assert all(len(line) <= size[0] for line in screen.splitlines())
+        terminal.keys(leave)
+        terminal.await_screen("[left with 0]")
+        assert "Traceback" not in terminal.screen()

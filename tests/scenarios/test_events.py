@@ -23,7 +23,8 @@ SEEN_ELSEWHERE = """
     memory.compacted memory.insight memory.upkeep context.written
     tool.loop tool.refused model.retry model.failed model.fallback
     human.budget human.expired human.withdrawn
-    node.blocked node.unblocked node.failed node.retried node.cancelled node.checked node.deadlock stage.met
+    node.blocked node.unblocked node.failed node.retried node.cancelled node.checked
+    node.deadlock stage.met
     outside.started outside.ended outside.warning sandbox.missing
     worktree.made worktree.merged worktree.conflict worktree.off
 """

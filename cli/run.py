@@ -327,7 +327,7 @@ def _start_only(options: RunOptions) -> int:
     else:
         click.echo(agent.id)
         remark(f"{agent.name} is running with {agent.model}; follow it with:")
-        remark(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}")
+        remark(f"  agiraph attach {agent.id}\n  agiraph console {agent.id}")
     return DONE
 
 

@@ -88,8 +88,10 @@ def _failed_for(board: Board, found: set[NodeId]) -> dict[NodeId, None]:
     """Return the nodes that failed without an attempt because one of these did."""
     more: dict[NodeId, None] = {}
     for node in board.nodes.values():  # in order of creation: dependencies come first
+        parent = board.nodes[node.parent_node] if node.parent_node else None
+        is_wanted = parent is None or not parent.has_ended
         waited = node.status == "failed" and board.times[node.id].assigned is None
-        if waited and found.intersection(node.dependencies):
+        if waited and is_wanted and found.intersection(node.dependencies):
             found.add(node.id)
             more[node.id] = None
     return more

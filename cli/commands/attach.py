@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from agiraph.core.models import ENDED_AGENT
+from agiraph.http.discovery import is_held, why_unreachable
 from cli.commands.console import only_one
 from cli.exits import FAILED, INTERRUPTED
-from cli.options import DURATION, connect, examples, home_option, json_option
+from cli.options import DURATION, connect_to_read, examples, home_option, json_option
 from cli.own_supervisor import shared_supervisor
 from cli.screen import TerminalScreen, can_prompt
 
@@ -100,12 +101,17 @@ def wait(ctx: click.Context, agent: str, timeout: float | None, home: Path, as_j
 def _watching(
     agent: str | None, home: Path, out: TextIO, *, can_prompt: bool
 ) -> Iterator["RunWatcher"]:
-    """Yield the watcher of an agent's run, by default of the only agent at work."""
-    with shared_supervisor(home), connect(home) as client:
+    """Yield the watcher of an agent's run, by default of the only agent at work.
+
+    How a run ended can be read with nothing running; NotReachable for one that has not.
+    """
+    with shared_supervisor(home), connect_to_read(home) as client:
         from cli.run_target import RunTarget
         from cli.watch import RunWatcher
 
         found = client.agent(agent or only_one(client, "attach").id)
+        if found.status not in ENDED_AGENT and not is_held(home):
+            raise why_unreachable(home)
         with contextlib.closing(TerminalScreen(out, is_live=out.isatty())) as screen:
             target = RunTarget(home, client, None, screen)
             yield RunWatcher(target, found, can_prompt=can_prompt)

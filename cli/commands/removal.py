@@ -38,7 +38,7 @@ OLD = (
 )
 @click.argument("agents", metavar="AGENT...", nargs=-1, required=True)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--force", is_flag=True, help="Delete agents at work too, and do not ask.")
+@click.option("-f", "--force", is_flag=True, help="Delete agents at work too, and do not ask.")
 def rm(client: "Client", agents: tuple[str, ...], yes: bool, force: bool) -> Shown:
     """Delete each AGENT, at home or in the archive, with all its files.
 

@@ -16,14 +16,15 @@ from tests.scenarios.steps import WAIT, ask, finish, held, node, publish, spawn,
 
 # What an untroubled run of this size does not come to; the tests of each come to it.
 SEEN_ELSEWHERE = """
-    agent.cycle_started agent.cycle_ended agent.failed agent.stopped agent.set_aside
+    agent.cycle_started agent.cycle_ended agent.failed agent.reopened agent.stopped agent.set_aside
     entity.failed entity.suspect entity.recovered events.deleted
     child.failed child.exited child.stopped child.backing_off message.dead
     service.backing_off service.recovered channel.dead
     memory.compacted memory.insight memory.upkeep context.written
     tool.loop tool.refused model.retry model.failed model.fallback
     human.budget human.expired human.withdrawn
-    node.blocked node.unblocked node.failed node.cancelled node.checked node.deadlock stage.met
+    node.blocked node.unblocked node.failed node.retried node.cancelled node.checked
+    node.deadlock stage.met
     outside.started outside.ended outside.warning sandbox.missing
     worktree.made worktree.merged worktree.conflict worktree.off
 """

@@ -190,6 +190,13 @@ def test_events_and_logs_are_there_too(rest: Rest) -> None:
     assert "ready" in rest.run("logs", "broker").stdout
 
 
+def test_how_a_run_ended_needs_no_supervisor(rest: Rest) -> None:
+    waited = rest.run("wait", "known")
+    assert (waited.returncode, waited.stdout, waited.stderr) == (0, "", "")
+    attached = rest.run("attach", "known")
+    assert (attached.returncode, attached.stdout.startswith("Done: ")) == (0, True)
+
+
 def test_ps_lists_who_was_there_and_says_that_nothing_runs(rest: Rest) -> None:
     done = rest.run("ps", "--json")
     assert (done.returncode, START in done.stderr) == (0, True)
@@ -212,6 +219,10 @@ def test_ps_lists_who_was_there_and_says_that_nothing_runs(rest: Rest) -> None:
         ("archive", "known"),
         ("restore", "gone"),
         ("delete", "gone", "--yes"),
+        ("retry", "known", "ada-facts"),
+        ("prune", "--older-than", "1d"),
+        ("wait", "knocks"),
+        ("attach", "knocks"),
         ("tokens",),
         ("run", "x", "--detach", "--model", "openai/fake"),
         ("events", "known", "--follow"),

@@ -159,6 +159,10 @@ class BoardMachine(RuleBasedStateMachine):
     def cancel(self, node: str) -> None:
         self.do(c.CancelNode(node, "unwanted"))
 
+    @rule(node=NODES, cause=CAUSES)
+    def retry(self, node: str, cause: str) -> None:
+        self.do(c.RetryNode(node, f"t{cause}"))
+
     @rule(worker=WORKERS)
     def retire(self, worker: str) -> None:
         self.do(c.RetireWorker(worker))
@@ -232,12 +236,15 @@ class BoardMachine(RuleBasedStateMachine):
         for node in self.board.nodes.values():
             if node.status in ("assigned", "running", "blocked", "completed"):
                 assert not self.board.waiting_for(node)
-                assert node.attempt == 1
+                assert node.attempt == 1 or node.retried_by
 
     @invariant()
     def what_has_ended_never_changes(self) -> None:
         for node_id, was in self.ended.items():
             now = self.board.nodes[node_id]  # type: ignore[index]
+            if now.retried_by != was.retried_by:
+                assert was.status in ("failed", "cancelled")
+                continue
             assert now.model_copy(update={"children": was.children}) == was
         self.ended = {n.id: n for n in self.board.nodes.values() if n.has_ended}
 

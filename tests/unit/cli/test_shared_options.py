@@ -25,8 +25,8 @@ SHORT: Final = {
     "--verbose": "-v",
     "--help": "-h",
 }
-OF_TAIL: Final = ("logs", "-n")
-"""`-n` is the number of lines there, as it is of `tail` and `journalctl`."""
+ELSEWHERE: Final = (("logs", "-n"), ("rm", "-f"), ("delete", "-f"))
+"""As in `tail` and `journalctl`, the number of lines; as in `rm`, by force."""
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
@@ -90,7 +90,7 @@ def test_one_short_option_means_one_thing_in_every_command() -> None:
             for one in names:
                 wanted = SHORT.get(one)
                 assert wanted is None or wanted in names, f"{name} {one}: add {wanted}"
-                if len(one) == 2 and one.startswith("-") and (name, one) != OF_TAIL:
+                if len(one) == 2 and one.startswith("-") and (name, one) not in ELSEWHERE:
                     assert long.get(one) in names, f"{name} {one}: means {long.get(one)}"
 
 

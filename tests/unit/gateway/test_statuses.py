@@ -1,7 +1,17 @@
 """The last word of each entity."""
 
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
 from actors.gateway.api.entities import describe_activity
 from actors.gateway.state.activities import EntityActivities
+from actors.gateway.statuses import StatusReader
+from agiraph.agent.hold import EntityHold
+from agiraph.core.ids import Address
+from agiraph.messages.child import ChildInfo
 from agiraph.messages.event import EntityStatus
 
 
@@ -35,3 +45,23 @@ def test_people_are_told_what_is_done_in_words() -> None:
     assert describe_activity("waiting_for_nodes", "wait: tables") == "waits for tables"
     assert describe_activity("waiting_for_nodes", "wait") == "waits for its nodes or a message"
     assert describe_activity("idle", "") == ""
+
+
+def test_what_holds_an_entity_is_read_once_for_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[Path] = []
+
+    def load(path: Path) -> EntityHold:
+        reads.append(path)
+        return EntityHold(is_paused=True)
+
+    monkeypatch.setattr("actors.gateway.statuses.load_hold", load)
+    home, address = SimpleNamespace(hold=Path("held")), Address("shop-1/coordinator")
+    agents: Any = SimpleNamespace(get=lambda _id: "shop-1", home_of=lambda _agent: home)
+    boards: Any = None
+    table = [ChildInfo(address=address, kind="coordinator", state="parked")]
+    reader = StatusReader(agents, boards, EntityActivities(), set(), table)
+    for _ in range(2):
+        activity = reader.activity(address)
+        assert activity is not None
+        assert activity.state == "paused"
+    assert reads == [home.hold]

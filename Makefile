@@ -22,7 +22,7 @@ PAGES = $(wildcard *.md docs/*.md docs/*.svg configs/*.yaml)
 
 export GOAL INPUT MODEL
 
-.PHONY: setup run test slow clients check docs format bench pictures clean help
+.PHONY: setup run test slow clients check docs format bench pictures first-hour clean help
 
 help:
 	@echo "make run     a team surveys a folder: no key and no network needed (INPUT=dir MODEL=model GOAL=text ARGS=options)"
@@ -33,6 +33,7 @@ help:
 	@echo "make docs    the documentation site, in build/site (ARGS=serve: on a local port, for a look)"
 	@echo "make bench   the benchmarks, as ratios"
 	@echo "make pictures  the pictures of the docs"
+	@echo "make first-hour  docs/first-hour.md, by typing it all again"
 	@echo "make format  put the code into shape"
 	@echo "make clean   remove .venv and caches"
 
@@ -105,6 +106,10 @@ format: $(DEVELOPS)
 # The pictures of the docs, made anew by the real widgets and one real run.
 pictures: $(DEVELOPS)
 	PYTHONPATH=. $(BIN)/python docs/pictures.py $(ARGS)
+
+# A page of what the terminal shows in the first hour: each of its lines is typed again.
+first-hour: $(DEVELOPS)
+	$(BIN)/python -m tests.first_hour
 
 bench: $(DEVELOPS)
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from tests.fakes.model_server import FakeModelServer
 from tests.fakes.session import Session, Shown
 from tests.scenarios.house import ROOT
 
@@ -19,17 +20,21 @@ REST: Final = "..."
 Part = Callable[[Sequence[str]], Sequence[str]]
 
 VOLATILE: Final[tuple[tuple[str, str], ...]] = (
-    (r"\b(20\d{6})-\d{6}-[0-9a-f]{6}\b", "20260401-091500-3b7c21"),
+    (r"\b20\d{6}-\d{6}-[0-9a-f]{6}\b", "20260401-091500-3b7c21"),
+    (r"\b20\d{6}-\d{6}-[0-9a-f]+…", "20260401-091500-3…"),
     (r"\b20\d\d-\d\d-\d\d\b", "2026-04-01"),
     (r"\b\d\d:\d\d:\d\d\b", "09:15:00"),
-    (r"(?<=-)(?=[0-9a-f]*\d)[0-9a-f]{6}\b", "4f2a91"),
-    (r"\b([qad])-[0-9a-f]{8}\b", r"\1-3fa9c1d0"),
-    (r"\bt-[0-9a-f]{6,}\b", "t-3fa9c1"),
+    (r"(?<=[a-z]-)[0-9a-f]{6}\b", "4f2a91"),
+    (r"(?<=  )[0-9a-f]{6}(?=  )", "3fa9c1"),
+    (r"\bq-[0-9a-f]{8}\b", "q-3fa9c1d0"),
     (r"127\.0\.0\.1:\d+", "127.0.0.1:8765"),
     (r"\b\d+(?:\.\d+)? s\b", "1.2 s"),
     (r"\b\d+(?:\.\d+)? (?=[KMG]?B\b)", "40 "),
-    (r"(?<=kill -9 )\d+", "4021"),
-    (r"(?<=pid )\d+", "4021"),
+    (r"(?m)^ +\d+(?=  09:15:00)", "   12"),
+    (r"(?<=pid )\d+", "40187"),
+    (r"(/coordinator.* )\d{3,7}(?=   )", r"\g<1>40209"),
+    (r"(/ada-.* )\d{3,7}(?=   )|(?<=kill -9 )\d+", r"\g<1>40216"),
+    (FakeModelServer.key, "..."),
 )
 """What differs each time, and what is written for it."""
 

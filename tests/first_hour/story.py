@@ -11,6 +11,7 @@ from threading import Event
 from agiraph.core.turns import Usage
 from tests.fakes.model_server import Brain, FakeModelServer, Reply, Script, SeenRequest, call
 from tests.first_hour.page import FirstHour, ends, those
+from tests.integration.house import until
 from tests.scenarios.house import ROOT
 from tests.scenarios.steps import WAIT, ask, bash, finish, held, node, publish, spawn, write
 
@@ -86,7 +87,7 @@ def install(hour: FirstHour) -> None:
         `agiraph-supervisor` where you like. `agiraph doctor` says what works on this machine:
         """
     )
-    hour.type("agiraph doctor", part=those("^ok +(home|settings|supervisor) |^warn +models "))
+    hour.type("agiraph doctor", part=those("^ok +supervisor |^warn +models "))
     hour.say(
         """
         A model is missing. Without one a goal is refused, before anything is started:
@@ -127,7 +128,8 @@ def with_nothing_running(hour: FirstHour) -> None:
     hour.type("agiraph files survey", part=those("_output|nodes"))
     hour.type("agiraph files survey _output.md", part=ends(6, 0))
     hour.say("A name may be shortened as long as only one agent begins with it.")
-    hour.type("agiraph usage sur")
+    hour.type("agiraph workers sur")
+    hour.type("agiraph status", code=4)
 
 
 @contextmanager
@@ -146,7 +148,6 @@ def daemon(hour: FirstHour, model: FakeModelServer) -> Iterator[None]:
     hour.type(f"export OPENAI_API_KEY={model.key}")
     hour.type("agiraph up")
     try:
-        hour.type("agiraph status")
         yield
         hour.say(
             """
@@ -174,10 +175,12 @@ def with_a_model(hour: FirstHour, model: FakeModelServer, gate: Event) -> None:
         f'agiraph run "Which items sell best?" --input shop --name best --model {MODEL} '
         "--budget 2 --detach"
     )
-    question = asked(hour)
+    question = until_shown(hour, "agiraph questions best", "q-[0-9a-f]{8}")
     hour.type("agiraph questions")
     hour.type(f"agiraph respond {question} 1")
     model.wait_for(lambda seen: seen.is_for("ada") and seen.step == 1)
+    until_shown(hour, "agiraph ps best", r"coordinator +waiting_for_nodes .* 16,400 ")
+    until_shown(hour, "agiraph ps best", r"ada-.* 4,100 ")
     hour.say(
         """
         ## Kill one of them
@@ -191,18 +194,20 @@ def with_a_model(hour: FirstHour, model: FakeModelServer, gate: Event) -> None:
     gate.set()
     hour.say("The supervisor starts it again, and it goes on where it was:")
     hour.type("agiraph wait best")
-    hour.type("agiraph events best --type 'child.*'")
+    hour.type("agiraph events best --entity ada --type child.ready --type child.crashed")
     hour.type("agiraph result best")
     hour.type("agiraph files best nodes/best/published/best.md")
     hour.type("agiraph budget best")
 
 
-def asked(hour: FirstHour) -> str:
-    """Return the id of the question once it is asked."""
-    while True:
-        shown = hour.terminal.do("agiraph questions best")
-        if found := re.search(r"q-[0-9a-f]{8}", shown.text):
-            return found[0]
+def until_shown(hour: FirstHour, line: str, pattern: str) -> str:
+    """Type a line again and again until this is in what it prints; return it."""
+
+    def found() -> str | None:
+        match = re.search(pattern, hour.terminal.do(line).text)
+        return match[0] if match else None
+
+    return until(found, f"{pattern} in {line}")
 
 
 def from_cycle_to_cycle(hour: FirstHour) -> None:
@@ -217,9 +222,12 @@ def from_cycle_to_cycle(hour: FirstHour) -> None:
     )
     line = f'agiraph run "Watch the shop" --input shop --name watch --model {MODEL}'
     hour.type(f"{line} --mode infinite --cycle 1h --detach")
+    until_shown(hour, "agiraph agents", r"watch-\S+ +idle")
+    hour.type("agiraph agents")
     hour.type("agiraph pause watch")
+    until_shown(hour, "agiraph agents", r"watch-\S+ +paused")
     hour.type("agiraph resume watch")
+    until_shown(hour, "agiraph agents", r"watch-\S+ +idle")
     hour.type("agiraph stop watch")
     hour.type("agiraph archive watch")
     hour.type("agiraph archive")
-    hour.type("agiraph agents")

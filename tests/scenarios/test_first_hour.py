@@ -1,0 +1,13 @@
+"""docs/first-hour.md is what a terminal shows: each of its lines is typed again."""
+
+import tempfile
+from pathlib import Path
+
+from tests.first_hour.page import PAGE, told
+from tests.first_hour.story import played
+
+
+def test_the_first_hour_is_as_the_page_tells_it() -> None:
+    with tempfile.TemporaryDirectory(prefix="hour") as folder:
+        page = played(Path(folder).resolve())
+    assert told(page) == told(PAGE.read_text(encoding="utf-8")), "`make first-hour` writes it anew"

@@ -68,7 +68,8 @@ def _described(target: RunTarget, agent: "AgentView") -> str:
     spent = target.client.usage(agent=agent.id).total
     cost = f"{spent.tokens:,} tokens" if spent.cost_usd is None else format_money(spent.cost_usd)
     ago = format_age(time.time() - agent.updated_at)
-    resume = f"agiraph resume {shlex.quote(agent.name)}{home_option_of(target.home)}"
+    name, home = shlex.quote(agent.name), home_option_of(target.home)
+    resume = f"agiraph run --resume --agent {name}{home}"  # `agiraph resume` needs a supervisor
     return f"{agent.name} (spent {cost}, {ago} ago): {resume}"
 
 

@@ -38,7 +38,7 @@ def test_a_later_run_names_what_is_unfinished_and_resumes_it_when_told_to(house:
         assert both.status("first") == "stopped"
         said = both.finish(both.second, "second")
         assert "unfinished: first (spent " in said
-        assert "ago): agiraph resume first\n" in said
+        assert "ago): agiraph run --resume --agent first\n" in said
         assert both.asked("first") == 1
         both.gates.open["second"].clear()
         third = both.start("run", "Do the second", "--json", "--resume", *MODEL)

@@ -98,7 +98,8 @@ PLAYS: Final[tuple[Play, ...]] = (
     *reads("agiraph budget", "agiraph triggers {done}", "agiraph triggers {done} list --all"),
     *reads("agiraph questions", "agiraph questions --all", "agiraph approvals", "agiraph archive"),
     *reads("agiraph result {done}", "agiraph transcript {done}", is_verbatim=True),
-    *reads("agiraph prune --older-than 30d --dry-run"),
+    *reads("agiraph prune --older-than 30d --dry-run", "agiraph wait {done}"),
+    *reads("agiraph attach {done}"),
     *reads("agiraph agents --json", "agiraph show {done} --json", "agiraph board {done} --json"),
     *reads("agiraph dead", "agiraph channels", "agiraph channels waiting", "agiraph mcp list"),
     *wrong("agiraph show nobody"),
@@ -113,7 +114,6 @@ PLAYS: Final[tuple[Play, ...]] = (
     *acts("agiraph send {done} 'Thank you'", "agiraph nudge {done} 'Only tables'"),
     *acts("agiraph console {done} --plain", typing=END),
     *acts("agiraph retry {done} {node}", codes=(FAILED, WRONG_USAGE)),  # it has not failed
-    *acts("agiraph attach {done}", "agiraph wait {done}"),
     *acts("agiraph budget {done} 900k-tokens", "agiraph away --until 2h", "agiraph back"),
     *acts("agiraph triggers {done} add 'Look again' --every 30m --name {me}"),
     *acts("agiraph triggers {done} pause {me}", "agiraph triggers {done} resume {me}"),

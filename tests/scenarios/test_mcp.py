@@ -140,7 +140,7 @@ def test_a_tool_that_nobody_can_give_is_refused_with_what_there_is(place: Place)
     ("tool", "reason"),
     [
         ("missing__x", "unknown server of tools 'missing' (known: fake, keyless, lent)"),
-        ("lent__ad", "unknown tool 'lent__ad', did you mean 'lent__add'?"),
+        ("lent__ad", "unknown tool 'lent__ad', did you mean 'lent__add'"),
         ("keyless__x", "cannot be given now: server 'keyless'"),
         ("bsh", "unknown tool 'bsh', did you mean 'bash'?"),
     ],

@@ -92,29 +92,29 @@ def test_a_wrong_use_is_named_and_nothing_is_begun(
     ("args", "words"),
     [
         *[
-            ((command, "nobody"), ["unknown agent 'nobody'", "known-"])
+            ((command, "nobody"), ["unknown agent 'nobody'", "(known: "])
             for command in (
                 *("show", "board", "workers", "messages", "events", "files"),
                 *("questions", "console"),
             )
         ],
         *[
-            ((command, "nobody"), ["unknown entity 'nobody'", "broker", "known-"])
+            ((command, "nobody"), ["unknown entity 'nobody'", "(known: "])
             for command in ("pause", "resume", "stop", "restart", "kill")
         ],
-        (("send", "nobody", "x"), ["unknown agent 'nobody'", "known-"]),
+        (("send", "nobody", "x"), ["unknown agent 'nobody'", "(known: "]),
         (("send", "known", "x", "--to", "zoe"), ["unknown recipient 'zoe'", "ada", "coordinator"]),
-        (("kill", "known/zoe"), ["unknown entity 'known/zoe'", "known-"]),
+        (("kill", "known/zoe"), ["unknown entity 'known/zoe'", "(known: "]),
         (("respond", "q-nope", "x"), ["unknown question 'q-nope'", "(open: "]),
         (("files", "known", "nope.txt"), ["there is no 'nope.txt'"]),
         (("files", "known", "../../agent.json"), ["'..'"]),
         (("show", ".."), ["'..'"]),
         (("board", "known", "nope"), ["unknown node 'nope'", "ada-facts"]),
         (("triggers", "known", "fire", "t-1"), ["unknown trigger 't-1'"]),
-        (("triggers", "nobody"), ["unknown agent 'nobody'", "known-"]),
+        (("triggers", "nobody"), ["unknown agent 'nobody'", "(known: "]),
         (("show", "knwon"), ["unknown agent 'knwon', did you mean 'known'?"]),
         (("logs", "nobody"), ["unknown log 'nobody'"]),
-        (("run", "x", *MODEL, "--agent", "nobody"), ["unknown agent 'nobody'", "known-"]),
+        (("run", "x", *MODEL, "--agent", "nobody"), ["unknown agent 'nobody'", "(known: "]),
         (("restore", "nobody"), ["unknown agent in the archive 'nobody'"]),
         (("dead", "retry", "nope"), ["unknown dead letter 'nope'"]),
         (("tokens", "revoke", "nope"), ["there is no token 'nope'", "home"]),

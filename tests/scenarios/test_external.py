@@ -281,7 +281,7 @@ def test_a_plan_with_an_agent_that_is_not_here_is_refused(place: Place, tmp_path
     plan = plan_with(tmp_path, "cluade-code")
     done = place.command("run", "A tool", "--plan", plan, *MODEL)
     assert done.returncode == 2
-    message = "unknown external agent 'cluade-code', did you mean 'claude-code'?"
+    message = "unknown external agent 'cluade-code', did you mean 'claude-code'"
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
 

@@ -56,7 +56,7 @@ def rm(client: "Client", agents: tuple[str, ...], yes: bool, force: bool) -> Sho
     if not (yes or force):
         connect(click.get_current_context().params["home"]).close()  # nothing is asked in vain
         whom = ", ".join(f"'{one.name}' ({one.id})" for one in chosen)
-        click.confirm(f"Delete {whom} with all files permanently?", abort=True, err=True)
+        _confirm(f"Delete {whom} with all files permanently?")
     return _deleted([_delete(client, one, is_live=one.id in live) for one in chosen])
 
 
@@ -102,7 +102,7 @@ def prune(
             Listing(old, OLD, "no agents to delete").print(as_json=False)
         if old and is_asked:
             noun = "agent" if len(old) == 1 else "agents"
-            click.confirm(f"Delete {len(old)} {noun} permanently?", abort=True, err=True)
+            _confirm(f"Delete {len(old)} {noun} permanently?")
         if not old or dry_run or (as_json and not yes):
             if as_json:
                 Listing(old, OLD, "").print(as_json=True)
@@ -111,6 +111,12 @@ def prune(
         left = [agent for agent in old if _is_old(client.agent(agent.id), before)]
         freed = [_delete(client, agent, is_live=True) for agent in left]
     ctx.exit(_deleted(freed).print(as_json=as_json))
+
+
+def _confirm(question: str) -> None:
+    """Ask; ClickException (exit code 1) if the answer is no."""
+    if not click.confirm(question, err=True):
+        raise click.ClickException("nothing was deleted")
 
 
 def _is_old(agent: "AgentView", before: float) -> bool:

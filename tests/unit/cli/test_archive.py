@@ -45,8 +45,9 @@ def test_an_agent_is_put_away_listed_and_brought_back() -> None:
 
 def test_a_deletion_is_asked_about() -> None:
     client = ArchivingClient()
-    assert command(client, "rm", "survey", stdin="n\n").exit_code == 130
-    assert client.did == []
+    kept = command(client, "rm", "survey", stdin="n\n")
+    assert (kept.exit_code, client.did) == (1, [])
+    assert "nothing was deleted" in kept.stderr
     assert command(client, "rm", "survey", stdin="y\n").exit_code == 0
     assert client.did == [("archive", AGENT), ("delete", AGENT)]
 

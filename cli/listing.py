@@ -18,7 +18,7 @@ from cli.sanitize import broken_for, one_line, printable
 from cli.shared_options import remark
 
 JsonObject = dict[str, Any]
-WIDE_LEAST = 16
+WIDE_LEAST, WRAPPED_LEAST = 16, 32
 GAP = 3
 Show = Callable[[Any], str]
 
@@ -28,8 +28,8 @@ class Column:
     """One column: a heading, the key of its value in a row, and how the value is shown.
 
     With the key '' the whole row is shown. A `wide` column takes the width that the others leave,
-    and is cut to it. Columns with a `spare` number are left out of a table that is too narrow for
-    them, the highest number first.
+    and is cut to it, or goes on in the next line if it `wraps`. Columns with a `spare` number are
+    left out of a table that is too narrow for them, the highest number first.
     """
 
     heading: str
@@ -37,6 +37,7 @@ class Column:
     show: Show = as_is
     align: Literal["left", "right"] = "left"
     wide: bool = False
+    wraps: bool = False
     spare: int = 0
 
     def cell(self, row: Mapping[str, Any]) -> str:
@@ -166,8 +167,8 @@ def _print_table(rows: Sequence[JsonObject], columns: Sequence[Column]) -> None:
         table.add_column(
             column.heading,
             justify=column.align,
-            no_wrap=True,
-            overflow="ellipsis",
+            no_wrap=not column.wraps,
+            overflow="fold" if column.wraps else "ellipsis",
             ratio=1 if column.wide else None,
             min_width=WIDE_LEAST if column.wide else None,
         )
@@ -191,7 +192,7 @@ def _width(rows: Sequence[JsonObject], columns: Sequence[Column]) -> int:
     table = [[c.heading for c in columns], *(_cells(row, columns) for row in rows)]
     widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
     needed = (
-        min(width, WIDE_LEAST) if column.wide else width
+        min(width, WRAPPED_LEAST if column.wraps else WIDE_LEAST) if column.wide else width
         for width, column in zip(widths, columns, strict=True)
     )
     return sum(needed) + GAP * (len(columns) - 1)

@@ -25,7 +25,7 @@ FOUND = (
     Column("KIND", "kind"),
     Column("NAME", "name"),
     Column("FOUND", "found", yes_or_no),
-    Column("WHAT, OR HOW TO GET IT", "about", wide=True),
+    Column("WHAT, OR HOW TO GET IT", "about", wide=True, wraps=True),
 )
 HINTS = {
     "key": "export ANTHROPIC_API_KEY=...",

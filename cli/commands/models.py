@@ -30,8 +30,8 @@ def _own_name(model: Any) -> str:
 MODELS = (
     Column("PROVIDER", "name"),
     Column("USABLE", "usable", yes_or_no),
-    Column("WHY", "reason", _short),
-    Column("DEFAULT MODEL", "default_model", _own_name, wide=True),
+    Column("WHY", "reason", _short, wide=True, wraps=True),
+    Column("DEFAULT MODEL", "default_model", _own_name),
     Column("FORMAT", "api", spare=1),
     Column("CONTEXT", "context", spare=2),
     Column("ENDPOINT", "base_url", spare=3),
@@ -48,7 +48,7 @@ AGENTS = (
     Column("VERSION", "version", spare=1),
     Column("RULES", "rules"),
     Column("ACCOUNT", "account", spare=2),
-    Column("PROGRAM, OR HOW TO INSTALL IT, OR PROBLEM", "", _where, wide=True),
+    Column("PROGRAM, OR HOW TO INSTALL IT, OR PROBLEM", "", _where, wide=True, wraps=True),
 )
 VERSION_SECONDS = 10
 VERSION_CHARACTERS = 40

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 WAITING = "processes that write wait until there is room"
 PROCESSES = (
     Column("ADDRESS", "address"),
-    Column("KIND", "kind", spare=5),
+    Column("KIND", "kind", spare=6),
     Column("STATE", "state", state_label),
     Column("PID", "pid", align="right"),
-    Column("RESTARTS", "restarts", format_count, align="right", spare=2),
-    Column("CPU", "cpu", format_percent, align="right", spare=4),
-    Column("MEMORY", "memory_bytes", format_size, align="right", spare=3),
-    Column("MAIL", "mailbox", format_count, align="right", spare=1),
-    Column("TOKENS", "tokens", format_count, align="right"),
+    Column("RESTARTS", "restarts", format_count, align="right", spare=3),
+    Column("CPU", "cpu", format_percent, align="right", spare=5),
+    Column("MEMORY", "memory_bytes", format_size, align="right", spare=4),
+    Column("MAIL", "mailbox", format_count, align="right", spare=2),
+    Column("TOKENS", "tokens", format_count, align="right", spare=1),
     Column("COST", "cost_usd", format_money, align="right"),
     Column("DOING", "doing", wide=True),
 )

@@ -101,13 +101,16 @@ def up(
 
     options = options_again(config, http)
     service = _install(home, options) if at_login else None
-    _await_its_end(home)
-    is_new = not is_held(home) and (_start_service(home, service) or _start(home, options))
-    if not is_new:
-        _require_daemon(home)
-        if options:
-            click.echo("agiraph: it runs with the options it was started with", err=True)
-    found = look(home, READY_SECONDS)
+    is_ended = True
+    while is_ended:
+        _await_its_end(home)
+        is_new = not is_held(home) and (_start_service(home, service) or _start(home, options))
+        if not is_new:
+            _require_daemon(home)
+        found = look(home, READY_SECONDS)
+        is_ended = not is_new and not is_held(home)  # the one that ran was about to end
+    if options and not is_new:
+        click.echo("agiraph: it runs with the options it was started with", err=True)
     if problem := found.get("problem", f"no supervisor runs on home {home} any more"):
         raise Unavailable(f"{problem}; see `agiraph logs supervisor`")
     if as_json:
@@ -298,16 +301,16 @@ def look(home: Path, patience_seconds: float) -> JsonObject:
     }
     if not found["running"]:
         return found
-    note = read_note(home)
-    found |= {"pid": holder_of(home), "since": note.since if note else None}
-    found |= {"ends_with_command": bool(note and note.ends_with_command)}
     found |= {"api": None, "problem": None, "processes": None, "memory_bytes": None}
     found |= {"agents": [], "agents_total": None, "open_questions": None, "spent_today": None}
     try:
         with connect(home, patience_seconds=patience_seconds) as client:
-            return found | _of_gateway(client)
+            found |= _of_gateway(client)
     except (ApiError, NotReachable) as error:
-        return found | {"problem": str(error)}
+        found["problem"] = str(error)
+    note = read_note(home)  # once its gateway answers it has surely written it
+    found |= {"pid": holder_of(home), "since": note.since if note else None}
+    return found | {"ends_with_command": bool(note and note.ends_with_command)}
 
 
 def _of_gateway(client: "Client") -> JsonObject:

@@ -179,8 +179,8 @@ def with_a_model(hour: FirstHour, model: FakeModelServer, gate: Event) -> None:
     hour.type("agiraph questions")
     hour.type(f"agiraph respond {question} 1")
     model.wait_for(lambda seen: seen.is_for("ada") and seen.step == 1)
-    until_shown(hour, "agiraph ps best", r"coordinator +waiting_for_nodes .* 16,400 ")
-    until_shown(hour, "agiraph ps best", r"ada-.* 4,100 ")
+    until_shown(hour, "agiraph ps best", r"coordinator +waiting_for_nodes .* \$0\.0440")
+    until_shown(hour, "agiraph ps best", r"ada-.* \$0\.0110")
     hour.say(
         """
         ## Kill one of them

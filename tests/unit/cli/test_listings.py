@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cli.formats import format_count, format_money, format_percent, format_size, format_time
-from cli.listing import Column, fitting
+from cli.listing import Column, Listing, fitting
 from tests.fakes.model_server import FakeModelServer, say
 from tests.unit.cli.fakes import AGENT, FakeClient, command, event, json_of, question, summary
 
@@ -201,6 +201,20 @@ def test_a_narrow_table_leaves_its_spare_columns_out() -> None:
     assert [c.key for c in fitting(rows, columns, 100)] == ["a", "b", "c"]
     assert [c.key for c in fitting(rows, columns, 30)] == ["a", "b"]
     assert [c.key for c in fitting(rows, columns, 3)] == ["a"]
+
+
+@pytest.mark.parametrize(("wraps", "lines"), [(True, 2), (False, 1)])
+def test_a_remedy_goes_on_in_the_next_line_another_text_is_cut(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wraps: bool, lines: int
+) -> None:
+    columns = (Column("NAME", "name"), Column("HOW", "how", wide=True, wraps=wraps))
+    how = "install it with the package manager of this system"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    Listing([{"name": "sandbox", "how": how}], columns, "none").print(as_json=False)
+    rows = [line.removeprefix("sandbox") for line in capsys.readouterr().out.splitlines()[2:]]
+    assert len(rows) == lines
+    assert (" ".join(" ".join(rows).split()) == how) == wraps
 
 
 def test_agents_are_narrowed_by_status_and_words() -> None:

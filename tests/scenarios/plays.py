@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 import click
 
 from agiraph.core.event_types import EVENT_TYPES
-from cli.exits import DONE, FAILED, INTERRUPTED, NO_SUPERVISOR, WRONG_USAGE
+from cli.exits import DONE, FAILED, NO_SUPERVISOR, WRONG_USAGE
 from tests.fakes.session import Shown
 
 Needs = Literal["nothing", "home", "supervisor"]
@@ -124,7 +124,7 @@ PLAYS: Final[tuple[Play, ...]] = (
     *acts("agiraph kill {asks}", codes=(DONE, FAILED)),
     *acts("agiraph respond {question} 1", codes=(DONE, FAILED)),
     *acts("agiraph stop {asks}", "agiraph archive {mine}", "agiraph restore {mine}"),
-    *acts("agiraph delete {mine}", codes=(INTERRUPTED,), typing="n\n", asked="[y/N]"),
+    *acts("agiraph delete {mine}", codes=(FAILED,), typing="n\n", asked="[y/N]"),
     *acts("agiraph rm {mine} --yes", "agiraph prune --older-than 3000d --yes"),
 )
 

@@ -67,6 +67,12 @@ def play(file: Path, *requests: ModelRequest) -> list[ModelResponse]:
     return asyncio.run(main())
 
 
+@pytest.fixture(autouse=True)
+def _impatience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the recording tells of first, and does not come here, is hardly waited for."""
+    monkeypatch.setattr("agiraph.llm.recording.replay.PATIENCE_SECONDS", 0.05)
+
+
 GO = UserTurn(content="Go, node n-aaa111 waits since 08:40:55 in /tmp/one/scratch/x.md")
 GO_NOW = UserTurn(content="Go, node n-bbb222 waits since 19:01:02 in /home/me/scratch/x.md")
 

@@ -1,16 +1,15 @@
 """The estimate of a run: what it may take, before anything is begun."""
 
-import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from agiraph.core.errors import InvalidInput
 from cli.exits import DONE
 from cli.listing import print_json
 from cli.options import connect_to_read, settings_of
-from cli.run_target import RunOptions
+from cli.run_target import RunOptions, default_model
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -41,8 +40,7 @@ def estimate_of(options: RunOptions, client: "Client") -> "Estimate":
     """Return the estimate of a run; InvalidInput if there is no model for it, or no such plan."""
     from agiraph.llm.estimate import EstimatePrices, estimate
 
-    lead, worker = _models(options, client)
-    prices = EstimatePrices(_price(lead, options.home), _price(worker, options.home))
+    prices = EstimatePrices(*_prices(options.home, _models(options, client)))
     plan = options.terms["plan"]
     rows = client.usage(by="node").rows
     return estimate(_nodes(plan) if plan else None, rows, prices, _prompts())
@@ -87,28 +85,23 @@ def _rounded(number: float) -> float:
 
 
 def _models(options: RunOptions, client: "Client") -> tuple[str, str]:
-    """Return the models of coordinator and workers."""
-    from agiraph.llm.registry import load_presets, parse_model, pick_default
-
-    config, presets = settings_of(options.home), load_presets(options.home / "providers.yaml")
+    """Return the models of coordinator and workers, as they are named."""
     last = client.agent(options.agent) if options.agent else None
-    model: str | None = options.model or (last.model if last else None)
-    if not model:
-        model, why = pick_default(config, presets, os.environ)
-        if model is None:
-            raise InvalidInput(why)
+    model = options.model or (last.model if last else "") or default_model(options.home)
     worker = options.terms["worker_model"] or (last.worker_model if last else "")
-    worker = worker or config.models.worker or model
-    return parse_model(model, presets).plain, parse_model(worker, presets).plain
+    return model, worker or settings_of(options.home).models.worker or model
 
 
-def _price(model: str, home: Path) -> "Price | None":
+def _prices(home: Path, models: tuple[str, str]) -> "Iterator[Price | None]":
+    """Yield the price of each model, None where it is not known."""
     from agiraph.llm.prices import FREE, load_prices, price_of
-    from agiraph.llm.registry import load_presets
+    from agiraph.llm.registry import load_presets, parse_model
 
-    known = price_of(model, load_prices(home / "prices.yaml"))
-    is_free = load_presets(home / "providers.yaml")[model.partition("/")[0]].local
-    return FREE if known is None and is_free else known
+    presets, prices = load_presets(home / "providers.yaml"), load_prices(home / "prices.yaml")
+    for model in models:
+        name = parse_model(model, presets)
+        known = price_of(name.plain, prices)
+        yield FREE if known is None and presets[name.provider].local else known
 
 
 def _nodes(plan: str) -> int:

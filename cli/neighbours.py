@@ -74,5 +74,5 @@ def _described(target: RunTarget, agent: "AgentView") -> str:
 
 
 def _listed(names: list[str]) -> str:
-    more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more} more (agiraph agents)" if more > 0 else "")
+    shown = listed(names[:SHOWN], len(names))
+    return f"{shown} (agiraph agents)" if len(names) > SHOWN else shown

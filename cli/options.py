@@ -271,6 +271,13 @@ def _time_of_day(text: str, *, is_past: bool) -> float:
 DURATION: Final = duration()
 
 AMOUNT: Final = Parsed("amount", _limit)
+
+
+def budgets_option(help: str) -> Callable[[Command], Command]:
+    """Add -b/--budget, the argument `budgets`: dollars or tokens, repeatable (`together`)."""
+    return click.option("-b", "--budget", "budgets", type=AMOUNT, multiple=True, help=help)
+
+
 """What may be spent: `2`, `$2`, `500k-tokens`, `none`; becomes a NamedLimit."""
 
 PAST_TIME: Final = Parsed("time", functools.partial(_moment, is_past=True))

@@ -20,8 +20,8 @@ from agiraph.storage.project_file import NAME
 from cli.deliverables import output_options, wanted_destination
 from cli.exits import DONE, INTERRUPTED
 from cli.options import (
-    AMOUNT,
     DURATION,
+    budgets_option,
     connect,
     duration,
     examples,
@@ -96,14 +96,7 @@ OF_ANY_RUN: Final = frozenset(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A YAML or JSON file with a plan for the coordinator to follow.",
 )
-@click.option(
-    "-b",
-    "--budget",
-    "budgets",
-    type=AMOUNT,
-    multiple=True,
-    help="What it may spend: 2 or $2 (US dollars), 500k-tokens; repeatable, for both.",
-)
+@budgets_option("What it may spend: 2 or $2 (US dollars), 500k-tokens; repeatable, for both.")
 @click.option(
     "--when-spent",
     type=click.Choice(WHEN_SPENT),

@@ -22,7 +22,7 @@ from agiraph.storage.attendance import Attendance
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import Home, default_home
 from cli.deliverables import Destination
-from cli.options import cli_context, connect
+from cli.options import cli_context, connect, settings_of
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed, shared_supervisor
 from cli.screen import TerminalScreen
 
@@ -266,19 +266,18 @@ def _check_settings(options: RunOptions) -> None:
         for table in tables:
             read_table(table)
     if not options.model and options.agent is None and options.is_new:
-        _check_default(options.home)
+        default_model(options.home)
 
 
-def _check_default(home: Path) -> None:
-    """Raise InvalidInput if there is no model for a goal that names none."""
-    from agiraph.core.config import load_config
+def default_model(home: Path) -> str:
+    """Return the model of a goal that names none; InvalidInput if there is none."""
     from agiraph.llm.registry import load_presets, pick_default
 
-    own = Home(home).config
-    config = load_config(*([own] if own.exists() else []))
-    default, why = pick_default(config, load_presets(home / "providers.yaml"), os.environ)
+    presets = load_presets(home / "providers.yaml")
+    default, why = pick_default(settings_of(home), presets, os.environ)
     if default is None:
         raise InvalidInput(why)
+    return default
 
 
 def _another(home: Path) -> "Client | None":

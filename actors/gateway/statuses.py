@@ -69,9 +69,11 @@ class StatusReader:
         rest = EntityActivity(incarnation, "idle", "") if agent_of(address) else None
         return self._reported(child) or self._question_of(address) or rest
 
-    def step(self, address: str) -> str:
-        """Return what an entity does right now, '' if nothing is known."""
-        activity = self.activity(address)
+    def step(self, agent: Agent, worker: Worker) -> str:
+        """Return what a worker does right now, '' if nothing is known, or it is down."""
+        if self.worker(agent, worker) == "stopped":
+            return ""  # what it last reported is over
+        activity = self.activity(worker_address(agent.id, worker.id))
         return activity.step if activity else ""
 
     def worker(self, agent: Agent, worker: Worker) -> str:

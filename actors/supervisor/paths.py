@@ -1,6 +1,5 @@
 """The folders, the socket and the lock of a home; folders are made private before they are used."""
 
-import fcntl
 import hashlib
 import os
 import stat
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from agiraph.core.errors import Refused
 from agiraph.storage.files import (
+    can_lock,
     is_file,
     make_folder,
     make_private_folder,
@@ -104,10 +104,7 @@ def _free_lock(folder: Path) -> Iterator[bool]:
         return
     fd = open_file(folder / LOCK, os.O_RDWR)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
-    except BlockingIOError:
-        yield False
+        yield can_lock(fd)
     finally:
         os.close(fd)
 
@@ -196,15 +193,6 @@ def _mode(status: os.stat_result) -> str:
     return f"{stat.S_IMODE(status.st_mode):o}"
 
 
-def _is_taken(fd: int) -> bool:
-    """Take the lock of an open file; return whether it could be taken."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 class HomeLocked(Refused):
     """Another supervisor runs on this home."""
 
@@ -221,7 +209,7 @@ class HomeLock:
         """Take the lock and write our pid into it; raises HomeLocked naming the holder."""
         fd = open_file(self._file, os.O_RDWR | os.O_CREAT)
         give_up_at = time.monotonic() + LOOK_SECONDS
-        while not _is_taken(fd):
+        while not can_lock(fd):
             if time.monotonic() < give_up_at:
                 time.sleep(PAUSE_SECONDS)
                 continue

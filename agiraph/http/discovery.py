@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agiraph.http.errors import GatewayAway, NotReachable
 from agiraph.storage.disk_space import has_room
-from agiraph.storage.files import open_file, read_bytes
+from agiraph.storage.files import can_lock, open_file, read_bytes
 from agiraph.storage.home import Home
 
 Door = Callable[[], tuple[str, str]]
@@ -79,12 +79,9 @@ def is_held(home: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not can_lock(fd, fcntl.LOCK_SH)
     finally:
         os.close(fd)
-    return False
 
 
 def is_supervised(home: Path) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from agiraph.core.ids import AgentId
-from agiraph.storage.files import entries, open_file, opened, remove_file, status_of
+from agiraph.storage.files import can_lock, entries, open_file, opened, remove_file, status_of
 from agiraph.storage.home import Home
 
 LOOKS: Final = 40
@@ -46,9 +46,7 @@ class Attendance:
     def _opened(self) -> int | None:
         """Return the file, locked; None if another has its lock, or has just removed it."""
         with opened(self._file, os.O_RDONLY | os.O_CREAT) as fd:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not can_lock(fd):
                 return None
             there, ours = status_of(self._file), os.fstat(fd)
             is_there = there is not None and there.st_ino == ours.st_ino
@@ -75,10 +73,7 @@ def is_left(home: Path, agent: AgentId) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return True
-    except BlockingIOError:
-        return False
+        return can_lock(fd, fcntl.LOCK_SH)
     finally:
         os.close(fd)
 

@@ -19,6 +19,7 @@ input) may be links and are opened directly; each such place says so (`tests/ope
 """
 
 import errno
+import fcntl
 import os
 import secrets
 import stat
@@ -81,6 +82,15 @@ def open_file(
     `anyones`: it may belong to another user (a person's input). Raises UnsafeFile, OSError.
     """
     return patiently(lambda: _open(path, flags, mode, anyones))
+
+
+def can_lock(fd: int, kind: int = fcntl.LOCK_EX) -> bool:
+    """Take the lock of an open file (flock), unless another holds it; return whether it is ours."""
+    try:
+        fcntl.flock(fd, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextmanager

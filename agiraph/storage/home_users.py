@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from agiraph.storage.files import make_private_folder, open_file
+from agiraph.storage.files import can_lock, make_private_folder, open_file
 from agiraph.storage.home import Home
 
 
@@ -49,7 +49,7 @@ class HomeShare:
             flags = os.O_RDONLY | (os.O_CREAT if make else 0)
             fd = open_file(self._files.users, flags, anyones=True)
             try:
-                if not _can_take(fd, fcntl.LOCK_SH):
+                if not can_lock(fd, fcntl.LOCK_SH):
                     on_wait()
                     fcntl.flock(fd, fcntl.LOCK_SH)
             except BaseException:
@@ -71,7 +71,7 @@ def is_used(home: Path) -> bool:
     except OSError:
         return False
     try:
-        return _can_take(fd, fcntl.LOCK_SH) and not _can_take(fd, fcntl.LOCK_EX)
+        return can_lock(fd, fcntl.LOCK_SH) and not can_lock(fd, fcntl.LOCK_EX)
     finally:
         os.close(fd)
 
@@ -81,11 +81,3 @@ def wait_until_unused(home: Path) -> None:
     with suppress(OSError):
         fd = open_file(Home(home).system.users, os.O_RDONLY | os.O_CREAT)
         fcntl.flock(fd, fcntl.LOCK_EX)  # never closed: the end of the process does it
-
-
-def _can_take(fd: int, kind: int) -> bool:
-    try:
-        fcntl.flock(fd, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -127,7 +127,7 @@ def _began_at(watch: "RunWatcher") -> float:
     now = time.time()
     runs = watch.target.client.runs(watch.agent.id)
     seconds = [(r.ended_at or now) - r.started_at for r in runs if r.id == watch.agent.run]
-    return time.monotonic() - max(0.0, *seconds, 0.0)
+    return time.monotonic() - max([0.0, *seconds])
 
 
 def _outcome(watch: "RunWatcher", began_at: float) -> "RunOutcome":

@@ -19,7 +19,12 @@ from cli.screen import can_prompt
 from cli.shared_options import remark
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agiraph.core.config import Config
     from agiraph.llm.registry import ProviderPreset
+
+    Presets = Mapping[str, ProviderPreset]
 
 FOUND = (
     Column("KIND", "kind"),
@@ -61,16 +66,22 @@ def init(model: str | None, yes: bool, is_tried: bool, home: Path, as_json: bool
     written, into agiraph.yaml in the home, after you agree, or with --yes. Exits 1 if there is no
     model, or if the one that is tried does not answer.
     """
-    found = _discovered(home)
-    wanted = _wanted(model, found, home)
-    own = Home(home).config
+    from agiraph.llm.registry import load_presets
+
+    config, presets = settings_of(home), load_presets(home / "providers.yaml")
+    found = _discovered(home, config, presets)
+    own, current = Home(home).config, config.models.default
+    usual = current or next(iter(found.models), None)
+    wanted = usual if model is None else _checked(model, presets)
     if not as_json:
         Listing(_in_short(found.rows), FOUND, "nothing was found").print(as_json=False)
-    is_written = wanted is not None and _is_agreed(wanted, own, yes=yes, as_json=as_json)
+    is_written = wanted is not None and _is_agreed(
+        wanted, own, is_set=wanted == current, yes=yes, as_json=as_json
+    )
     if wanted is not None and is_written:
         set_default(own, wanted)
         remark(f"models.default is {wanted} now, in {own}")
-    answer = asyncio.run(_tried(wanted, home)) if wanted and is_tried else None
+    answer = asyncio.run(_tried(wanted, presets)) if wanted and is_tried else None
     if as_json:
         about = {"model": wanted, "settings": str(own), "written": is_written, "answer": answer}
         print_json({"found": list(found.rows)} | about)
@@ -90,12 +101,11 @@ def _ways() -> str:
 # --- what is here --------------------------------------------------------------------------------
 
 
-def _discovered(home: Path) -> Discovery:
+def _discovered(home: Path, config: "Config", presets: "Presets") -> Discovery:
     from agiraph.llm.local_servers import find_servers
-    from agiraph.llm.registry import is_out_of_reach, load_presets
+    from agiraph.llm.registry import is_out_of_reach
 
-    config, environ = settings_of(home), os.environ
-    presets = load_presets(home / "providers.yaml")
+    environ = os.environ
     rows: list[JsonObject] = []
     models: list[str] = []
     for name, preset in presets.items():
@@ -112,14 +122,14 @@ def _discovered(home: Path) -> Discovery:
         if server.models:
             first = usual if usual in server.models else server.models[0]
             models.append(f"{name}/{first}")
-    return Discovery((*rows, *_beside_models(home)), tuple(models))
+    return Discovery((*rows, *_beside_models(home, config)), tuple(models))
 
 
 def _key_about(preset: "ProviderPreset", variable: str | None) -> str:
     return f"{variable} is set" if variable else f"export {preset.key_names[0]}=..."
 
 
-def _beside_models(home: Path) -> list[JsonObject]:
+def _beside_models(home: Path, config: "Config") -> list[JsonObject]:
     """Return the rows of the model on this machine, external agents and the sandbox."""
     from agiraph.external.preset import known_agents
     from agiraph.llm.local_weights import why_not
@@ -131,7 +141,7 @@ def _beside_models(home: Path) -> list[JsonObject]:
     for agent in known_agents(home, os.environ):
         about = agent.program or f"see: agiraph outside ({agent.preset.install})"
         rows.append(_row("agent", agent.name, agent.program is not None, about))
-    wall = find_sandbox(settings_of(home).sandbox)
+    wall = find_sandbox(config.sandbox)
     about = wall.found.program if wall.is_up else f"{wall.why_missing}; {wall.advice}".rstrip("; ")
     rows.append(_row("sandbox", "bubblewrap", wall.is_up, str(about)))
     return rows
@@ -159,14 +169,10 @@ def _row(kind: str, name: str, found: bool, about: str) -> JsonObject:
 # --- the default model ---------------------------------------------------------------------------
 
 
-def _wanted(model: str | None, found: Discovery, home: Path) -> str | None:
-    """Return the model that is to be the default; InvalidInput for one that cannot be called."""
-    from agiraph.llm.registry import load_presets, parse_model, why_unusable
+def _checked(model: str, presets: "Presets") -> str:
+    """Return the model by its whole name; InvalidInput for one that cannot be called."""
+    from agiraph.llm.registry import parse_model, why_unusable
 
-    current = settings_of(home).models.default
-    if model is None:
-        return current or next(iter(found.models), None)
-    presets = load_presets(home / "providers.yaml")
     name = parse_model(model, presets)
     missing = why_unusable(presets[name.provider], os.environ)
     if missing is not None:
@@ -174,9 +180,9 @@ def _wanted(model: str | None, found: Discovery, home: Path) -> str | None:
     return str(name)
 
 
-def _is_agreed(model: str, own: Path, *, yes: bool, as_json: bool) -> bool:
-    """Whether the model is to be written as the default, which it is not yet."""
-    if settings_of(own.parent).models.default == model:
+def _is_agreed(model: str, own: Path, *, is_set: bool, yes: bool, as_json: bool) -> bool:
+    """Whether the model is to be written as the default; not if it `is_set` already."""
+    if is_set:
         remark(f"models.default is {model} already, in {own}")
         return False
     if yes:
@@ -232,14 +238,13 @@ def _with_default(text: str, model: str) -> str:
 # --- one call ------------------------------------------------------------------------------------
 
 
-async def _tried(model: str, home: Path) -> JsonObject:
+async def _tried(model: str, presets: "Presets") -> JsonObject:
     """Call the model once; return whether it answered, and how long that took, or why not."""
     from agiraph.core.turns import ModelRequest, UserTurn
     from agiraph.llm.base import ProviderError
     from agiraph.llm.connect import connect as connect_provider
-    from agiraph.llm.registry import load_presets, parse_model
+    from agiraph.llm.registry import parse_model
 
-    presets = load_presets(home / "providers.yaml")
     name, started = parse_model(model, presets), time.monotonic()
     request = ModelRequest(
         model=name.plain,

@@ -5,7 +5,7 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -166,21 +166,26 @@ def _start(home: Path, options: Sequence[str]) -> bool:
 
 def _await_held(home: Path) -> None:
     """Wait until the supervisor that the system was asked to start holds the home."""
-    give_up_at = time.monotonic() + READY_SECONDS
-    while not is_held(home):
-        if time.monotonic() > give_up_at:
-            raise Unavailable(
-                f"the system was asked to start the supervisor, but none runs after"
-                f" {READY_SECONDS:.0f} s; see `agiraph logs supervisor`"
-            )
-        time.sleep(LOOK_SECONDS)
+    if not _has_come(lambda: is_held(home), READY_SECONDS):
+        raise Unavailable(
+            f"the system was asked to start the supervisor, but none runs after"
+            f" {READY_SECONDS:.0f} s; see `agiraph logs supervisor`"
+        )
 
 
 def _await_its_end(home: Path) -> None:
     """Wait for the end of a supervisor whose command has ended, if there is one."""
-    give_up_at = time.monotonic() + STATUS_SECONDS
-    while _ends_with_command(home) and not is_used(home) and time.monotonic() < give_up_at:
+    _has_come(lambda: not _ends_with_command(home) or is_used(home), STATUS_SECONDS)
+
+
+def _has_come(event: Callable[[], bool], within_seconds: float) -> bool:
+    """Wait until something is so; False if it is not within that time."""
+    give_up_at = time.monotonic() + within_seconds
+    while not event():
+        if time.monotonic() > give_up_at:
+            return False
         time.sleep(LOOK_SECONDS)
+    return True
 
 
 def _ends_with_command(home: Path) -> bool:
@@ -246,14 +251,11 @@ def _stop(home: Path, pid: int | None) -> None:
     if pid is None:
         raise Unavailable(f"a supervisor holds home {home}, but its lock names no process")
     os.kill(pid, signal.SIGTERM)
-    give_up_at = time.monotonic() + STOP_SECONDS
-    while is_held(home):
-        if time.monotonic() > give_up_at:
-            raise Unavailable(
-                f"the supervisor (pid {pid}) has not stopped within {STOP_SECONDS:.0f} s; see"
-                f" `agiraph logs supervisor`, or end it with `kill -9 {pid}`"
-            )
-        time.sleep(LOOK_SECONDS)
+    if not _has_come(lambda: not is_held(home), STOP_SECONDS):
+        raise Unavailable(
+            f"the supervisor (pid {pid}) has not stopped within {STOP_SECONDS:.0f} s; see"
+            f" `agiraph logs supervisor`, or end it with `kill -9 {pid}`"
+        )
 
 
 def _print_unfinished(found: JsonObject) -> None:

@@ -13,7 +13,7 @@ from agiraph.triggers.records import MissedPolicy, TriggerType
 from cli.api_command import api_command
 from cli.formats import as_is
 from cli.listing import Column, Done, Listing, Shown, to_rows
-from cli.options import AMOUNT, DURATION, examples, together
+from cli.options import DURATION, budgets_option, examples, together
 
 if TYPE_CHECKING:
     from agiraph.core.money import NamedLimit
@@ -181,13 +181,8 @@ def list_(client: "Client", is_all: bool) -> Shown:
 @click.option(
     "-n", "--name", default="", help="The name of the trigger [default: the first words of TASK]."
 )
-@click.option(
-    "-b",
-    "--budget",
-    "budgets",
-    type=AMOUNT,
-    multiple=True,
-    help="What its firings may spend, in all: 2 or $2 (US dollars), 500k-tokens; repeatable.",
+@budgets_option(
+    "What its firings may spend, in all: 2 or $2 (US dollars), 500k-tokens; repeatable."
 )
 def add(
     client: "Client",

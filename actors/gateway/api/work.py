@@ -17,8 +17,7 @@ from actors.gateway.served_files import raw_file, rendered_file
 from actors.gateway.state.boards import board_view, node_detail, worker_view
 from actors.recorder.event_log import EventLog
 from agiraph.core.errors import Corrupt, Refused, unknown
-from agiraph.core.ids import worker_address
-from agiraph.core.models import Agent, Worker, WorkNode
+from agiraph.core.models import Agent, WorkNode
 from agiraph.http.api import (
     BoardView,
     EventPageView,
@@ -64,14 +63,17 @@ async def workers(agent: AgentDep, run: RunDep, gateway: GatewayDep) -> list[Wor
     """List the workers and what each does right now."""
     statuses = gateway.statuses(await if_answered(children(gateway)) or ())
     state, unread = gateway.boards.get(run), gateway.messages.unread(agent.id)
-
-    def view(worker: Worker) -> WorkerView:
-        status = statuses.worker(agent, worker)
-        is_down = status == "stopped"  # what it last reported is over
-        step = "" if is_down else statuses.step(worker_address(agent.id, worker.id))
-        return worker_view(state, agent.id, worker, status, step, unread.get(worker.name, 0))
-
-    return [view(worker) for worker in state.workers.values()]
+    return [
+        worker_view(
+            state,
+            agent.id,
+            worker,
+            statuses.worker(agent, worker),
+            statuses.step(agent, worker),
+            unread.get(worker.name, 0),
+        )
+        for worker in state.workers.values()
+    ]
 
 
 # --- files ---

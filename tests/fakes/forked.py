@@ -1,7 +1,8 @@
 """Processes of the front door that need not import first: forked from one that has done so.
 
 What such a process is and does is what `python -m agiraph ARGS...` would be and do; that the front
-door itself can be gone through as a program is shown by the tests that start it as one.
+door itself can be gone through as a program is shown by the tests that start it as one. The first
+processes of such a process are forked as well (`tests.fakes.interpreters`).
 """
 
 import contextlib
@@ -23,6 +24,8 @@ from typing import IO, Any
 
 import setproctitle
 
+from actors.spawner.main import AGENT_MODULES, MODULES
+
 FRONT_DOOR = "agiraph.__main__:main"
 PRELOADED = (
     *(
@@ -33,9 +36,10 @@ PRELOADED = (
         "cli.run_target",
         "cli.watch",
     ),
-    *("cli.progress", "cli.own_supervisor", "actors.supervisor.main"),
+    *("cli.progress", "cli.own_supervisor", "actors.supervisor.main", "actors.router.main"),
     *("httpx", "click", "pydantic", "zmq.asyncio", "psutil", "yaml", "msgpack"),
-    *("actors.broker.main", "anthropic", "openai"),
+    *("actors.broker.main", "anthropic", "openai", "actors.gateway.main", "uvicorn"),
+    *("actors.spawner.main", *MODULES, *AGENT_MODULES, "tests.fakes.interpreters"),
 )
 
 
@@ -211,6 +215,8 @@ def _go_through(
     sys.argv = ["agiraph", *args]
     gc.freeze()
     module, _, function = program.partition(":")
+    if program == FRONT_DOOR:
+        import_module("tests.fakes.interpreters").fork_instead()
     try:
         getattr(import_module(module), function)()
     finally:

@@ -34,7 +34,12 @@ AGENT = f"#!/bin/bash\n{AT_WORK}\necho It is done. > _result.md\n"
 
 
 class KeyedPlace(Place):
-    """A place whose provider has a key that nothing else in the world contains."""
+    """A place whose provider has a key that nothing else in the world contains.
+
+    Its processes are started as programs: forked ones have what their parent's memory has.
+    """
+
+    program = ("agiraph.__main__:supervisor_main",)
 
     def start_supervisor(self) -> Forked:
         self.server.key = KEY

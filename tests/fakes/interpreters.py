@@ -1,0 +1,132 @@
+"""Fresh interpreters that need not import: forked, by a process that has imported everything.
+
+A process begun by `tests.fakes.forked` starts its own processes as programs: a supervisor its
+router and its spawner, a command the supervisor of its run. Here they are forked from it instead,
+as long as it has one thread. Everything that comes later (a router that was killed, say) is started
+as a program, as it is everywhere else.
+"""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import setproctitle
+
+from actors.runtime.environment import environment_for
+from actors.runtime.linux import hide_environment
+from actors.supervisor import interpreters
+from actors.supervisor.main import main as supervisor_main
+from agiraph import __main__ as front_door
+
+PROGRAM = (sys.executable, "-P", "-m", "agiraph")
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE)
+
+_start = interpreters._run
+_execute = subprocess.Popen._execute_child  # type: ignore[attr-defined]
+
+
+def fork_instead() -> None:
+    """From now on fork the interpreters that this process would start."""
+    interpreters._run = _fork_interpreter
+    subprocess.Popen._execute_child = _fork_command  # type: ignore[attr-defined]
+    front_door._supervisor = _supervisor
+
+
+def _supervisor() -> None:
+    """Run the supervisor with a router and a spawner that were begun while it had one thread."""
+    environ = dict(os.environ)
+    router = interpreters.start_actor(("router",), environment_for("router", environ), None)
+    spawner = interpreters.start_spawner(environment_for("spawner", environ), None)
+    prestarted = interpreters.PrestartedProcesses({"router": router}, spawner)
+    hide_environment()
+    supervisor_main(prestarted=prestarted)
+
+
+def has_one_thread() -> bool:
+    """Whether a fork copies no lock that another thread may hold."""
+    return threading.active_count() == 1 and len(os.listdir("/proc/self/task")) == 1
+
+
+def _fork_interpreter(
+    words: Sequence[str], fd: int, environ: Mapping[str, str], log: Path | None
+) -> int:
+    """Do as `interpreters._run` does."""
+    if log is not None or not has_one_thread():
+        return _start(words, fd, environ, log)
+    null = os.open(os.devnull, os.O_RDONLY)
+    try:
+        return _fork(words, {0: null, 1: 2, 2: 2, 3: fd}, environ, has_session=True)
+    finally:
+        os.close(null)
+
+
+def _fork_command(process: Any, *given: Any) -> None:
+    """Do as `subprocess.Popen` does, if what it is to start is our own program."""
+    command, (cwd, environ), ends, has_session = given[0], given[5:7], given[10:16], given[21]
+    is_ours = not isinstance(command, str) and tuple(command[:4]) == PROGRAM
+    if not is_ours or cwd is not None or not has_one_thread():
+        _execute(process, *given)
+        return
+    reads, writes, errors = ends[0], ends[3], ends[5]
+    streams = {0: reads, 1: writes, 2: errors}
+    process.pid = _fork(
+        command[4:],
+        {number: end if end != -1 else number for number, end in streams.items()},
+        os.environ if environ is None else environ,
+        has_session=has_session,
+    )
+    process._child_created = True
+    process._close_pipe_fds(*ends)
+
+
+def _fork(
+    words: Sequence[str],
+    streams: Mapping[int, int],
+    environ: Mapping[str, str],
+    *,
+    has_session: bool,
+) -> int:
+    """Fork a process with these descriptors and no others that goes through the front door."""
+    gc.freeze()
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        if has_session:
+            os.setsid()
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _take(streams)
+        setproctitle.setproctitle(" ".join((*PROGRAM, *words)))
+        taken = dict(environ)
+        os.environ.clear()
+        os.environ.update(taken)
+        sys.argv = ["agiraph", *words]
+        front_door.main()
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(code)
+
+
+def _take(streams: Mapping[int, int]) -> None:
+    """Have these descriptors, by their numbers, and no others."""
+    above = {number: os.dup(end) for number, end in streams.items()}
+    kept = {number: os.dup2(end, 100 + number) for number, end in above.items()}
+    for number, end in kept.items():
+        os.dup2(end, number)
+    os.closerange(max(streams) + 1, 1024)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115

@@ -75,9 +75,16 @@ class SystemCalls:
 
     @call("POST /logins", body=api.CreateLoginRequest)
     def begin_login(
-        self, *, scope: api.Scope = "control", session_seconds: float | None = None
+        self,
+        *,
+        scope: api.Scope = "control",
+        session_seconds: float | None = None,
+        next: str = "/ui/",
     ) -> api.LoginView:
-        """Make a link by which one browser can log in, once: the gateway's URL and its `path`."""
+        """Make a link by which one browser can log in, once: the gateway's URL and its `path`.
+
+        It leads to the page `next` of the web UI.
+        """
 
     @call("GET /sessions")
     def sessions(self) -> list[api.SessionView]:

@@ -19,10 +19,16 @@ from typing import Any
 import setproctitle
 
 from actors.runtime.environment import environment_for
+from actors.runtime.kinds import KINDS
 from actors.runtime.linux import hide_environment
+from actors.spawner.main import AGENT_MODULES, MODULES, preload
 from actors.supervisor import interpreters
 from actors.supervisor.main import main as supervisor_main
 from agiraph import __main__ as front_door
+
+preload((*MODULES, *AGENT_MODULES))
+for kind in ("router", "broker", "human"):
+    preload((KINDS[kind].partition(":")[0],))
 
 PROGRAM = (sys.executable, "-P", "-m", "agiraph")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE)

@@ -57,6 +57,11 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
             "is_own": True,
         }
     ],
+    "EditSettingsRequest": [
+        {"changes": [{"key": ["run", "max_concurrent"], "value": 8, "remove": False}]},
+        {"text": "run:\n  max_concurrent: 8\n"},
+    ],
+    "SettingChange": [{"key": ["run", "max_concurrent"], "value": 8}],
     "SetPresenceRequest": [{"status": "away", "until": 1767348000, "channel": "mail"}],
     "AgentView": [
         {

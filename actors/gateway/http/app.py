@@ -13,10 +13,12 @@ from starlette.types import ASGIApp
 from actors.gateway.api import (
     access,
     agents,
+    attachments,
     channels,
     entities,
     events,
     lifecycle,
+    memory,
     messages,
     metrics,
     money,
@@ -49,7 +51,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     questions.router,
     work.work_router,
     work.files_router,
-    work.memory_router,
+    attachments.router,
+    memory.router,
     events.router,
     system.router,
     system.dead_router,
@@ -110,7 +113,7 @@ def build_app(gateway: Gateway, keys: CredentialStore, audit: AuditLog) -> ASGIA
     names = (*http.names, *([public] if public else []))
     hosts = TrustedHosts(http.host, *names, is_tls=bool(http.tls_cert))
     once = IdempotencyMiddleware(app, gateway.idempotency, gateway.clock)
-    limited = BodyLimitMiddleware(once, http.body_bytes, http.body_seconds)
+    limited = BodyLimitMiddleware(once, http)
     return AccessMiddleware(limited, keys, hosts, audit, http, gateway.clock)
 
 

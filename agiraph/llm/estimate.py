@@ -147,17 +147,17 @@ def _plural(number: int, noun: str) -> str:
 def in_words(found: Estimate) -> str:
     """Return an estimate as people read it, with no more digits than are known."""
     least = "at least " if found.high is None else ""
-    tokens = _range(_count(found.low), found.high and _count(found.high))
+    tokens = _from_to(_count(found.low), found.high and _count(found.high))
     if found.low_usd is None:
         money = "price not known"
     elif not (found.high_usd or found.low_usd):
         money = "free"
     else:
-        money = _range(_dollars(found.low_usd), found.high_usd and _dollars(found.high_usd))
+        money = _from_to(_dollars(found.low_usd), found.high_usd and _dollars(found.high_usd))
     return f"estimate: {least}{tokens} tokens, {money} ({found.basis})"
 
 
-def _range(low: str, high: str | float | None) -> str:
+def _from_to(low: str, high: str | float | None) -> str:
     return f"{low} to {high}" if high and high != low else low
 
 

@@ -77,10 +77,7 @@ def test_what_is_possible_says_what_it_would_be_and_what_it_may_take(
 
 
 def test_a_broker_that_is_away_is_no_problem_of_a_field(world: World, client: Client) -> None:
-    def is_away(body: CheckModel) -> None:
-        raise DeadlineExceeded("broker")
-
-    world.line.answers[CheckModel] = is_away
+    world.line.answers[CheckModel] = lambda body: DeadlineExceeded("broker")
     assert refused(client.check_agent, CheckAgentRequest(goal="x")).status == 504
 
 

@@ -33,6 +33,7 @@ _TABLE = {
         "ps": "List every entity: process, state, tokens, cost.",
         "top": "Watch every entity: what it does, uses and costs.",
     },
+    (WATCH, "commands.access"): {"ui": "Open the web UI in a browser."},
     (WATCH, "commands.agents"): {"agents": "List all agents."},
     (WATCH, "commands.board"): {
         "board": "List the nodes of an agent's work board.",

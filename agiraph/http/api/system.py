@@ -115,6 +115,19 @@ class CreateTriggerRequest(ApiRequest):
     name: str = ""
 
 
+class TriggerPlanView(ApiView):
+    """POST /agents/{a}/triggers/check: the trigger as it would be made, and its first `times`.
+
+    There are none for what waits for an event or for silence.
+    """
+
+    name: str
+    type: TriggerType
+    config: JsonObject
+    action: JsonObject
+    times: tuple[float, ...] = ()
+
+
 class TriggerView(ApiView):
     """A trigger: what it waits for (`type`, `config`), what it does (`action`), how it stands.
 

@@ -101,6 +101,10 @@ class AgentCalls:
     ) -> api.TriggerView:
         """Make a trigger; 422 with the reason if it cannot be made like that."""
 
+    @call("POST /agents/{agent}/triggers/check", is_repeatable=True)
+    def check_trigger(self, agent: str, trigger: api.CreateTriggerRequest) -> api.TriggerPlanView:
+        """Return when a trigger would fire, without making it; 422 with what is wrong with it."""
+
     @call("DELETE /agents/{agent}/triggers/{trigger}")
     def cancel_trigger(self, agent: str, trigger: str) -> api.TriggerView:
         """Cancel a trigger, by id or name."""

@@ -58,7 +58,9 @@ _TABLE = {
     },
     (STEER, "commands.processes"): {
         "pause": "Pause an entity.",
+        "step": "Let a paused entity do one step.",
         "resume": "Resume a paused entity.",
+        "interrupt": "Break off what an entity does now.",
         "stop": "Stop an entity in an orderly way.",
         "restart": "Stop an entity and start it again.",
         "kill": "Kill an entity's process.",

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 
 from actors.gateway.api import (
     access,
+    agent_check,
     agents,
     attachments,
     channels,
@@ -49,6 +50,7 @@ METHOD_NOT_ALLOWED = 405
 
 ROUTERS: tuple[APIRouter, ...] = (
     agents.router,
+    agent_check.router,
     lifecycle.router,
     messages.router,
     questions.router,

@@ -17,6 +17,7 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
             "cycle_seconds": 3600,
         },
     ],
+    "CheckAgentRequest": [{"goal": "Survey this folder", "input": "/home/ada/data"}],
     "StartRunRequest": [{"goal": "Now compare it with last year's", "budget_usd": 1}],
     "SendTextRequest": [
         {"message": "Also include Qualcomm"},

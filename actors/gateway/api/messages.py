@@ -117,7 +117,9 @@ async def tell_coordinator(
 ) -> SentView:
     """Send text to the coordinator in the person's name; raises ApiError."""
     receivers = _receivers(gateway, agent, None)
-    return await send_texts(gateway, agent, receivers, OutgoingText(content, "steer", "text"), cause)
+    return await send_texts(
+        gateway, agent, receivers, OutgoingText(content, "steer", "text"), cause
+    )
 
 
 def _attached(run: RunHome | None, paths: Sequence[str]) -> str:

@@ -190,13 +190,13 @@ def _edited_memory(client: "Client", agent: str, path: str) -> Done:
     click.edit(filename=name)
     after = draft.read_text("utf-8")  # plain: a draft
     if after.strip() == before.strip():
-        draft.unlink()
+        draft.unlink()  # plain: a draft
         return Done({"path": path, "changed": False}, f"{path} is unchanged")
     try:
         written = client.edit_memory(agent, path, after, etag=etag)
     except ApiError as error:
         raise ApiError(error.status, f"{error.detail}; your text is in {name}") from None
-    draft.unlink()
+    draft.unlink()  # plain: a draft
     return Done(written, f"wrote {written.path}")
 
 

@@ -373,7 +373,8 @@ def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
 
 def _show_estimate(target: RunTarget, options: RunOptions) -> None:
     """Say what a plan may take, before it begins; what is wrong with it, its beginning says."""
-    from cli.estimate import estimate_of, in_words
+    from agiraph.llm.estimate import in_words
+    from cli.estimate import estimate_of
 
     with contextlib.suppress(AgiraphError):
         target.screen.note(in_words(estimate_of(options, target.client)))

@@ -27,7 +27,7 @@ export GOAL INPUT MODEL
 
 help:
 	@echo "make run     a team surveys a folder: no key and no network needed (INPUT=dir MODEL=model GOAL=text ARGS=options)"
-	@echo "make ui      the web page, in frontend/dist"
+	@echo "make ui      the web UI, built into frontend/dist (brings a Node where there is none)"
 	@echo "make test    every test"
 	@echo "make slow    the tests that take long: the local model for real (installs it)"
 	@echo "make clients  outside agents of other makers, as they ship them: a table (installs them; ARGS=--help)"
@@ -64,7 +64,6 @@ setup: $(DEVELOPS)
 run: $(RUNS)
 	@$(BIN)/agiraph run "$$GOAL" --input "$$INPUT" --model "$$MODEL" $(ARGS)
 
-# Node is the one of this machine, or else what pip brings; what has not changed is not built again.
 ui: $(DEVELOPS)
 	@$(BIN)/python frontend/build.py
 
@@ -129,4 +128,4 @@ bench: $(DEVELOPS)
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean:
-	rm -rf $(VENV) build dist .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist frontend/dist frontend/node_modules .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -33,6 +33,7 @@ _TABLE = {
         "ps": "List every entity: process, state, tokens, cost.",
         "top": "Watch every entity: what it does, uses and costs.",
     },
+    (WATCH, "commands.access"): {"ui": "Open the web UI in a browser."},
     (WATCH, "commands.agents"): {"agents": "List all agents."},
     (WATCH, "commands.board"): {
         "board": "List the nodes of an agent's work board.",
@@ -57,7 +58,9 @@ _TABLE = {
     },
     (STEER, "commands.processes"): {
         "pause": "Pause an entity.",
+        "step": "Let a paused entity do one step.",
         "resume": "Resume a paused entity.",
+        "interrupt": "Break off what an entity does now.",
         "stop": "Stop an entity in an orderly way.",
         "restart": "Stop an entity and start it again.",
         "kill": "Kill an entity's process.",
@@ -80,7 +83,7 @@ _TABLE = {
     (READ, "commands.transcript"): {"transcript": "Read what an entity heard, said and ran."},
     (READ, "commands.files"): {
         "files": "List an agent's files, or print one.",
-        "memory": "List, read or search an agent's memory.",
+        "memory": "List, read, search or edit an agent's memory.",
     },
     (READ, "commands.talk"): {"messages": "List the messages of an agent's team."},
     (READ, "commands.spending"): {"usage": "Show what was spent, in tokens and money."},

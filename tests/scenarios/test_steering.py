@@ -7,11 +7,12 @@ import psutil
 
 from agiraph.agent.loop import INTERRUPTED_CALL
 from agiraph.core.ids import abbreviated
-from tests.fakes.model_server import Reply, SeenRequest
+from agiraph.tools.sandbox.probe import probe
+from tests.fakes.model_server import Reply, SeenRequest, call
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject, words_of
 from tests.scenarios.place import Place, whole_lines
-from tests.scenarios.steps import DONE, FACT, ask, bash, held, one_worker
+from tests.scenarios.steps import DONE, FACT, ask, bash, finish, held, one_worker
 
 
 def runs(word: str) -> bool:
@@ -34,6 +35,53 @@ def test_a_message_reaches_a_busy_worker_at_its_next_step(place: Place) -> None:
     assert "[Message from human]: Only tables!" in place.await_step("ada", 1).said
     place.await_end(agent)
     assert len(place.server.seen_by("ada")) == 2
+
+
+def test_an_attached_file_is_read_by_a_worker_in_its_sandbox_and_not_changed(
+    place: Place, tmp_path: Path
+) -> None:
+    gate = threading.Event()
+    file = tmp_path / "prices.csv"
+    file.write_text("tea,4\n")
+    folder = "../../../_attachments"
+    copy = bash(f"cat {folder}/prices.csv > fact.md; echo tea,0 > {folder}/prices.csv; ls {folder}")
+    read = call("read_file", path="_attachments/prices.csv")
+    place.plays(coordinator=one_worker("eve"), eve=[held(read, gate), copy, DONE])
+    agent = place.begin("attached")
+    place.await_step("eve", 0)
+    said = ("send", "attached", "Use these", "--to", "eve", "--attach", str(file))
+    for _ in range(2):
+        place.json(*said)
+    gate.set()
+    seen = place.await_step("eve", 1)
+    assert seen.said.count("Use these\n\nAttached: _attachments/prices.csv (6 bytes)") == 2
+    assert "tea,4" in seen.result("read_file")
+    assert place.await_step("eve", 2).result("bash").count("prices") >= 1
+    place.await_end(agent)
+    [kept] = agent.glob("runs/*/_attachments/prices.csv")
+    [fact] = agent.glob("runs/*/nodes/*/published/fact.md")
+    assert fact.read_text() == "tea,4\n"
+    assert kept.read_text() == ("tea,4\n" if probe().works else "tea,0\n")
+
+
+def test_a_memory_is_edited_while_its_coordinator_works(place: Place, tmp_path: Path) -> None:
+    gate = threading.Event()
+    note = tmp_path / "note.md"
+    note.write_text("At most one page.\n")
+    read = call("memory_read", path="preferences/reports.md")
+    place.plays(coordinator=[held(call("check_board"), gate), read, finish()])
+    agent = place.begin("edited")
+    place.await_step("coordinator", 0)
+    place.json("memory", "edited", "preferences/reports.md", "--write", str(note))
+    gate.set()
+    assert "edited your memory: preferences/reports.md" in place.await_step("coordinator", 1).said
+    assert "At most one page." in place.await_step("coordinator", 2).result("memory_read")
+    place.await_end(agent)
+    [version] = place.json("memory", "edited", "preferences/reports.md", "--history")
+    assert (version["by"], version["change"]) == ("human", "written")
+    place.json("memory", "edited", "preferences/reports.md", "--remove")
+    first = place.json("memory", "edited", "preferences/reports.md", "--version", "1")
+    assert first["content"] == "At most one page.\n"
 
 
 def test_an_interruption_cuts_a_streaming_answer_off(place: Place) -> None:
@@ -89,6 +137,61 @@ def test_a_paused_worker_stands_still_until_it_is_resumed(place: Place) -> None:
     assert len(place.server.seen_by("dan")) == 1
     place.json("resume", address)
     place.await_end(agent)
+
+
+def test_a_paused_worker_does_one_step_at_a_time_also_if_it_is_killed_in_it(place: Place) -> None:
+    gates = [threading.Event(), threading.Event()]
+    steps = [held(FACT, gates[0]), held(DONE, gates[1])]
+    place.plays(coordinator=one_worker("hal"), hal=steps)
+    agent = place.begin("stepping")
+    place.await_step("hal", 0)
+    worker = place.worker(agent, "hal")
+    address = f"{agent.name}/{worker.name}"
+
+    def stands_still(finished: int, asked: int) -> None:
+        until(
+            lambda: (
+                len(records(worker, "tool.finished")) == finished
+                and place.states(agent.name).get(address) == "paused"
+            ),
+            f"{finished} calls are done and the worker stands still",
+        )
+        assert len(place.server.seen_by("hal")) == asked
+
+    place.json("pause", address)
+    until(lambda: [r for r in records(worker, "noted") if r["what"] == "paused"], "the pause")
+    gates[0].set()
+    stands_still(0, 1)
+    assert place.json("step", address) == [{"address": address, "state": "stepping"}]
+    stands_still(1, 1)
+    place.kill(f"worker {worker.name}")
+    stands_still(1, 1)
+    place.json("step", address)
+    place.await_step("hal", 1)
+    place.kill(f"worker {worker.name}")
+    gates[1].set()
+    until(lambda: len(records(worker, "said")) == 2, "the step is done by the next incarnation")
+    stands_still(1, len(place.server.seen_by("hal")))
+    place.json("resume", address)
+    place.await_end(agent)
+    types = [event["type"] for event in place.json("events", "stepping")]
+    assert (types.count("worker.stepped"), types.count("worker.paused")) == (2, 3)
+    nobody = place.command("step", "stepping")
+    assert (nobody.returncode, "nobody is paused" in nobody.stderr) == (1, True)
+
+
+def test_an_interruption_without_words_ends_a_command_and_says_so(place: Place) -> None:
+    sleeper = bash("echo a fact > fact.md; sleep 300.061")
+    place.plays(coordinator=one_worker("ida"), ida=[sleeper, DONE])
+    agent = place.begin("broken-off")
+    until(lambda: [*agent.glob("runs/*/nodes/*/scratch/fact.md")], "the command runs")
+    worker = f"{agent.name}/{place.worker(agent, 'ida').name}"
+    assert place.json("interrupt", worker) == [{"address": worker, "state": "interrupting"}]
+    seen = place.await_step("ida", 1)
+    assert seen.result("bash") == INTERRUPTED_CALL
+    assert "[Message from human]: I have interrupted what you were doing." in seen.said
+    place.await_end(agent)
+    assert not runs("300.061")
 
 
 def test_stop_ends_workers_with_all_that_descends_from_them(place: Place) -> None:

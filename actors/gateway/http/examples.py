@@ -17,15 +17,26 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
             "cycle_seconds": 3600,
         },
     ],
+    "CheckAgentRequest": [{"goal": "Survey this folder", "input": "/home/ada/data"}],
     "StartRunRequest": [{"goal": "Now compare it with last year's", "budget_usd": 1}],
     "SendTextRequest": [
         {"message": "Also include Qualcomm"},
         {"message": "Stop, the file is wrong", "to": "Alice", "mode": "interrupt"},
+        {"message": "Take these prices", "attachments": ["_attachments/prices.csv"]},
     ],
     "NudgeRequest": [{"message": "Be brief"}],
     "RespondRequest": [{"response": "PostgreSQL", "question_id": "q-5d41aa07"}],
     "AnswerRequest": [{"answer": "PostgreSQL", "by": "Ada", "via": "web"}],
     "RetryNodeRequest": [{"because": "the file is there now"}],
+    "EditMemoryRequest": [{"content": "# Reports\n\nAt most one page.\n", "tell": True}],
+    "AttachmentView": [
+        {
+            "path": "_attachments/prices.csv",
+            "name": "prices.csv",
+            "size": 5120,
+            "media_type": "text/csv; charset=utf-8",
+        }
+    ],
     "SearchMemoryRequest": [{"query": "melting point"}],
     "CreateTriggerRequest": [
         {
@@ -36,7 +47,7 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
         }
     ],
     "CreateTokenRequest": [{"name": "dashboard", "scope": "read", "expires_in_seconds": 2592000}],
-    "CreateLoginRequest": [{"scope": "talk"}],
+    "CreateLoginRequest": [{"scope": "talk", "next": f"/ui/agents/{AGENT}"}],
     "SetBudgetRequest": [{"usd": 5, "tokens": "none"}, {"tokens": 2000000}],
     "BudgetView": [
         {
@@ -57,6 +68,11 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
             "is_own": True,
         }
     ],
+    "EditSettingsRequest": [
+        {"changes": [{"key": ["run", "max_concurrent"], "value": 8, "remove": False}]},
+        {"text": "run:\n  max_concurrent: 8\n"},
+    ],
+    "SettingChange": [{"key": ["run", "max_concurrent"], "value": 8}],
     "SetPresenceRequest": [{"status": "away", "until": 1767348000, "channel": "mail"}],
     "AgentView": [
         {

@@ -58,6 +58,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agents/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Check what an agent would be created from, field by field; nothing is created */
+        post: operations["agents_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/{agent}/pause": {
         parameters: {
             query?: never;
@@ -118,7 +135,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop, kill, restart, pause or resume one entity or a whole agent */
+        /** Pause, step, resume, interrupt, restart, stop or kill one entity or a whole agent */
         post: operations["system_act"];
         delete?: never;
         options?: never;
@@ -625,6 +642,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agents/{agent}/attachments/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Take a file for the entities of the current run to read
+         * @description Nothing is overwritten: a second `x.csv` becomes `x-2.csv`. The same bytes under the same name
+         *     are taken once. Say in a message (`attachments` of `send`) that it is there.
+         */
+        put: operations["files_attach"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/{agent}/memory": {
         parameters: {
             query?: never;
@@ -659,6 +697,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agents/{agent}/memory/{path}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the texts that a memory file has had, the oldest first */
+        get: operations["memory_history_at"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent}/memory/{path}/history/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a memory file as it was */
+        get: operations["memory_version_at"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/{agent}/memory/{path}": {
         parameters: {
             query?: never;
@@ -668,9 +740,11 @@ export interface paths {
         };
         /** Read one file */
         get: operations["memory_read_at"];
-        put?: never;
+        /** Write a memory file; its earlier texts are kept */
+        put: operations["memory_edit_at"];
         post?: never;
-        delete?: never;
+        /** Remove a memory file, except MEMORY.md; its texts are kept */
+        delete: operations["memory_remove_at"];
         options?: never;
         head?: never;
         patch?: never;
@@ -724,6 +798,23 @@ export interface paths {
         };
         /** List the providers and which of them are usable */
         get: operations["system_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/outside": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the external agents that can be workers, and which of them are installed here */
+        get: operations["system_external_agents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -843,8 +934,8 @@ export interface paths {
         };
         /**
          * Show what was spent: by one agent's current run, by another one of it, by all (`run=*`)
-         * @description Without an agent: by everything in this home. The rows are of an entity, node, stage, model,
-         *     day or trigger.
+         * @description Without an agent: by everything in this home. The rows are of an entity, agent, node, stage,
+         *     model, day or trigger.
          */
         get: operations["system_usage"];
         put?: never;
@@ -867,6 +958,23 @@ export interface paths {
         put?: never;
         /** Make a trigger */
         post: operations["triggers_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent}/triggers/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say when a trigger would fire, without making it; 422 says what is wrong with it */
+        post: operations["triggers_check"];
         delete?: never;
         options?: never;
         head?: never;
@@ -965,6 +1073,81 @@ export interface paths {
         head?: never;
         /** Let all that a trigger's firings lead to spend so much, in all or a day */
         patch: operations["budgets_change_of_trigger"];
+        trace?: never;
+    };
+    "/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the settings files of this home, with what is wrong with each */
+        get: operations["settings_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/settings/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a settings file: its text, the values in force and where each comes from, its schema */
+        get: operations["settings_content"];
+        /**
+         * Change a settings file, unless it was changed since; 422 says what is wrong with it
+         * @description It is checked as a whole before anything is written; the version before is kept.
+         */
+        put: operations["settings_save"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/settings/{file}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say what a change would make of a settings file, and what is wrong with that */
+        post: operations["settings_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/doctor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check this machine and this home as `agiraph doctor` does, or say what it just found
+         * @description `afresh` checks again. Nothing that it does costs money.
+         */
+        get: operations["settings_doctor"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/whoami": {
@@ -1195,6 +1378,25 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * @description POST /agents/check: whether an agent could be created so; nothing was.
+         *
+         *     `problems` keep it from that, `warnings` do not; `field` is that of the request. `name`, `model`
+         *     and `worker_model` are what it would get, null where that cannot be said; `nodes` counts those
+         *     of the plan.
+         */
+        AgentCheckView: {
+            is_possible: boolean;
+            /** @default [] */
+            problems: components["schemas"]["FieldProblemView"][];
+            /** @default [] */
+            warnings: components["schemas"]["FieldProblemView"][];
+            name: string | null;
+            model: string | null;
+            worker_model: string | null;
+            nodes: number | null;
+            estimate: components["schemas"]["EstimateView"] | null;
+        };
+        /**
          * @description An agent as listings show it; `result` is the final answer once the run has ended.
          *
          *     `status` is `waiting_for_human` while the coordinator, or the whole team, only waits for
@@ -1272,6 +1474,14 @@ export interface components {
         ArchivedView: {
             id: string;
             path: string;
+        };
+        /** @description A file that was attached; entities of the run read it at `path`. */
+        AttachmentView: {
+            path: string;
+            name: string;
+            size: number;
+            /** @default  */
+            media_type: string;
         };
         /**
          * @description All nodes and stages of a run; `current_stage` is an index, -1 before the first.
@@ -1403,6 +1613,29 @@ export interface components {
             /** @default  */
             last_error: string;
         };
+        /** @description POST /agents/check: what POST /agents would be asked for; the goal may be missing yet. */
+        CheckAgentRequest: {
+            /** @default  */
+            goal?: string;
+            model?: string | null;
+            worker_model?: string | null;
+            /**
+             * @default finite
+             * @enum {string}
+             */
+            mode?: "finite" | "infinite";
+            input?: string | null;
+            plan?: string | null;
+            budget_usd?: number | null;
+            budget_tokens?: number | null;
+            when_spent?: ("ask" | "stop") | null;
+            /** @default false */
+            record?: boolean;
+            cycle_seconds?: number | null;
+            run?: string | null;
+            name?: string | null;
+            tools?: string[] | null;
+        };
         /**
          * @description How one check ended. `exit_code` None: its time ran out; `output` is the end of what it said.
          *
@@ -1475,7 +1708,7 @@ export interface components {
             name?: string | null;
             tools?: string[] | null;
         };
-        /** @description A one-time link to make: what its session may do and for how long it lasts. */
+        /** @description A one-time link to make: what its session may do, for how long, and where it leads first. */
         CreateLoginRequest: {
             /**
              * @default control
@@ -1483,6 +1716,8 @@ export interface components {
              */
             scope?: "read" | "talk" | "control";
             session_seconds?: number | null;
+            /** @default /ui/ */
+            next?: string;
         };
         /** @description A token to make. `calls_per_second` bounds it below what the settings allow. */
         CreateTokenRequest: {
@@ -1545,6 +1780,43 @@ export interface components {
             error: string;
             at: number;
         };
+        /** @description One check of `agiraph doctor`, and what to do about it if it is not `ok`. */
+        DoctorCheckView: {
+            name: string;
+            /** @enum {string} */
+            status: "ok" | "warn" | "fail";
+            detail: string;
+            /** @default  */
+            advice: string;
+        };
+        /** @description What `agiraph doctor` says of this machine and this home. `ok`: no check has failed. */
+        DoctorView: {
+            ok: boolean;
+            home: string;
+            checks: components["schemas"]["DoctorCheckView"][];
+            checked_at: number;
+        };
+        /**
+         * @description PUT /agents/{a}/memory/{path}: the whole text of the file.
+         *
+         *     `tell`: a coordinator that is at work is sent a message that the file was edited.
+         */
+        EditMemoryRequest: {
+            content: string;
+            /** @default true */
+            tell?: boolean;
+        };
+        /**
+         * @description A settings file as it should be: the whole `text`, or `changes` of single values.
+         *
+         *     With `changes` everything else in the file stays as it was written, comments too. `[redacted]`
+         *     stands for the secret that is there.
+         */
+        EditSettingsRequest: {
+            text?: string | null;
+            /** @default [] */
+            changes?: components["schemas"]["SettingChange"][];
+        };
         /**
          * @description A row of `ps`. `cpu` is a percentage of one core; `mailbox` counts waiting messages.
          *
@@ -1578,6 +1850,24 @@ export interface components {
             /** @default  */
             doing: string;
             doing_since: number | null;
+        };
+        /**
+         * @description What a run may take: the least and the most, in tokens and US dollars.
+         *
+         *     The most is null if only the least is known, the dollars if a price is not. `basis` is what it
+         *     is based on, `text` all of it in words.
+         */
+        EstimateView: {
+            tokens: [
+                number,
+                number | null
+            ];
+            usd: [
+                number | null,
+                number | null
+            ];
+            basis: string;
+            text: string;
         };
         /**
          * @description Something that happened, for people, logs and triggers. `seq` is its line in events.jsonl.
@@ -1624,9 +1914,36 @@ export interface components {
             at: number;
         };
         /**
+         * @description GET /outside: an external agent that can be a worker.
+         *
+         *     `program` is its path, null if it is not installed: `install` says how. `rules` is how
+         *     approvals.yaml applies to it (`asked`, `denied`, `sandbox`), `account` whose it works with
+         *     (`door`: the LLM proxy's, `own`: the person's login). `problem` is why it cannot work here.
+         */
+        ExternalAgentView: {
+            name: string;
+            /** @default  */
+            about: string;
+            installed: boolean;
+            program: string | null;
+            /** @default  */
+            install: string;
+            driver: string;
+            account: string;
+            rules: string;
+            /** @default  */
+            problem: string;
+        };
+        /** @description What is wrong with one field of a request; `field` is its place, parts joined by dots. */
+        FieldProblemView: {
+            field: string;
+            detail: string;
+        };
+        /**
          * @description GET workspace on a file: the bytes from `offset`, as text, or base64 if they are no UTF-8.
          *
-         *     `is_truncated` says that the file continues; read on at `offset + returned`.
+         *     `is_truncated` says that the file continues; read on at `offset + returned`. `media_type`
+         *     follows from its name, `etag` changes when the file does.
          */
         FileContentView: {
             path: string;
@@ -1642,8 +1959,16 @@ export interface components {
             returned: number;
             /** @default false */
             is_truncated: boolean;
+            /** @default  */
+            media_type: string;
+            /** @default  */
+            etag: string;
         };
-        /** @description One row of a folder; `path` is under the run's folder. Links are shown, never followed. */
+        /**
+         * @description One row of a folder; `path` is under the run's folder. Links are shown, never followed.
+         *
+         *     `media_type` follows from a file's name.
+         */
         FileEntryView: {
             path: string;
             name: string;
@@ -1653,8 +1978,14 @@ export interface components {
             size: number;
             /** @default 0 */
             modified_at: number;
+            /** @default  */
+            media_type: string;
         };
-        /** @description GET workspace on a folder: its entries, folders first, by name. */
+        /**
+         * @description GET workspace on a folder: its entries, folders first, by name.
+         *
+         *     With `depth` each folder is followed by what is in it.
+         */
         FolderView: {
             path: string;
             entries: components["schemas"]["FileEntryView"][];
@@ -1688,6 +2019,7 @@ export interface components {
                 [key: string]: number;
             };
         };
+        JsonValue: unknown;
         /** @description A one-time link. `path` is what follows the gateway's address in it, code included. */
         LoginView: {
             path: string;
@@ -1700,11 +2032,17 @@ export interface components {
         MarkReadRequest: {
             seq?: number | null;
         };
-        /** @description A file of an agent's memory; `path` as the agent names it: `MEMORY.md`, `knowledge/x.md`. */
+        /**
+         * @description A file of an agent's memory; `path` as the agent names it: `MEMORY.md`, `knowledge/x.md`.
+         *
+         *     `etag` changes when the file does.
+         */
         MemoryEntryView: {
             path: string;
             size: number;
             modified_at: number;
+            /** @default  */
+            etag: string;
         };
         /** @description A section of a memory that fits a query; a higher `score` fits better. */
         MemoryHitView: {
@@ -1712,6 +2050,24 @@ export interface components {
             heading: string;
             score: number;
             text: string;
+        };
+        /**
+         * @description One text that a memory file had; `by` an entity or `human`, '' if nobody knows.
+         *
+         *     `change`: written, added to, removed, or found (written by a command or an editor). `via` is
+         *     the token by which a person wrote, `size` in characters. `content` is given with one version.
+         */
+        MemoryVersionView: {
+            number: number;
+            at: number;
+            /** @default  */
+            by: string;
+            /** @default  */
+            via: string;
+            /** @enum {string} */
+            change: "written" | "added to" | "removed" | "found";
+            size: number;
+            content: string | null;
         };
         /** @description One text between two entities, as the run's message log keeps it (names, not addresses). */
         MessageView: {
@@ -1991,6 +2347,14 @@ export interface components {
             /** @default false */
             is_current: boolean;
         };
+        /** @description A settings file after a change: what changed, and when that `takes_effect`. */
+        SavedSettingsView: {
+            name: string;
+            etag: string;
+            /** @default  */
+            diff: string;
+            takes_effect: string;
+        };
         /** @description POST /agents/{a}/memory/search: words that the notes may hold. */
         SearchMemoryRequest: {
             query: string;
@@ -2003,6 +2367,9 @@ export interface components {
          *     `in_reply_to` is the id (or its beginning) of the message in the thread that this one answers;
          *     it then goes to who wrote that. Without it, what is written to somebody answers the last they
          *     wrote, if that is not answered yet.
+         *
+         *     `attachments` are the paths of files that were attached: the text ends with a line that names
+         *     them.
          */
         SendTextRequest: {
             message: string;
@@ -2013,6 +2380,8 @@ export interface components {
              */
             mode?: "steer" | "interrupt" | "followup";
             in_reply_to?: string | null;
+            /** @default [] */
+            attachments?: string[];
         };
         /** @description POST send and nudge: the router has journaled one message to each of `to` (their names). */
         SentView: {
@@ -2059,6 +2428,96 @@ export interface components {
             until?: number | null;
             channel?: string | null;
         };
+        /**
+         * @description A value for the place `key`, or its removal: then the default holds again.
+         *
+         *     The number after the last item of a list adds one.
+         */
+        SettingChange: {
+            key: (string | number)[];
+            value?: components["schemas"]["JsonValue"];
+            /** @default false */
+            remove?: boolean;
+        };
+        /**
+         * @description One setting: its value in force, its default, and where the value comes from.
+         *
+         *     `source`: the default, the `file`, or what the supervisor was started with (`start`: an option
+         *     of its command line, or the file as it was then); then `after_restart` is what the file says,
+         *     and `is_pending` is true. `about` says what it means.
+         */
+        SettingView: {
+            key: string[];
+            value: unknown;
+            default: unknown;
+            /** @enum {string} */
+            source: "default" | "file" | "start";
+            after_restart: unknown;
+            /** @default false */
+            is_pending: boolean;
+            /** @default  */
+            about: string;
+        };
+        /** @description What a change would make of a file: its text, the difference (a unified diff), problems. */
+        SettingsCheckView: {
+            text: string;
+            /** @default  */
+            diff: string;
+            /** @default [] */
+            problems: components["schemas"]["SettingsProblemView"][];
+        };
+        /**
+         * @description A settings file with what it holds.
+         *
+         *     What is secret in `text` and in values is shown as `[redacted]`. `own` is what the file says,
+         *     `settings` are the values in force, `sections` what is said of each group of them, `shape` is
+         *     the JSON Schema of the file. `version_before` is what it held before its last change over the
+         *     API, None if there was none.
+         */
+        SettingsContentView: {
+            name: string;
+            about: string;
+            takes_effect: string;
+            path: string;
+            exists: boolean;
+            etag: string;
+            /** @default [] */
+            problems: components["schemas"]["SettingsProblemView"][];
+            text: string;
+            own: {
+                [key: string]: unknown;
+            };
+            settings: components["schemas"]["SettingView"][];
+            sections: {
+                [key: string]: string;
+            };
+            shape: {
+                [key: string]: unknown;
+            };
+            version_before: string | null;
+        };
+        /**
+         * @description One settings file of the home. `etag` is for `If-Match`, also where no file `exists` yet.
+         *
+         *     `takes_effect` says when a change counts, `problems` what is wrong with the file as it is.
+         */
+        SettingsFileView: {
+            name: string;
+            about: string;
+            takes_effect: string;
+            path: string;
+            exists: boolean;
+            etag: string;
+            /** @default [] */
+            problems: components["schemas"]["SettingsProblemView"][];
+        };
+        /** @description What is wrong with a text, in which `line`; `key` is the place that begins in it, or (). */
+        SettingsProblemView: {
+            line: number;
+            /** @default [] */
+            key: (string | number)[];
+            detail: string;
+        };
         /** @description A stage of the run. */
         StageView: {
             name: string;
@@ -2094,7 +2553,7 @@ export interface components {
         /** @description POST /agents/{a}/pause|resume|stop and /entities/{address}/{act}: every entity concerned. */
         SteeredView: {
             /** @enum {string} */
-            act: "stop" | "kill" | "restart" | "pause" | "resume";
+            act: "pause" | "step" | "resume" | "interrupt" | "restart" | "stop" | "kill";
             entities: components["schemas"]["SteeredEntityView"][];
         };
         /** @description One token, without its secret. */
@@ -2183,6 +2642,24 @@ export interface components {
             previous: number | null;
         };
         /**
+         * @description POST /agents/{a}/triggers/check: the trigger as it would be made, and its first `times`.
+         *
+         *     There are none for what waits for an event or for silence.
+         */
+        TriggerPlanView: {
+            name: string;
+            /** @enum {string} */
+            type: "scheduled" | "delayed" | "at_time" | "heartbeat" | "on_event" | "on_idle";
+            config: {
+                [key: string]: unknown;
+            };
+            action: {
+                [key: string]: unknown;
+            };
+            /** @default [] */
+            times: number[];
+        };
+        /**
          * @description A trigger: what it waits for (`type`, `config`), what it does (`action`), how it stands.
          *
          *     `skipped` counts what did not fire: quiet heartbeats, missed times, events over the rate.
@@ -2240,7 +2717,7 @@ export interface components {
             is_estimate: boolean;
         };
         /**
-         * @description What one entity, node, stage, model, day or trigger took: `key` names it.
+         * @description What one entity, agent, node, stage, model, day or trigger took: `key` names it.
          *
          *     `run` is that of a node or a stage, whose key is its number.
          *
@@ -2271,7 +2748,7 @@ export interface components {
              * @default entity
              * @enum {string}
              */
-            by: "entity" | "node" | "model" | "day" | "trigger" | "stage";
+            by: "entity" | "agent" | "node" | "model" | "day" | "trigger" | "stage";
             /** @default [] */
             rows: components["schemas"]["UsageRow"][];
             /** @default [] */
@@ -2305,11 +2782,6 @@ export interface components {
             step: string;
             /** @default 0 */
             unread: number;
-        };
-        /** @description What is wrong with one field of a request; `field` is its place, parts joined by dots. */
-        FieldProblemView: {
-            field: string;
-            detail: string;
         };
         /** @description Why a request was refused (RFC 9457). `errors` is there where fields of it were wrong. */
         ProblemView: {
@@ -2879,6 +3351,105 @@ export interface operations {
             };
         };
     };
+    agents_check: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckAgentRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentCheckView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
     agents_pause: {
         parameters: {
             query?: never;
@@ -3179,7 +3750,7 @@ export interface operations {
             };
             path: {
                 entity: string;
-                act: "stop" | "kill" | "restart" | "pause" | "resume";
+                act: "pause" | "step" | "resume" | "interrupt" | "restart" | "stop" | "kill";
             };
             cookie?: never;
         };
@@ -5107,9 +5678,11 @@ export interface operations {
         parameters: {
             query?: {
                 run?: string | null;
-                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered */
-                as?: "json" | "raw" | "html";
+                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered; zip: a folder with all that is in it (409 for a file, 413 if it is too large) */
+                as?: "json" | "raw" | "html" | "zip";
                 offset?: number;
+                /** @description How many levels of a folder are listed. */
+                depth?: number;
             };
             header?: {
                 /** @description with `as=raw`: one stretch of the file, `bytes=FIRST-LAST` */
@@ -5144,6 +5717,7 @@ export interface operations {
                     "application/json": components["schemas"]["FolderView"] | components["schemas"]["FileContentView"];
                     "text/html": string;
                     "application/octet-stream": string;
+                    "application/zip": string;
                 };
             };
             /** @description The range that was asked for, with `as=raw`. */
@@ -5260,9 +5834,11 @@ export interface operations {
             query?: {
                 path?: string;
                 run?: string | null;
-                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered */
-                as?: "json" | "raw" | "html";
+                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered; zip: a folder with all that is in it (409 for a file, 413 if it is too large) */
+                as?: "json" | "raw" | "html" | "zip";
                 offset?: number;
+                /** @description How many levels of a folder are listed. */
+                depth?: number;
             };
             header?: {
                 /** @description with `as=raw`: one stretch of the file, `bytes=FIRST-LAST` */
@@ -5296,6 +5872,7 @@ export interface operations {
                     "application/json": components["schemas"]["FolderView"] | components["schemas"]["FileContentView"];
                     "text/html": string;
                     "application/octet-stream": string;
+                    "application/zip": string;
                 };
             };
             /** @description The range that was asked for, with `as=raw`. */
@@ -5589,9 +6166,11 @@ export interface operations {
         parameters: {
             query?: {
                 run?: string | null;
-                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered */
-                as?: "json" | "raw" | "html";
+                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered; zip: a folder with all that is in it (409 for a file, 413 if it is too large) */
+                as?: "json" | "raw" | "html" | "zip";
                 offset?: number;
+                /** @description How many levels of a folder are listed. */
+                depth?: number;
             };
             header?: {
                 /** @description with `as=raw`: one stretch of the file, `bytes=FIRST-LAST` */
@@ -5626,6 +6205,7 @@ export interface operations {
                     "application/json": components["schemas"]["FolderView"] | components["schemas"]["FileContentView"];
                     "text/html": string;
                     "application/octet-stream": string;
+                    "application/zip": string;
                 };
             };
             /** @description The range that was asked for, with `as=raw`. */
@@ -5742,9 +6322,11 @@ export interface operations {
             query?: {
                 path?: string;
                 run?: string | null;
-                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered */
-                as?: "json" | "raw" | "html";
+                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered; zip: a folder with all that is in it (409 for a file, 413 if it is too large) */
+                as?: "json" | "raw" | "html" | "zip";
                 offset?: number;
+                /** @description How many levels of a folder are listed. */
+                depth?: number;
             };
             header?: {
                 /** @description with `as=raw`: one stretch of the file, `bytes=FIRST-LAST` */
@@ -5779,6 +6361,7 @@ export interface operations {
                     "application/json": components["schemas"]["FolderView"] | components["schemas"]["FileContentView"];
                     "text/html": string;
                     "application/octet-stream": string;
+                    "application/zip": string;
                 };
             };
             /** @description The range that was asked for, with `as=raw`. */
@@ -5894,9 +6477,11 @@ export interface operations {
         parameters: {
             query?: {
                 run?: string | null;
-                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered */
-                as?: "json" | "raw" | "html";
+                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered; zip: a folder with all that is in it (409 for a file, 413 if it is too large) */
+                as?: "json" | "raw" | "html" | "zip";
                 offset?: number;
+                /** @description How many levels of a folder are listed. */
+                depth?: number;
             };
             header?: {
                 /** @description with `as=raw`: one stretch of the file, `bytes=FIRST-LAST` */
@@ -5932,6 +6517,7 @@ export interface operations {
                     "application/json": components["schemas"]["FolderView"] | components["schemas"]["FileContentView"];
                     "text/html": string;
                     "application/octet-stream": string;
+                    "application/zip": string;
                 };
             };
             /** @description The range that was asked for, with `as=raw`. */
@@ -6048,9 +6634,11 @@ export interface operations {
             query?: {
                 path?: string;
                 run?: string | null;
-                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered */
-                as?: "json" | "raw" | "html";
+                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered; zip: a folder with all that is in it (409 for a file, 413 if it is too large) */
+                as?: "json" | "raw" | "html" | "zip";
                 offset?: number;
+                /** @description How many levels of a folder are listed. */
+                depth?: number;
             };
             header?: {
                 /** @description with `as=raw`: one stretch of the file, `bytes=FIRST-LAST` */
@@ -6085,6 +6673,7 @@ export interface operations {
                     "application/json": components["schemas"]["FolderView"] | components["schemas"]["FileContentView"];
                     "text/html": string;
                     "application/octet-stream": string;
+                    "application/zip": string;
                 };
             };
             /** @description The range that was asked for, with `as=raw`. */
@@ -6200,9 +6789,11 @@ export interface operations {
         parameters: {
             query?: {
                 run?: string | null;
-                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered */
-                as?: "json" | "raw" | "html";
+                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered; zip: a folder with all that is in it (409 for a file, 413 if it is too large) */
+                as?: "json" | "raw" | "html" | "zip";
                 offset?: number;
+                /** @description How many levels of a folder are listed. */
+                depth?: number;
             };
             header?: {
                 /** @description with `as=raw`: one stretch of the file, `bytes=FIRST-LAST` */
@@ -6238,6 +6829,7 @@ export interface operations {
                     "application/json": components["schemas"]["FolderView"] | components["schemas"]["FileContentView"];
                     "text/html": string;
                     "application/octet-stream": string;
+                    "application/zip": string;
                 };
             };
             /** @description The range that was asked for, with `as=raw`. */
@@ -6313,6 +6905,120 @@ export interface operations {
             };
             /** @description The file has no such range, with `as=raw`. */
             416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    files_attach: {
+        parameters: {
+            query?: {
+                run?: string | null;
+            };
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+                agent: string;
+            };
+            cookie?: never;
+        };
+        /** @description The bytes of the file, at most `http.attachment_bytes`. */
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttachmentView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6544,11 +7250,184 @@ export interface operations {
             };
         };
     };
+    memory_history_at: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                path: string;
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryVersionView"][];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    memory_version_at: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                path: string;
+                number: number;
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryVersionView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
     memory_read_at: {
         parameters: {
             query?: {
-                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered */
-                as?: "json" | "raw" | "html";
+                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered; zip: a folder with all that is in it (409 for a file, 413 if it is too large) */
+                as?: "json" | "raw" | "html" | "zip";
             };
             header?: {
                 /** @description with `as=raw`: one stretch of the file, `bytes=FIRST-LAST` */
@@ -6583,6 +7462,7 @@ export interface operations {
                     "application/json": components["schemas"]["FileContentView"];
                     "text/html": string;
                     "application/octet-stream": string;
+                    "application/zip": string;
                 };
             };
             /** @description The range that was asked for, with `as=raw`. */
@@ -6658,6 +7538,241 @@ export interface operations {
             };
             /** @description The file has no such range, with `as=raw`. */
             416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    memory_edit_at: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `etag` of the text that the change is made to; 412 if it is another. */
+                "if-match"?: string | null;
+                /** @description `*`: only if there is no such file yet; else 412. */
+                "if-none-match"?: string | null;
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                path: string;
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditMemoryRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileContentView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The file is not as `If-Match` says; the detail names who changed it. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    memory_remove_at: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `etag` of the text that the change is made to; 412 if it is another. */
+                "if-match"?: string | null;
+                /** @description `*`: only if there is no such file yet; else 412. */
+                "if-none-match"?: string | null;
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                path: string;
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileContentView"];
+                };
+            };
+            /** @description The header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The file is not as `If-Match` says; the detail names who changed it. */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6861,6 +7976,62 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelsView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    system_external_agents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExternalAgentView"][];
                 };
             };
             /** @description No token, or one that does not open. */
@@ -7324,7 +8495,7 @@ export interface operations {
             query?: {
                 agent?: string | null;
                 run?: string | null;
-                by?: "entity" | "node" | "model" | "day" | "trigger" | "stage";
+                by?: "entity" | "agent" | "node" | "model" | "day" | "trigger" | "stage";
             };
             header?: never;
             path?: never;
@@ -7498,6 +8669,116 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TriggerView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    triggers_check: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateTriggerRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerPlanView"];
                 };
             };
             /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
@@ -8231,6 +9512,436 @@ export interface operations {
             };
             /** @description The body is too large. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    settings_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsFileView"][];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    settings_content: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsContentView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    settings_save: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `etag` of the file that is changed; without it 428. */
+                "if-match"?: string | null;
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditSettingsRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedSettingsView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    settings_check: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditSettingsRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsCheckView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    settings_doctor: {
+        parameters: {
+            query?: {
+                afresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DoctorView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

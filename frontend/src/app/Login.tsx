@@ -21,7 +21,8 @@ export function Login() {
     refetchInterval: LOOK_MILLISECONDS,
     refetchOnWindowFocus: true,
   });
-  if (data) return <Navigate to={nextPage(search.get("next"))} replace />;
+  const next = nextPage(search.get("next"));
+  if (data) return <Navigate to={next} replace />;
   const isAway = error !== null && !isUnauthenticated(error);
   return (
     <main className={styles.place}>
@@ -34,7 +35,7 @@ export function Login() {
         <p>{t("orUi")}</p>
         <pre>agiraph ui</pre>
         <p className={styles.quiet}>
-          {isAway ? t("away") : t("waiting")} <a href="/login">{t("code")}</a>
+          {isAway ? t("away") : t("waiting")} <a href={`/login?next=${encodeURIComponent(`/ui${next}`)}`}>{t("code")}</a>
         </p>
       </div>
     </main>

@@ -54,6 +54,7 @@ NEWER: Final = {
 GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
     "entity": ("entity", "''"),
     "node": ("node_id", "run_id"),
+    "run": ("run_id", "''"),
     "model": ("model", "''"),
     "day": ("date(ts, 'unixepoch')", "''"),
     "trigger": ("trigger_id", "''"),

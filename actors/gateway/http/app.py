@@ -17,9 +17,11 @@ from actors.gateway.api import (
     entities,
     events,
     lifecycle,
+    live,
     messages,
     metrics,
     money,
+    overview,
     questions,
     system,
     triggers,
@@ -44,6 +46,7 @@ METHOD_NOT_ALLOWED = 405
 
 ROUTERS: tuple[APIRouter, ...] = (
     agents.router,
+    overview.router,
     lifecycle.router,
     messages.router,
     questions.router,
@@ -51,6 +54,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     work.files_router,
     work.memory_router,
     events.router,
+    live.router,
     system.router,
     system.dead_router,
     entities.router,

@@ -58,13 +58,14 @@ class AgentChangeView(ApiView):
 class InboxChangeView(ApiView):
     """The conversation with an agent has grown, to the entry `seq`, or the person has read of it.
 
-    `unread` is how many of its messages he has not read.
+    `unread` is how many of its messages he has not read, `by_entity` the same by who sent them.
     """
 
     kind: Literal["inbox"] = "inbox"
     agent: AgentId
     seq: int
     unread: int
+    by_entity: dict[str, int] = Field(default_factory=dict)
 
 
 class QuestionChangeView(ApiView):
@@ -88,11 +89,16 @@ class EntityChangeView(ApiView):
     doing_since: float | None = None
 
 
-NoticeView = Annotated[
-    EventsChangeView | AgentChangeView | InboxChangeView | QuestionChangeView | EntityChangeView,
+ChangeView = Annotated[
+    HomeView
+    | EventsChangeView
+    | AgentChangeView
+    | InboxChangeView
+    | QuestionChangeView
+    | EntityChangeView,
     Field(discriminator="kind"),
 ]
-ChangeView = Annotated[HomeView | NoticeView, Field(discriminator="kind")]
+"""A frame of `WS /changes`. What it names is to be asked for again, or is in it."""
 
 # --- text as it streams ---
 
@@ -100,10 +106,10 @@ ChangeView = Annotated[HomeView | NoticeView, Field(discriminator="kind")]
 class StreamedTextView(ApiView):
     """A piece of what an entity's model is writing. `entity` is its name, `call` names the answer.
 
-    `at` is how many characters (Unicode code points) of the answer came before `text`: if it is
-    not what the reader has, pieces between were lost. `restarted`: what came before is void, since
-    the call broke off and is made again, `reason` says why and of which model. `is_end`: nothing
-    more comes of this call; `reason` is there if it failed.
+    `text` stands at the character `at` of the answer (in Unicode code points): what the reader has
+    from there on is replaced by it, and if he has less than `at`, pieces between were lost.
+    `restarted`: what came before is void, since the call broke off; `reason` says why, and what is
+    called next. `is_end`: nothing more comes of this call; `reason` is there if it failed.
     """
 
     address: str

@@ -53,6 +53,7 @@ NEWER: Final = {
 
 GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
     "entity": ("entity", "''"),
+    "agent": ("substr(entity, 1, instr(entity || '/', '/') - 1)", "''"),
     "node": ("node_id", "run_id"),
     "run": ("run_id", "''"),
     "model": ("model", "''"),
@@ -203,7 +204,7 @@ class UsageLedger:
         return _usage(sums[1:]), int(sums[0])
 
     def rows(self, by: UsageBy, run_id: str = "", agent: str = "") -> tuple[UsageRow, ...]:
-        """Return usage by entity, node, model, trigger or day (of UTC), in their order.
+        """Return usage by entity, agent, node, model, trigger or day (of UTC), in their order.
 
         Nodes are grouped by run too; calls that belong to no node have an empty key.
         """

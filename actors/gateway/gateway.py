@@ -1,11 +1,13 @@
 """The gateway: all of its parts in one object, which every endpoint and the bus loop are given."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
+from actors.gateway.doctor import Doctor
 from actors.gateway.event_reporter import GatewayEventReporter
 from actors.gateway.live.changes import HomeChanges
 from actors.gateway.live.event_feed import LogSignals
@@ -55,6 +57,7 @@ class Gateway:
         self.activities = EntityActivities()
         self.cpu: dict[tuple[str, int], tuple[float, float, float]] = {}
         self.reporter = GatewayEventReporter(bus, self.agents)
+        self.doctor, self.settings_turn = Doctor(bus.home.path, self.clock), asyncio.Lock()
         database = GatewayDatabase(bus.home.human.book)
         self.questions, self.messages = QuestionStore(database), MessageHistory(database)
         self.dead_letters = DeadLetterStore(database)

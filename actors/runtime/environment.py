@@ -67,6 +67,19 @@ def holds_secrets(kind: str, settings: Mapping[str, Any]) -> bool:
     return kind == HUMAN_KIND and bool(variables_in(settings))
 
 
+def secret_names(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of the variables that are set and that only one kind of process may see."""
+    return tuple(
+        sorted(
+            name
+            for name, value in environ.items()
+            if value
+            and (name in SEARCH_KEYS or name.endswith((*SECRET_SUFFIXES, "_AUTH_TOKEN")))
+            and not name.startswith("AGIRAPH_")
+        )
+    )
+
+
 def _may_see(kind: str, name: str) -> bool:
     if name.startswith(OTEL_PREFIX):
         return kind == TRACER_KIND

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from agiraph.core.config import ConfigSection, configs_folder
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.turns import JsonObject
-from agiraph.llm.registry import read_table
+from agiraph.llm.registry import read_row, read_table
 
 DriverName = Literal["claude", "codex", "gemini", "opencode", "plain", "acp"]
 COMMAND = "command"
@@ -154,12 +154,7 @@ def load_agents(home: Path | None = None) -> dict[str, AgentPreset]:
             if not isinstance(values, dict) or not name or name.split() != [name]:
                 raise InvalidInput(f"{file}: {name}: expected a name and `key: value` lines")
             base = presets[name].model_dump() if name in presets else {}
-            try:
-                presets[name] = AgentPreset.model_validate(base | values)
-            except ValidationError as error:
-                problem = error.errors()[0]
-                key = ".".join(map(str, (name, *problem["loc"])))
-                raise InvalidInput(f"{file}: {key}: {problem['msg']}") from None
+            presets[name] = read_row(file, name, AgentPreset, base | values)
     return presets
 
 

@@ -12,13 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-import yaml
 from pydantic import Field, ValidationError, field_validator
 
 from agiraph.core.config import Config, ConfigSection, configs_folder
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.ids import TEXT_PREFIX
-from agiraph.core.yaml_text import read_text, read_yaml
+from agiraph.core.yaml_text import key_lines, nearest, parse_yaml, read_text
 from agiraph.llm.local_weights import HONESTLY, own_name, why_not
 from agiraph.llm.network import is_loopback
 
@@ -218,13 +217,15 @@ def _lay_over(presets: dict[str, ProviderPreset], file: Path) -> None:
 
 
 def read_row(file: Path, name: str, kind: type[Row], values: object) -> Row:
-    """Return a row of a table as a record; InvalidInput names the file and the key."""
+    """Return a row of a table as a record; InvalidInput names the file, the line and the key."""
     try:
         return kind.model_validate(values)
     except ValidationError as error:
         problem = error.errors()[0]
-        key = ".".join(map(str, (name, *problem["loc"])))
-        raise InvalidInput(f"{file}: {key}: {problem['msg']}") from None
+        path = (name, *problem["loc"])
+        line = nearest(path, key_lines(read_text(file)))
+        key = ".".join(map(str, path))
+        raise InvalidInput(f"{file}:{line or 1}: {key}: {problem['msg']}") from None
 
 
 def _overridden(base: JsonObject, values: JsonObject) -> JsonObject:
@@ -241,14 +242,11 @@ def read_table(file: Path) -> JsonObject:
     """Return the mapping in a YAML file, empty if there is no file; InvalidInput."""
     if not file.exists():  # plain: the person's own settings
         return {}
-    try:
-        values = read_yaml(read_text(file))
-    except yaml.YAMLError as error:
-        raise InvalidInput(f"{file}: cannot be read ({error})") from None
+    values = parse_yaml(read_text(file), str(file))
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise InvalidInput(f"{file}: expected `name:` with its values under it")
+        raise InvalidInput(f"{file}:1: expected `name:` with its values under it")
     return {str(name): value for name, value in values.items()}
 
 

@@ -11,7 +11,7 @@
       repositories/{run}.git        of a run whose nodes work in git worktrees
       repositories/{run}.lock       held while one of its worktrees is added or removed
     {home}/human/                   address.json book.db repeats.jsonl audit.jsonl tokens.json
-                                    channels.jsonl answer.key
+                                    channels.jsonl answer.key settings/
     {home}/system/                  lock users.lock supervisor.json attended/ token
                                     children.journal mailboxes.db usage.db doors.json
                                     logs/ run/
@@ -265,6 +265,8 @@ class HumanHome:
     """The same for messages."""
     audit = PathBelow("audit.jsonl")
     """Every call of the HTTP API; older ones in `audit.jsonl.1` and so on."""
+    settings = PathBelow("settings")
+    """Each settings file as it was before its last change over the API."""
     tokens = PathBelow("tokens.json")
     """Named tokens, login links and sessions, as digests; mode 0600."""
 

@@ -15,17 +15,24 @@ class SupervisorNote(Record):
     """Which process holds a home, and since when (Unix time).
 
     `ends_with_command`: it was started by a command for as long as that runs; if it
-    `belongs_to_users`, for as long as any command uses it (`home_users.py`).
+    `belongs_to_users`, for as long as any command uses it (`home_users.py`). `variables` are the
+    names of the secrets in its environment, of which each process is given its own.
     """
 
     pid: int
     since: float
     ends_with_command: bool = False
     belongs_to_users: bool = False
+    variables: tuple[str, ...] = ()
 
 
 def write_note(
-    home: Home, since: float, *, ends_with_command: bool, belongs_to_users: bool
+    home: Home,
+    since: float,
+    *,
+    ends_with_command: bool,
+    belongs_to_users: bool,
+    variables: tuple[str, ...] = (),
 ) -> None:
     """Leave the note of this process, if the disk takes it; the home's lock must be held."""
     note = SupervisorNote(
@@ -33,6 +40,7 @@ def write_note(
         since=since,
         ends_with_command=ends_with_command,
         belongs_to_users=belongs_to_users,
+        variables=variables,
     )
     with suppress(OSError):
         replace_bytes(home.system.note, note.model_dump_json().encode(), 0o600)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from agiraph.triggers.records import (
     CronSchedule,
@@ -35,6 +35,24 @@ def first_due(schedule: Schedule, anchor: float) -> float | None:
             return anchor + schedule.idle_seconds
         case EventSchedule():
             return None
+
+
+def first_times(schedule: Schedule, now: float, most: int) -> tuple[float, ...]:
+    """Return the first due times of a schedule that begins now, `most` at most; () if none is set.
+
+    Those of an idle time and of an event are not known before.
+    """
+    match schedule:
+        case CronSchedule():
+            times = cron_times(schedule.cron, schedule.time_zone, now)
+            return tuple(islice(times, most))
+        case HeartbeatSchedule(interval_seconds=interval):
+            return tuple(now + number * interval for number in range(1, most + 1))
+        case DelaySchedule() | TimeSchedule():
+            moment = first_due(schedule, now)
+            return () if moment is None else (moment,)
+        case IdleSchedule() | EventSchedule():
+            return ()
 
 
 def next_due(trigger: Trigger, after: float) -> float | None:

@@ -202,37 +202,17 @@ def set_default(own: Path, model: str) -> None:
     """
     import yaml
 
-    from agiraph.core.yaml_text import read_text, read_yaml
+    from agiraph.core.yaml_edit import YamlChange, edited
+    from agiraph.core.yaml_text import read_text
     from agiraph.storage.files import replace_file
 
     before = read_text(own) if own.is_file() else ""  # plain: the person's own
-    after = _with_default(before, model)
-    values = read_yaml(before) or {}
-    wanted = values | {"models": (values.get("models") or {}) | {"default": model}}
     try:
-        is_written = read_yaml(after) == wanted
-    except yaml.YAMLError:
-        is_written = False
-    if not is_written:
-        raise Refused(f"{own} cannot be changed line by line; write it yourself: default: {model}")
+        after = edited(before, [YamlChange(("models", "default"), model)])
+    except (yaml.YAMLError, Refused):
+        advice = f"write it yourself; models.default: {model}"
+        raise Refused(f"{own} cannot be changed line by line; {advice}") from None
     replace_file(own, after)
-
-
-def _with_default(text: str, model: str) -> str:
-    """Return settings with this default model, in the lines that are there or in new ones."""
-    lines = text.splitlines()
-    heads = (n for n, line in enumerate(lines) if line.partition("#")[0].rstrip() == "models:")
-    start = next(heads, None)
-    if start is None:
-        return "\n".join([*lines, *([""] if lines else []), "models:", f"  default: {model}", ""])
-    end = start + 1
-    while end < len(lines) and (not lines[end].strip() or lines[end][0] in " #"):
-        stripped = lines[end].lstrip()
-        if stripped.startswith("default:"):
-            indent = lines[end][: len(lines[end]) - len(stripped)]
-            return "\n".join([*lines[:end], f"{indent}default: {model}", *lines[end + 1 :], ""])
-        end += 1
-    return "\n".join([*lines[: start + 1], f"  default: {model}", *lines[start + 1 :], ""])
 
 
 # --- one call ------------------------------------------------------------------------------------

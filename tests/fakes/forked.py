@@ -24,8 +24,6 @@ from typing import IO, Any
 
 import setproctitle
 
-from actors.spawner.main import AGENT_MODULES, MODULES
-
 FRONT_DOOR = "agiraph.__main__:main"
 PRELOADED = (
     *(
@@ -36,11 +34,11 @@ PRELOADED = (
         "cli.run_target",
         "cli.watch",
     ),
-    *("cli.progress", "cli.own_supervisor", "actors.supervisor.main", "actors.router.main"),
+    *("cli.progress", "cli.own_supervisor", "tests.fakes.interpreters"),
     *("httpx", "click", "pydantic", "zmq.asyncio", "psutil", "yaml", "msgpack"),
-    *("actors.broker.main", "anthropic", "openai", "actors.gateway.main", "uvicorn"),
-    *("actors.spawner.main", *MODULES, *AGENT_MODULES, "tests.fakes.interpreters"),
+    *("anthropic", "openai", "uvicorn"),
 )
+"""What is imported. No process is named here: tests look for those by what `ps` shows of them."""
 
 
 class Forked:

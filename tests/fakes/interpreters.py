@@ -18,11 +18,16 @@ from typing import Any
 
 import setproctitle
 
-from actors.runtime.environment import environment_for
+from actors.runtime.kinds import KINDS
 from actors.runtime.linux import hide_environment
+from actors.spawner.main import AGENT_MODULES, MODULES, preload
 from actors.supervisor import interpreters
 from actors.supervisor.main import main as supervisor_main
 from agiraph import __main__ as front_door
+
+preload((*MODULES, *AGENT_MODULES))
+for kind in ("router", "broker", "human"):
+    preload((KINDS[kind].partition(":")[0],))
 
 PROGRAM = (sys.executable, "-P", "-m", "agiraph")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE)
@@ -39,11 +44,8 @@ def fork_instead() -> None:
 
 
 def _supervisor() -> None:
-    """Run the supervisor with a router and a spawner that were begun while it had one thread."""
-    environ = dict(os.environ)
-    router = interpreters.start_actor(("router",), environment_for("router", environ), None)
-    spawner = interpreters.start_spawner(environment_for("spawner", environ), None)
-    prestarted = interpreters.PrestartedProcesses({"router": router}, spawner)
+    """Run the supervisor, its first processes begun while it has one thread, as for one run."""
+    prestarted = interpreters.prestart(os.environ)
     hide_environment()
     supervisor_main(prestarted=prestarted)
 

@@ -15,6 +15,7 @@ import psutil
 
 from tests.fakes.forked import Forked
 from tests.fakes.model_server import Brain, FakeModelServer
+from tests.integration.house import is_gone, until
 
 ROOT = Path(__file__).parents[2]
 RUN_SECONDS = 120
@@ -113,10 +114,15 @@ class House:
         return Outcome(code, result, err, agent, run)
 
     def kill(self, title: str, number: int = signal.SIGKILL) -> int:
-        """Kill the process of this home with `title` in its title; return its pid."""
-        pid = self.process_of(title).pid
-        os.kill(pid, number)
-        return pid
+        """Kill the process of this home with `title` in its title; return its pid.
+
+        One that is killed for good has ended then: nothing else finds it by its title.
+        """
+        process = self.process_of(title)
+        os.kill(process.pid, number)
+        if number == signal.SIGKILL:
+            until(lambda: is_gone(process), f"the end of {title}")
+        return process.pid
 
     def process_of(self, title: str) -> psutil.Process:
         """Return the process of this home with `title` in its title, which may just be starting."""

@@ -230,8 +230,8 @@ async def usage(
 ) -> UsageView:
     """Show what was spent: by one agent's current run, by another one of it, by all (`run=*`).
 
-    Without an agent: by everything in this home. The rows are of an entity, node, stage, run,
-    model, day or trigger.
+    Without an agent: by everything in this home. The rows are of an entity, agent, node, stage,
+    run, model, day or trigger.
     """
     if agent is None and run is not None:
         raise ApiError(UNPROCESSABLE, "run: name the agent whose run it is")
@@ -272,6 +272,9 @@ def _named_budget(gateway: Gateway, state: BudgetState) -> BudgetState:
 def _named_rows(gateway: Gateway, rows: Sequence[UsageRow], by: UsageGroup) -> Iterable[UsageRow]:
     """Return the ledger's rows under the names that people know; by stage, those of its nodes
     together."""
+    if by == "agent":
+        names: dict[str, str] = {agent.id: agent.name for agent in gateway.agents.all()}
+        return [row.model_copy(update={"name": names.get(row.key, "")}) for row in rows]
     if by not in ("entity", "node", "stage"):
         return rows
     labels = _labels(gateway, rows, is_by_stage=by == "stage")

@@ -13,7 +13,7 @@ from agiraph.board.names import find_node
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import CLOCK, HUMAN_NAME
 from agiraph.core.models import Agent
-from agiraph.http.api import ApiError, CreateTriggerRequest, TriggerView
+from agiraph.http.api import ApiError, CreateTriggerRequest, TriggerPlanView, TriggerView
 from agiraph.messages.trigger import (
     ChangeTrigger,
     CreateTrigger,
@@ -26,6 +26,7 @@ from agiraph.triggers.records import TriggerAct, trigger_id
 router = APIRouter(tags=["triggers"])
 
 AGAIN_SECONDS = 2.0
+TIMES_SHOWN = 5
 
 
 @router.get("/agents/{agent}/triggers", dependencies=[READ])
@@ -43,6 +44,38 @@ async def create(
     wanted = CreateTrigger(**dict(body), agent=agent.id, created_by=HUMAN_NAME)
     id = cause.message("trigger")
     return await _ask(gateway, agent, wanted, UNPROCESSABLE, cause, id, trigger_id(id))
+
+
+@router.post("/agents/{agent}/triggers/check", dependencies=[READ])
+async def check(
+    agent: AgentDep, body: CreateTriggerRequest, gateway: GatewayDep
+) -> TriggerPlanView:
+    """Say when a trigger would fire, without making it; 422 says what is wrong with it."""
+    from agiraph.triggers.due import first_times  # these walk calendars, which few ask for
+    from agiraph.triggers.parsing import parse_trigger
+    from agiraph.triggers.timetable import machine_zone
+
+    _check_node(gateway, agent, body.action)
+    now, config = gateway.clock.now(), gateway.config
+    try:
+        spec = parse_trigger(
+            body.type,
+            body.config,
+            body.action,
+            now=now,
+            time_zone=config.triggers.time_zone or machine_zone(),
+            callbacks=tuple(config.callbacks),
+            name=body.name,
+        )
+    except InvalidInput as error:
+        raise ApiError(UNPROCESSABLE, str(error)) from None
+    return TriggerPlanView(
+        name=spec.name,
+        type=body.type,
+        config=spec.schedule.model_dump(mode="json", exclude={"type"}),
+        action=spec.action.model_dump(mode="json"),
+        times=first_times(spec.schedule, now, TIMES_SHOWN),
+    )
 
 
 @router.delete("/agents/{agent}/triggers/{trigger}", dependencies=[CONTROL])

@@ -17,6 +17,7 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
             "cycle_seconds": 3600,
         },
     ],
+    "CheckAgentRequest": [{"goal": "Survey this folder", "input": "/home/ada/data"}],
     "StartRunRequest": [{"goal": "Now compare it with last year's", "budget_usd": 1}],
     "SendTextRequest": [
         {"message": "Also include Qualcomm"},
@@ -36,7 +37,7 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
         }
     ],
     "CreateTokenRequest": [{"name": "dashboard", "scope": "read", "expires_in_seconds": 2592000}],
-    "CreateLoginRequest": [{"scope": "talk"}],
+    "CreateLoginRequest": [{"scope": "talk", "next": f"/ui/agents/{AGENT}"}],
     "SetBudgetRequest": [{"usd": 5, "tokens": "none"}, {"tokens": 2000000}],
     "BudgetView": [
         {
@@ -57,6 +58,11 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
             "is_own": True,
         }
     ],
+    "EditSettingsRequest": [
+        {"changes": [{"key": ["run", "max_concurrent"], "value": 8, "remove": False}]},
+        {"text": "run:\n  max_concurrent: 8\n"},
+    ],
+    "SettingChange": [{"key": ["run", "max_concurrent"], "value": 8}],
     "SetPresenceRequest": [{"status": "away", "until": 1767348000, "channel": "mail"}],
     "AgentView": [
         {

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from agiraph.core.turns import UsageGroup
 from agiraph.http import api
-from agiraph.http.client.call import LONG_SECONDS, call
+from agiraph.http.client.call import LONG_SECONDS, ApiCall, ApiMethod, call, reader, segment
 
 SERVERS_SECONDS = 180.0
 
@@ -30,7 +30,7 @@ class SystemCalls:
 
     @call("POST /entities/{entity:path}/{act}", seconds=LONG_SECONDS)
     def act(self, entity: str, act: api.EntityAct) -> api.SteeredView:
-        """Stop, kill, restart, pause or resume one entity by address or name.
+        """Pause, step, resume, interrupt, restart, stop or kill one entity by address or name.
 
         An agent's id or name means its coordinator and all its workers. 404 lists the known.
         """
@@ -42,6 +42,10 @@ class SystemCalls:
     @call("GET /models")
     def models(self) -> api.ModelsView:
         """Return the providers, which of them are usable and why not, and the default model."""
+
+    @call("GET /outside", seconds=LONG_SECONDS)
+    def external_agents(self) -> list[api.ExternalAgentView]:
+        """Return the external agents that can be workers, and which of them are installed there."""
 
     @call("GET /servers", seconds=SERVERS_SECONDS)
     def servers(self, *, afresh: bool = False) -> list[api.ToolServerView]:
@@ -56,9 +60,41 @@ class SystemCalls:
     ) -> api.UsageView:
         """Return tokens and money, of one agent's current run (`run`: of another) or of everything.
 
-        `run="*"` is all runs of the agent. The rows are of an entity, node, stage, run,
+        `run="*"` is all runs of the agent. The rows are of an entity, agent, node, stage, run,
         model, day (of UTC) or trigger.
         """
+
+    @call("GET /settings")
+    def settings(self) -> list[api.SettingsFileView]:
+        """Return the settings files of the home, with what is wrong with each."""
+
+    @call("GET /settings/{file}")
+    def settings_file(self, file: str) -> api.SettingsContentView:
+        """Return what a settings file holds, which values are in force, and its JSON Schema."""
+
+    @call("POST /settings/{file}/check", is_repeatable=True)
+    def check_settings(self, file: str, edit: api.EditSettingsRequest) -> api.SettingsCheckView:
+        """Return what a change would make of a settings file, and what is wrong with that."""
+
+    @ApiMethod
+    def save_settings(
+        self, file: str, edit: api.EditSettingsRequest, *, etag: str = ""
+    ) -> ApiCall[api.SavedSettingsView]:
+        """Change a settings file whose `etag` is known; ApiError 412 if it is another by now.
+
+        422 says what is wrong with it; then nothing is written.
+        """
+        return ApiCall(
+            "PUT",
+            f"/settings/{segment(file)}",
+            reader(api.SavedSettingsView),
+            body=edit,
+            headers={"If-Match": f'"{etag}"'},
+        )
+
+    @call("GET /doctor", seconds=LONG_SECONDS)
+    def doctor(self, *, afresh: bool = False) -> api.DoctorView:
+        """Return what `agiraph doctor` says, checked within the last seconds or `afresh`."""
 
     @call("GET /whoami")
     def whoami(self) -> api.WhoAmIView:
@@ -85,9 +121,16 @@ class SystemCalls:
 
     @call("POST /logins", body=api.CreateLoginRequest)
     def begin_login(
-        self, *, scope: api.Scope = "control", session_seconds: float | None = None
+        self,
+        *,
+        scope: api.Scope = "control",
+        session_seconds: float | None = None,
+        next: str = "/ui/",
     ) -> api.LoginView:
-        """Make a link by which one browser can log in, once: the gateway's URL and its `path`."""
+        """Make a link by which one browser can log in, once: the gateway's URL and its `path`.
+
+        It leads to the page `next` of the web UI.
+        """
 
     @call("GET /sessions")
     def sessions(self) -> list[api.SessionView]:

@@ -76,6 +76,7 @@ def test_rows_are_of_an_entity_a_node_a_model_or_a_day(tmp_path: Path) -> None:
             ("", "ab/ada", 1, 40),
         ]
         assert told("entity", agent="a") == [("", "a/ada", 2, 30), ("", "a/coordinator", 1, 30)]
+        assert told("agent") == [("", "a", 3, 60), ("", "ab", 1, 40)]
         nodes = [("r1", "n1", 1, 10), ("r1", "n2", 1, 20), ("r2", "", 1, 30), ("r3", "n1", 1, 40)]
         assert told("node") == nodes
         assert told("model", agent="a") == [("", "x/one", 2, 40), ("", "x/two", 1, 20)]

@@ -104,9 +104,10 @@ def test_a_model_that_cannot_be_called_is_wrong_usage(tmp_path: Path) -> None:
         ("run: {max_concurrent: 2}\n", "run: {max_concurrent: 2}\n\nmodels:\n  default: a/b\n"),
         (
             "# mine\nmodels:  # all of them\n  worker: c/d  # light\nrun:\n  max_depth: 2\n",
-            "# mine\nmodels:  # all of them\n  default: a/b\n  worker: c/d  # light\nrun:\n"
+            "# mine\nmodels:  # all of them\n  worker: c/d  # light\n  default: a/b\nrun:\n"
             "  max_depth: 2\n",
         ),
+        ("models: {worker: c/d}\n", "models: {worker: c/d, default: a/b}\n"),
         (
             "models:\n    worker: c/d\n    default: e/f\n",
             "models:\n    worker: c/d\n    default: a/b\n",
@@ -120,9 +121,9 @@ def test_the_rest_of_the_settings_stays_as_it_is(tmp_path: Path, before: str, af
     assert own.read_text() == after
 
 
-def test_settings_in_one_line_are_refused_and_stay(tmp_path: Path) -> None:
+def test_settings_that_cannot_be_changed_in_place_are_refused_and_stay(tmp_path: Path) -> None:
     own = tmp_path / "agiraph.yaml"
-    own.write_text("models: {worker: c/d}\n")
+    own.write_text("run: &run {max_depth: 2}\nmodels: *run\n")
     with pytest.raises(Refused, match="write it yourself"):
         set_default(own, "a/b")
-    assert own.read_text() == "models: {worker: c/d}\n"
+    assert own.read_text() == "run: &run {max_depth: 2}\nmodels: *run\n"

@@ -29,7 +29,11 @@ def test_the_scope_read_changes_nothing_and_talk_does_not_steer() -> None:
         scope: {pair for pair, declared in CHANGES.items() if declared == scope}
         for scope in ("read", "talk")
     }
-    assert of_scope["read"] == {("POST", "/agents/{agent}/memory/search"), ("POST", "/logout")}
+    assert of_scope["read"] == {
+        ("POST", "/agents/{agent}/memory/search"),
+        ("POST", "/agents/{agent}/triggers/check"),
+        ("POST", "/logout"),
+    }
     for _, path in of_scope["talk"]:
         assert path.endswith(("/send", "/nudge", "/respond", "/read")) or path == "/me"
     for pair in (

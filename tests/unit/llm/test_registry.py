@@ -94,7 +94,7 @@ def test_ones_own_provider_comes_from_the_home(tmp_path: Path) -> None:
         ("lab: 5", "lab: expected"),
         ("- lab", "expected `name:`"),
         ("lab: {api: openai, nonsense: 1}", "lab.nonsense"),
-        ("lab: [", "cannot be read"),
+        ("lab: [", "yaml:2: is not YAML"),
     ],
 )
 def test_a_broken_table_is_told_with_file_and_key(tmp_path: Path, text: str, told: str) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.runtime.environment import environment_for
+from actors.runtime.environment import environment_for, secret_names
 from actors.supervisor.launcher import further_variables
 from tests.fakes.launches import launch_of
 
@@ -36,6 +36,16 @@ def test_only_the_broker_sees_keys_and_addresses_of_providers() -> None:
 
 def test_only_the_web_process_sees_keys_of_search_services_and_no_other() -> None:
     assert set(environment_for("web", ENVIRON)) == PLAIN | PROXIES | {"BRAVE_API_KEY"}
+
+
+def test_the_names_of_secrets_are_told_and_no_others() -> None:
+    assert secret_names(ENVIRON | {"EMPTY_API_KEY": ""}) == (
+        "ANTHROPIC_API_KEY",
+        "AWS_SECRET_ACCESS_KEY",
+        "BRAVE_API_KEY",
+        "DATABASE_PASSWORD",
+        "GOOGLE_API_KEY",
+    )
 
 
 def test_values_are_handed_on_unchanged() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from agiraph.core.errors import InvalidInput
+from agiraph.triggers.due import first_times
 from agiraph.triggers.parsing import parse_trigger
 from agiraph.triggers.records import CronSchedule, EventSchedule, HeartbeatSchedule, TimeSchedule
 from agiraph.triggers.timetable import machine_zone
@@ -100,3 +101,21 @@ def test_what_is_wrong_is_named(type_: str, config: dict[str, Any], action: Any,
 def test_the_machine_names_its_zone() -> None:
     assert machine_zone({"TZ": "Asia/Tokyo"}) == "Asia/Tokyo"
     assert machine_zone({"TZ": "nonsense"}) == "UTC"
+
+
+@pytest.mark.parametrize(
+    ("type_", "config", "times"),
+    [
+        ("heartbeat", {"interval_seconds": 60}, (60.0, 120.0, 180.0)),
+        ("delayed", {"delay_seconds": "5m"}, (300.0,)),
+        ("scheduled", {"cron": "0 * * * *"}, (3600.0, 7200.0, 10800.0)),
+        ("at_time", {"at": "2026-01-01T01:00Z"}, (3600.0,)),
+        ("on_event", {"event_pattern": "node.*"}, ()),
+        ("on_idle", {"idle_seconds": 60}, ()),
+    ],
+)
+def test_the_first_times_are_known_before_a_trigger_is_made(
+    type_: str, config: dict[str, Any], times: tuple[float, ...]
+) -> None:
+    found = first_times(parse(type_, config).schedule, NOW, 3)
+    assert tuple(moment - NOW for moment in found) == times

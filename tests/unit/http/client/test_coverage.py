@@ -92,8 +92,8 @@ def test_every_call_reaches_an_endpoint() -> None:
 def test_what_changes_something_carries_a_key_and_nothing_else_does() -> None:
     for name, verb in verbs().items():
         call = described(verb)
-        is_search = call.path.endswith("/search")
-        assert (call.key is not None) == (call.method in CHANGES and not is_search), name
+        is_reading = call.path.endswith(("/search", "/check"))
+        assert (call.key is not None) == (call.method in CHANGES and not is_reading), name
 
 
 def test_both_clients_offer_the_same() -> None:

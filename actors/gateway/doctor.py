@@ -1,0 +1,72 @@
+"""Doctor: what `agiraph doctor` says, by a process of its own that has a deadline."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from agiraph.core.clock import Clock
+from agiraph.http.api import ApiError, DoctorView
+from agiraph.storage.supervisor_note import read_note
+
+SECONDS: Final = 30.0
+KEPT_SECONDS: Final = 15.0
+LAST_WORDS: Final = 500
+ELSEWHERE: Final = "(set for another process)"
+"""Stands for the value of a variable that the supervisor has and the gateway has not."""
+FAILED: Final = 500
+TOO_LATE: Final = 504
+
+
+class Doctor:
+    """Runs `agiraph doctor` at most once at a time, and keeps what it said for KEPT_SECONDS."""
+
+    def __init__(self, home: Path, clock: Clock) -> None:
+        self._home, self._clock = home, clock
+        self._last: DoctorView | None = None
+        self._turn = asyncio.Lock()
+
+    async def report(self, *, afresh: bool = False) -> DoctorView:
+        """Return what it says. Raises ApiError: 504 after SECONDS, 500 if it failed itself."""
+        asked_at = self._clock.now()
+        async with self._turn:
+            last = self._last
+            oldest = asked_at if afresh else asked_at - KEPT_SECONDS
+            if last is None or last.checked_at < oldest:
+                last = self._last = await self._run()
+            return last
+
+    async def _run(self) -> DoctorView:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "agiraph", "doctor", "--json", "--home", self._home),
+            env=_environment(self._home),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            async with asyncio.timeout(SECONDS):
+                said, errors = await process.communicate()
+        except TimeoutError:
+            raise ApiError(TOO_LATE, f"the checks were not done within {SECONDS:g} s") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        try:
+            found = json.loads(said) | {"checked_at": self._clock.now()}
+        except (ValueError, TypeError):
+            reason = errors.decode("utf-8", "replace").strip()[-LAST_WORDS:]
+            detail = f"agiraph doctor ended with {process.returncode}: {reason}"
+            raise ApiError(FAILED, detail) from None
+        return DoctorView.model_validate(found)
+
+
+def _environment(home: Path) -> Mapping[str, str]:
+    """Return our environment, and by their names the secrets that other processes were given."""
+    note = read_note(home)
+    return dict.fromkeys(note.variables if note else (), ELSEWHERE) | dict(os.environ)

@@ -1,0 +1,1 @@
+"""The person's settings files: what they hold, what is wrong with them, and changing them."""

@@ -1,0 +1,182 @@
+"""SETTINGS_FILES: the YAML files that a person may write in a home, and what is wrong with a text.
+
+A text is checked as the processes would read it: in a temporary folder, beside the other files of
+its home.
+"""
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import yaml
+from pydantic import BaseModel
+
+from agiraph.core.config import Config, load_config
+from agiraph.core.errors import InvalidInput
+from agiraph.core.yaml_text import KeyPath, Lines, key_lines, read_text, read_yaml
+from agiraph.external.preset import AgentPreset, load_agents
+from agiraph.http.api import JsonObject, SettingsProblemView
+from agiraph.llm.prices import Price, load_prices
+from agiraph.llm.registry import ProviderPreset, load_presets, parse_model
+from agiraph.tools.approvals.policy import ApprovalRule
+from agiraph.tools.approvals.policy_file import policy_file, read_policy
+from agiraph.tools.table import tool_names
+
+CONFIG: Final = "agiraph.yaml"
+PROVIDERS: Final = "providers.yaml"
+PLACED: Final = re.compile(r"^\S*?(?P<file>[a-z]+\.yaml)(?::(?P<line>\d+))?: (?P<detail>.*)$")
+"""One line of an InvalidInput: the file, its line, what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """One file: what it is for, when a change counts, how it is read, and the shape of it.
+
+    `load` reads the file of a home, with what is shipped. `replaces`: it counts instead of the
+    shipped one, not over it.
+    """
+
+    name: str
+    about: str
+    takes_effect: str
+    load: Callable[[Path], object]
+    schema: Callable[[], JsonObject]
+    replaces: bool = False
+
+
+def _own(file: Path) -> list[Path]:
+    return [file] if file.is_file() else []  # plain: the person's own
+
+
+def _table_of(row: type[BaseModel]) -> Callable[[], JsonObject]:
+    def schema() -> JsonObject:
+        shape = row.model_json_schema()
+        shared = shape.pop("$defs", {})
+        return {"type": "object", "additionalProperties": shape, "$defs": shared}
+
+    return schema
+
+
+def _rules() -> JsonObject:
+    rule = ApprovalRule.model_json_schema()
+    for name in ("tool", "worker"):
+        one = {"type": "string"}
+        rule["properties"][name] |= {"anyOf": [one, {"type": "array", "items": one}]}
+    rules = {"type": "array", "items": rule}
+    return {"type": "object", "properties": {"rules": rules}, "required": ["rules"]}
+
+
+_FILES: Final = (
+    SettingsFile(
+        CONFIG,
+        "All settings that differ from the defaults.",
+        "when the supervisor starts again (agiraph down, agiraph up)",
+        lambda home: load_config(*_own(home / CONFIG)),
+        Config.model_json_schema,
+    ),
+    SettingsFile(
+        "approvals.yaml",
+        "Which actions of a team need your approval. It replaces the shipped rules.",
+        "at once, from the next action on",
+        lambda home: read_policy(policy_file(home), tool_names()),
+        _rules,
+        replaces=True,
+    ),
+    SettingsFile(
+        PROVIDERS,
+        "Model services of your own, and what differs from the shipped ones.",
+        "when the broker starts again (agiraph restart broker), for an entity at its next start",
+        lambda home: load_presets(home / PROVIDERS),
+        _table_of(ProviderPreset),
+    ),
+    SettingsFile(
+        "prices.yaml",
+        "What models cost, in US dollars per million tokens.",
+        "when the broker starts again (agiraph restart broker)",
+        lambda home: load_prices(home / "prices.yaml"),
+        _table_of(Price),
+    ),
+    SettingsFile(
+        "agents.yaml",
+        "External agents of your own, and what differs from the shipped ones.",
+        "at once, for every external agent that is started from now on",
+        load_agents,
+        _table_of(AgentPreset),
+    ),
+)
+SETTINGS_FILES: Final[Mapping[str, SettingsFile]] = {file.name: file for file in _FILES}
+
+
+def problems_of(home: Path, name: str, text: str) -> tuple[SettingsProblemView, ...]:
+    """Return what is wrong with a text as the file `name` of a home, in its order."""
+    with tempfile.TemporaryDirectory(prefix="agiraph-settings-") as folder:
+        trial = Path(folder)
+        for file in SETTINGS_FILES:
+            if _own(home / file):
+                (trial / file).write_text(read_text(home / file), "utf-8")  # plain: a new folder
+        (trial / name).write_text(text, "utf-8")  # plain: the same
+        try:
+            SETTINGS_FILES[name].load(trial)
+        except InvalidInput as error:
+            return tuple(_placed(name, str(error), text))
+        if name in (CONFIG, PROVIDERS):
+            return tuple(_unknown_models(trial, name, text))
+    return ()
+
+
+def _placed(name: str, said: str, text: str) -> Iterator[SettingsProblemView]:
+    """Yield the problems of an error's text; what is in no line of the file is in its first."""
+    for row in said.splitlines():
+        found = PLACED.match(row)
+        if found is None:
+            yield SettingsProblemView(line=1, detail=row.strip())
+            continue
+        line = int(found["line"] or 1) if found["file"] == name else 1
+        yield SettingsProblemView(line=line, key=_key_at(text, line), detail=found["detail"])
+
+
+def _key_at(text: str, line: int) -> tuple[str | int, ...]:
+    """Return the deepest place that begins in a line, () if none does or there are several."""
+    found = [path for path, at in lines_of(text).items() if at == line]
+    longest = max((len(path) for path in found), default=0)
+    deepest = [path for path in found if len(path) == longest]
+    return deepest[0] if len(deepest) == 1 else ()
+
+
+def lines_of(text: str) -> Lines:
+    """Return the lines of a text's keys, none if it is no YAML."""
+    try:
+        read_yaml(text)  # bounds what comes
+        return key_lines(text)
+    except yaml.YAMLError:
+        return {}
+
+
+def _unknown_models(trial: Path, name: str, text: str) -> Iterator[SettingsProblemView]:
+    """Yield what names a model that the providers do not have."""
+    try:
+        config, presets = load_config(*_own(trial / CONFIG)), load_presets(trial / PROVIDERS)
+    except InvalidInput:
+        return  # the other file was wrong before
+    lines = lines_of(text) if name == CONFIG else {}
+    for path, model in _models_named(config):
+        try:
+            parse_model(model, presets)
+        except InvalidInput as error:
+            where = "" if name == CONFIG else f"{CONFIG}: "
+            detail = f"{where}{'.'.join(map(str, path))}: {error}"
+            line = lines.get(path) or lines.get(path[:2]) or 1
+            yield SettingsProblemView(line=line, key=path if name == CONFIG else (), detail=detail)
+
+
+def _models_named(config: Config) -> Iterator[tuple[KeyPath, str]]:
+    models = config.models
+    for key, model in (("default", models.default), ("worker", models.worker)):
+        if model:
+            yield ("models", key), model
+    for asked, instead in models.fallbacks.items():
+        for number, model in enumerate(instead):
+            yield ("models", "fallbacks", asked, number), model

@@ -1,0 +1,252 @@
+"""The settings files over the API: secrets are hidden, what is wrong is told, comments stay."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agiraph.core.redaction import BLOT
+from agiraph.http.api import EditSettingsRequest, SettingChange, SettingsContentView
+from agiraph.http.client import Client
+from agiraph.storage.home import Home
+from tests.fakes.gateway import World, gateway_world, refused
+
+OWN = """\
+# mine
+run:
+  max_concurrent: 8   # a big machine
+channels:
+  team:
+    kind: webhook
+    url: https://hooks.example/services/T1/B2
+    secret: not-for-you
+mcp:
+  servers:
+    files:
+      command: npx
+      env: {API: "${API}", LEVEL: hush-hush}
+"""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with gateway_world(tmp_path_factory.mktemp("home")) as world:
+        yield world
+
+
+@pytest.fixture
+def client(world: World) -> Iterator[Client]:
+    for file in world.home.path.glob("*.yaml"):
+        file.unlink()
+    with world.client() as client:
+        yield client
+
+
+def own(world: World, text: str = OWN) -> Path:
+    world.home.config.write_text(text)
+    return world.home.config
+
+
+def value(key: str, to: object) -> EditSettingsRequest:
+    return EditSettingsRequest(changes=(SettingChange(key=tuple(key.split(".")), value=to),))
+
+
+def save(client: Client, edit: EditSettingsRequest, file: str = "agiraph.yaml") -> str:
+    saved = client.save_settings(file, edit, etag=client.settings_file(file).etag)
+    return saved.takes_effect
+
+
+def rows(view: SettingsContentView) -> dict[str, tuple[object, str, object]]:
+    return {".".join(r.key): (r.value, r.source, r.after_restart) for r in view.settings}
+
+
+def test_every_file_is_listed_also_one_that_is_not_there(client: Client) -> None:
+    found = {file.name: file for file in client.settings()}
+    assert list(found) == [
+        "agiraph.yaml", "approvals.yaml", "providers.yaml", "prices.yaml", "agents.yaml",
+    ]  # fmt: skip
+    assert {(file.exists, file.etag, file.problems) for file in found.values()} == {
+        (False, "absent", ())
+    }
+    assert "restart broker" in found["prices.yaml"].takes_effect
+    for name in found:
+        assert client.settings_file(name).shape["type"] == "object"
+
+
+def test_a_setting_says_its_value_its_default_and_where_it_comes_from(
+    world: World, client: Client
+) -> None:
+    own(world)
+    view = client.settings_file("agiraph.yaml")
+    told = rows(view)
+    assert told["run.max_nodes"] == (200, "default", None)
+    assert told["run.max_concurrent"] == (4, "start", 8)  # written after the supervisor's start
+    about = {".".join(row.key): row.about for row in view.settings}
+    assert about["run.max_concurrent"] == "workers of one agent that may be busy at once"
+    assert about["models.fallbacks"].endswith("worker: [openai/gpt-5-mini]")
+    assert view.sections["budgets"].startswith("default limits of spending")
+
+
+def test_of_the_tables_each_name_is_told(world: World, client: Client) -> None:
+    (world.home.path / "prices.yaml").write_text("anthropic/claude-opus-5: {input: 4, output: 9}\n")
+    told = rows(client.settings_file("prices.yaml"))
+    assert told["anthropic/claude-opus-5"][:2] == (
+        {"input": 4, "output": 9, "cache_read": 0.5, "cache_write": 6.25},
+        "file",
+    )
+    assert told["openai/gpt-5"][1] == "default"
+
+
+def test_no_secret_is_shown(world: World, client: Client) -> None:
+    own(world, f"{OWN}# old: sk-ant-0123456789abcdef\n")
+    view = client.settings_file("agiraph.yaml")
+    shown = view.model_dump_json()
+    for secret in ("not-for-you", "T1/B2", "hush-hush", "sk-ant-0123456789"):
+        assert secret not in shown
+    assert view.text.count(BLOT) == 4
+    assert "${API}" in view.text
+
+
+def test_a_text_that_comes_back_keeps_what_is_hidden(world: World, client: Client) -> None:
+    file = own(world)
+    text = client.settings_file("agiraph.yaml").text.replace("8   # a big", "6   # a big")
+    assert "supervisor starts again" in save(client, EditSettingsRequest(text=text))
+    assert file.read_text() == OWN.replace("8   # a big", "6   # a big")
+
+
+def test_one_value_changes_and_comments_stay(world: World, client: Client) -> None:
+    file = own(world)
+    save(client, value("run.max_concurrent", 2))
+    assert file.read_text() == OWN.replace("8   # a big", "2   # a big")
+    assert client.settings_file("agiraph.yaml").version_before is not None
+    assert (world.home.human.settings / "agiraph.yaml").read_text() == OWN
+    save(client, EditSettingsRequest(changes=(SettingChange(key=("run",), remove=True),)))
+    assert "max_concurrent" not in file.read_text()
+
+
+def test_a_check_shows_the_difference_and_writes_nothing(world: World, client: Client) -> None:
+    file = own(world)
+    found = client.check_settings("agiraph.yaml", value("run.max_nodes", 9))
+    assert "+  max_nodes: 9" in found.diff.splitlines()
+    assert "not-for-you" not in found.diff
+    assert found.problems == ()
+    assert file.read_text() == OWN
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "line", "detail"),
+    [
+        ("agiraph.yaml", "run:\n  max_nodes: many\n", 2, "run.max_nodes: Input should be a valid"),
+        ("agiraph.yaml", "run:\n  max_node: 3\n", 2, "unknown key 'run.max_node'"),
+        ("agiraph.yaml", "run:\n - [\n", 3, "is not YAML"),
+        ("agiraph.yaml", "\nmodels:\n  default: nope/x\n", 3, "unknown provider 'nope'"),
+        ("agiraph.yaml", "http:\n  host: 0.0.0.0\n", 2, "opens the API to the network"),
+        ("approvals.yaml", "rules:\n- action: ask\n- action: maybe\n", 3, "action is 'maybe'"),
+        ("approvals.yaml", "rules:\n- {action: ask, tool: bosh}\n", 2, "unknown tool 'bosh'"),
+        ("providers.yaml", "mine:\n  api: openai\n  contex: 1\n", 3, "contex: Extra inputs"),
+        ("prices.yaml", "a/b: {input: 1}\n", 1, "a/b.output: Field required"),
+        ("prices.yaml", "a/b:\n  input: -1\n  output: 1\n", 2, "a/b.input: Input should be"),
+        ("agents.yaml", "mine:\n  command: []\n", 2, "mine.command: Tuple should have"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line_and_nothing_is_written(
+    world: World, client: Client, file: str, text: str, line: int, detail: str
+) -> None:
+    edit = EditSettingsRequest(text=text)
+    problems = client.check_settings(file, edit).problems
+    assert [problem.line for problem in problems] == [line]
+    assert detail in problems[0].detail
+    error = refused(client.save_settings, file, edit, etag="absent")
+    assert error.status == 422
+    assert f"{file}:{line}: " in error.detail
+    assert not (world.home.path / file).exists()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        value("channels.team.secret", "hunter2hunter2"),
+        value("callbacks.push", "curl -H 'Authorization: Bearer abcdefgh12345678'"),
+        value("channels.other", {"kind": "webhook", "url": "https://x", "secret": "s3cret"}),
+        EditSettingsRequest(text=f"{OWN}# key: sk-ant-0123456789abcdef\n"),
+        EditSettingsRequest(
+            text="run:\n  max_nodes: 3\n# [redacted]\nweb: {user_agent: [redacted]}\n"
+        ),
+        value("mcp.servers.files.env.NEW", BLOT),
+    ],
+)
+def test_a_new_secret_is_refused(world: World, client: Client, edit: EditSettingsRequest) -> None:
+    file = own(world)
+    error = refused(client.save_settings, "agiraph.yaml", edit, etag=etag_of(client))
+    assert error.status == 422
+    assert file.read_text() == OWN
+
+
+def test_a_variable_in_place_of_a_secret_is_taken(world: World, client: Client) -> None:
+    file = own(world)
+    save(client, value("channels.team.secret", "${TEAM_SECRET}"))
+    assert "    secret: ${TEAM_SECRET}\n" in file.read_text()
+
+
+def etag_of(client: Client, file: str = "agiraph.yaml") -> str:
+    return client.settings_file(file).etag
+
+
+def test_a_file_that_was_changed_meanwhile_is_not_overwritten(world: World, client: Client) -> None:
+    file, etag = own(world), etag_of(client)
+    file.write_text(f"{OWN}# by an editor\n")
+    error = refused(client.save_settings, "agiraph.yaml", value("run.max_nodes", 9), etag=etag)
+    assert error.status == 412
+    assert file.read_text().endswith("# by an editor\n")
+    nobody = refused(client.save_settings, "agiraph.yaml", value("run.max_nodes", 9), etag="absent")
+    assert nobody.status == 412
+
+
+def test_what_was_done_already_is_no_conflict(world: World, client: Client) -> None:
+    own(world)
+    etag = etag_of(client)
+    for _ in range(2):
+        client.save_settings("agiraph.yaml", value("run.max_nodes", 9), etag=etag)
+    assert rows(client.settings_file("agiraph.yaml"))["run.max_nodes"][2] == 9
+
+
+def test_a_new_file_is_private_and_one_that_is_there_keeps_its_mode(
+    world: World, client: Client
+) -> None:
+    save(client, EditSettingsRequest(text="rules:\n  - {action: ask}"), "approvals.yaml")
+    file = world.home.path / "approvals.yaml"
+    assert file.read_text() == "rules:\n  - {action: ask}\n"
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.chmod(0o640)
+    save(client, EditSettingsRequest(text="rules: []"), "approvals.yaml")
+    assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_link_is_left_alone(world: World, client: Client, tmp_path: Path) -> None:
+    target = tmp_path / "dotfiles.yaml"
+    target.write_text("run: {}\n")
+    world.home.config.symlink_to(target)
+    error = refused(
+        client.save_settings, "agiraph.yaml", value("run.max_nodes", 9), etag=etag_of(client)
+    )
+    assert (error.status, str(target) in error.detail) == (409, True)
+    assert target.read_text() == "run: {}\n"
+
+
+def test_other_files_are_not_settings(client: Client) -> None:
+    for name in ("token", "..", ".agiraph.toml", "system"):
+        assert refused(client.settings_file, name).status == 404
+
+
+def test_what_is_no_change_at_all_is_refused(client: Client) -> None:
+    error = refused(client.check_settings, "agiraph.yaml", EditSettingsRequest())
+    assert (error.status, error.detail) == (422, "name either the text or changes")
+
+
+def test_the_doctor_says_what_the_command_does(world: World) -> None:
+    with world.client() as client:
+        first, again = client.doctor(), client.doctor()
+        assert [check.name for check in first.checks][:3] == ["python", "packages", "extras"]
+        assert first.home == str(Home(world.home.path).path)
+        assert again.checked_at == first.checked_at
+        assert client.doctor(afresh=True).checked_at > first.checked_at

@@ -56,7 +56,7 @@ async def handle(gateway: Gateway, received: Received) -> None:
         case EntityStatus() as status:
             header = received.header
             if gateway.activities.record(header.sender, header.incarnation, status, header.sent_at):
-                gateway.changes.touch("entity", header.sender)
+                gateway.changes.note("entity", header.sender)
         case StreamDelta() as delta:
             gateway.streams.on_delta(delta)
         case _ if received.header.reply_to is not None:

@@ -69,7 +69,7 @@ class Gateway:
             bus, self.questions, self.messages, self.reporter, self.agents, self.boards
         )
         self.messages.when_changed = self._on_message
-        self.questions.when_changed = lambda id: self.changes.touch("question", id)
+        self.questions.when_changed = lambda id: self.changes.note("question", id)
         self.signals.on_notify = self.dispatcher.on_event
         self.dispatcher.when_delivered = self.counters.delivered
         self.answer_delivery.absence = lambda: self.dispatcher.queue.absence_at(self.clock.now())
@@ -93,7 +93,7 @@ class Gateway:
 
     def _on_message(self, agent: str) -> None:
         self.dispatcher.on_message()
-        self.changes.touch("inbox", agent)
+        self.changes.note("inbox", agent)
 
     def statuses(self, table: Iterable[ChildInfo]) -> StatusReader:
         """Return how all stand by the supervisor's table as it is now: for one request."""

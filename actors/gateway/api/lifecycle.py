@@ -289,7 +289,7 @@ async def put_away(agent: AgentDep, gateway: GatewayDep) -> ArchivedView:
     await _have_triggers_read(gateway, agent.id)
     gateway.questions.withdraw(agent.id)
     gateway.signals.archive(agent.id)
-    gateway.changes.touch("archived", agent.id)
+    gateway.changes.note("archived", agent.id)
     return ArchivedView(id=agent.id, path=str(path))
 
 
@@ -308,7 +308,7 @@ async def bring_back(agent: str, gateway: GatewayDep) -> AgentView:
         raise ApiError(409, f"there is an agent '{found.id}' again: archive that one first")
     move(_folder(gateway.home) / found.id, folder)
     gateway.signals.restore(found.id)
-    gateway.changes.touch("restored", found.id)
+    gateway.changes.note("restored", found.id)
     await _have_triggers_read(gateway, found.id)
     return agent_summary(found, found.status if found.status in ENDED_AGENT else STOPPED)
 
@@ -322,7 +322,7 @@ async def _have_triggers_read(gateway: Gateway, agent: AgentId) -> None:
 async def delete_for_good(agent: str, gateway: GatewayDep) -> DeletedView:
     """Delete an agent of the archive with everything it wrote."""
     deleted = await asyncio.to_thread(_delete, gateway, agent)
-    gateway.changes.touch("deleted", deleted.id)
+    gateway.changes.note("deleted", deleted.id)
     return deleted
 
 

@@ -27,7 +27,7 @@ class PendingChanges:
     def __init__(self) -> None:
         self.news = Signal()
         self._grown: dict[str, EventsChangeView] = {}
-        self._touched: dict[Subject, None] = {}
+        self._noted: dict[Subject, None] = {}
 
     def add_events(self, grown: EventsChangeView) -> None:
         """Note that a log has grown."""
@@ -38,16 +38,16 @@ class PendingChanges:
         self._grown[grown.agent] = grown
         self.news.set()
 
-    def touch(self, subject: Subject) -> None:
+    def note(self, subject: Subject) -> None:
         """Note that a subject has changed."""
-        self._touched[subject] = None
+        self._noted[subject] = None
         self.news.set()
 
     def take(self) -> tuple[list[EventsChangeView], list[Subject]]:
         """Return what there is to tell, which has been told by that."""
-        grown, touched = list(self._grown.values()), list(self._touched)
-        self._grown, self._touched = {}, {}
-        return grown, touched
+        grown, noted = list(self._grown.values()), list(self._noted)
+        self._grown, self._noted = {}, {}
+        return grown, noted
 
 
 class HomeChanges:
@@ -70,10 +70,10 @@ class HomeChanges:
             for follower in self._followers:
                 follower.add_events(grown)
 
-    def touch(self, kind: SubjectKind, id: str) -> None:
+    def note(self, kind: SubjectKind, id: str) -> None:
         """Note that something else has changed."""
         for follower in self._followers:
-            follower.touch((kind, id))
+            follower.note((kind, id))
 
     def close(self) -> None:
         """End all feeds: the gateway stops."""
@@ -105,7 +105,7 @@ class HomeChanges:
                 await pending.news.next(BEAT_SECONDS)
                 if self._is_closing:
                     break
-                grown, touched = pending.take()
-                yield [*grown, *shown(touched)]
+                grown, noted = pending.take()
+                yield [*grown, *shown(noted)]
                 await asyncio.sleep(GATHER_SECONDS)
         yield STOPPING

@@ -32,8 +32,8 @@ def test_what_happens_to_one_subject_is_one_change_until_it_is_taken() -> None:
     pending.add_events(grown(SHOP, 9, "node.created", "tool.called"))
     pending.add_events(grown(SHOP, 7, "tool.result"))
     for _ in range(3):
-        pending.touch(("inbox", SHOP))
-    pending.touch(("entity", f"{SHOP}/ada"))
+        pending.note(("inbox", SHOP))
+    pending.note(("entity", f"{SHOP}/ada"))
     shop = grown(SHOP, 9, "node.created", "tool.called", "tool.result")
     assert pending.take() == (
         [shop, grown(FARM, 1, "agent.created")],
@@ -51,11 +51,11 @@ async def batch(feed: Feed[ChangeView]) -> Sequence[ChangeView]:
 
 async def test_a_follower_gets_a_snapshot_then_what_changed_and_a_goodbye() -> None:
     changes = HomeChanges()
-    changes.touch("deleted", "before")
+    changes.note("deleted", "before")
     feed, other = changes.follow(home, deleted), changes.follow(home, deleted)
     assert list(await batch(feed)) == list(await batch(other)) == [home()]
     changes.log_grew(SHOP, 2, ["b", "a"])
-    changes.touch("deleted", FARM)
+    changes.note("deleted", FARM)
     both = [grown(SHOP, 2, "a", "b"), AgentChangeView(agent=FARM, change="deleted")]
     assert list(await batch(feed)) == both
     changes.log_grew(SHOP, 3, ["c"])

@@ -14,11 +14,13 @@ from actors.gateway.api import (
     access,
     agent_check,
     agents,
+    attachments,
     channels,
     entities,
     events,
     lifecycle,
     live,
+    memory,
     messages,
     metrics,
     money,
@@ -57,7 +59,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     questions.router,
     work.work_router,
     work.files_router,
-    work.memory_router,
+    attachments.router,
+    memory.router,
     events.router,
     live.router,
     system.router,
@@ -120,7 +123,7 @@ def build_app(gateway: Gateway, keys: CredentialStore, audit: AuditLog) -> ASGIA
     names = (*http.names, *([public] if public else []))
     hosts = TrustedHosts(http.host, *names, is_tls=bool(http.tls_cert))
     once = IdempotencyMiddleware(app, gateway.idempotency, gateway.clock)
-    limited = BodyLimitMiddleware(once, http.body_bytes, http.body_seconds)
+    limited = BodyLimitMiddleware(once, http)
     ui = UiBundle(ui_folder())
     return AccessMiddleware(limited, keys, hosts, audit, http, gateway.clock, ui)
 

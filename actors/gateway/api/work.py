@@ -16,12 +16,8 @@ from actors.gateway.file_browser import browse
 from actors.gateway.gateway import Gateway
 from actors.gateway.names import node_named
 from actors.gateway.served_files import raw_file, rendered_file
-<<<<<<< HEAD
 from actors.gateway.state.boards import board_view, node_detail
-=======
-from actors.gateway.state.boards import board_view, node_detail, worker_view
 from actors.gateway.zipped import zipped_folder
->>>>>>> main
 from actors.recorder.event_log import EventLog
 from agiraph.core.errors import Corrupt
 from agiraph.core.models import WorkNode

@@ -1,5 +1,6 @@
 """Endpoints: the work of a run (by default the current one), and its files."""
 
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,12 +10,13 @@ from starlette.requests import Request
 
 from actors.gateway.api.dependencies import After, AgentDep, At, GatewayDep, Limit, Offset, RunDep
 from actors.gateway.api.entities import children, if_answered
+from actors.gateway.api.overview import spent_by_all, team
 from actors.gateway.auth.scopes import READ
 from actors.gateway.file_browser import browse
 from actors.gateway.gateway import Gateway
 from actors.gateway.names import node_named
 from actors.gateway.served_files import raw_file, rendered_file
-from actors.gateway.state.boards import board_view, node_detail, worker_view
+from actors.gateway.state.boards import board_view, node_detail
 from actors.gateway.zipped import zipped_folder
 from actors.recorder.event_log import EventLog
 from agiraph.core.errors import Corrupt
@@ -55,19 +57,10 @@ async def node(agent: AgentDep, run: RunDep, node: str, gateway: GatewayDep) -> 
 @work_router.get("/agents/{agent}/workers")
 async def workers(agent: AgentDep, run: RunDep, gateway: GatewayDep) -> list[WorkerView]:
     """List the workers and what each does right now."""
-    statuses = gateway.statuses(await if_answered(children(gateway)) or ())
-    state, unread = gateway.boards.get(run), gateway.messages.unread(agent.id)
-    return [
-        worker_view(
-            state,
-            agent.id,
-            worker,
-            statuses.worker(agent, worker),
-            statuses.step(agent, worker),
-            unread.get(worker.name, 0),
-        )
-        for worker in state.workers.values()
-    ]
+    table, spent = await asyncio.gather(
+        if_answered(children(gateway)), if_answered(spent_by_all(gateway))
+    )
+    return team(gateway, agent, run, gateway.statuses(table or ()), spent)
 
 
 # --- files ---

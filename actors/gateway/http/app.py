@@ -19,10 +19,12 @@ from actors.gateway.api import (
     entities,
     events,
     lifecycle,
+    live,
     memory,
     messages,
     metrics,
     money,
+    overview,
     questions,
     settings,
     system,
@@ -50,6 +52,7 @@ METHOD_NOT_ALLOWED = 405
 
 ROUTERS: tuple[APIRouter, ...] = (
     agents.router,
+    overview.router,
     agent_check.router,
     lifecycle.router,
     messages.router,
@@ -59,6 +62,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     attachments.router,
     memory.router,
     events.router,
+    live.router,
     system.router,
     system.dead_router,
     entities.router,

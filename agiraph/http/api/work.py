@@ -93,7 +93,9 @@ class WorkerView(ApiView):
     """A worker. `node` is the name of the node it holds; `step` what it does right now.
 
     `status`: idle, busy, paused, waiting_for_human or stopped. `unread` counts its messages that
-    the person has not read.
+    the person has not read. `doing` is `step` told to people, `doing_since` when that began, as in
+    an `EntityView`; `process` is the state of its process, null if there is none. `tokens` and
+    `cost_usd` are what it has spent, null while the broker is away.
     """
 
     id: WorkerId
@@ -107,6 +109,11 @@ class WorkerView(ApiView):
     address: str
     step: str = ""
     unread: int = 0
+    doing: str = ""
+    doing_since: float | None = None
+    process: str | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
 
 
 class FileEntryView(ApiView):

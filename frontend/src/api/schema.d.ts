@@ -58,6 +58,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List all agents with their workers: what each does, has spent and has to say to you
+         * @description An agent whose board is damaged is listed without its workers.
+         */
+        get: operations["agents_overview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/check": {
         parameters: {
             query?: never;
@@ -772,6 +792,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show where everything in the home is, or follow what changes in it
+         * @description With `Accept: text/event-stream` this comes first, then a `Change` for each thing that has
+         *     changed; the same path as a WebSocket sends the same.
+         */
+        get: operations["live_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -935,7 +976,7 @@ export interface paths {
         /**
          * Show what was spent: by one agent's current run, by another one of it, by all (`run=*`)
          * @description Without an agent: by everything in this home. The rows are of an entity, agent, node, stage,
-         *     model, day or trigger.
+         *     run, model, day or trigger.
          */
         get: operations["system_usage"];
         put?: never;
@@ -1402,10 +1443,13 @@ export interface components {
          *     `status` is `waiting_for_human` while the coordinator, or the whole team, only waits for
          *     answers. `unread` counts its messages that the person has not read.
          *
-         *     `last_event` is the cursor of the last event of its log where one agent is asked for, and in the
-         *     answer to a request that begins a run (the last one before it); elsewhere 0. `tokens` and
-         *     `cost_usd` are what its current run has spent, those that are gone included, where one agent is
-         *     asked for; elsewhere, and while the broker is away, null.
+         *     `last_event` is the cursor of the last event of its log where one agent is asked for, in the
+         *     overview, and in the answer to a request that begins a run (the last one before it); elsewhere
+         *     0. `tokens` and `cost_usd` are what its current run has spent, those that are gone included,
+         *     where one agent is asked for and in the overview; elsewhere, and while the broker is away, null.
+         *
+         *     `doing` and `doing_since` are its coordinator's, as in an `EntityView`; `process` is the state
+         *     of the coordinator's process, null if there is none.
          */
         AgentView: {
             id: string;
@@ -1443,6 +1487,10 @@ export interface components {
             unread: number;
             tokens: number | null;
             cost_usd: number | null;
+            /** @default  */
+            doing: string;
+            doing_since: number | null;
+            process: string | null;
         };
         /** @description POST /questions/{id}/respond. `response` is another name for `answer`. */
         AnswerRequest: {
@@ -2006,6 +2054,28 @@ export interface components {
             open_questions: number;
         };
         /**
+         * @description Where everything in the home is now. The first that `WS /changes` sends, on every connection.
+         *
+         *     `agents` are the cursors of the last event of each agent's log. `messages` is the `seq` of the
+         *     newest entry of the conversations. `unread` counts, agent by agent where there are any, the
+         *     messages to the person that he has not read. `questions` are the ids of the open ones.
+         */
+        HomeView: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "home";
+            agents: {
+                [key: string]: number;
+            };
+            messages: number;
+            unread: {
+                [key: string]: number;
+            };
+            questions: string[];
+        };
+        /**
          * @description An agent's messages to the person: `read_to` is the `seq` of the last one that was read.
          *
          *     `unread` counts those after it, `by_entity` the same by the name of who sent them.
@@ -2556,6 +2626,50 @@ export interface components {
             act: "pause" | "step" | "resume" | "interrupt" | "restart" | "stop" | "kill";
             entities: components["schemas"]["SteeredEntityView"][];
         };
+        /** @description GET /overview: an agent, and the workers of its current run, those that have left too. */
+        TeamView: {
+            id: string;
+            name: string;
+            goal: string;
+            /**
+             * @default finite
+             * @enum {string}
+             */
+            mode: "finite" | "infinite";
+            model: string;
+            worker_model: string;
+            run: string | null;
+            input_dir: string | null;
+            result: string | null;
+            reason: string | null;
+            created_at: number;
+            updated_at: number;
+            current_stage: string | null;
+            /** @default 0 */
+            node_count: number;
+            /** @default 0 */
+            nodes_ended: number;
+            /** @default 0 */
+            worker_count: number;
+            /** @default 0 */
+            cycle: number;
+            next_cycle_at: number | null;
+            status: string;
+            /** @default 0 */
+            last_event: number;
+            /** @default 0 */
+            open_questions: number;
+            /** @default 0 */
+            unread: number;
+            tokens: number | null;
+            cost_usd: number | null;
+            /** @default  */
+            doing: string;
+            doing_since: number | null;
+            process: string | null;
+            /** @default [] */
+            workers: components["schemas"]["WorkerView"][];
+        };
         /** @description One token, without its secret. */
         TokenView: {
             name: string;
@@ -2717,7 +2831,7 @@ export interface components {
             is_estimate: boolean;
         };
         /**
-         * @description What one entity, agent, node, stage, model, day or trigger took: `key` names it.
+         * @description What one entity, agent, node, stage, run, model, day or trigger took: `key` names it.
          *
          *     `run` is that of a node or a stage, whose key is its number.
          *
@@ -2748,7 +2862,7 @@ export interface components {
              * @default entity
              * @enum {string}
              */
-            by: "entity" | "agent" | "node" | "model" | "day" | "trigger" | "stage";
+            by: "entity" | "agent" | "node" | "run" | "model" | "day" | "trigger" | "stage";
             /** @default [] */
             rows: components["schemas"]["UsageRow"][];
             /** @default [] */
@@ -2766,7 +2880,9 @@ export interface components {
          * @description A worker. `node` is the name of the node it holds; `step` what it does right now.
          *
          *     `status`: idle, busy, paused, waiting_for_human or stopped. `unread` counts its messages that
-         *     the person has not read.
+         *     the person has not read. `doing` is `step` told to people, `doing_since` when that began, as in
+         *     an `EntityView`; `process` is the state of its process, null if there is none. `tokens` and
+         *     `cost_usd` are what it has spent, null while the broker is away.
          */
         WorkerView: {
             id: string;
@@ -2782,6 +2898,12 @@ export interface components {
             step: string;
             /** @default 0 */
             unread: number;
+            /** @default  */
+            doing: string;
+            doing_since: number | null;
+            process: string | null;
+            tokens: number | null;
+            cost_usd: number | null;
         };
         /** @description Why a request was refused (RFC 9457). `errors` is there where fields of it were wrong. */
         ProblemView: {
@@ -2794,6 +2916,103 @@ export interface components {
             instance?: string;
             /** @default [] */
             errors?: components["schemas"]["FieldProblemView"][];
+        };
+        /** @description An agent came to the archive or back, or was deleted from there. */
+        AgentChangeView: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "agent";
+            agent: string;
+            /** @enum {string} */
+            change: "archived" | "restored" | "deleted";
+        };
+        /** @description An entity does something else; the fields mean what they mean in an `EntityView`. */
+        EntityChangeView: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "entity";
+            agent: string | null;
+            address: string;
+            state: string;
+            /** @default  */
+            step?: string;
+            /** @default  */
+            doing?: string;
+            /** @default null */
+            doing_since?: number | null;
+        };
+        /**
+         * @description An agent's log has grown: to the event `seq`, by events of these `types` (sorted).
+         *
+         *     It is also how an agent that was created is first heard of.
+         */
+        EventsChangeView: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "events";
+            agent: string;
+            seq: number;
+            types: string[];
+        };
+        /**
+         * @description The conversation with an agent has grown, to the entry `seq`, or the person has read of it.
+         *
+         *     `unread` is how many of its messages he has not read, `by_entity` the same by who sent them.
+         */
+        InboxChangeView: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "inbox";
+            agent: string;
+            seq: number;
+            unread: number;
+            by_entity?: {
+                [key: string]: number;
+            };
+        };
+        /** @description A question was asked, or has one of its outcomes. */
+        QuestionChangeView: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "question";
+            agent: string;
+            id: string;
+            /** @enum {string} */
+            status: "open" | "answered" | "expired" | "withdrawn";
+        };
+        ChangeView: components["schemas"]["HomeView"] | components["schemas"]["EventsChangeView"] | components["schemas"]["AgentChangeView"] | components["schemas"]["InboxChangeView"] | components["schemas"]["QuestionChangeView"] | components["schemas"]["EntityChangeView"];
+        /**
+         * @description A piece of what an entity's model is writing. `entity` is its name, `call` names the answer.
+         *
+         *     `text` stands at the character `at` of the answer (in Unicode code points): what the reader has
+         *     from there on is replaced by it, and if he has less than `at`, pieces between were lost.
+         *     `restarted`: what came before is void, since the call broke off; `reason` says why, and what is
+         *     called next. `is_end`: nothing more comes of this call; `reason` is there if it failed.
+         */
+        StreamedTextView: {
+            address: string;
+            entity: string;
+            call: string;
+            /** @default 0 */
+            at?: number;
+            /** @default  */
+            text?: string;
+            /** @default false */
+            restarted?: boolean;
+            /** @default false */
+            is_end?: boolean;
+            /** @default  */
+            reason?: string;
         };
     };
     responses: never;
@@ -3315,6 +3534,74 @@ export interface operations {
             };
             /** @description The body is too large. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    agents_overview: {
+        parameters: {
+            query?: {
+                /** @description Only these. */
+                agent?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamView"][];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7904,6 +8191,72 @@ export interface operations {
             };
         };
     };
+    live_changes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where everything is; a stream without end for `text/event-stream`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HomeView"];
+                    "text/event-stream": components["schemas"]["ChangeView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
     system_health: {
         parameters: {
             query?: never;
@@ -8495,7 +8848,7 @@ export interface operations {
             query?: {
                 agent?: string | null;
                 run?: string | null;
-                by?: "entity" | "agent" | "node" | "model" | "day" | "trigger" | "stage";
+                by?: "entity" | "agent" | "node" | "run" | "model" | "day" | "trigger" | "stage";
             };
             header?: never;
             path?: never;

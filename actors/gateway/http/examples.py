@@ -22,6 +22,7 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
     "SendTextRequest": [
         {"message": "Also include Qualcomm"},
         {"message": "Stop, the file is wrong", "to": "Alice", "mode": "interrupt"},
+        {"message": "Take these prices", "attachments": ["_attachments/prices.csv"]},
     ],
     "NudgeRequest": [{"message": "Be brief"}],
     "RespondRequest": [{"response": "PostgreSQL", "question_id": "q-5d41aa07"}],
@@ -31,6 +32,15 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
     "AssignNodeRequest": [
         {"worker": "Alice"},
         {"model": "anthropic/claude-opus-4-5", "because": "it is harder than it looked"},
+    ],
+    "EditMemoryRequest": [{"content": "# Reports\n\nAt most one page.\n", "tell": True}],
+    "AttachmentView": [
+        {
+            "path": "_attachments/prices.csv",
+            "name": "prices.csv",
+            "size": 5120,
+            "media_type": "text/csv; charset=utf-8",
+        }
     ],
     "SearchMemoryRequest": [{"query": "melting point"}],
     "CreateTriggerRequest": [

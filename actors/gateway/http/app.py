@@ -28,6 +28,7 @@ from actors.gateway.api import (
     questions,
     settings,
     system,
+    timeline,
     triggers,
     work,
 )
@@ -58,6 +59,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     messages.router,
     questions.router,
     work.work_router,
+    timeline.router,
     work.files_router,
     attachments.router,
     memory.router,

@@ -22,10 +22,11 @@ PAGES = $(wildcard *.md docs/*.md docs/*.svg configs/*.yaml)
 
 export GOAL INPUT MODEL
 
-.PHONY: setup run test slow clients check docs format bench pictures first-hour clean help
+.PHONY: setup run ui test slow clients check docs format bench pictures first-hour clean help
 
 help:
 	@echo "make run     a team surveys a folder: no key and no network needed (INPUT=dir MODEL=model GOAL=text ARGS=options)"
+	@echo "make ui      the web UI, built into frontend/dist (brings a Node where there is none)"
 	@echo "make test    every test"
 	@echo "make slow    the tests that take long: the local model for real (installs it)"
 	@echo "make clients  outside agents of other makers, as they ship them: a table (installs them; ARGS=--help)"
@@ -61,6 +62,9 @@ setup: $(DEVELOPS)
 
 run: $(RUNS)
 	@$(BIN)/agiraph run "$$GOAL" --input "$$INPUT" --model "$$MODEL" $(ARGS)
+
+ui: $(DEVELOPS)
+	@$(BIN)/python frontend/build.py
 
 # A file stays with one process: its tests share a supervisor. Files come in the order of their
 # names: those that wait for real processes first, the quick ones (unit/) fill the end. They start
@@ -115,4 +119,4 @@ bench: $(DEVELOPS)
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean:
-	rm -rf $(VENV) build dist .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist frontend/dist frontend/node_modules .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -12,15 +12,17 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 BUNDLED = ("actors", "transport", "cli", "configs")
 LEFT_OUT = Path("configs", "sample")  # what `make run` surveys in a checkout
+WEB_UI = Path("frontend", "dist")  # there after `make ui`; without it a wheel has no web UI
 
 
 class BundleHook(BuildHookInterface):  # type: ignore[type-arg]
     """Force-include the bundled folders into a standard wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add `actors transport cli configs` under `agiraph/_bundled/` of the wheel."""
+        """Add `actors transport cli configs`, and `ui` if built, under `agiraph/_bundled/`."""
         if version == "editable":
             return
+        included = build_data["force_include"]
         for folder in BUNDLED:
             root = Path(self.root, folder)
             if not root.is_dir():
@@ -29,7 +31,12 @@ class BundleHook(BuildHookInterface):  # type: ignore[type-arg]
                 inside = path.relative_to(self.root)
                 is_wanted = not inside.is_relative_to(LEFT_OUT) and not _is_litter(inside)
                 if path.is_file() and is_wanted:
-                    build_data["force_include"][str(path)] = f"agiraph/_bundled/{inside}"
+                    included[str(path)] = f"agiraph/_bundled/{inside}"
+        page = Path(self.root, WEB_UI)
+        for path in sorted(page.rglob("*")):
+            inside = path.relative_to(page)
+            if path.is_file() and not _is_litter(inside):
+                included[str(path)] = f"agiraph/_bundled/ui/{inside}"
 
 
 def _is_litter(path: Path) -> bool:

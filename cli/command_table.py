@@ -33,6 +33,7 @@ _TABLE = {
         "ps": "List every entity: process, state, tokens, cost.",
         "top": "Watch every entity: what it does, uses and costs.",
     },
+    (WATCH, "commands.access"): {"ui": "Open the web UI in a browser."},
     (WATCH, "commands.agents"): {"agents": "List all agents."},
     (WATCH, "commands.board"): {
         "board": "List the nodes of an agent's work board.",
@@ -57,7 +58,9 @@ _TABLE = {
     },
     (STEER, "commands.processes"): {
         "pause": "Pause an entity.",
+        "step": "Let a paused entity do one step.",
         "resume": "Resume a paused entity.",
+        "interrupt": "Break off what an entity does now.",
         "stop": "Stop an entity in an orderly way.",
         "restart": "Stop an entity and start it again.",
         "kill": "Kill an entity's process.",

@@ -7,6 +7,7 @@ take as long as the supervisor's own first imports.
 import contextlib
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -53,7 +54,8 @@ DETACH: Final = ("d", "detach")
 STOP: Final = ("s", "stop")
 LOOK_SECONDS: Final = 1.0
 OF_ANY_RUN: Final = frozenset(
-    {"resumes", "agent", "timeout", "output", "force", "home", "as_json", "quiet", "verbose"}
+    {"resumes", "agent", "timeout", "output", "force", "shows_ui", "home", "as_json"}
+    | {"quiet", "verbose"}
 )
 """What may be given to a run that is only resumed."""
 
@@ -137,6 +139,9 @@ OF_ANY_RUN: Final = frozenset(
     help="Resume unfinished agents too, for as long as this run lasts; without GOAL: watch the "
     "only one, or --agent.",
 )
+@click.option(
+    "--ui", "shows_ui", is_flag=True, help="Open the web UI at the agent; prints its link, too."
+)
 @home_option
 @json_option("one JSON object: agent, run, status, reason, result, output, written, usage, seconds")
 @click.pass_context
@@ -160,18 +165,18 @@ def run(
     detach: bool,
     resumes: bool,
     is_estimated: bool,
+    shows_ui: bool,
     home: Path,
     as_json: bool,
 ) -> None:
     """Give a team a GOAL (- for stdin), watch it work, and get the result.
 
     The result goes to stdout or --output, everything else to stderr. The run uses the supervisor of
-    this home, or starts one for its own duration. The model is --model, else the one in the
-    settings, else that of the first provider whose key is set; without any, nothing is started.
-    script/survey, a script that surveys the --input directory, needs no key. With --agent, model
-    and input directory are those of its last run. Ctrl-C stops the team; in a terminal, on a
-    supervisor that was there before, it asks whether to detach instead. Exit codes: 0 done,
-    1 failed or timed out, 2 wrong usage or no model, 3 out of budget, 130 interrupted or detached.
+    this home, or starts one for its own duration. The model is --model, else that of the settings,
+    else of the first provider whose key is set; without any, nothing is started. script/survey, a
+    script that surveys the --input directory, needs no key. With --agent, model and input are those
+    of its last run. Ctrl-C stops the team, or asks whether to detach if a supervisor was there
+    before. Exit: 0 done, 1 failed, timed out, 2 wrong usage, no model, 3 out of budget, 130 Ctrl-C.
     """
     if goal is None:
         _require_nothing_new(ctx, resumes)
@@ -195,7 +200,7 @@ def run(
     source = NAME if is_of_project(ctx, "model") else "--model"
     to = wanted_destination(output, may_replace=force)
     options = RunOptions(
-        home, terms, agent, timeout, as_json, record, source, is_attended=not detach, output=to
+        home, terms, agent, timeout, as_json, record, source, not detach, to, shows_ui
     )
     if is_estimated:
         ctx.exit(_estimate(options))
@@ -313,6 +318,7 @@ def _start_only(options: RunOptions) -> int:
     with client:
         screen = TerminalScreen(sys.stderr, is_live=False)
         agent = RunTarget(options.home, client, None, screen).begin(options)
+        _show_ui(options, client, agent, remark)
     if options.as_json:
         from cli.outcome import print_started
 
@@ -349,6 +355,7 @@ def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
                 _show_estimate(target, options)
             agent = target.begin(options)
             _introduce(target, options, agent)
+            _show_ui(options, target.client, agent, screen.note)
             watch = RunWatcher(target, agent, can_prompt=can_prompt())
             is_ended = watch.until_the_end(started_at, options.timeout_seconds)
         except KeyboardInterrupt as interrupt:
@@ -366,7 +373,8 @@ def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
 
 def _show_estimate(target: RunTarget, options: RunOptions) -> None:
     """Say what a plan may take, before it begins; what is wrong with it, its beginning says."""
-    from cli.estimate import estimate_of, in_words
+    from agiraph.llm.estimate import in_words
+    from cli.estimate import estimate_of
 
     with contextlib.suppress(AgiraphError):
         target.screen.note(in_words(estimate_of(options, target.client)))
@@ -383,6 +391,19 @@ def _introduce(target: RunTarget, options: RunOptions, agent: "AgentView") -> No
 
         target.screen.note(HONESTLY)
     show_neighbours(target, agent)
+
+
+def _show_ui(
+    options: RunOptions, client: "Client", agent: "AgentView", say: Callable[[str], None]
+) -> None:
+    """Open the web UI at an agent, if that is asked for."""
+    if not options.shows_ui:
+        return
+    from cli.browser import link_of, open_browser, ui_login
+
+    url = link_of(client, ui_login(client, agent.id))
+    open_browser(url)
+    say(f"web UI {url}")
 
 
 def _wants_to_detach(target: RunTarget) -> bool:

@@ -54,6 +54,7 @@ class RunOptions:
     model_from: str = "--model"
     is_attended: bool = True
     output: Destination | None = None
+    shows_ui: bool = False
 
     @property
     def model(self) -> str:

@@ -46,6 +46,12 @@ from agiraph.tools.sandbox.sandbox import find_sandbox
 from transport.endpoint import Received
 
 AT_ONCE_SECONDS = 0.5
+PAUSE_EVENTS = {
+    "paused": ("agent.paused", "worker.paused"),
+    "stepped": ("agent.stepped", "worker.stepped"),
+    "resumed": ("agent.resumed", "worker.resumed"),
+}
+"""The events of a coordinator and of a worker."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -73,8 +79,7 @@ class EntityContext:
 
     def __post_init__(self) -> None:
         self.pause_switch = PauseSwitch()
-        if self.transcript.is_paused:
-            self.pause_switch.pause()
+        self.follow_pause()
         self.limits = limits_of(
             self.model,
             self.runtime.home.path / "providers.yaml",
@@ -150,11 +155,28 @@ class EntityContext:
 
         Who is paused while it waits for the human waits on when it is resumed.
         """
-        if state != "paused":
+        if state == "paused":
+            self._hold(self.hold.asks)
+            if self.transcript.pause.stepped:
+                self.report_pause("paused", f"{self.transcript.pause.stepped}:done")
+        else:
             self._hold((step or "asks") if state == "waiting_for_human" else "")
         assignment = self.transcript.assignment
         node = assignment.node.id if assignment else None
         self.runtime.status(state, step, node, run_id=self.run)
+
+    def follow_pause(self) -> None:
+        """Have the loop stand still, or continue, as the conversation says."""
+        if self.transcript.is_paused:
+            self.pause_switch.pause()
+        else:
+            self.pause_switch.resume()
+
+    def report_pause(self, what: Literal["paused", "stepped", "resumed"], key: str) -> None:
+        """Report that this entity is paused, does one step, or continues."""
+        of_coordinator, of_worker = PAUSE_EVENTS[what]
+        is_coordinator = self.runtime.address == coordinator_address(self.agent)
+        self.report(of_coordinator if is_coordinator else of_worker, {}, key)
 
     def show_pause(self) -> None:
         """Show that it is paused, or what it does again."""

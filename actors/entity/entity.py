@@ -62,6 +62,7 @@ class Entity:
         self.inbox = context.inbox
         self.pause_switch = context.pause_switch
         self.now, self.report, self.show = context.now, context.report, context.show
+        self.standing_still = context.standing_still
         self._answers = ArrivedAnswers()
         self.messenger = Messenger(context, self._answers)
         self.budget_approval = BudgetApproval(context, self.messenger)

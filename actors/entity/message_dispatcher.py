@@ -17,10 +17,10 @@ from actors.entity.questions import (
 from agiraph.agent.activity import STEP_LIMIT
 from agiraph.agent.answers import late_answer_in_words
 from agiraph.agent.records import StateNoted
-from agiraph.core.ids import QuestionId, coordinator_address
+from agiraph.core.ids import QuestionId
 from agiraph.core.models import BUDGET
 from agiraph.messages.authorization import shown_name
-from agiraph.messages.control import Pause, Resume
+from agiraph.messages.control import Pause, Resume, Step
 from agiraph.messages.model import ModelDelta
 from agiraph.messages.question import QuestionAnswered
 from agiraph.messages.text import TextMessage
@@ -79,10 +79,10 @@ class MessageDispatcher:
             case QuestionAnswered():
                 self._on_answer(received, body)
             case Pause():
-                self._context.pause_switch.pause()
                 self._note(received, "paused")
+            case Step():
+                self._note(received, "stepped")
             case Resume():
-                self._context.pause_switch.resume()
                 self._note(received, "resumed")
             case _:
                 return False
@@ -141,12 +141,11 @@ class MessageDispatcher:
             facts={"in_reply_to": text.in_reply_to} if text.in_reply_to else {},
         )
 
-    def _note(self, received: Received, what: Literal["paused", "resumed"]) -> None:
-        message, now = received.header.id.hex(), self._context.now()
-        self._context.conversation.append(StateNoted(what=what, message=message, ts=now))
+    def _note(self, received: Received, what: Literal["paused", "stepped", "resumed"]) -> None:
+        context = self._context
+        message, now = received.header.id.hex(), context.now()
+        context.conversation.append(StateNoted(what=what, message=message, ts=now))
         self._runtime.done(received)
-        is_coordinator = self._runtime.address == coordinator_address(self._context.agent)
-        paused = "agent.paused" if is_coordinator else "worker.paused"
-        resumed = "agent.resumed" if is_coordinator else "worker.resumed"
-        self._context.report(paused if what == "paused" else resumed, {}, message)
-        self._context.show_pause()
+        context.follow_pause()
+        context.report_pause(what, message)
+        context.show_pause()

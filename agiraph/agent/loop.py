@@ -10,6 +10,7 @@ what is in flight, keeps the partial text, and enters at the next yield point, w
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -161,6 +162,7 @@ class LoopEntity(Protocol):
     - `approval_for` returns what to ask before a call or (None) a model call; None: nothing.
     - `report` reports an event; reported again with the same key it is one event.
     - `show` shows people what is being done right now.
+    - `standing_still` stops the deadline of the work in hand inside a block.
     """
 
     conversation: Conversation
@@ -179,6 +181,8 @@ class LoopEntity(Protocol):
     def report(self, event: str, data: JsonObject, key: str = "") -> None: ...
 
     def show(self, state: str, step: str) -> None: ...
+
+    def standing_still(self) -> AbstractContextManager[None]: ...
 
 
 class AgentLoop:
@@ -210,9 +214,12 @@ class AgentLoop:
 
     async def _yield_point(self) -> None:
         """Be reachable: stand still if paused, then let in what has arrived, in one append."""
+        if self._transcript.is_paused:
+            self._pause_switch.pause()  # also by the end of a single step
         if self._pause_switch.is_paused:
             self._entity.show("paused", "")
-            await self._pause_switch.until_resumed()
+            with self._entity.standing_still():
+                await self._pause_switch.until_resumed()
         with_followups = self._role.is_between_works()
         taken = self._inbox.take_into(self._conversation, with_followups=with_followups)
         now = self._entity.now()
@@ -308,9 +315,8 @@ class AgentLoop:
         self._begun = following.key
 
     def _may_begin(self, following: OpenCall) -> bool:
-        is_free = not (
-            self._pause_switch.is_paused or self._inbox.arrived.is_set() or following.was_started
-        )
+        is_held = self._pause_switch.is_paused or self._transcript.is_stepping
+        is_free = not (is_held or self._inbox.arrived.is_set() or following.was_started)
         return is_free and self._entity.approval_for(following) is None
 
     def _start_of(self, call: ToolCall, allowed_by: str | None = None) -> CallStarted:

@@ -48,7 +48,7 @@ PUBLISH = "publish"
 RUNTIME_NAME = "runtime"
 ASK_HUMAN = "ask_human"
 SEND_MESSAGE = "send_message"
-FOLD = 7
+FOLD = 8
 """Raised when the same records come to mean another state: older snapshots then do not count."""
 
 
@@ -150,6 +150,34 @@ class Correspondence:
 
 
 @dataclass(slots=True)
+class Pause:
+    """Whether the entity stands still; `steps` is how many single steps it may do before it does.
+
+    `stepped` is the bus id of what let it do the last step that it has done, '' if a pause or a
+    resume came later.
+    """
+
+    is_on: bool = False
+    steps: list[str] = field(default_factory=list)
+    stepped: str = ""
+
+    def note(self, what: str, message: str) -> None:
+        """Take a change that a person made; a step is for one who is paused, or steps already."""
+        if what == "stepped" and (self.is_on or self.steps):
+            self.is_on = False
+            self.steps.append(message)
+        elif what in ("paused", "resumed"):
+            self.is_on, self.stepped = what == "paused", ""
+            self.steps.clear()
+
+    def end_step(self) -> None:
+        """Stand still again if the step that has ended was the last that was allowed."""
+        if self.steps:
+            self.stepped = self.steps.pop(0)
+            self.is_on = not self.steps
+
+
+@dataclass(slots=True)
 class Transcript:
     """The state of one conversation. `spoke_at` is the place of the model's last answer."""
 
@@ -169,7 +197,7 @@ class Transcript:
     board_seq: int = 0
     is_set_aside: bool = False
     woken_by: str = ""
-    is_paused: bool = False
+    pause: Pause = field(default_factory=Pause)
     spoke_at: str = ""
     position: int = 0
     epoch: str = ""
@@ -194,9 +222,21 @@ class Transcript:
         return bool(self._held_back)
 
     @property
+    def is_paused(self) -> bool:
+        """Whether the entity stands still until a person lets it continue."""
+        return self.pause.is_on
+
+    @property
+    def is_stepping(self) -> bool:
+        """Whether it is to stand still again by the end of the step that it does."""
+        return bool(self.pause.steps)
+
+    @property
     def is_waiting(self) -> bool:
-        """Whether a call is under way during which the node's time stands still."""
-        return any(one.was_started and one.call.name in WAITS for one in self.open_calls)
+        """Whether the node's time stands still: in a pause, or while a call that waits runs."""
+        return self.is_paused or any(
+            one.was_started and one.call.name in WAITS for one in self.open_calls
+        )
 
     @property
     def is_flushing(self) -> bool:
@@ -228,6 +268,8 @@ class Transcript:
         if not is_away:
             self.position += 1
             self._apply_step(record)
+            if _ends_a_step(record):
+                self.pause.end_step()
 
     def _apply_step(self, record: ConversationRecord) -> None:
         match record:
@@ -265,8 +307,7 @@ class Transcript:
                 self.is_set_aside = True
             case StateNoted():
                 self.mail.see(record.message)
-                if record.what in ("paused", "resumed"):
-                    self.is_paused = record.what == "paused"
+                self.pause.note(record.what, record.message)
             case ConversationEpochBegan():
                 pass  # it is no step
             case _:
@@ -410,6 +451,13 @@ class Transcript:
         if not self.open_calls:
             self.turns.extend(self._held_back)
             self._held_back.clear()
+
+
+def _ends_a_step(record: ConversationRecord) -> bool:
+    """Whether a record is what one step of the loop has come to: an answer, a call's result."""
+    if isinstance(record, NodeClosed):
+        return record.status != "completed"  # else its publication was the step
+    return isinstance(record, ModelAnswered | CallFinished | AnswerPublished | StepQuarantined)
 
 
 TRANSCRIPT: TypeAdapter[Transcript] = TypeAdapter(Transcript)

@@ -1,8 +1,9 @@
 """Work time: how long a worker has been at its node, folded from its conversation; pure.
 
 A node's time begins when the worker takes it up and continues through restarts of its process. It
-stands still while the worker waits for the human or for other nodes. A time in which there was no
-process at all counts for a minute at most: a house that was down overnight has missed no deadline.
+stands still while the worker waits for the human or for other nodes, or is paused. A time in which
+there was no process at all counts for a minute at most: a house that was down overnight has missed
+no deadline.
 """
 
 from dataclasses import dataclass

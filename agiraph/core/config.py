@@ -385,8 +385,18 @@ class Config(ConfigSection):
 @cache
 def configs_folder() -> Path:
     """Return the folder with the shipped YAML, prompts and playbooks."""
-    bundled = Path(__file__).parents[1] / "_bundled" / "configs"
-    return bundled if bundled.is_dir() else Path(__file__).parents[2] / "configs"
+    return _shipped("configs", "configs")
+
+
+def ui_folder() -> Path:
+    """Return the folder with the built web page; in a clone it is there after `make ui`."""
+    return _shipped("ui", "frontend/dist")
+
+
+def _shipped(name: str, in_clone: str) -> Path:
+    """Return a folder that comes with the wheel under `name`, and stands elsewhere in a clone."""
+    bundled = Path(__file__).parents[1] / "_bundled"
+    return bundled / name if bundled.is_dir() else Path(__file__).parents[2] / in_clone
 
 
 def load_config(*files: Path) -> Config:

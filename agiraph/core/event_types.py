@@ -30,6 +30,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
               ("goal", "model", "mode")),
     EventType("agent.started", "a run began", _COORDINATOR, ("goal", "model")),
     EventType("agent.paused", "the coordinator was paused", _COORDINATOR),
+    EventType("agent.stepped", "the paused coordinator does one step", _COORDINATOR),
     EventType("agent.resumed", "the coordinator was resumed", _COORDINATOR),
     EventType("agent.completed", "a run met its goal", _COORDINATOR, ("result",)),
     EventType("agent.set_aside", "a service excluded the agent: one of its files is not what "
@@ -78,6 +79,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
     EventType("worker.busy", "a worker holds a node", _COORDINATOR, ("worker",)),
     EventType("worker.idle", "a worker no longer holds a node", _COORDINATOR, ("worker",)),
     EventType("worker.paused", "a worker was paused", "worker"),
+    EventType("worker.stepped", "a paused worker does one step", "worker"),
     EventType("worker.resumed", "a worker was resumed", "worker"),
     EventType("worker.stopped", "a worker left the team", _COORDINATOR, ("name", "reason")),
     EventType("message.sent", "the router accepted a message", "coordinator, worker, human",

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from agiraph.core.config import SandboxConfig
 from agiraph.core.errors import InvalidInput
+from agiraph.core.turns import JsonObject
 from agiraph.external.preset import ExternalAgent, load_agents, meant_by
 from agiraph.tools.approvals.policy import SPEND, ActingEntity, ApprovalPolicy, ApprovalRule
 from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
@@ -35,6 +36,22 @@ def check_agent_command(
     agent.required()
     if agent.preset.trial:
         require_sandbox(agent, find_sandbox(config), environ)
+
+
+def agent_row(agent: ExternalAgent, sandbox: Sandbox, environ: Mapping[str, str]) -> JsonObject:
+    """Return what is known of an external agent, for people who choose one."""
+    preset = agent.preset
+    return {
+        "name": agent.name,
+        "about": preset.about,
+        "installed": agent.program is not None,
+        "program": agent.program,
+        "install": preset.install,
+        "driver": preset.driver,
+        "account": preset.account,
+        "rules": preset.rules,
+        "problem": why_not_confined(agent, sandbox, environ),
+    }
 
 
 # --- rules ---------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from agiraph.llm.prices import Price
 LEAST_CALLS = 2
 """A node takes one call to work and one to publish, a coordinator one to wait and one to finish."""
 OF_THIS_HOME = "of this home, which may have been of another kind"
+THOUSAND, TEN, CENT = 1000, 10, 0.01
 TAIL = 0.1
 """The share of the runs at each end that is left out of a range: single runs are far out."""
 
@@ -138,3 +139,44 @@ def _cost(usage: Usage, price: Price | None) -> float | None:
 
 def _plural(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+# --- in words ---
+
+
+def in_words(found: Estimate) -> str:
+    """Return an estimate as people read it, with no more digits than are known."""
+    least = "at least " if found.high is None else ""
+    tokens = _from_to(_count(found.low), found.high and _count(found.high))
+    if found.low_usd is None:
+        money = "price not known"
+    elif not (found.high_usd or found.low_usd):
+        money = "free"
+    else:
+        money = _from_to(_dollars(found.low_usd), found.high_usd and _dollars(found.high_usd))
+    return f"estimate: {least}{tokens} tokens, {money} ({found.basis})"
+
+
+def _from_to(low: str, high: str | float | None) -> str:
+    return f"{low} to {high}" if high and high != low else low
+
+
+def _count(number: int) -> str:
+    rounded = _rounded(number)
+    if rounded < THOUSAND:
+        return f"{rounded:g}"
+    if rounded < THOUSAND**2:
+        return f"{rounded / THOUSAND:g}k"
+    return f"{rounded / THOUSAND**2:g}M"
+
+
+def _dollars(amount: float) -> str:
+    rounded = _rounded(amount)
+    if 0 < rounded < CENT:
+        return "under $0.01"
+    return f"${rounded:,.2f}" if rounded < TEN else f"${rounded:,.0f}"
+
+
+def _rounded(number: float) -> float:
+    """Return a number with two digits: more are not known."""
+    return float(f"{number:.2g}")

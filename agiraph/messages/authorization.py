@@ -263,6 +263,7 @@ RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
         control.Stop: _only(SUPERVISOR),
         control.Pause: _only(HUMAN),
         control.Resume: _only(HUMAN),
+        control.Step: _only(HUMAN),
         control.Ok: _reply,
         control.RefusedReply: _reply,
         control.AddressTable: _only(SUPERVISOR),

@@ -17,6 +17,13 @@ class Pause(Body):
     DURABLE = True
 
 
+class Step(Body):
+    """Do one step, then pause again. Human gateway to a paused coordinator or worker."""
+
+    TYPE = "control.step"
+    DURABLE = True
+
+
 class Resume(Body):
     """Resume after a pause. Human gateway to coordinator or worker."""
 

@@ -58,8 +58,8 @@ def title_of(notice: Notice) -> str:
     return cut(" ".join(f"{notice.agent_name}: {urgent}{what}".split()), TITLE_LIMIT)
 
 
-def body_of(notice: Notice, link: str | None) -> str:
-    """Return the text, with what can be answered, until when, and where."""
+def body_of(notice: Notice, link: str | None, page: str = "") -> str:
+    """Return the text, with what can be answered, until when, and where, and its page."""
     lines = [cut(notice.text)]
     if notice.options:
         lines += ["", "Answers: " + " | ".join(notice.options)]
@@ -70,4 +70,6 @@ def body_of(notice: Notice, link: str | None) -> str:
         lines += ["", f"Answer here: {link}"]
     if notice.question_id:
         lines += ["", f"Or: agiraph respond {abbreviated(notice.question_id)} 'YOUR ANSWER'"]
+    if page:
+        lines += ["", f"In the web UI: {page}"]
     return "\n".join(lines)

@@ -83,7 +83,7 @@ def _decoded(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-def generic(notice: Notice, delivery: str, link: str | None) -> JsonObject:
+def generic(notice: Notice, delivery: str, link: str | None, page: str) -> JsonObject:
     """Return our own shape: every fact under its name; `id` is the delivery's, always the same."""
     facts = notice.model_dump(mode="json", exclude={"id", "ts", "is_urgent", "channel"})
     return facts | {
@@ -93,10 +93,11 @@ def generic(notice: Notice, delivery: str, link: str | None) -> JsonObject:
         "at": iso(notice.ts),
         "deadline_at": iso(notice.deadline_at) if notice.deadline_at is not None else None,
         "answer_url": link,
+        "page_url": page,
     }
 
 
-def slack(notice: Notice, _delivery: str, link: str | None) -> JsonObject:
+def slack(notice: Notice, _delivery: str, link: str | None, page: str) -> JsonObject:
     """Return the shape of a Slack incoming webhook."""
     title = title_of(notice).translate(ESCAPES)
     text = cut(body_of(notice, None), SLACK_SECTION - LINK_ROOM).translate(ESCAPES)
@@ -104,22 +105,21 @@ def slack(notice: Notice, _delivery: str, link: str | None) -> JsonObject:
         {"type": "section", "text": {"type": "mrkdwn", "text": f"*{title}*"}},
         {"type": "section", "text": {"type": "mrkdwn", "text": text[:SLACK_SECTION]}},
     ]
-    if link:
-        button = {"type": "plain_text", "text": "Answer"}
-        blocks.append(
-            {"type": "actions", "elements": [{"type": "button", "text": button, "url": link}]}
-        )
-    return {"text": title, "blocks": blocks}
+    buttons = [("Answer", link)] if link else []
+    elements = [
+        {"type": "button", "text": {"type": "plain_text", "text": text}, "url": url}
+        for text, url in [*buttons, ("Open", page)]
+    ]
+    return {"text": title, "blocks": [*blocks, {"type": "actions", "elements": elements}]}
 
 
-def discord(notice: Notice, _delivery: str, link: str | None) -> JsonObject:
+def discord(notice: Notice, _delivery: str, link: str | None, page: str) -> JsonObject:
     """Return the shape of a Discord webhook."""
     embed: JsonObject = {
         "title": title_of(notice)[:DISCORD_TITLE],
         "description": cut(body_of(notice, link), DISCORD_DESCRIPTION),
+        "url": link or page,
     }
-    if link:
-        embed["url"] = link
     return {"embeds": [embed], "allowed_mentions": {"parse": []}}
 
 

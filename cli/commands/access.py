@@ -1,5 +1,6 @@
-"""`agiraph tokens`, `login`, `sessions`, `logout`: who may use the HTTP API of this home."""
+"""`agiraph tokens`, `login`, `ui`, `sessions`, `logout`: who may use the API of this home."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -10,9 +11,18 @@ from agiraph.core.errors import InvalidInput
 from agiraph.http.api import CreateTokenRequest, NewTokenView
 from agiraph.http.api.access import HOME_TOKEN, SCOPES, Scope
 from cli.api_command import api_command, api_group
+from cli.browser import how_to_reach, link_of, open_browser, ui_login
 from cli.formats import format_time
 from cli.listing import Column, Done, Listing, Shown
-from cli.options import DURATION, Parsed, PositiveNumber
+from cli.options import (
+    DURATION,
+    Parsed,
+    PositiveNumber,
+    connect,
+    examples,
+    home_option,
+    json_option,
+)
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -184,16 +194,33 @@ def login(
     """Print a login link that works once, within a few minutes."""
     made = client.begin_login(scope=scope, session_seconds=lasts)
     url = (at or client.url).rstrip("/") + made.path
-    is_open = opens and _open(url)
+    is_open = opens and open_browser(url)
     until = f"until {format_time(made.expires_at)}, with scope {scope}"
     record = {"url": url} | made.model_dump(mode="json", exclude={"path"})
     return Done(record, "" if is_open else url, f"the link works once, {until}")
 
 
-def _open(url: str) -> bool:
-    import webbrowser
+@click.command(
+    epilog=examples("agiraph ui", "agiraph ui my-agent", "agiraph ui --no-browser"),
+)
+@click.argument("agent", required=False)
+@click.option("--no-browser", is_flag=True, help="Only print the link.")
+@home_option
+@json_option("one JSON object: url, scope, expires_at, session_seconds")
+def ui(agent: str | None, no_browser: bool, home: Path, as_json: bool) -> int:
+    """Open the web UI in a browser, at AGENT if it is named, and print the link.
 
-    return webbrowser.open(url)
+    The link logs a browser in, once, within a few minutes. It needs a running supervisor
+    (`agiraph up`); `agiraph login` makes links for other browsers and with less rights.
+    """
+    with connect(home) as client:
+        made = ui_login(client, client.agent(agent).id if agent is not None else None)
+        url = link_of(client, made)
+    is_open = not no_browser and open_browser(url)
+    record = {"url": url} | made.model_dump(mode="json", exclude={"path"})
+    said = "opened in the browser; the link" if is_open else f"{how_to_reach(url)}: it"
+    until = f"works once, until {format_time(made.expires_at)}"
+    return Done(record, url, f"{said} {until}").print(as_json=as_json)
 
 
 @api_command(

@@ -110,26 +110,16 @@ def outside(home: Path, as_json: bool) -> None:
     command line). ACCOUNT: `door`, it calls models through Agiraph's LLM proxy and has no key;
     `own`, it uses your own login, and can read your keys and settings.
     """
-    from agiraph.external.preflight import why_not_confined
+    from agiraph.external.preflight import agent_row
     from agiraph.external.preset import ExternalAgent, known_agents
     from agiraph.tools.sandbox.sandbox import find_sandbox
 
     wall = find_sandbox(settings_of(home).sandbox)
 
     def row(agent: ExternalAgent) -> JsonObject:
-        preset, program = agent.preset, agent.program
-        return {
-            "name": agent.name,
-            "about": preset.about,
-            "installed": program is not None,
-            "version": _version(program, preset.version) if program else None,
-            "program": program,
-            "install": preset.install,
-            "driver": preset.driver,
-            "account": preset.account,
-            "rules": preset.rules,
-            "problem": why_not_confined(agent, wall, os.environ),
-        }
+        program = agent.program
+        version = _version(program, agent.preset.version) if program else None
+        return agent_row(agent, wall, os.environ) | {"version": version}
 
     with ThreadPoolExecutor() as pool:
         rows = list(pool.map(row, known_agents(home, os.environ)))

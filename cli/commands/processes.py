@@ -160,6 +160,15 @@ pause = _steering("pause", "Pause ENTITY at its next step, until it is resumed."
 resume = _steering(
     "resume", "Resume a paused ENTITY; a stopped agent is started again where it was."
 )
+step = _steering(
+    "step", "Let a paused ENTITY do one step (an answer of its model, or one call of a tool)."
+)
+interrupt = _steering(
+    "interrupt",
+    "Break off what ENTITY does now, a model's answer or a call of a tool; it reads that you did, "
+    "and continues. To say why, use `agiraph send --mode interrupt`.",
+    A_TEAM,
+)
 stop = _steering(
     "stop",
     "Stop ENTITY within five seconds, whatever it is doing; it can be resumed where it was.",

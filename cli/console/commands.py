@@ -9,7 +9,7 @@ from agiraph.core.models import DeliveryMode
 from agiraph.core.money import Period, parse_limit
 
 EVERYONE: Final = "*"
-SteerAct = Literal["pause", "resume", "stop"]
+SteerAct = Literal["pause", "step", "resume", "stop"]
 Shown = Literal["board", "files", "tree", "questions", "help"]
 
 
@@ -28,6 +28,7 @@ HELP: Final = (
     HelpRow("/questions", "list the open questions"),
     HelpRow("/interrupt [@name] text", "send now: the step in progress is cancelled"),
     HelpRow("/pause [name]", "pause an entity; without a name, the whole team"),
+    HelpRow("/step [name]", "let it do one step while it is paused"),
     HelpRow("/resume [name]", "resume it"),
     HelpRow("/stop [name]", "stop it in an orderly way"),
     HelpRow("/budget [5 [a day]]", "show the budget, or set it: 5 ($), 2m-tokens, none"),
@@ -58,7 +59,7 @@ class AnswerCommand:
 
 @dataclass(frozen=True, slots=True)
 class SteerCommand:
-    """Pause, resume or stop one entity; '' is the whole team."""
+    """Pause, step, resume or stop one entity; '' is the whole team."""
 
     act: SteerAct
     name: str
@@ -94,7 +95,7 @@ class QuitCommand:
 Command = SayCommand | AnswerCommand | SteerCommand | BudgetCommand | ShowCommand | QuitCommand
 
 COMMANDS: Final = tuple(sorted(row.typed[1:].split()[0] for row in HELP if row.typed[0] == "/"))
-TAKE_NAMES: Final = ("pause", "resume", "stop", "interrupt")
+TAKE_NAMES: Final = ("pause", "step", "resume", "stop", "interrupt")
 
 
 def read_line(
@@ -156,7 +157,7 @@ def _command(name: str, rest: str, to: str) -> Command:
             return AnswerCommand(question, text)
         case "interrupt":
             return _interrupt(rest, to)
-        case "pause" | "resume" | "stop":
+        case "pause" | "step" | "resume" | "stop":
             return SteerCommand(name, "" if rest in ("*", "@*") else rest.removeprefix("@"))
         case "budget":
             return _budget(rest)

@@ -79,6 +79,8 @@ def test_a_question_goes_out_signed_and_is_answered_by_its_link_once(tmp_path: P
         link = post.json["answer_url"]
         page = httpx.get(link)
         assert (page.status_code, "<form" in page.text) == (200, True)
+        there = post.json["page_url"].removeprefix(link.partition("/answer/")[0])
+        assert f'href="{there}"' in page.text
         assert "form-action 'self'" in page.headers["content-security-policy"]
         with world.client() as client:
             assert client.questions()[0].status == "open"

@@ -16,7 +16,7 @@ from agiraph.core.channel_settings import ChannelConfig
 from tests.fakes.mail import MailServer
 from tests.unit.notifications.notices import notice
 
-PARCEL = Notification("dlv_1", notice(text="--help `id` $(id)", is_urgent=True), None)
+PARCEL = Notification("dlv_1", notice(text="--help `id` $(id)", is_urgent=True), None, "")
 SCREEN = ChannelConfig(kind="desktop")
 
 

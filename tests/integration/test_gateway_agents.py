@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from agiraph.agent.hold import EntityHold, store_hold
 from agiraph.http.api import CreateAgentRequest, StartRunRequest
 from agiraph.http.client import Client
 from agiraph.http.errors import AMBIGUOUS
 from agiraph.messages.child import ListChildren, StartChild, StopChild
-from agiraph.messages.control import Ok, Pause, RefusedReply, Resume
+from agiraph.messages.control import Ok, Pause, RefusedReply, Resume, Step
 from agiraph.messages.event import EntityStatus
 from agiraph.messages.model import ListModels, ModelCatalog
 from agiraph.messages.run import BeginRun
@@ -188,6 +189,38 @@ def test_a_run_that_has_ended_is_not_paused_unless_it_does_something(
     world.arrive(arrived(EntityStatus(state="busy", step="bash"), COORDINATOR))
     client.pause("survey")
     assert [type(body) for body in world.line.sent_to(COORDINATOR)] == [Pause]
+
+
+def test_a_single_step_is_for_those_that_are_paused(world: World, client: Client) -> None:
+    world.add_agent()
+    worker = f"{AGENT}/{world.add_team('Alice')[0]}"
+    error = refused(client.act, "survey", "step")
+    assert (error.status, "pause first" in error.detail) == (409, True)
+    hold = EntityHold(is_paused=True)
+    store_hold(world.home.agent(AGENT).run(RUN).worker(worker.partition("/")[2]).hold, hold)
+    stepped = client.act("survey", "step")
+    assert [(one.address, one.state) for one in stepped.entities] == [(worker, "stepping")]
+    assert [type(body) for body in world.line.sent_to(worker)] == [Step]
+    assert world.line.sent_to(COORDINATOR) == []
+    assert refused(client.act, "router", "step").status in (404, 409)
+
+
+def test_an_interruption_is_a_message_to_whoever_does_something(
+    world: World, client: Client
+) -> None:
+    world.add_agent()
+    worker = f"{AGENT}/{world.add_team('Alice')[0]}"
+    for address, state in ((COORDINATOR, "idle"), (worker, "busy")):
+        world.arrive(arrived(EntityStatus(state=state, step=""), address))
+    done = client.act("survey", "interrupt")
+    assert [(one.address, one.state) for one in done.entities] == [(worker, "interrupting")]
+    [sent] = world.line.sent_to(worker)
+    assert (sent.mode, sent.from_name) == ("interrupt", "human")
+    assert world.line.sent_to(COORDINATOR) == []
+    [message] = client.conversation("survey").messages
+    assert (message.to, message.content) == ("Alice", sent.content)
+    error = refused(client.act, COORDINATOR, "interrupt")
+    assert error.detail == f"nothing to interrupt: {COORDINATOR} is idle"
 
 
 def test_delete_stops_for_good_archives_the_folder_and_withdraws_questions(

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -289,7 +290,7 @@ def test_the_page_of_a_link_runs_nothing_but_its_own_script(url: str) -> None:
 
 def test_a_browser_logs_in_once_by_a_link(world: World, client: Client, url: str) -> None:
     answer, code = log_in(client, scope="talk")
-    assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/ui/")
     attributes = answer.headers["set-cookie"].lower().split("; ")
     assert {"httponly", "samesite=strict", "path=/", "max-age=604800"} <= set(attributes)
     assert "secure" not in attributes  # it speaks no TLS here
@@ -306,6 +307,39 @@ def test_a_browser_logs_in_once_by_a_link(world: World, client: Client, url: str
     written = world.home.human.audit.read_text() + world.home.human.tokens.read_text()
     assert code not in written
     assert cookie["Cookie"].partition("=")[2] not in written
+
+
+def test_a_link_leads_to_the_page_that_it_was_made_for(client: Client, url: str) -> None:
+    page = "/ui/agents/survey-abc123/files/a%20b?as=raw&x=1"
+    path, _, code = client.begin_login(next=page).path.partition("#")
+    shown = call("GET", f"{url}{path}").text
+    assert f'name="next" value="{html.escape(page)}"' in shown
+    form = {"code": "wrong", "next": page}
+    refused = call("POST", f"{url}/login", data=form, headers={"Origin": url})
+    assert (refused.status_code, "agiraph login</code>" in refused.text) == (403, True)
+    assert f'value="{html.escape(page)}"' in refused.text
+    answer = call("POST", f"{url}/login", data=form | {"code": code}, headers={"Origin": url})
+    assert (answer.status_code, answer.headers["location"]) == (303, page)
+    inside = call("GET", f"{url}{path}", headers=cookie_of(answer)).text
+    assert f'href="{html.escape(page)}">Open the web UI' in inside
+
+
+ELSEWHERE = (
+    *("https://evil.example/", "//evil.example/ui/", "/\\evil.example", "/agents", "", "/ui"),
+    *("/ui/../agents", "/ui/%2e%2E/agents", "/ui/..%5cagents", "/ui/x\r\nSet-Cookie: a=b"),
+    *("/ui\\evil", "/ui/<script>", "javascript:alert(1)", "/ui/" + "x" * 2000, "/ui/ü"),
+)
+
+
+@pytest.mark.parametrize("page", ELSEWHERE)
+def test_no_link_and_no_form_leads_out_of_the_web_ui(client: Client, url: str, page: str) -> None:
+    with pytest.raises(ValueError, match="must be a path of the web UI"):
+        client.begin_login(next=page)
+    assert 'name="next" value="/ui/"' in call("GET", f"{url}/login", params={"next": page}).text
+    code = client.begin_login().path.partition("#")[2]
+    form = {"code": code, "next": page}
+    answer = call("POST", f"{url}/login", data=form, headers={"Origin": url})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/ui/")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from tests.integration.commands import KEYS, await_nothing_left
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
+WEB_UI = ROOT / "frontend" / "dist"
 FOLDERS = ("actors", "transport", "cli", "configs")
 DEADLINE_SECONDS = 120.0
 
@@ -106,6 +107,7 @@ def test_the_wheel_is_the_same_from_the_checkout_and_from_the_sdist(
     assert samples, "the sample is in the checkout alone"
     bundled = {f"agiraph/_bundled/{name}" for name in sources - samples}
     assert _sources("agiraph") | bundled <= names
+    assert {name for name in names if name.startswith("agiraph/_bundled/ui/")} == _of_web_ui()
     assert not [name for name in names if "configs/sample" in name]
     assert not [name for name in names if "/." in name or "__pycache__" in name]
 
@@ -190,6 +192,12 @@ def _sources(*folders: str) -> set[str]:
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and path.suffix in (".py", ".yaml", ".md", ".sh", ".csv", ".typed")
     }
+
+
+def _of_web_ui() -> set[str]:
+    """Return what a wheel must hold of the web UI as it is built here: nothing if it is not."""
+    files = [path.relative_to(WEB_UI) for path in WEB_UI.rglob("*") if path.is_file()]
+    return {f"agiraph/_bundled/ui/{file}" for file in files if not str(file).startswith(".")}
 
 
 def _metadata(wheel: Path) -> email.message.Message:

@@ -91,6 +91,61 @@ def test_a_paused_worker_stands_still_until_it_is_resumed(place: Place) -> None:
     place.await_end(agent)
 
 
+def test_a_paused_worker_does_one_step_at_a_time_also_if_it_is_killed_in_it(place: Place) -> None:
+    gates = [threading.Event(), threading.Event()]
+    steps = [held(FACT, gates[0]), held(DONE, gates[1])]
+    place.plays(coordinator=one_worker("hal"), hal=steps)
+    agent = place.begin("stepping")
+    place.await_step("hal", 0)
+    worker = place.worker(agent, "hal")
+    address = f"{agent.name}/{worker.name}"
+
+    def stands_still(finished: int, asked: int) -> None:
+        until(
+            lambda: (
+                len(records(worker, "tool.finished")) == finished
+                and place.states(agent.name).get(address) == "paused"
+            ),
+            f"{finished} calls are done and the worker stands still",
+        )
+        assert len(place.server.seen_by("hal")) == asked
+
+    place.json("pause", address)
+    until(lambda: [r for r in records(worker, "noted") if r["what"] == "paused"], "the pause")
+    gates[0].set()
+    stands_still(0, 1)
+    assert place.json("step", address) == [{"address": address, "state": "stepping"}]
+    stands_still(1, 1)
+    place.kill(f"worker {worker.name}")
+    stands_still(1, 1)
+    place.json("step", address)
+    place.await_step("hal", 1)
+    place.kill(f"worker {worker.name}")
+    gates[1].set()
+    until(lambda: len(records(worker, "said")) == 2, "the step is done by the next incarnation")
+    stands_still(1, len(place.server.seen_by("hal")))
+    place.json("resume", address)
+    place.await_end(agent)
+    types = [event["type"] for event in place.json("events", "stepping")]
+    assert (types.count("worker.stepped"), types.count("worker.paused")) == (2, 3)
+    nobody = place.command("step", "stepping")
+    assert (nobody.returncode, "nobody is paused" in nobody.stderr) == (1, True)
+
+
+def test_an_interruption_without_words_ends_a_command_and_says_so(place: Place) -> None:
+    sleeper = bash("echo a fact > fact.md; sleep 300.061")
+    place.plays(coordinator=one_worker("ida"), ida=[sleeper, DONE])
+    agent = place.begin("broken-off")
+    until(lambda: [*agent.glob("runs/*/nodes/*/scratch/fact.md")], "the command runs")
+    worker = f"{agent.name}/{place.worker(agent, 'ida').name}"
+    assert place.json("interrupt", worker) == [{"address": worker, "state": "interrupting"}]
+    seen = place.await_step("ida", 1)
+    assert seen.result("bash") == INTERRUPTED_CALL
+    assert "[Message from human]: I have interrupted what you were doing." in seen.said
+    place.await_end(agent)
+    assert not runs("300.061")
+
+
 def test_stop_ends_workers_with_all_that_descends_from_them(place: Place) -> None:
     hider = "(setsid nohup sleep 300.053 >/dev/null 2>&1 &); touch fact.md; sleep 300.053"
     place.plays(coordinator=one_worker("eve"), eve=[bash(hider)])

@@ -1,8 +1,9 @@
 """Endpoints: tokens, one-time login links, the sessions of browsers, and who the caller is."""
 
 import json
+from contextlib import suppress
 from typing import Annotated, Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.requests import HTTPConnection
@@ -11,7 +12,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from actors.gateway.api.dependencies import CallerDep, CauseDep, GatewayDep
 from actors.gateway.auth.credential_store import CredentialStore
 from actors.gateway.auth.credentials import ApiToken, BrowserSession
-from actors.gateway.auth.page import HEADERS, inside_page, login_page
+from actors.gateway.auth.page import HEADERS, login_page
 from actors.gateway.auth.request_headers import cookies, is_from_elsewhere
 from actors.gateway.auth.scopes import CONTROL, READ
 from agiraph.http.api import (
@@ -25,6 +26,7 @@ from agiraph.http.api import (
     TokenView,
     WhoAmIView,
 )
+from agiraph.http.api.access import UI_PATH, is_ui_page
 
 router = APIRouter(tags=["access"])
 
@@ -90,8 +92,9 @@ async def begin_login(
     http = gateway.config.http
     lasts = body.session_seconds or http.session_seconds
     login, code = keys.begin_login(body.scope, caller.name, http.login_seconds, lasts)
+    asked = f"?next={quote(body.next, safe='')}" if body.next != UI_PATH else ""
     return LoginView(
-        path=f"/login#{code}",
+        path=f"/login{asked}#{code}",
         scope=login.scope,
         expires_at=login.expires_at,
         session_seconds=login.session_seconds,
@@ -100,31 +103,36 @@ async def begin_login(
 
 @router.get("/login", include_in_schema=False)
 async def show_login(request: Request, keys: KeysDep) -> HTMLResponse:
-    """Show the page that takes a one-time code, or that this browser is logged in already."""
+    """Show the page that takes a one-time code; it says, too, if this browser is logged in."""
+    then, caller = _page_of(request.query_params.get("next", "")), None
     for secret in cookies(request.scope["headers"], keys.cookie):
-        try:
-            return HTMLResponse(inside_page(keys.caller(secret, is_cookie=True)), headers=HEADERS)
-        except ApiError:
-            continue
-    return HTMLResponse(login_page(), headers=HEADERS)
+        with suppress(ApiError):
+            caller = keys.caller(secret, is_cookie=True)
+    return HTMLResponse(login_page(then, caller=caller), headers=HEADERS)
 
 
 @router.post("/login", include_in_schema=False)
 async def log_in(request: Request, keys: KeysDep) -> Response:
-    """Take a one-time code, as a form or as JSON `{"code"}`, and answer with a session's cookie."""
+    """Take a one-time code, as a form or as JSON `{"code"}`, and answer with a session's cookie.
+
+    The form's `next` is the page of the web UI that follows.
+    """
     if is_from_elsewhere(request.scope["headers"]):
         raise ApiError(403, "a page of another origin may not log this browser in")
     is_form = request.headers.get("content-type", "").startswith(
         "application/x-www-form-urlencoded"
     )
+    then = UI_PATH
     try:
-        session, secret = keys.enter(await _code(request, is_form), _browser(request))
+        code, then = await _code(request, is_form)
+        session, secret = keys.enter(code, _browser(request))
     except ApiError as refusal:
         if is_form:
-            return HTMLResponse(login_page(refusal.detail), refusal.status, headers=HEADERS)
+            page = login_page(then, complaint=refusal.detail)
+            return HTMLResponse(page, refusal.status, headers=HEADERS)
         raise
     answer: Response = (
-        RedirectResponse("/login", SEE_OTHER)
+        RedirectResponse(then, SEE_OTHER)
         if is_form
         else JSONResponse(_session(session, keys).model_dump(mode="json"))
     )
@@ -173,17 +181,24 @@ def _session(session: BrowserSession, keys: CredentialStore) -> SessionView:
     return SessionView.model_validate(dict(session) | {"last_used_at": used})
 
 
-async def _code(request: Request, is_form: bool) -> str:
+def _page_of(next: str) -> str:
+    """Return the page of the web UI that a browser asks for, its first one if it is none."""
+    return next if is_ui_page(next) else UI_PATH
+
+
+async def _code(request: Request, is_form: bool) -> tuple[str, str]:
+    """Return the code that is posted, and the page that follows."""
     body = await request.body()
     try:
         if is_form:
-            return parse_qs(body.decode("utf-8"), strict_parsing=True)["code"][0].strip()
+            form = parse_qs(body.decode("utf-8"), strict_parsing=True)
+            return form["code"][0].strip(), _page_of(form.get("next", [""])[0])
         code = json.loads(body)["code"]
     except (ValueError, KeyError, TypeError):
         raise ApiError(422, "code: the code of a login link is missing") from None
     if not isinstance(code, str):
         raise ApiError(422, "code: must be a text")
-    return code.strip()
+    return code.strip(), UI_PATH
 
 
 def _browser(request: Request) -> str:

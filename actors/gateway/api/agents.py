@@ -19,8 +19,7 @@ from actors.gateway.state.agents import agent_summary
 from actors.gateway.statuses import StatusReader
 from agiraph.board.board import RunFacts
 from agiraph.board.commands import agents_hired
-from agiraph.board.plans.plan import parse_plan, plan_commands
-from agiraph.core.config import SandboxConfig
+from agiraph.board.plans.plan import Plan, parse_plan, plan_commands
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import (
     BROKER,
@@ -146,7 +145,7 @@ async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: Cal
     id = agent_id_for(request.name or request.goal, run)
     if (begun := gateway.agents.get(id)) is not None:
         return begun
-    name = _name_for(gateway, request)
+    name = name_for(gateway, request)
     if request.tools is not None:
         await require_tools(gateway, request.tools)
     model, worker_model = await _models_for(gateway, request)
@@ -184,7 +183,7 @@ async def begin_run(
     running, 422 for what was asked wrongly, 503 and 504 if the processes do not answer.
     """
     await _check_orders(gateway, request)
-    _check_folder(request.model or agent.model, request.input or agent.input_dir)
+    require_folder(request.model or agent.model, request.input or agent.input_dir)
     await _check_models(gateway, request, request.model or agent.model, request.worker_model)
     run = RunId(request.run) if request.run else cause.run
     if agent.run == run:
@@ -264,28 +263,37 @@ async def _wait_until_begun(
 
 async def _check_orders(gateway: Gateway, request: RunRequest) -> None:
     """Raise ApiError 422 for a mode, an input folder or a plan that cannot be."""
+    check_cycles(request)
+    if request.input is not None:
+        await asyncio.to_thread(check_input, request.input)
+    if request.plan is not None:
+        await asyncio.to_thread(check_plan, request.plan, gateway)
+
+
+def check_cycles(request: RunRequest) -> None:
+    """Raise ApiError 422 for a time between cycles where there are none."""
     if request.cycle_seconds is not None and request.mode != "infinite":
         mode = request.mode or "finite"
         raise ApiError(UNPROCESSABLE, f"a {mode} run has no cycles (possible: infinite)")
-    home, sandbox = gateway.home.path, gateway.config.sandbox
-    if request.input is not None:
-        await asyncio.to_thread(_check_input, request.input)
-    if request.plan is not None:
-        await asyncio.to_thread(_check_plan, request.plan, home, sandbox)
 
 
-def _check_plan(text: str, home: Path, config: SandboxConfig) -> None:
+def check_plan(text: str, gateway: Gateway) -> Plan:
+    """Return the plan; ApiError 422 with line and key, or an external agent that cannot work."""
     from agiraph.external.preflight import check_agent_command  # few plans need it
 
+    home, config = gateway.home.path, gateway.config.sandbox
     try:
-        for command in plan_commands(parse_plan(text)):
+        plan = parse_plan(text)
+        for command in plan_commands(plan):
             for agent_command in agents_hired(command):
                 check_agent_command(agent_command, home, config, os.environ)
     except Refused as error:
         raise ApiError(UNPROCESSABLE, str(error)) from None
+    return plan
 
 
-def _check_input(named: str) -> None:
+def check_input(named: str) -> None:
+    """Raise ApiError 422 unless this is the absolute path of a folder that can be read."""
     path = Path(named)
     if not path.is_absolute():
         raise ApiError(UNPROCESSABLE, f"input '{named}' is not an absolute path")
@@ -295,7 +303,7 @@ def _check_input(named: str) -> None:
         raise ApiError(UNPROCESSABLE, f"input '{named}' may not be read")
 
 
-def _name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
+def name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
     """Return the wanted name if it is free, else one made of the goal's first words."""
     agents = gateway.agents.all()
     taken = {agent.name for agent in agents} | {agent.id for agent in agents}
@@ -313,14 +321,15 @@ def _name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
 
 async def _models_for(gateway: Gateway, request: CreateAgentRequest) -> tuple[str, str]:
     """Return the models of coordinator and workers; the broker knows and can use them."""
-    model = request.model or await _default_model(gateway)
-    _check_folder(model, request.input)
+    model = request.model or await default_model(gateway)
+    require_folder(model, request.input)
     worker_model = request.worker_model or gateway.config.models.worker or model
     await _check_models(gateway, request, model, worker_model)
     return model, worker_model
 
 
-async def _default_model(gateway: Gateway) -> str:
+async def default_model(gateway: Gateway) -> str:
+    """Return the model of who names none; ApiError 422 says how to get one."""
     if named := gateway.config.models.default:
         return named  # whether it can be called is checked with every other name
     catalog = await gateway.ask(BROKER, ListModels(), ModelCatalog)
@@ -329,7 +338,8 @@ async def _default_model(gateway: Gateway) -> str:
     return catalog.default
 
 
-def _check_folder(model: str, folder: str | None) -> None:
+def require_folder(model: str, folder: str | None) -> None:
+    """Raise ApiError 422 for a model that needs an input folder and has none."""
     try:
         check_folder(model, folder)
     except InvalidInput as error:

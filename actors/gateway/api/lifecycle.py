@@ -11,19 +11,19 @@ from fastapi import APIRouter
 from actors.gateway.api.agents import start_coordinator
 from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
 from actors.gateway.api.entities import (
-    AT_WORK,
     DOWN,
     child_at,
     children,
     entity_names,
     if_answered,
 )
+from actors.gateway.api.steering import check_can_pause, interrupt_all, pause_all, step_all
 from actors.gateway.auth.scopes import CONTROL, READ
+from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
 from actors.gateway.names import meant, node_named
 from actors.gateway.state.agents import ARCHIVE, AgentDirectory, agent_summary
 from actors.gateway.state.boards import node_detail
-from actors.gateway.statuses import StatusReader
 from agiraph.core.ids import (
     CLOCK,
     COORDINATOR_NAME,
@@ -48,7 +48,7 @@ from agiraph.http.api import (
     SteeredView,
 )
 from agiraph.messages.child import ChildInfo, ChildStopped, StopChild
-from agiraph.messages.control import Ok, Pause, Resume
+from agiraph.messages.control import Ok, Resume
 from agiraph.messages.node import RetryNodeMessage
 from agiraph.messages.trigger import ListTriggers, TriggerTable
 from agiraph.storage.attendance import let_go_on
@@ -71,26 +71,26 @@ router = APIRouter()
 
 
 @router.post("/agents/{agent}/pause", dependencies=[CONTROL], tags=["agents"])
-async def pause(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
+async def pause(agent: AgentDep, gateway: GatewayDep, cause: CauseDep) -> SteeredView:
     """Pause coordinator and workers."""
-    return await _act_on_agent(gateway, agent, "pause")
+    return await _act_on_agent(gateway, agent, "pause", cause)
 
 
 @router.post("/agents/{agent}/resume", dependencies=[CONTROL], tags=["agents"])
-async def resume(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
+async def resume(agent: AgentDep, gateway: GatewayDep, cause: CauseDep) -> SteeredView:
     """Continue a paused agent, restart a stopped one."""
-    return await _act_on_agent(gateway, agent, "resume")
+    return await _act_on_agent(gateway, agent, "resume", cause)
 
 
 @router.post("/agents/{agent}/stop", dependencies=[CONTROL], tags=["agents"])
-async def stop(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
+async def stop(agent: AgentDep, gateway: GatewayDep, cause: CauseDep) -> SteeredView:
     """Stop the agent's processes; its files stay."""
-    return await _act_on_agent(gateway, agent, "stop")
+    return await _act_on_agent(gateway, agent, "stop", cause)
 
 
 @router.post("/entities/{entity:path}/{act}", dependencies=[CONTROL], tags=["system"])
 async def act(entity: str, act: EntityAct, gateway: GatewayDep, cause: CauseDep) -> SteeredView:
-    """Stop, kill, restart, pause or resume one entity or a whole agent."""
+    """Pause, step, resume, interrupt, restart, stop or kill one entity or a whole agent."""
     table = await children(gateway)
     exact = child_at(table, entity)
     if exact is not None:
@@ -98,11 +98,11 @@ async def act(entity: str, act: EntityAct, gateway: GatewayDep, cause: CauseDep)
             # The gateway that began this ended over it: this is the next one.
             done = SteeredEntityView(address=exact.address, state=exact.state)
             return SteeredView(act=act, entities=(done,))
-        return await _act_on_all(gateway, [exact], act)
+        return await _act_on_all(gateway, [exact], act, cause)
     found = _named(gateway, table, entity)
     if isinstance(found, Agent):
-        return await _act_on_agent(gateway, found, act)
-    return await _act_on_all(gateway, [found], act)
+        return await _act_on_agent(gateway, found, act, cause)
+    return await _act_on_all(gateway, [found], act, cause)
 
 
 @router.post("/agents/{agent}/board/{node}/retry", dependencies=[CONTROL], tags=["work"])
@@ -126,7 +126,9 @@ async def retry(
     return node_detail(state, state.nodes[id])
 
 
-async def _act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> SteeredView:
+async def _act_on_agent(
+    gateway: Gateway, agent: Agent, act: EntityAct, cause: CallCause
+) -> SteeredView:
     """Act on an agent's coordinator and all its workers, the coordinator first."""
     if act != "stop":
         team = _team(await children(gateway), agent)
@@ -135,7 +137,7 @@ async def _act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> Steer
             started = await start_coordinator(gateway, agent)  # it was archived
             entity = SteeredEntityView(address=started.address, state="resuming")
             return SteeredView(act=act, entities=(entity,))
-        return await _act_on_all(gateway, team, act)
+        return await _act_on_all(gateway, team, act, cause)
     entities = await stop_team(gateway, agent, "stop")
     let_go_on(gateway.home.path, agent.id)
     if entities:
@@ -172,7 +174,7 @@ def _named(gateway: Gateway, table: Sequence[ChildInfo], text: str) -> Agent | C
 
 
 async def _act_on_all(
-    gateway: Gateway, targets: Sequence[ChildInfo], act: EntityAct
+    gateway: Gateway, targets: Sequence[ChildInfo], act: EntityAct, cause: CallCause
 ) -> SteeredView:
     match act:
         case "kill":
@@ -181,7 +183,11 @@ async def _act_on_all(
             _let_go_on(gateway, targets)
             entities = await _stop_all(gateway, targets, act)
         case "pause":
-            entities = await _pause_all(gateway, targets)
+            entities = await pause_all(gateway, targets)
+        case "step":
+            entities = await step_all(gateway, targets, cause)
+        case "interrupt":
+            entities = await interrupt_all(gateway, targets, cause)
         case "resume":
             _let_go_on(gateway, targets)
             entities = await _resume_all(gateway, targets)
@@ -248,38 +254,13 @@ def _with_a_process(targets: Sequence[ChildInfo]) -> list[ChildInfo]:
     return running
 
 
-async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[SteeredEntityView]:
-    running = [child for child in targets if child.state in AT_WORK]
-    if not running:
-        raise ApiError(409, "nothing to pause: no process of it runs")
-    for child in running:
-        _check_can_pause(child)
-    statuses = gateway.statuses(running)
-    at_work = [child for child in running if not _is_over(gateway, child, statuses)]
-    if not at_work:
-        over = ", ".join(child.address for child in running)
-        raise ApiError(409, f"nothing to pause: the run has ended and {over} does nothing")
-    for child in at_work:
-        await gateway.send(child.address, Pause(), id=message_id())
-    return [SteeredEntityView(address=child.address, state="pausing") for child in at_work]
-
-
-def _is_over(gateway: Gateway, child: ChildInfo, statuses: StatusReader) -> bool:
-    """Whether the run has ended and the child only waits to be spoken to."""
-    agent = gateway.agents.get(agent_of(child.address) or "")
-    if agent is None or agent.status not in ENDED_AGENT:
-        return False
-    doing = statuses.activity(child.address)
-    return child.state == "parked" or (doing is not None and doing.state == "idle")
-
-
 async def _resume_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[SteeredEntityView]:
     """Let children continue, and start those again that are down.
 
     A coordinator that comes back starts its workers itself, those that its board still wants.
     """
     for child in targets:
-        _check_can_pause(child)
+        check_can_pause(child)
     for child in targets:
         await gateway.send(child.address, Resume(), id=message_id())
     entities = []
@@ -291,11 +272,6 @@ async def _resume_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[St
         if child.kind == "coordinator" and child.state in DOWN:
             break
     return entities
-
-
-def _check_can_pause(child: ChildInfo) -> None:
-    if child.kind not in ("coordinator", "worker"):
-        raise ApiError(409, f"a {child.kind} cannot pause (possible: coordinators and workers)")
 
 
 @router.get("/archive", dependencies=[READ], tags=["archive"])

@@ -60,7 +60,7 @@ EVENT_OF = {"text": "message.sent", "nudge": "human.nudge"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class OutgoingText:
     """What the human sends; `kind` is that of the conversation's entry."""
 
     content: str
@@ -80,6 +80,14 @@ class _Text:
         )
 
 
+INTERRUPTION = OutgoingText(
+    "I have interrupted what you were doing. See how it stands, then continue with what matters; "
+    "ask me if you are not sure what I want.",
+    "interrupt",
+    "text",
+)
+"""What an entity reads that a person has interrupted without a word."""
+
 router = APIRouter(tags=["conversation"])
 
 
@@ -97,8 +105,8 @@ async def send_text(
     if answered is None and len(receivers) == 1:  # then who wrote last is answered
         answered = gateway.messages.unanswered(agent.id, receivers[0][0])
     reference = ReplyReference(answered.id, quote(answered.content)) if answered else NOTHING
-    return await _send(
-        gateway, agent, receivers, _Text(body.message, body.mode, "text", reference), cause
+    return await send_texts(
+        gateway, agent, receivers, OutgoingText(body.message, body.mode, "text", reference), cause
     )
 
 
@@ -108,7 +116,9 @@ async def send_nudge(
 ) -> SentView:
     """Put an instruction into the running agent."""
     receivers = _receivers(gateway, agent, None)
-    return await _send(gateway, agent, receivers, _Text(body.message, "steer", "nudge"), cause)
+    return await send_texts(
+        gateway, agent, receivers, OutgoingText(body.message, "steer", "nudge"), cause
+    )
 
 
 @router.get("/agents/{agent}/conversation", dependencies=[READ])
@@ -189,8 +199,8 @@ def _receivers(gateway: Gateway, agent: Agent, to: str | None) -> list[Receiver]
     return [(worker.name, worker_address(agent.id, worker.id))]
 
 
-async def _send(
-    gateway: Gateway, agent: Agent, receivers: list[Receiver], text: _Text, cause: CallCause
+async def send_texts(
+    gateway: Gateway, agent: Agent, receivers: list[Receiver], text: OutgoingText, cause: CallCause
 ) -> SentView:
     """Send to each receiver, then record what the router has accepted; a part of them may fail."""
     id = cause.message(f"{text.kind} of {agent.id}")
@@ -211,7 +221,7 @@ async def _send(
 
 
 async def _record(
-    gateway: Gateway, agent: Agent, text: _Text, to: str, id: MessageId, cause: CallCause
+    gateway: Gateway, agent: Agent, text: OutgoingText, to: str, id: MessageId, cause: CallCause
 ) -> None:
     """Write a text that was sent into the conversation, and report the event."""
     in_reply_to = text.reference.message

@@ -19,6 +19,7 @@ from agiraph.http.api import (
     ApiError,
     ConsoleTicketView,
     DeadLetterView,
+    ExternalAgentView,
     HealthView,
     ModelsView,
     ServedToolView,
@@ -56,6 +57,20 @@ async def models(gateway: GatewayDep) -> ModelsView:
     """List the providers and which of them are usable."""
     catalog = await gateway.ask(BROKER, ListModels(asks_servers=True), ModelCatalog)
     return ModelsView(providers=catalog.providers, default=catalog.default, why=catalog.why)
+
+
+@router.get("/outside", dependencies=[READ])
+def external_agents(gateway: GatewayDep) -> list[ExternalAgentView]:
+    """List the external agents that can be workers, and which of them are installed here."""
+    from agiraph.external.preflight import agent_row  # few ask for them
+    from agiraph.external.preset import known_agents
+    from agiraph.tools.sandbox.sandbox import find_sandbox
+
+    sandbox = find_sandbox(gateway.config.sandbox)
+    agents = known_agents(gateway.home.path, os.environ)
+    return [
+        ExternalAgentView.model_validate(agent_row(agent, sandbox, os.environ)) for agent in agents
+    ]
 
 
 @router.post("/consoles", dependencies=[CONTROL], status_code=201)

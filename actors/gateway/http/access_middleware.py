@@ -2,7 +2,8 @@
 
 Pure ASGI, so that nothing of a stranger's request is read or parsed before it is admitted. The
 order: Host and Origin, the size of the head and of the announced body, a token in the URL, the
-token, its rate. Its scope is checked at the route. Every call is in the audit, also a refused one.
+token, its rate. Its scope is checked at the route. Every call is in the audit, also a refused one;
+of the web page's own files, which tell nothing of a home, only the refused ones are.
 """
 
 import math
@@ -33,6 +34,7 @@ from actors.gateway.auth.request_headers import (
 )
 from actors.gateway.auth.scopes import READS, WEBSOCKET, is_open
 from actors.gateway.http.body_limits import with_default_headers
+from actors.gateway.http.ui_bundle import UiBundle, is_of_ui
 from actors.gateway.problems import problem_response
 from actors.runtime.http_server import IS_EXTRA
 from agiraph.core.clock import Clock
@@ -69,8 +71,10 @@ class AccessMiddleware:
         audit: AuditLog,
         http: HttpConfig,
         clock: Clock,
+        ui: UiBundle,
     ) -> None:
         self._app = app
+        self._ui = ui
         self._keys = keys
         self._hosts = hosts
         self._audit = audit
@@ -93,6 +97,9 @@ class AccessMiddleware:
             response = problem_response(refusal, call.path, _headers_of(refusal))
             await response(scope, receive, with_default_headers(send))
             return
+        if is_of_ui(scope):
+            await self._ui(scope, receive, send)
+            return
         self._open[call.caller.key] += 1
         try:
             await self._serve(scope, receive, send, call)
@@ -105,6 +112,9 @@ class AccessMiddleware:
         """Let a call pass, its caller known, or raise ApiError."""
         self._check_head(scope)
         self._check_query(scope)
+        if is_of_ui(scope):
+            self._count_page(scope)
+            return
         if is_open(call.method, call.path):
             self._count_stranger(scope)
             # A stranger's key would fill the store of keys.
@@ -190,9 +200,13 @@ class AccessMiddleware:
         self._take(caller.key, rate, burst)
 
     def _count_stranger(self, scope: Scope) -> None:
-        address = scope["client"][0] if scope.get("client") else ""
         rate = self._http.strangers_per_second
-        self._take(f"stranger {address}", rate, max(1.0, STRANGERS_BURST * rate))
+        self._take(f"stranger {_address_of(scope)}", rate, max(1.0, STRANGERS_BURST * rate))
+
+    def _count_page(self, scope: Scope) -> None:
+        """Count one of the page's files, of which a browser loads many at once."""
+        http = self._http
+        self._take(f"page {_address_of(scope)}", http.calls_per_second, float(http.burst))
 
     def _take(self, key: str, rate: float, burst: float) -> None:
         wait = self._rates.wait_of(key, self._clock.monotonic(), rate, burst)
@@ -243,6 +257,10 @@ class AccessMiddleware:
         finally:
             if status is not None:
                 self._audit.ended(call, status)
+
+
+def _address_of(scope: Scope) -> str:
+    return str(scope["client"][0]) if scope.get("client") else ""
 
 
 def _stays_open(scope: Scope) -> bool:

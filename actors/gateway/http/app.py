@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 
 from actors.gateway.api import (
     access,
+    agent_check,
     agents,
     channels,
     entities,
@@ -35,8 +36,10 @@ from actors.gateway.http.access_middleware import AccessMiddleware
 from actors.gateway.http.body_limits import BodyLimitMiddleware
 from actors.gateway.http.document import DESCRIPTION, complete_document, operation_id
 from actors.gateway.http.idempotency import IdempotencyMiddleware
+from actors.gateway.http.ui_bundle import UiBundle
 from actors.gateway.problems import no_room, problem_response
 from agiraph import __version__
+from agiraph.core.config import ui_folder
 from agiraph.core.errors import AgiraphError, OutOfScope, Refused, Unavailable
 from agiraph.http.errors import ApiError
 from agiraph.storage.disk_space import DiskFull
@@ -45,6 +48,7 @@ METHOD_NOT_ALLOWED = 405
 
 ROUTERS: tuple[APIRouter, ...] = (
     agents.router,
+    agent_check.router,
     lifecycle.router,
     messages.router,
     questions.router,
@@ -113,7 +117,8 @@ def build_app(gateway: Gateway, keys: CredentialStore, audit: AuditLog) -> ASGIA
     hosts = TrustedHosts(http.host, *names, is_tls=bool(http.tls_cert))
     once = IdempotencyMiddleware(app, gateway.idempotency, gateway.clock)
     limited = BodyLimitMiddleware(once, http.body_bytes, http.body_seconds)
-    return AccessMiddleware(limited, keys, hosts, audit, http, gateway.clock)
+    ui = UiBundle(ui_folder())
+    return AccessMiddleware(limited, keys, hosts, audit, http, gateway.clock, ui)
 
 
 # --- errors as answers ---

@@ -17,6 +17,7 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
             "cycle_seconds": 3600,
         },
     ],
+    "CheckAgentRequest": [{"goal": "Survey this folder", "input": "/home/ada/data"}],
     "StartRunRequest": [{"goal": "Now compare it with last year's", "budget_usd": 1}],
     "SendTextRequest": [
         {"message": "Also include Qualcomm"},
@@ -36,7 +37,7 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
         }
     ],
     "CreateTokenRequest": [{"name": "dashboard", "scope": "read", "expires_in_seconds": 2592000}],
-    "CreateLoginRequest": [{"scope": "talk"}],
+    "CreateLoginRequest": [{"scope": "talk", "next": f"/ui/agents/{AGENT}"}],
     "SetBudgetRequest": [{"usd": 5, "tokens": "none"}, {"tokens": 2000000}],
     "BudgetView": [
         {

@@ -1,9 +1,10 @@
-"""AnswerLinks: the links by which questions are answered, and the key that signs them."""
+"""AnswerLinks: the links of notices: those that answer a question, and the key that signs them."""
 
 import secrets
 from pathlib import Path
 
 from actors.gateway.private_files import read_private, write_private
+from agiraph.http.api.access import UI_PATH
 from agiraph.notifications.notice import Notice
 from agiraph.notifications.webhooks import KEY_BYTES, answer_token, read_answer_token
 
@@ -25,6 +26,10 @@ class AnswerLinks:
             return None
         expires_at = notice.ts + self._good_for
         return f"{self.base}{PATH}{answer_token(self.key, notice.question_id, expires_at)}"
+
+    def page_of(self, notice: Notice) -> str:
+        """Return the address of the web UI's page of a notice's agent."""
+        return f"{self.base}{UI_PATH}{f'agents/{notice.agent}' if notice.agent else ''}"
 
     def question_of(self, token: str, now: float) -> str:
         """Return the question that a link's token is for; raise InvalidInput."""

@@ -14,11 +14,15 @@ from agiraph.notifications.notice import Notice
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """One delivery: its id is the same at each attempt; `link` leads to the page that answers."""
+    """One delivery: its id is the same at each attempt.
+
+    `link` leads to where its question is answered, `page` to its agent in the web UI.
+    """
 
     id: str
     notice: Notice
     link: str | None
+    page: str
 
 
 class DeliveryFailed(Exception):

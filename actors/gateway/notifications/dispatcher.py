@@ -222,7 +222,9 @@ class NotificationDispatcher:
 
     async def _attempt(self, name: str, notice: Notice, id: str) -> None:
         seconds = self._bounds.delivery_timeout_seconds
-        notification = Notification(id, notice, self.links.link_of(notice))
+        notification = Notification(
+            id, notice, self.links.link_of(notice), self.links.page_of(notice)
+        )
         try:
             settings = filled_in(self.settings[name], self._environ)
             async with asyncio.timeout(seconds + GRACE_SECONDS):

@@ -58,7 +58,7 @@ def mail_of(settings: ChannelConfig, notification: Notification) -> EmailMessage
     mail["Auto-Submitted"] = "auto-generated"
     if notification.notice.is_urgent:
         mail["Importance"] = "high"
-    mail.set_content(body_of(notification.notice, notification.link))
+    mail.set_content(body_of(notification.notice, notification.link, notification.page))
     return mail
 
 

@@ -22,7 +22,8 @@ async def deliver(
     # The library takes long to import, and its client long to make; most gateways never need it.
     httpx = await asyncio.to_thread(importlib.import_module, "httpx")
     shape = SHAPES[settings.shape]
-    body = json.dumps(shape(notification.notice, notification.id, notification.link)).encode()
+    post = shape(notification.notice, notification.id, notification.link, notification.page)
+    body = json.dumps(post).encode()
     headers = {"content-type": "application/json", "user-agent": "Agiraph"}
     headers |= webhook_headers(settings.secret, notification.id, int(time.time()), body)
     client = await asyncio.to_thread(httpx.AsyncClient, timeout=timeout_seconds)

@@ -6,6 +6,7 @@ from html import escape
 
 from agiraph.core.clock import iso
 from agiraph.core.models import Question
+from agiraph.http.api.access import UI_PATH
 
 STYLE = (
     "body{font:17px/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem;"
@@ -15,7 +16,7 @@ STYLE = (
     "button,textarea{font:inherit;border:1px solid #8a8f98;border-radius:6px;padding:.5rem .9rem}"
     "button{background:#fff;cursor:pointer;margin:.2rem .4rem .2rem 0}"
     "textarea{width:100%;box-sizing:border-box;min-height:6rem}"
-    ".small{color:#5c6370;font-size:.9rem}"
+    ".small{color:#5c6370;font-size:.9rem}a{color:inherit}"
     "@media(prefers-color-scheme:dark){body{background:#16181d;color:#e6e6e6}"
     "blockquote{background:#23262d}button,textarea{background:#16181d;color:inherit}}"
 )
@@ -35,6 +36,7 @@ def question_page(question: Question, agent: str, problem: str = "") -> str:
         parts.append(_form(question))
     else:
         parts.append(f"<p>{escape(became_of(question))}</p>")
+    parts.append(_ui_link(question, agent))
     return page(f"{question.from_id} asks", "".join(parts))
 
 
@@ -42,7 +44,7 @@ def thanks_page(question: Question, agent: str) -> str:
     """Return the page for an accepted answer."""
     answer = f"<p>Your answer:</p><blockquote>{escape(question.answer or '')}</blockquote>"
     then = "<p>It is on its way; you can close this page.</p>"
-    return page("Thank you", _asked(question, agent) + answer + then)
+    return page("Thank you", _asked(question, agent) + answer + then + _ui_link(question, agent))
 
 
 def page(title: str, body: str) -> str:
@@ -73,6 +75,13 @@ def _asked(question: Question, agent: str) -> str:
     return (
         f'<p class="small">{escape(where)}</p><blockquote>{escape(question.question)}</blockquote>'
     )
+
+
+def _ui_link(question: Question, agent: str) -> str:
+    """Return the way to the agent in the web UI, for who is logged in; it is not told this page."""
+    where = escape(f"{UI_PATH}agents/{question.agent}", quote=True)
+    said = f"{agent} in the web UI"
+    return f'<p class="small"><a rel="noreferrer" href="{where}">{escape(said)}</a></p>'
 
 
 def _form(question: Question) -> str:

@@ -1,8 +1,10 @@
 """Who may call: tokens with their scopes, one-time login links, the sessions of browsers."""
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Final, Literal
+from urllib.parse import unquote
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from agiraph.core.record import Record
 from agiraph.http.api.base import ApiRequest, ApiView
@@ -19,6 +21,25 @@ HOME_TOKEN = "home"
 
 YEAR_SECONDS = 366 * 86400.0
 Seconds = Annotated[float, Field(gt=0, le=10 * YEAR_SECONDS)]
+UI_PATH: Final = "/ui/"
+"""Below it are the web UI's pages."""
+
+_UI_PAGE: Final = re.compile(r"/ui/[!#-;=?-\[\]_a-z~]{0,1000}")
+
+
+def is_ui_page(text: str) -> bool:
+    """Whether a text is a path (with query) of the web UI, and leads nowhere else in a browser."""
+    path = unquote(text.partition("?")[0])
+    return bool(_UI_PAGE.fullmatch(text)) and not {".", ".."} & set(re.split(r"[/\\]", path))
+
+
+def _checked_page(text: str) -> str:
+    if not is_ui_page(text):
+        raise ValueError("must be a path of the web UI, such as /ui/agents/survey-3fa9c1")
+    return text
+
+
+UiPage = Annotated[str, AfterValidator(_checked_page)]
 TokenName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,39}$")]
 
 
@@ -64,10 +85,11 @@ class NewTokenView(TokenView):
 
 
 class CreateLoginRequest(ApiRequest):
-    """A one-time link to make: what its session may do and for how long it lasts."""
+    """A one-time link to make: what its session may do, for how long, and where it leads first."""
 
     scope: Scope = "control"
     session_seconds: Seconds | None = None
+    next: UiPage = UI_PATH
 
 
 class LoginView(ApiView):

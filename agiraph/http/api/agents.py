@@ -1,16 +1,16 @@
 """Agents, their runs and their processes, as the HTTP API takes and shows them."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, field_validator
 
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import AgentFacts, Mode
 from agiraph.core.money import RunTerms, WhenSpent
-from agiraph.http.api.base import ApiRequest, ApiView
+from agiraph.http.api.base import ApiRequest, ApiView, FieldProblemView
 
-EntityAct = Literal["stop", "kill", "restart", "pause", "resume"]
-ENTITY_ACTS: tuple[EntityAct, ...] = ("stop", "kill", "restart", "pause", "resume")
+EntityAct = Literal["pause", "step", "resume", "interrupt", "restart", "stop", "kill"]
+ENTITY_ACTS: tuple[EntityAct, ...] = get_args(EntityAct)
 
 
 class RunRequest(ApiRequest):
@@ -64,6 +64,43 @@ class CreateAgentRequest(RunRequest):
         if name is not None and (not name.isprintable() or "/" in name):
             raise ValueError("must be printable and hold no '/'")
         return name
+
+
+class CheckAgentRequest(CreateAgentRequest):
+    """POST /agents/check: what POST /agents would be asked for; the goal may be missing yet."""
+
+    goal: str = ""
+
+
+class EstimateView(ApiView):
+    """What a run may take: the least and the most, in tokens and US dollars.
+
+    The most is null if only the least is known, the dollars if a price is not. `basis` is what it
+    is based on, `text` all of it in words.
+    """
+
+    tokens: tuple[int, int | None]
+    usd: tuple[float | None, float | None]
+    basis: str
+    text: str
+
+
+class AgentCheckView(ApiView):
+    """POST /agents/check: whether an agent could be created so; nothing was.
+
+    `problems` keep it from that, `warnings` do not; `field` is that of the request. `name`, `model`
+    and `worker_model` are what it would get, null where that cannot be said; `nodes` counts those
+    of the plan.
+    """
+
+    is_possible: bool
+    problems: tuple[FieldProblemView, ...] = ()
+    warnings: tuple[FieldProblemView, ...] = ()
+    name: str | None = None
+    model: str | None = None
+    worker_model: str | None = None
+    nodes: int | None = None
+    estimate: EstimateView | None = None
 
 
 class AgentView(AgentFacts, ApiView):

@@ -22,6 +22,25 @@ class ModelsView(ApiView):
     why: str = ""
 
 
+class ExternalAgentView(ApiView):
+    """GET /outside: an external agent that can be a worker.
+
+    `program` is its path, null if it is not installed: `install` says how. `rules` is how
+    approvals.yaml applies to it (`asked`, `denied`, `sandbox`), `account` whose it works with
+    (`door`: the LLM proxy's, `own`: the person's login). `problem` is why it cannot work here.
+    """
+
+    name: str
+    about: str = ""
+    installed: bool
+    program: str | None = None
+    install: str = ""
+    driver: str
+    account: str
+    rules: str
+    problem: str = ""
+
+
 class UsageView(ApiView):
     """GET /usage: tokens and money by entity address, in all, and in rows `by` what was asked.
 

@@ -29,6 +29,13 @@ class AgentCalls:
         422 for a bad goal, model, budget or input folder; 409 for a name that is taken.
         """
 
+    @call("POST /agents/check", seconds=LONG_SECONDS, is_repeatable=True)
+    def check_agent(self, request: api.CheckAgentRequest) -> api.AgentCheckView:
+        """Return whether an agent could be created so, what is wrong, and what it may take.
+
+        Nothing is created. 422 only for what is no such request, with the fields.
+        """
+
     @call("POST /agents/{agent}/runs", seconds=LONG_SECONDS)
     def begin_run(
         self, agent: str, request: api.StartRunRequest, *, key: str | None = None

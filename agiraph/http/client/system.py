@@ -20,7 +20,7 @@ class SystemCalls:
 
     @call("POST /entities/{entity:path}/{act}", seconds=LONG_SECONDS)
     def act(self, entity: str, act: api.EntityAct) -> api.SteeredView:
-        """Stop, kill, restart, pause or resume one entity by address or name.
+        """Pause, step, resume, interrupt, restart, stop or kill one entity by address or name.
 
         An agent's id or name means its coordinator and all its workers. 404 lists the known.
         """
@@ -32,6 +32,10 @@ class SystemCalls:
     @call("GET /models")
     def models(self) -> api.ModelsView:
         """Return the providers, which of them are usable and why not, and the default model."""
+
+    @call("GET /outside", seconds=LONG_SECONDS)
+    def external_agents(self) -> list[api.ExternalAgentView]:
+        """Return the external agents that can be workers, and which of them are installed there."""
 
     @call("GET /servers", seconds=SERVERS_SECONDS)
     def servers(self, *, afresh: bool = False) -> list[api.ToolServerView]:
@@ -107,9 +111,16 @@ class SystemCalls:
 
     @call("POST /logins", body=api.CreateLoginRequest)
     def begin_login(
-        self, *, scope: api.Scope = "control", session_seconds: float | None = None
+        self,
+        *,
+        scope: api.Scope = "control",
+        session_seconds: float | None = None,
+        next: str = "/ui/",
     ) -> api.LoginView:
-        """Make a link by which one browser can log in, once: the gateway's URL and its `path`."""
+        """Make a link by which one browser can log in, once: the gateway's URL and its `path`.
+
+        It leads to the page `next` of the web UI.
+        """
 
     @call("GET /sessions")
     def sessions(self) -> list[api.SessionView]:

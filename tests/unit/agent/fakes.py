@@ -2,14 +2,15 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.agent.loop import AgentLoop, CallEffects, PartialAnswer, PauseSwitch, PendingApproval
-from agiraph.agent.records import InputReceived
+from agiraph.agent.records import InputReceived, StateNoted
 from agiraph.agent.transcript import OpenCall
 from agiraph.core.clock import SystemClock
 from agiraph.core.config import load_config
@@ -173,6 +174,9 @@ class FakeEntity:
     def show(self, state: str, step: str) -> None:
         pass
 
+    def standing_still(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
 
 class Stage:
     """Everything one loop needs, in one folder; `again()` is the same after a crash."""
@@ -187,6 +191,9 @@ class Stage:
 
     def hear(self, text: str) -> None:
         self.conversation.append(InputReceived(content=text, from_name="test", ts=0.0))
+
+    def note(self, what: Literal["paused", "stepped", "resumed"]) -> None:
+        self.conversation.append(StateNoted(what=what, ts=0.0))
 
     def contents(self) -> list[str]:
         """The conversation, a line a turn."""

@@ -175,6 +175,45 @@ async def test_a_paused_loop_asks_no_model_until_it_is_resumed(tmp_path: Path) -
     assert len(stage.mind.requests) == 1
 
 
+async def until_still(stage: Stage) -> None:
+    for _ in range(30):
+        await asyncio.sleep(0)
+
+
+async def test_a_single_step_is_an_answer_or_a_call_and_the_pause_holds_after_it(
+    tmp_path: Path,
+) -> None:
+    stage = begun(tmp_path, says(None, call("note", "a", word="x")), says("done"))
+    stage.note("paused")
+    stage.entity.pause_switch.pause()
+    running = asyncio.ensure_future(stage.loop.run())
+    await until_still(stage)
+    assert (stage.mind.requests, stage.tools.ran) == ([], [])
+    for asked, ran in ((1, []), (1, ["x"]), (2, ["x"])):
+        stage.note("stepped")
+        stage.entity.pause_switch.resume()
+        await until_still(stage)
+        assert len(stage.mind.requests) == asked
+        assert [one.rpartition(":")[2] for one in stage.tools.ran] == ran
+    await running
+    assert stage.entity.conversation.transcript.is_paused
+
+
+async def test_a_step_that_was_cut_off_is_done_by_the_next_incarnation_and_no_more(
+    tmp_path: Path,
+) -> None:
+    stage = begun(tmp_path, says(None, call("note", "a", word="x")), says("done"))
+    stage.note("paused")
+    stage.note("stepped")
+    stage.entity.conversation.close()
+    again = Stage(tmp_path, says(None, call("note", "a", word="x")), says("done"))
+    running = asyncio.ensure_future(again.loop.run())
+    await until_still(again)
+    assert (len(again.mind.requests), again.tools.ran) == (1, [])
+    assert again.entity.conversation.transcript.is_paused
+    running.cancel()
+
+
 async def test_a_wrong_tool_call_is_answered_with_the_reason(tmp_path: Path) -> None:
     stage = begun(tmp_path, says(None, call("sehll", "a")), says("oh"))
     await stage.loop.run()

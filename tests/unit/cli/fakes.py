@@ -29,6 +29,7 @@ from agiraph.http.api import (
     FileContentView,
     FileEntryView,
     FolderView,
+    LoginView,
     MessageView,
     ModelsView,
     NotReachable,
@@ -114,6 +115,7 @@ class FakeClient:
     default: tuple[str | None, str] = ("script/survey", "models.default in the settings")
     kept: list[BudgetView] = field(default_factory=list)
     quiet_turns: int = 0
+    url: str = "http://127.0.0.1:8765"
     is_open: bool = True
     is_closed: bool = False
     on_send: Callable[[], None] = lambda: None
@@ -165,6 +167,10 @@ class FakeClient:
 
     def agent(self, agent: str) -> AgentView:
         return self._known(agent)
+
+    def begin_login(self, *, next: str) -> LoginView:
+        self.did.append(("login", next))
+        return LoginView(path="/login#agl_x", scope="control", expires_at=60, session_seconds=9)
 
     def stop(self, agent: str) -> SteeredView:
         return self.act(agent, "stop")

@@ -2,8 +2,7 @@
 
 import pytest
 
-from agiraph.llm.estimate import Estimate
-from cli.estimate import in_words
+from agiraph.llm.estimate import Estimate, in_words
 
 
 @pytest.mark.parametrize(

@@ -23,34 +23,37 @@ from agiraph.notifications.webhooks import (
 from tests.unit.notifications.notices import notice
 
 LINK = "https://agents.example.org/answer/abc.def"
+PAGE = "https://agents.example.org/ui/agents/shop-1"
 KEY = b"k" * 32
 
 
 def test_our_own_shape_has_every_fact_under_its_name() -> None:
     asked = notice(question_id="q-1", options=("yes", "no"), deadline_at=2000.0, is_urgent=True)
-    body = SHAPES["generic"](asked, "dlv_1", LINK)
+    body = SHAPES["generic"](asked, "dlv_1", LINK, PAGE)
     assert (body["id"], body["kind"], body["question_id"]) == ("dlv_1", "questions", "q-1")
     assert (body["options"], body["answer_url"], body["urgent"]) == (["yes", "no"], LINK, True)
+    assert body["page_url"] == PAGE
     assert body["deadline_at"] == "1970-01-01T00:33:20Z"
 
 
 def test_slack_is_shown_text_as_text_and_a_button_that_leads_to_the_answer() -> None:
     asked = notice(text="<!channel> a & b" + "&" * 9000, question_id="q-1")
-    body = SHAPES["slack"](asked, "dlv_1", LINK)
+    body = SHAPES["slack"](asked, "dlv_1", LINK, PAGE)
     told = json.dumps(body)
     assert "<!channel>" not in told
     assert all(
         len(block["text"]["text"]) <= SLACK_SECTION for block in body["blocks"] if "text" in block
     )
-    assert body["blocks"][-1]["elements"][0]["url"] == LINK
+    assert [button["url"] for button in body["blocks"][-1]["elements"]] == [LINK, PAGE]
     assert body["text"] == "shop: Ada asks"
 
 
 def test_discord_is_kept_from_ringing_everybody_and_within_its_bounds() -> None:
-    body = SHAPES["discord"](notice(text="@everyone " * 900), "dlv_1", None)
+    body = SHAPES["discord"](notice(text="@everyone " * 900), "dlv_1", None, PAGE)
     assert body["allowed_mentions"] == {"parse": []}
     assert len(body["embeds"][0]["description"]) <= DISCORD_DESCRIPTION
-    assert "url" not in body["embeds"][0]
+    assert body["embeds"][0]["url"] == PAGE
+    assert SHAPES["discord"](notice(), "dlv_1", LINK, PAGE)["embeds"][0]["url"] == LINK
 
 
 def test_a_webhook_is_signed_as_the_standard_says() -> None:
@@ -82,11 +85,12 @@ def test_a_mail_has_a_subject_of_one_line_the_link_and_always_the_same_id() -> N
         {"kind": "email", "to": "me@example.org", "sender": "a@x.org", "server": "mail:25"}
     )
     asked = notice(question_id="q-1", sender="Ada\r\nBcc: all@example.org", options=("a", "b"))
-    mail = mail_of(settings, Notification("dlv_1", asked, LINK))
+    mail = mail_of(settings, Notification("dlv_1", asked, LINK, PAGE))
     assert mail["Message-ID"] == "<dlv_1@x.org>"
     assert "\n" not in mail["Subject"]
     assert mail["Bcc"] is None
     assert LINK in mail.get_content()
+    assert PAGE in mail.get_content()
     assert "Answers: a | b" in mail.get_content()
 
 

@@ -1,0 +1,88 @@
+"""The HTTP API over a real socket: an agent is checked before it is created."""
+
+import os
+from pathlib import Path
+
+from agiraph.http.api import AgentCheckView, CheckAgentRequest, FieldProblemView
+from agiraph.http.client import Client
+from agiraph.messages.child import StartChild
+from agiraph.messages.model import CheckModel
+from tests.fakes.gateway import World, refused
+from transport.errors import DeadlineExceeded
+
+PLAN = """nodes:
+  - {id: tables, task: Look at the tables}
+  - {id: report, task: Write it down, deps: [tabels]}
+"""
+
+
+def told(found: tuple[FieldProblemView, ...]) -> dict[str, str]:
+    return {one.field: one.detail for one in found}
+
+
+def test_each_field_says_what_is_wrong_and_nothing_is_created(world: World, client: Client) -> None:
+    world.add_agent()
+    found = client.check_agent(
+        CheckAgentRequest(
+            name="survey",
+            input="/no/such/folder",
+            model="nobody/none",
+            worker_model="nobody/else",
+            plan=PLAN,
+            cycle_seconds=60,
+            tools=("no_such_tool",),
+        )
+    )
+    problems = told(found.problems)
+    assert (found.is_possible, found.estimate, found.model, found.nodes) == (
+        False,
+        None,
+        None,
+        None,
+    )
+    assert "reach" in problems["goal"]
+    assert "taken" in problems["name"]
+    assert "existing folder" in problems["input"]
+    assert problems["model"] == problems["worker_model"] == "unknown provider"
+    assert problems["plan"].startswith("plan:3: nodes[1].deps[0]: unknown node 'tabels'")
+    assert "no cycles" in problems["cycle_seconds"]
+    assert "no_such_tool" in problems["tools"]
+    assert len(client.agents()) == 1
+    assert not [body for _, body in world.line.asked if isinstance(body, StartChild)]
+
+
+def test_what_is_possible_says_what_it_would_be_and_what_it_may_take(
+    world: World, client: Client, tmp_path: Path
+) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    request = CheckAgentRequest(
+        goal="Survey this folder now",
+        input=str(folder),
+        plan=PLAN.replace("tabels", "tables"),
+        budget_tokens=10,
+    )
+    found: AgentCheckView = client.check_agent(request)
+    assert found.is_possible
+    assert (found.name, found.model, found.nodes) == ("survey-this-folder-now", "script/fake", 2)
+    assert found.estimate is not None
+    assert found.estimate.tokens[0] > 0
+    assert found.estimate.text.startswith("at least ")
+    warnings = told(found.warnings)
+    assert warnings["input"] == "'data' is empty"
+    assert warnings["budget_tokens"] == "this is less than such a run takes at least"
+    os.mkdir(folder / "inner")
+    again = client.check_agent(request.model_copy(update={"budget_tokens": None}))
+    assert told(again.warnings) == {}, "the script costs nothing, so no budget is missed"
+
+
+def test_a_broker_that_is_away_is_no_problem_of_a_field(world: World, client: Client) -> None:
+    world.line.answers[CheckModel] = lambda body: DeadlineExceeded("broker")
+    assert refused(client.check_agent, CheckAgentRequest(goal="x")).status == 504
+
+
+def test_the_external_agents_are_listed_with_whether_they_are_installed(client: Client) -> None:
+    found = {one.name: one for one in client.external_agents()}
+    assert {"claude-code", "codex"} <= found.keys()
+    assert all(one.installed == (one.program is not None) for one in found.values())
+    assert found["codex"].rules in ("asked", "denied", "sandbox")

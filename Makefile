@@ -4,6 +4,7 @@ BIN := $(VENV)/bin
 RUNS := $(VENV)/.runs
 DEVELOPS := $(VENV)/.develops
 VALID := $(BIN)/check-jsonschema --builtin-schema vendor
+NPM := $(BIN)/python frontend/build.py npm run --silent
 
 # The first Python here that is new enough; another one: make run PYTHON=/path/to/python
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -22,7 +23,7 @@ PAGES = $(wildcard *.md docs/*.md docs/*.svg configs/*.yaml)
 
 export GOAL INPUT MODEL
 
-.PHONY: setup run ui test slow clients check docs format bench pictures first-hour clean help
+.PHONY: setup run ui ui-types test slow clients check docs format bench pictures first-hour clean help
 
 help:
 	@echo "make run     a team surveys a folder: no key and no network needed (INPUT=dir MODEL=model GOAL=text ARGS=options)"
@@ -30,7 +31,7 @@ help:
 	@echo "make test    every test"
 	@echo "make slow    the tests that take long: the local model for real (installs it)"
 	@echo "make clients  outside agents of other makers, as they ship them: a table (installs them; ARGS=--help)"
-	@echo "make check   format, lint, types, layers, openings of files, docs, what .github/ holds"
+	@echo "make check   format, lint, types, layers, openings of files, the page, docs, what .github/ holds"
 	@echo "make docs    the documentation site, in build/site (ARGS=serve: on a local port, for a look)"
 	@echo "make bench   the benchmarks, as ratios"
 	@echo "make pictures  the pictures of the docs"
@@ -66,6 +67,11 @@ run: $(RUNS)
 ui: $(DEVELOPS)
 	@$(BIN)/python frontend/build.py
 
+# The types of the page's calls, from what the gateway says of itself.
+ui-types: $(DEVELOPS)
+	@$(BIN)/python frontend/openapi.py build/openapi.json
+	@$(NPM) schema
+
 # A file stays with one process: its tests share a supervisor. Files come in the order of their
 # names: those that wait for real processes first, the quick ones (unit/) fill the end. They start
 # many processes, which need not compile the same sources again, whatever the environment says of
@@ -73,6 +79,7 @@ ui: $(DEVELOPS)
 test: export PYTHONDONTWRITEBYTECODE :=
 test: export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 test: $(DEVELOPS)
+	$(NPM) test
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 slow: $(DEVELOPS)
@@ -89,6 +96,8 @@ check: $(DEVELOPS)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.openings
+	$(BIN)/python frontend/openapi.py build/openapi.json
+	$(NPM) check
 	$(VALID).github-workflows .github/workflows/*.yml
 	$(VALID).github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
 	$(VALID).github-issue-config .github/ISSUE_TEMPLATE/config.yml

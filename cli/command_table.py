@@ -83,7 +83,7 @@ _TABLE = {
     (READ, "commands.transcript"): {"transcript": "Read what an entity heard, said and ran."},
     (READ, "commands.files"): {
         "files": "List an agent's files, or print one.",
-        "memory": "List, read or search an agent's memory.",
+        "memory": "List, read, search or edit an agent's memory.",
     },
     (READ, "commands.talk"): {"messages": "List the messages of an agent's team."},
     (READ, "commands.spending"): {"usage": "Show what was spent, in tokens and money."},

@@ -101,7 +101,8 @@ def _build(digest: str) -> None:
 def _install_packages() -> None:
     lock = sha256((FRONTEND / "package-lock.json").read_bytes()).hexdigest()
     if _stamp(PACKAGES) != lock:
-        _do("npm", "ci", "--no-audit", "--no-fund")
+        # Not `npm ci`: it fails where a registry lacks a tool's binaries for other systems.
+        _do("npm", "install", "--no-audit", "--no-fund")
         (PACKAGES / STAMP).write_text(lock)
 
 

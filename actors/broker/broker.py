@@ -15,7 +15,7 @@ from actors.broker.agent_budgets import AgentBudgets
 from actors.broker.call_retries import AttemptFailure
 from actors.broker.calls import ModelCalls
 from actors.broker.provider_pool import ProviderPool
-from actors.broker.streaming import DeltaBuffer, StreamSubscribers, TextDelta
+from actors.broker.streaming import DeltaBuffer, StreamedTexts, StreamSubscribers, TextDelta
 from actors.broker.usage_reader import UsageReader
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from actors.runtime.calls_in_flight import CallInFlight, CallsInFlight
@@ -25,6 +25,7 @@ from agiraph.core.ids import NodeId, RunId, agent_of
 from agiraph.core.models import Event
 from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import ProviderError
+from agiraph.llm.fallback import FallbackStarted
 from agiraph.llm.packing import Unpacker
 from agiraph.messages.body import Body
 from agiraph.messages.control import Ok, RefusedReply
@@ -70,7 +71,7 @@ class Broker:
         self._accounts = AgentBudgets(runtime.home)
         self._usage = UsageReader(calls.ledger, calls.limits, self._accounts)
         self._unpacker = Unpacker()
-        self._subscribers = StreamSubscribers()
+        self._subscribers, self._streamed = StreamSubscribers(), StreamedTexts()
         self._tasks = BackgroundTasks()
         self._in_flight = CallsInFlight(runtime, self._tasks, orphan_seconds=ORPHAN_SECONDS)
         self._proxy: LlmProxy | None = None
@@ -103,11 +104,10 @@ class Broker:
                 self._call(received, received.body)
             case CancelCall(call=call):
                 self._in_flight.cancel(received.header.sender, call)
-            case SubscribeToStream(agent=agent):
-                now = self._runtime.clock.monotonic()
-                self._subscribers.subscribe(agent, received.header.sender, now)
+            case SubscribeToStream() as asked:
+                self._subscribe(received.header.sender, asked)
             case StreamDelta() as delta:
-                self._send_to_subscribers(delta)
+                self._show(delta)
             case ListModels(asks_servers=asks_servers):
                 self._tasks.start(self._list_models(received, asks_servers=asks_servers))
             case CheckModel() as asked:
@@ -237,24 +237,30 @@ class Broker:
     async def _run(
         self, id: bytes, call: CallInFlight, request: ModelRequest
     ) -> ModelAnswer | ModelFailed:
-        deltas = DeltaBuffer(lambda delta: self._send_delta(id, call, delta, request.entity))
+        shown = StreamDelta(entity=request.entity, call=id)
+        deltas = DeltaBuffer(lambda delta: self._send_delta(call, delta, shown))
+        end = "it was cancelled"
         try:
-            answer = await self._answer(request, deltas)
+            answer = await self._answer(request, deltas, shown)
+            end = answer.message if isinstance(answer, ModelFailed) else ""
         finally:
             deltas.flush()
+            self._show(shown.model_copy(update={"is_end": True, "reason": end}))
         call.is_stored = isinstance(answer, ModelAnswer)
         return answer
 
     async def _answer(
-        self, request: ModelRequest, deltas: DeltaBuffer
+        self, request: ModelRequest, deltas: DeltaBuffer, shown: StreamDelta
     ) -> ModelAnswer | ModelFailed:
+        def on_failure(failure: AttemptFailure) -> None:
+            deltas.restart()
+            void = {"restarted": True, "reason": _told(failure)}
+            self._show(shown.model_copy(update=void))
+            self._report_failure(request, failure)
+
         try:
             request = self._accounts.billed(request)
-            response = await self._calls.answer(
-                request,
-                deltas.add,
-                lambda failure: self._report_failure(request, failure, deltas),
-            )
+            response = await self._calls.answer(request, deltas.add, on_failure)
         except ProviderError as error:
             failed = {"model": request.model, "kind": error.kind, "message": str(error)}
             self._report(request, "model.failed", failed)
@@ -274,20 +280,26 @@ class Broker:
 
     # --- while a call runs -----------------------------------------------------------------------
 
-    def _send_delta(self, id: bytes, call: CallInFlight, delta: TextDelta, entity: str) -> None:
-        about = {"call": id, "text": delta.text, "restarted": delta.restarted}
-        self._runtime.post(call.sender, ModelDelta(**about))
-        self._send_to_subscribers(StreamDelta(entity=entity, **about))
+    def _send_delta(self, call: CallInFlight, delta: TextDelta, shown: StreamDelta) -> None:
+        about = {"text": delta.text, "restarted": delta.restarted}
+        self._runtime.post(call.sender, ModelDelta.model_validate({"call": shown.call, **about}))
+        if delta.text:
+            self._show(shown.model_copy(update=about))
 
-    def _send_to_subscribers(self, delta: StreamDelta) -> None:
+    def _subscribe(self, sender: str, asked: SubscribeToStream) -> None:
+        self._subscribers.subscribe(asked.agent, sender, self._runtime.clock.monotonic())
+        if asked.from_start:
+            for so_far in self._streamed.of(asked.agent):
+                self._runtime.post(sender, so_far)
+
+    def _show(self, delta: StreamDelta) -> None:
+        """Send a piece to all who show what this entity's agent streams."""
+        placed = self._streamed.place(delta)
         now = self._runtime.clock.monotonic()
-        for console in self._subscribers.addresses(agent_of(delta.entity), now):
-            self._runtime.post(console, delta)
+        for listener in self._subscribers.addresses(agent_of(delta.entity), now):
+            self._runtime.post(listener, placed)
 
-    def _report_failure(
-        self, request: ModelRequest, failure: AttemptFailure, deltas: DeltaBuffer
-    ) -> None:
-        deltas.restart()
+    def _report_failure(self, request: ModelRequest, failure: AttemptFailure) -> None:
         data = failure.event_data()
         self._runtime.log.warning("an attempt failed", entity=request.entity, data=data)
         self._report(request, failure.EVENT, data)
@@ -313,7 +325,16 @@ class Broker:
         """Close the grant of a peer that is gone: its external agent ended with it."""
         if self._proxy is not None:
             self._proxy.close(address, up_to=incarnation)
+        self._streamed.forget(address)
         self._in_flight.peer_down(address, incarnation)
+
+
+def _told(failure: AttemptFailure) -> str:
+    """Return in a sentence why a call begins again, and what is called next."""
+    if isinstance(failure, FallbackStarted):
+        return f"{failure.model} failed ({failure.message}): {failure.to} is called"
+    when = f"in {failure.wait_seconds:.0f} s" if failure.wait_seconds >= 1 else "now"
+    return f"{failure.model} failed ({failure.message}): it is called again {when}"
 
 
 def _digest(call: CallModel) -> bytes:

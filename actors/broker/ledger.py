@@ -55,6 +55,7 @@ GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
     "entity": ("entity", "''"),
     "agent": ("substr(entity, 1, instr(entity || '/', '/') - 1)", "''"),
     "node": ("node_id", "run_id"),
+    "run": ("run_id", "''"),
     "model": ("model", "''"),
     "day": ("date(ts, 'unixepoch')", "''"),
     "trigger": ("trigger_id", "''"),

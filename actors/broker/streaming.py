@@ -1,11 +1,12 @@
-"""Streamed text on its way: gathered for its asker, and sent to the consoles that show it."""
+"""Streamed text on its way: gathered for its asker, and sent to those who show it to people."""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from agiraph.core.ids import AgentId
+from agiraph.core.ids import AgentId, agent_of
+from agiraph.messages.model import StreamDelta
 
 GATHER_SECONDS = 0.1
 
@@ -60,10 +61,10 @@ MOST: Final = 64
 
 
 class StreamSubscribers:
-    """The consoles that show what a team's models stream, each for LEASE_SECONDS. Pure.
+    """Who shows what a team's models stream, each for LEASE_SECONDS. Pure.
 
-    A console subscribes again every few seconds while it shows an agent, so nothing is sent to a
-    console that is gone, and nothing at all without one.
+    A console, or the gateway for its pages, subscribes again every few seconds while it shows an
+    agent, so nothing is sent to one that is gone, and nothing at all without one.
     """
 
     def __init__(self) -> None:
@@ -82,3 +83,40 @@ class StreamSubscribers:
             return []
         self._until = {key: until for key, until in self._until.items() if until > now}
         return [address for subscribed, address in self._until if subscribed == agent]
+
+
+KEPT_CHARACTERS: Final = 1 << 16
+KEPT_CALLS: Final = 256
+
+
+class StreamedTexts:
+    """What the calls that are not over have streamed so far, for those who come late. Pure.
+
+    Of each call the last KEPT_CHARACTERS, of the last KEPT_CALLS that have streamed something.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[str, bytes], StreamDelta] = {}
+
+    def place(self, delta: StreamDelta) -> StreamDelta:
+        """Add a piece; return it with the place in its answer where its text stands."""
+        key = (delta.entity, delta.call)
+        before = self._texts.pop(key, None)
+        if before is None or delta.restarted:
+            before = StreamDelta(entity=delta.entity, call=delta.call)
+        end = before.at + len(before.text)
+        if not delta.is_end:
+            text = (before.text + delta.text)[-KEPT_CHARACTERS:]
+            at = end + len(delta.text) - len(text)
+            self._texts[key] = before.model_copy(update={"text": text, "at": at})
+            if len(self._texts) > KEPT_CALLS:
+                self._texts.pop(next(iter(self._texts)))
+        return delta.model_copy(update={"at": end})
+
+    def of(self, agent: AgentId) -> list[StreamDelta]:
+        """Return what an agent's calls have streamed so far."""
+        return [one for one in self._texts.values() if one.text and agent_of(one.entity) == agent]
+
+    def forget(self, entity: str) -> None:
+        """Drop what an entity that is gone was writing."""
+        self._texts = {key: text for key, text in self._texts.items() if key[0] != entity}

@@ -11,6 +11,7 @@ from agiraph.board.view import node_row, worker_row
 from agiraph.core.clock import iso, iso_date
 from agiraph.core.ids import RunId
 from agiraph.core.models import Agent, WorkNode
+from agiraph.memory.history import locked
 from agiraph.memory.loading import daily_logs, memory_text
 from agiraph.messages.child import ChildFailed
 from agiraph.storage.files import (
@@ -41,7 +42,7 @@ class AgentFiles:
         self.home = home
         self.run: RunHome = home.run(run)
         # They are before the first command, which must not be the one to make them.
-        for folder in (self.run.messages, self.run.nodes, self.run.workers):
+        for folder in (self.run.messages, self.run.attachments, self.run.nodes, self.run.workers):
             make_folder(folder)
         first_texts = (
             (home.soul, f"{render('soul')}\n"),
@@ -116,11 +117,12 @@ class AgentFiles:
     def log_day(self, title: str, text: str, now: float, about: str = "") -> None:
         """Add a section to the day's log in memory/, unless a log has one of this title."""
         heading, day = f"## {title}\n", iso_date(now)
-        logs = (read_shown(self.home.memory / name) for name in daily_logs(self.home))
-        if not any(heading in log for log in logs):
-            path = self.home.memory / f"{day}.md"
-            log = read_shown(path) or f"# {day}\n"
-            replace_file(path, f"{log}\n{heading}\n{iso(now)}{about}\n\n{text.strip()}\n")
+        with locked(self.home):
+            logs = (read_shown(self.home.memory / name) for name in daily_logs(self.home))
+            if not any(heading in log for log in logs):
+                path = self.home.memory / f"{day}.md"
+                log = read_shown(path) or f"# {day}\n"
+                replace_file(path, f"{log}\n{heading}\n{iso(now)}{about}\n\n{text.strip()}\n")
 
 
 def goal_text(goal: str) -> str:

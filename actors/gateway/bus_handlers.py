@@ -15,6 +15,7 @@ from agiraph.messages.authorization import owns_budget, shown_name
 from agiraph.messages.child import ChildFailed
 from agiraph.messages.control import DeadLetter
 from agiraph.messages.event import EntityStatus, EventAppended
+from agiraph.messages.model import StreamDelta
 from agiraph.messages.question import AskQuestion, WithdrawQuestion
 from agiraph.messages.text import TextMessage
 from agiraph.storage.disk_space import outlasting
@@ -47,15 +48,17 @@ async def handle(gateway: Gateway, received: Received) -> None:
             await _on_failure(gateway, received, received.body)
         case DeadLetter():
             await _on_dead_letter(gateway, received, received.body)
-        case EventAppended():
-            gateway.counters.events.update(received.body.counts)
-            gateway.signals.notify(received.body.event.agent_id)
-            gateway.answer_delivery.on_event(received.body.event.agent_id)
-        case EntityStatus():
+        case EventAppended(event=event, counts=counts):
+            gateway.counters.events.update(counts)
+            gateway.signals.notify(event.agent_id)
+            gateway.changes.log_grew(event.agent_id, event.seq, counts or (event.type,))
+            gateway.answer_delivery.on_event(event.agent_id)
+        case EntityStatus() as status:
             header = received.header
-            gateway.activities.record(
-                header.sender, header.incarnation, received.body, header.sent_at
-            )
+            if gateway.activities.record(header.sender, header.incarnation, status, header.sent_at):
+                gateway.changes.note("entity", header.sender)
+        case StreamDelta() as delta:
+            gateway.streams.on_delta(delta)
         case _ if received.header.reply_to is not None:
             pass  # a reply that came after its request had timed out
         case _:

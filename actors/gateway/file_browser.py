@@ -12,24 +12,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from actors.gateway.media_types import kind_of
 from agiraph.http.api import ApiError, FileContentView, FileEntryView, FolderView
-from agiraph.storage.files import FolderEntry, open_file, open_folder, scan
-from agiraph.storage.walk import UnsafeFile
+from agiraph.storage.files import FolderEntry, entries_below, open_file, open_folder
+from agiraph.storage.walk import UnsafeFile, etag_of
 
 READ_LIMIT = 1024 * 1024
 ENTRY_LIMIT = 5000
 
 
 def browse(
-    root: Path, path: str, offset: int = 0, limit: int = READ_LIMIT
+    root: Path, path: str, offset: int = 0, limit: int = READ_LIMIT, depth: int = 1
 ) -> FolderView | FileContentView:
     """Return the folder or the stretch of a file at `path` (parts joined by `/`) under `root`.
+
+    Of a folder also what is in its folders, `depth` levels in all.
 
     Raises ApiError: 403 for a way out, a link or what is no file, 404 if there is nothing.
     """
     with opened(root, path) as (fd, shown):
         if stat.S_ISDIR(os.fstat(fd).st_mode):
-            return _list(fd, shown)
+            return _list(fd, shown, depth)
         return _read(fd, shown, offset, min(limit, READ_LIMIT))
 
 
@@ -85,47 +88,53 @@ def _file_or_folder(place: Path) -> int:
         return open_folder(place)
 
 
-def _list(fd: int, shown: str) -> FolderView:
-    found = scan(fd, ENTRY_LIMIT + 1)
-    entries = [_entry(entry, shown) for entry in found[:ENTRY_LIMIT]]
-    ordered = sorted(entries, key=lambda entry: (entry.kind != "folder", entry.name))
-    return FolderView(path=shown, entries=tuple(ordered), is_truncated=len(found) > ENTRY_LIMIT)
+def _list(fd: int, shown: str, depth: int) -> FolderView:
+    try:
+        found = entries_below(fd, ENTRY_LIMIT + 1, depth - 1)
+    except PermissionError:  # one of the folders in it may not be read
+        found = entries_below(fd, ENTRY_LIMIT + 1, 0)
+    entries = [_entry(path, entry, shown) for path, entry in sorted(found, key=_place)]
+    return FolderView(
+        path=shown, entries=tuple(entries[:ENTRY_LIMIT]), is_truncated=len(found) > ENTRY_LIMIT
+    )
 
 
-def _entry(entry: FolderEntry, shown: str) -> FileEntryView:
-    name = _speakable(entry.name)
+def _place(found: tuple[Path, FolderEntry]) -> list[tuple[bool, str]]:
+    """Return where an entry stands: folders first, by name, each before what is in it."""
+    path, entry = found
+    above = [(False, part) for part in path.parts[:-1]]
+    return [*above, (entry.kind != "folder", entry.name)]
+
+
+def _entry(path: Path, entry: FolderEntry, shown: str) -> FileEntryView:
+    place = _speakable(path.as_posix())
+    name = place.rpartition("/")[2]
     return FileEntryView(
-        path=f"{shown}/{name}" if shown else name,
+        path=f"{shown}/{place}" if shown else place,
         name=name,
         kind=entry.kind,
         size=entry.size if entry.kind == "file" else 0,
         modified_at=0.0 if entry.kind == "link" else entry.changed_at,
+        media_type=kind_of(name).media_type if entry.kind == "file" else "",
     )
 
 
 def _read(fd: int, shown: str, offset: int, limit: int) -> FileContentView:
-    size = os.fstat(fd).st_size
-    data = os.pread(fd, limit, offset)
+    facts = os.fstat(fd)
+    size, data = facts.st_size, os.pread(fd, limit, offset)
     goes_on = offset + len(data) < size
     text = _as_text(data, goes_on)
-    if text is not None:
-        content, taken = text
-        return FileContentView(
-            path=shown,
-            content=content,
-            size=size,
-            offset=offset,
-            returned=taken,
-            is_truncated=offset + taken < size,
-        )
+    content, taken = text or (base64.b64encode(data).decode("ascii"), len(data))
     return FileContentView(
         path=shown,
-        content=base64.b64encode(data).decode("ascii"),
-        encoding="base64",
+        content=content,
+        encoding="base64" if text is None else "utf-8",
         size=size,
         offset=offset,
-        returned=len(data),
-        is_truncated=goes_on,
+        returned=taken,
+        is_truncated=offset + taken < size,
+        media_type=kind_of(shown).media_type,
+        etag=etag_of(facts),
     )
 
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from actors.gateway.doctor import Doctor
-from actors.gateway.event_feed import LogSignals
 from actors.gateway.event_reporter import GatewayEventReporter
+from actors.gateway.live.changes import HomeChanges
+from actors.gateway.live.event_feed import LogSignals
+from actors.gateway.live.streams import TextStreams
 from actors.gateway.notifications.dispatcher import NotificationDispatcher
 from actors.gateway.problems import INSUFFICIENT_STORAGE
 from actors.gateway.questions.answer_delivery import AnswerDelivery
@@ -51,6 +53,7 @@ class Gateway:
         self.clock, self.log = bus.clock, bus.log
         self.agents, self.boards = AgentDirectory(bus.home), BoardReader()
         self.signals, self.counters = LogSignals(), GatewayCounters()
+        self.changes, self.streams = HomeChanges(), TextStreams(bus)
         self.activities = EntityActivities()
         self.cpu: dict[tuple[str, int], tuple[float, float, float]] = {}
         self.reporter = GatewayEventReporter(bus, self.agents)
@@ -65,10 +68,32 @@ class Gateway:
         self.answer_delivery = AnswerDelivery(
             bus, self.questions, self.messages, self.reporter, self.agents, self.boards
         )
-        self.messages.when_added = self.dispatcher.on_message
+        self.messages.when_changed = self._on_message
+        self.questions.when_changed = lambda id: self.changes.note("question", id)
         self.signals.on_notify = self.dispatcher.on_event
         self.dispatcher.when_delivered = self.counters.delivered
         self.answer_delivery.absence = lambda: self.dispatcher.queue.absence_at(self.clock.now())
+
+    @property
+    def followers(self) -> int:
+        """How many follow events, changes or texts."""
+        return self.signals.followers + self.changes.followers + self.streams.followers
+
+    def check_follower(self) -> None:
+        """Raise ApiError 503 if no more may follow."""
+        if self.followers >= self.config.http.followers:
+            words = f"{self.followers} follow already, no more can (http.followers)"
+            raise ApiError(UNAVAILABLE, words)
+
+    def end_feeds(self) -> None:
+        """Say goodbye to all who follow: the gateway stops."""
+        self.signals.close()
+        self.changes.close()
+        self.streams.close()
+
+    def _on_message(self, agent: str) -> None:
+        self.dispatcher.on_message()
+        self.changes.note("inbox", agent)
 
     def statuses(self, table: Iterable[ChildInfo]) -> StatusReader:
         """Return how all stand by the supervisor's table as it is now: for one request."""

@@ -65,9 +65,10 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
             group.create_task(attend(gateway))
             group.create_task(outlasting(gateway.answer_delivery.run))
             group.create_task(outlasting(gateway.dispatcher.run))
+            group.create_task(gateway.streams.run())
             group.create_task(_watch(server))
     finally:
-        gateway.signals.close()
+        gateway.end_feeds()
         audit.close()
         await server.stop()
 

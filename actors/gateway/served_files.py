@@ -10,7 +10,6 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from email.utils import formatdate
 from functools import cache
 from html import escape
@@ -22,69 +21,17 @@ from starlette.datastructures import Headers
 from starlette.responses import Response, StreamingResponse
 
 from actors.gateway.file_browser import browse, opened
+from actors.gateway.media_types import kind_of
 from actors.gateway.problems import problem_response
 from agiraph.http.api import ApiError, FileContentView
+from agiraph.storage.walk import etag_of
 
 MARKDOWN = (".md", ".markdown")
 REL = "noopener noreferrer nofollow"
 
 CHUNK = 256 * 1024
 RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
-PLAIN = "text/plain; charset=utf-8"
-UNKNOWN = "application/octet-stream"
-
-INERT = {
-    ".csv": "text/csv; charset=utf-8",
-    ".json": "application/json",
-    ".md": "text/markdown; charset=utf-8",
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-    ".avif": "image/avif",
-    ".bmp": "image/bmp",
-    ".mp3": "audio/mpeg",
-    ".wav": "audio/wav",
-    ".ogg": "audio/ogg",
-    ".mp4": "video/mp4",
-    ".webm": "video/webm",
-}
-"""Shown in place. SVG is missing on purpose: it can hold scripts."""
-
-TEXTS = re.compile(
-    r"\.(txt|log|jsonl|ya?ml|toml|ini|cfg|conf|py|m?js|[jt]sx|ts|css|sh|sql|[ch](pp)?|rs|go|java)"
-    r"|\.(kt|swift|rb|php|lua|r|tex|rst|diff|patch|tsv|lock)"
-)
-
-ACTIVE = {
-    ".html": "text/html; charset=utf-8",
-    ".htm": "text/html; charset=utf-8",
-    ".xhtml": "application/xhtml+xml",
-    ".svg": "image/svg+xml",
-    ".xml": "application/xml",
-    ".pdf": "application/pdf",
-}
-
 SANDBOX = "default-src 'none'; sandbox"
-
-
-@dataclass(frozen=True, slots=True)
-class ServedType:
-    """How a file is served: its content type, and whether a browser only saves it."""
-
-    media_type: str
-    is_attachment: bool
-
-
-def kind_of(name: str) -> ServedType:
-    """Return how a file of this name is served."""
-    suffix = PurePosixPath(name).suffix.lower()
-    if suffix in INERT:
-        return ServedType(INERT[suffix], False)
-    if TEXTS.fullmatch(suffix):
-        return ServedType(PLAIN, False)
-    return ServedType(ACTIVE.get(suffix, UNKNOWN), True)
 
 
 def raw_file(root: Path, path: str, headers: Headers, *, is_head: bool = False) -> Response:
@@ -112,11 +59,6 @@ def raw_file(root: Path, path: str, headers: Headers, *, is_head: bool = False) 
         answer["content-length"] = str(size)
         chunks = iter(()) if is_head else _chunks(os.dup(fd), first, size)
         return StreamingResponse(chunks, status_code=206 if found else 200, headers=answer)
-
-
-def etag_of(facts: os.stat_result) -> str:
-    """Return what changes when the file does."""
-    return f'"{facts.st_mtime_ns:x}-{facts.st_size:x}-{facts.st_ino:x}"'
 
 
 def _chunks(fd: int, offset: int, size: int) -> Iterator[bytes]:

@@ -49,6 +49,10 @@ class StatusReader:
         self._children: dict[str, ChildInfo] = {child.address: child for child in table}
         self._holds: dict[str, EntityHold] = {}
 
+    def child(self, address: str) -> ChildInfo | None:
+        """Return an entity's row of the supervisor's table, None if it has none."""
+        return self._children.get(address)
+
     def activity(self, address: str) -> EntityActivity | None:
         """Return what an entity does or waits for; None if its process' state is all there is."""
         child = self._children.get(address)
@@ -68,13 +72,6 @@ class StatusReader:
             return None
         rest = EntityActivity(incarnation, "idle", "") if agent_of(address) else None
         return self._reported(child) or self._question_of(address) or rest
-
-    def step(self, agent: Agent, worker: Worker) -> str:
-        """Return what a worker does right now, '' if nothing is known, or it is down."""
-        if self.worker(agent, worker) == "stopped":
-            return ""  # what it last reported is over
-        activity = self.activity(worker_address(agent.id, worker.id))
-        return activity.step if activity else ""
 
     def worker(self, agent: Agent, worker: Worker) -> str:
         """Return a worker's status: as on the board, unless it is held or its process is down."""

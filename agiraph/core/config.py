@@ -156,9 +156,10 @@ class WorktreesConfig(ConfigSection):
 
 
 class FilesConfig(ConfigSection):
-    """Bounds of the file tools."""
+    """Bounds of the file tools, and of folders that people download."""
 
     read_limit: int = Field(ge=100)
+    zip_bytes: int = Field(ge=1024)
 
 
 class WebConfig(ConfigSection):
@@ -210,6 +211,7 @@ class MemoryConfig(ConfigSection):
     keep_days: int = Field(ge=2)
     main_limit: int = Field(ge=1000)
     upkeep_turns: int = Field(ge=1)
+    versions: int = Field(ge=1)
 
 
 class BrokerConfig(ConfigSection):
@@ -280,6 +282,7 @@ class HttpConfig(ConfigSection):
     calls_at_once: int = Field(ge=1)
     strangers_per_second: float = Field(gt=0)
     body_bytes: int = Field(ge=1024)
+    attachment_bytes: int = Field(ge=1024)
     header_bytes: int = Field(ge=1024)
     head_seconds: float = Field(gt=0)
     body_seconds: float = Field(gt=0)

@@ -145,7 +145,7 @@ class Usage(Record):
         return self.input_tokens + self.output_tokens
 
 
-UsageBy = Literal["entity", "agent", "node", "model", "day", "trigger"]
+UsageBy = Literal["entity", "agent", "node", "run", "model", "day", "trigger"]
 """By what the ledger groups calls."""
 
 UsageGroup = Literal[UsageBy, "stage"]
@@ -153,7 +153,7 @@ UsageGroup = Literal[UsageBy, "stage"]
 
 
 class UsageRow(Record):
-    """What one entity, agent, node, stage, model, day or trigger took: `key` names it.
+    """What one entity, agent, node, stage, run, model, day or trigger took: `key` names it.
 
     `run` is that of a node or a stage, whose key is its number.
 

@@ -7,12 +7,15 @@ again.
 
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.core.clock import iso
 from agiraph.core.config import MemoryConfig
-from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.errors import InvalidInput, Refused, unknown
+from agiraph.core.ids import COORDINATOR_NAME
+from agiraph.memory.history import Author, Change, MemoryHistory, locked
 from agiraph.storage.files import (
     files_below,
     is_file,
@@ -22,6 +25,7 @@ from agiraph.storage.files import (
     status_of,
 )
 from agiraph.storage.home import AgentHome, WorkerHome
+from agiraph.storage.walk import etag_of
 
 INSIGHTS_FILE = "knowledge/from-workers.md"
 INSIGHTS_HEADING = "# What workers have offered\n"
@@ -33,31 +37,52 @@ FOLDER = "memory/"
 SUFFIX = ".md"
 DEEPEST = 5
 BYTES_A_CHARACTER = 4
+ANY_TEXT = "*"
+COORDINATOR = Author(COORDINATOR_NAME)
 
 Resolve = Callable[[str], Path]
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryWritten:
-    """The outcome of a write: the file's name in the memory, and its size in characters."""
+    """The outcome of a write: the file's name in the memory, its text now, and what was done."""
 
     path: str
-    size: int
-    change: str
+    text: str
+    change: Change
+
+    @property
+    def size(self) -> int:
+        """The size in characters."""
+        return len(self.text)
+
+
+class ChangedMeanwhile(Refused):
+    """The file is no longer the one that the writer has read; the text says who changed it."""
 
 
 class MemoryFiles:
-    """One memory: its names (`MEMORY.md`, `knowledge/x.md`) and their files."""
+    """One memory: its names (`MEMORY.md`, `knowledge/x.md`) and their files.
 
-    def __init__(self, root: Path, bounds: MemoryConfig, own_files: tuple[str, ...] = ()) -> None:
+    An agent's has a `history`, and is locked while it is written; a worker writes its own alone.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        bounds: MemoryConfig,
+        own_files: tuple[str, ...] = (),
+        history: MemoryHistory | None = None,
+    ) -> None:
         self._root = root
         self._bounds = bounds
         self._own_files = own_files
+        self._history = history
 
     @classmethod
     def of_agent(cls, home: AgentHome, bounds: MemoryConfig) -> "MemoryFiles":
         """Return an agent's memory: MEMORY.md and `memory/`."""
-        return cls(home.path, bounds)
+        return cls(home.path, bounds, history=MemoryHistory(home, bounds.versions))
 
     @classmethod
     def of_worker(cls, home: WorkerHome, bounds: MemoryConfig) -> "MemoryFiles":
@@ -124,30 +149,82 @@ class MemoryFiles:
     # --- writing ---------------------------------------------------------------------------------
 
     def write(
-        self, path: str, content: str, resolve: Resolve, *, append: bool = False
+        self,
+        path: str,
+        content: str,
+        resolve: Resolve,
+        *,
+        append: bool = False,
+        author: Author = COORDINATOR,
     ) -> MemoryWritten:
         """Replace a file, or add to its end; an empty content removes it.
 
-        A daily log only grows, until it is removed. Raises InvalidInput for a bound, OutOfScope.
+        A daily log only grows, until it is removed. Raises InvalidInput for a bound, OutOfScope,
+        Unavailable.
         """
         name = self.name_of(path)
+        is_added = append or DAILY.fullmatch(name) is not None
         file = resolve(self._scoped(name))
-        old = read_shown(file, self._most_bytes) if is_file(file) else None
-        if not content.strip():
-            return self._remove(name, file, old)
-        is_log = DAILY.fullmatch(name) is not None
-        text = _added(old, content) if append or is_log else f"{content.rstrip()}\n"
-        self._check(name, text, old)
-        if text != old:
-            replace_file(file, text)
-        return MemoryWritten(name, len(text), "added to" if append or is_log else "written")
+        with locked(self._history.home) if self._history else nullcontext():
+            return self._put(name, file, content, author, is_added=is_added)
 
-    def _remove(self, name: str, file: Path, old: str | None) -> MemoryWritten:
+    def edit(self, path: str, content: str, author: Author, expected: str | None) -> MemoryWritten:
+        """Replace a file for a person, a daily log too; an empty content removes it.
+
+        `expected` is the ETag of the text that they have read, ANY_TEXT for any, "" if there
+        shall be none yet, None not to ask. Raises ChangedMeanwhile, else as `write`.
+        """
+        name = self.name_of(path)
+        file = self._file(name)
+        assert self._history is not None, "only an agent's memory is edited"
+        with locked(self._history.home):
+            found = read_shown(file, self._most_bytes) if is_file(file) else ""
+            is_done = found == (_whole(content) if content.strip() else "")
+            if expected is not None and not is_done:
+                self._expect(name, expected)
+            return self._put(name, file, content, author, is_added=False)
+
+    def etag(self, name: str) -> str:
+        """Return what changes when a file does, "" if there is none."""
+        status = status_of(self._file(name))
+        return etag_of(status) if status is not None else ""
+
+    def _expect(self, name: str, expected: str) -> None:
+        """Raise ChangedMeanwhile unless a file is as a person has read it."""
+        found = self.etag(name)
+        if expected == found or (expected == ANY_TEXT and found):
+            return
+        assert self._history is not None
+        last = self._history.last(name)
+        text = read_shown(self._file(name), self._most_bytes) if found else ""
+        who = "changed by a command or an editor"
+        if last is not None and last.by and last.content == text:
+            who = f"{last.change} by {last.by} at {iso(last.at)}"
+        state = "it is not as you have read it" if expected else "there is such a file already"
+        raise ChangedMeanwhile(f"{name}: {state} ({who})")
+
+    def _put(
+        self, name: str, file: Path, content: str, author: Author, *, is_added: bool
+    ) -> MemoryWritten:
+        old = read_shown(file, self._most_bytes) if is_file(file) else None
+        change: Change = "added to" if is_added else "written"
+        if not content.strip():
+            text, change = "", "removed"
+            self._remove(name, file, old)
+        else:
+            text = _added(old, content) if is_added else _whole(content)
+            self._check(name, text, old)
+            if text != old:
+                replace_file(file, text)
+        if self._history is not None:
+            self._history.keep(name, old, text, change, author)
+        return MemoryWritten(name, text, change)
+
+    def _remove(self, name: str, file: Path, old: str | None) -> None:
         if name == MAIN or self._own_files:
             raise InvalidInput(f"{name} cannot be removed: write its new content")
         if old is not None:
             remove_file(file)
-        return MemoryWritten(name, 0, "removed")
 
     def _check(self, name: str, text: str, old: str | None) -> None:
         """Raise InvalidInput if this text would go over a bound."""
@@ -178,6 +255,11 @@ class MemoryFiles:
     def _scoped(self, name: str) -> str:
         """Return the path of a name as this entity's scope knows it."""
         return name if self._own_files or name == MAIN else f"{FOLDER}{name}"
+
+
+def _whole(content: str) -> str:
+    """Return a text as it is written when it replaces a file."""
+    return f"{content.rstrip()}\n"
 
 
 def _added(old: str | None, content: str) -> str:
@@ -229,9 +311,10 @@ def store_insight(files: MemoryFiles, insight: Insight, root: Path) -> bool:
     Its mark follows from the message that brought it, so a message that is delivered again after
     a crash changes nothing. Raises InvalidInput when a bound of the memory is reached.
     """
-    old = files.documents().get(INSIGHTS_FILE, INSIGHTS_HEADING)
-    if insight.mark in old:
+    old = files.documents().get(INSIGHTS_FILE)
+    if old is not None and insight.mark in old:
         return False
-    text = f"{old.rstrip()}\n\n{insight.entry}"
-    files.write(INSIGHTS_FILE, text, lambda path: root / path)
+    text = insight.entry if old else f"{INSIGHTS_HEADING}\n{insight.entry}"
+    author = Author(insight.worker)
+    files.write(INSIGHTS_FILE, text, lambda path: root / path, append=True, author=author)
     return True

@@ -199,12 +199,12 @@ def _model_call(sender: str, _to: str, body: model.CallModel) -> bool:
 
 
 def _overheard(sender: str, to: str, body: model.StreamDelta) -> bool:
-    """From the broker to consoles; from a worker the output of its own external agent."""
+    """From the broker to who listens; from a worker the output of its own external agent."""
     return sender == BROKER or (to == BROKER and body.entity == sender)
 
 
-def _console(sender: str, _to: str, _body: Body) -> bool:
-    return sender.startswith(CONSOLES)
+def _person(sender: str, _to: str, _body: Body) -> bool:
+    return is_person(sender)
 
 
 def _usage(sender: str, _to: str, body: model.AskUsage) -> bool:
@@ -325,7 +325,7 @@ RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
         model.AskUsage: _usage,
         model.UsageTable: _reply,
         model.RaiseBudget: _only(HUMAN),
-        model.SubscribeToStream: _console,
+        model.SubscribeToStream: _person,
         model.StreamDelta: _overheard,
         model.SetBudgetMessage: _only(HUMAN),
         model.ResetBudget: _only(HUMAN),

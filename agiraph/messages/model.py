@@ -52,24 +52,32 @@ class ModelDelta(Body):
 
 
 class SubscribeToStream(Body):
-    """Receive what this agent's models write, for some seconds. Console to the broker."""
+    """Receive what this agent's models write, for some seconds. Console, human gateway to broker.
+
+    `from_start`: first what was streamed so far of the calls that are not over.
+    """
 
     TYPE = "model.listen"
     agent: AgentId
+    from_start: bool = False
 
 
 class StreamDelta(Body):
-    """A piece of text streamed for `entity`. Broker to the consoles that listen.
+    """A piece of text streamed for `entity`. Broker to the consoles and gateway that listen.
 
-    A worker sends the output of its external agent to the broker. `call` identifies the answer;
-    `restarted`: discard what was streamed of it before.
+    A worker sends the output of its external agent to the broker. `call` identifies the answer,
+    `at` is how many characters of it the broker had before `text`. `restarted`: discard what was
+    streamed of it before, for this `reason`. `is_end`: nothing more comes; `reason` if it failed.
     """
 
     TYPE = "model.overheard"
     entity: str
     call: bytes
-    text: str
+    text: str = ""
     restarted: bool = False
+    at: int = 0
+    is_end: bool = False
+    reason: str = ""
 
 
 class CancelCall(Body):

@@ -374,26 +374,37 @@ def files_below(path: Path, most: int = MOST_ENTRIES) -> list[tuple[Path, Folder
     Unfinished files are left out, and everything beyond the first `most` names or MOST_LEVELS
     folders deep.
     """
-    found: list[tuple[Path, FolderEntry]] = []
     with closing(walk(path, make=False)) as fd:
-        _gather(fd, Path(), most, found)
-    return sorted(found, key=lambda one: one[0])
+        found = entries_below(fd, most)
+    files = (one for one in found if one[1].kind == "file" and not is_part(one[1].name))
+    return sorted(files, key=lambda one: one[0])
 
 
-def _gather(fd: int, folder: Path, most: int, found: list[tuple[Path, FolderEntry]]) -> int:
+def entries_below(fd: int, most: int, levels: int = MOST_LEVELS) -> list[tuple[Path, FolderEntry]]:
+    """Return what is below an open folder with its path relative to it, in no order.
+
+    `levels` is how many folders deep; of more than `most`, any `most`.
+    """
+    found: list[tuple[Path, FolderEntry]] = []
+    _gather(fd, Path(), most, levels, found)
+    return found
+
+
+def _gather(
+    fd: int, folder: Path, most: int, levels: int, found: list[tuple[Path, FolderEntry]]
+) -> int:
     """Find what is below an open folder; return what is left of `most`."""
     here = scan(fd, most)
     most -= len(here)
     for entry in here:
-        if entry.kind == "file" and not is_part(entry.name):
-            found.append((folder / entry.name, entry))
-        elif entry.kind == "folder" and most > 0 and len(folder.parts) < MOST_LEVELS:
+        found.append((folder / entry.name, entry))
+        if entry.kind == "folder" and most > 0 and len(folder.parts) < levels:
             try:
                 inner = os.open(entry.name, STEP, dir_fd=fd)
             except (FileNotFoundError, NotADirectoryError):
                 continue  # it was removed or exchanged since it was listed
             with closing(inner):
-                most = _gather(inner, folder / entry.name, most, found)
+                most = _gather(inner, folder / entry.name, most, levels, found)
     return most
 
 

@@ -2,8 +2,9 @@
 
     {home}/agents/{agent}/          agent.json SOUL.md GOAL.md MEMORY.md memory/ conversation.jsonl
                                     events.jsonl events.segments/ triggers.json snapshots/
-      runs/{run}/                   _plan.md _output.md _messages/ _context.json journal.jsonl
-                                    context.jsonl
+                                    memory-history/ .memory.lock
+      runs/{run}/                   _plan.md _output.md _messages/ _attachments/ _context.json
+                                    journal.jsonl context.jsonl
         nodes/{name}-{role}-{id}/   _spec.md _refs.json _status.md scratch/ published/ log.jsonl
                                     _evidence.json
         workers/{name}-{id}/        identity.md memory.md notebook.md history.json
@@ -16,7 +17,8 @@
                                     children.journal mailboxes.db usage.db doors.json
                                     logs/ run/
 
-Nothing here opens a file. Each path is written by exactly one process.
+Nothing here opens a file. Each path is written by exactly one process; an agent's memory and its
+history by its coordinator or the gateway, who holds `.memory.lock`.
 """
 
 import os
@@ -121,6 +123,8 @@ class RunHome:
     """The final output. Written by the coordinator."""
     messages = PathBelow("_messages")
     """The message log, one file per message. Written by the recorder."""
+    attachments = PathBelow("_attachments")
+    """What the person has attached to messages. Written by the human gateway."""
     journal = PathBelow("journal.jsonl")
     """The board's events. Written by the coordinator."""
     context_journal = PathBelow("context.jsonl")
@@ -157,6 +161,10 @@ class AgentHome:
     """Curated long-term memory."""
     memory = PathBelow("memory")
     """Daily logs and topical knowledge files."""
+    memory_history = PathBelow("memory-history")
+    """Earlier texts of the memory's files (`agiraph/memory/history.py`)."""
+    memory_lock = PathBelow(".memory.lock")
+    """Held while the memory is written, by the coordinator or the human gateway."""
     memory_at_start = PathBelow(".memory-at-start.json")
     """What the coordinator's prompt says of date, memory and models. Written by it."""
     mcp_tool_grants = PathBelow(".tools-at-start.json")

@@ -51,6 +51,11 @@ def kind_of(status: os.stat_result) -> Kind:
     return "link" if stat.S_ISLNK(mode) else "other"
 
 
+def etag_of(status: os.stat_result) -> str:
+    """Return what changes when a file does, as HTTP quotes it."""
+    return f'"{status.st_mtime_ns:x}-{status.st_size:x}-{status.st_ino:x}"'
+
+
 @contextmanager
 def folder_of(path: Path, *, make: bool = False) -> Iterator[int]:
     """Yield a descriptor of the folder that holds `path`, for `dir_fd`; `make` it if missing.

@@ -2,13 +2,14 @@
 
 import base64
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from agiraph.core.errors import InvalidInput
-from agiraph.http.api import FileContentView, FolderView
+from agiraph.http.api import ApiError, FileContentView, FolderView
 from cli.api_command import api_command
 from cli.deliverables import read_whole
 from cli.formats import format_size, format_time
@@ -32,6 +33,14 @@ FILES = (
     Column("PATH", "path", wide=True),
 )
 MEMORY_FILES = FILES[1:]
+VERSIONS = (
+    Column("NO", "number", align="right"),
+    Column("TIME", "at", format_time),
+    Column("BY", "by"),
+    Column("CHANGE", "change"),
+    Column("SIZE", "size", align="right"),
+)
+NOT_FOUND = 404
 HITS = (
     Column("SCORE", "score", align="right"),
     Column("PATH", "path"),
@@ -100,21 +109,103 @@ def _print_file(first: FileContentView, data: bytes) -> None:
     "agiraph memory my-agent",
     "agiraph memory my-agent MEMORY.md",
     "agiraph memory my-agent --search 'async patterns'",
-    json="a JSON array: path, size, modified_at (--search: path, heading, score, text)",
+    "agiraph memory my-agent preferences/reports.md --edit",
+    "agiraph memory my-agent knowledge/prices.md --write prices.md",
+    "agiraph memory my-agent MEMORY.md --history",
+    json="a JSON array: path, size, modified_at (--search: path, heading, score, text; --history:"
+    " number, at, by, change, size), or the file as one JSON object",
 )
 @click.argument("agent")
 @click.argument("path", default="")
 @click.option("--search", "query", help="Show the sections that match these words, best first.")
-def memory(client: "Client", agent: str, path: str, query: str | None) -> Shown:
-    """List the files of the memory of AGENT, print the one at PATH, or search all of them."""
+@click.option("--edit", "way", flag_value="edit", help="Edit the file at PATH in $EDITOR.")
+@click.option("--remove", "way", flag_value="remove", help="Remove the file at PATH.")
+@click.option("--history", "way", flag_value="history", help="List the texts that PATH has had.")
+@click.option("--version", "number", type=click.IntRange(min=1), help="Print that text of PATH.")
+@click.option("--write", "source", metavar="FILE", help="Write FILE (- for stdin) to PATH.")
+def memory(
+    client: "Client",
+    agent: str,
+    path: str,
+    query: str | None,
+    way: str | None,
+    number: int | None,
+    source: str | None,
+) -> Shown:
+    """List the files of the memory of AGENT, print, edit or write the one at PATH, or search all.
+
+    Earlier texts are kept. A coordinator that is at work is told what you have changed.
+    """
+    asked = [one for one in (query, way, number, source) if one is not None]
     if path and query is not None:
         raise click.UsageError("PATH and --search cannot be used together")
-    if query is not None and not query.strip():
-        raise click.UsageError("--search is empty")
-    if path:
-        file = client.memory_file(agent, path)
-        text = printable(file.content) if sys.stdout.isatty() else file.content
-        return Done(file, text.removesuffix("\n"))
+    if len(asked) > 1:
+        raise click.UsageError("--search, --edit, --remove, --history, --version, --write: use one")
+    if asked and query is None and not path:
+        raise click.UsageError("name the PATH of the memory file")
     if query is not None:
+        if not query.strip():
+            raise click.UsageError("--search is empty")
         return Listing(client.search_memory(agent, query), HITS, "no matches in its memory")
-    return Listing(client.memory(agent), MEMORY_FILES, "its memory is empty")
+    if not path:
+        return Listing(client.memory(agent), MEMORY_FILES, "its memory is empty")
+    if way == "history":
+        return Listing(client.memory_history(agent, path), VERSIONS, "no earlier texts of it")
+    if number is not None:
+        version = client.memory_version(agent, path, str(number))
+        return Done(version, _shown_text(version.content or ""))
+    if way is None and source is None:
+        file = client.memory_file(agent, path)
+        return Done(file, _shown_text(file.content))
+    return _changed_memory(client, agent, path, way, source)
+
+
+def _changed_memory(
+    client: "Client", agent: str, path: str, way: str | None, source: str | None
+) -> Done:
+    """Remove, edit or write a memory file; return what is said of it."""
+    if way == "remove":
+        removed = client.remove_memory(agent, path)
+        return Done(removed, f"removed {removed.path}")
+    if source is not None:
+        text = sys.stdin.read() if source == "-" else _text_of(Path(source))
+        written = client.edit_memory(agent, path, text)
+        return Done(written, f"wrote {written.path}")
+    return _edited_memory(client, agent, path)
+
+
+def _edited_memory(client: "Client", agent: str, path: str) -> Done:
+    """Have a memory file edited; what is refused stays in a file that the error names."""
+    try:
+        old = client.memory_file(agent, path)
+        before, etag = old.content, old.etag
+    except ApiError as error:
+        if error.status != NOT_FOUND:
+            raise
+        before, etag = "", ""
+    handle, name = tempfile.mkstemp(suffix=".md", prefix="agiraph-")  # plain: a draft
+    draft = Path(name)
+    with open(handle, "w", encoding="utf-8") as file:  # plain: a draft
+        file.write(before)
+    click.edit(filename=name)
+    after = draft.read_text("utf-8")  # plain: a draft
+    if after.strip() == before.strip():
+        draft.unlink()  # plain: a draft
+        return Done({"path": path, "changed": False}, f"{path} is unchanged")
+    try:
+        written = client.edit_memory(agent, path, after, etag=etag)
+    except ApiError as error:
+        raise ApiError(error.status, f"{error.detail}; your text is in {name}") from None
+    draft.unlink()  # plain: a draft
+    return Done(written, f"wrote {written.path}")
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")  # plain: named by the person
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} cannot be read as text ({error})") from None
+
+
+def _shown_text(text: str) -> str:
+    return (printable(text) if sys.stdout.isatty() else text).removesuffix("\n")

@@ -1,5 +1,6 @@
 """`agiraph send`, `nudge`, `messages`: write to a team, and list what its members wrote."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
@@ -31,6 +32,7 @@ MESSAGES = (
     "agiraph send my-agent 'Only the tables, please' --to alice",
     "agiraph send my-agent 'Publish what you have' --to '*' --mode interrupt",
     "agiraph send my-agent 'Data centers only' --reply-to 12",
+    "agiraph send my-agent 'Use these prices' --attach prices.csv",
     "git log --oneline | agiraph send my-agent -",
     json="one JSON object: id, to, ts",
 )
@@ -51,6 +53,14 @@ MESSAGES = (
     metavar="MESSAGE",
     help="The message it answers (a number in `agiraph messages`, or an id); goes to its sender.",
 )
+@click.option(
+    "--attach",
+    "files",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="A file that the whole team may then read. Several are possible.",
+)
 def send(
     client: "Client",
     agent: str,
@@ -58,6 +68,7 @@ def send(
     to: str | None,
     mode: DeliveryMode,
     reply_to: str | None,
+    files: tuple[Path, ...],
 ) -> Shown:
     """Send TEXT (- for stdin) to AGENT, an id or a name, or to one of its workers.
 
@@ -66,7 +77,11 @@ def send(
     """
     content = text_argument(text, "TEXT")
     more = {} if reply_to is None else {"in_reply_to": _message_id(client, agent, reply_to)}
-    return _sent(client.send(agent, content, to=to, mode=mode, **more))
+    attached = [
+        client.attach(agent, file.name, file.read_bytes()).path  # plain: named by the person
+        for file in files
+    ]
+    return _sent(client.send(agent, content, to=to, mode=mode, attachments=attached, **more))
 
 
 def _sent(sent: "SentView") -> Done:

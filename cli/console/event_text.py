@@ -384,6 +384,7 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "human.expired": _expired,
     "human.withdrawn": _phrase("a question is withdrawn", "question", tone="quiet"),
     "human.nudge": _phrase("instruction", "content", "message", tone="voice"),
+    "human.attached": _phrase("attached", "path", tone="quiet"),
     "human.budget": _budget_set,
     "channel.dead": _phrase("channel {channel} did not take a notice", "reason", tone="bad"),
     "model.answered": _thought,

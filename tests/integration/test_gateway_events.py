@@ -11,8 +11,7 @@ from starlette.websockets import WebSocket
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from actors.gateway import event_feed
-from actors.gateway.api import events
+from actors.gateway.live import feeds
 from agiraph.core.models import Event
 from agiraph.http.client import Client, NotReachable, read_door
 from agiraph.http.errors import ApiError
@@ -193,7 +192,7 @@ def test_stopping_tells_open_followers_and_does_not_wait_for_idle_ones(tmp_path:
         with pytest.raises(ConnectionClosed) as closed:
             connection.recv(timeout=5)
         assert closed.value.rcvd is not None
-        assert closed.value.rcvd.code == event_feed.GOING_AWAY
+        assert closed.value.rcvd.code == feeds.GOING_AWAY
     stack.close()
     idle.close()
 
@@ -201,15 +200,15 @@ def test_stopping_tells_open_followers_and_does_not_wait_for_idle_ones(tmp_path:
 def test_a_follower_that_takes_nothing_is_let_go_with_its_cursor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(events, "STALL_SECONDS", 0.2)
-    monkeypatch.setattr(events, "CLOSE_SECONDS", 30.0)
-    closing, close = threading.Event(), events._close
+    monkeypatch.setattr(feeds, "STALL_SECONDS", 0.2)
+    monkeypatch.setattr(feeds, "CLOSE_SECONDS", 30.0)
+    closing, close = threading.Event(), feeds._close
 
     async def watched(socket: WebSocket, code: int, reason: str) -> None:
         closing.set()
         await close(socket, code, reason)
 
-    monkeypatch.setattr(events, "_close", watched)
+    monkeypatch.setattr(feeds, "_close", watched)
     with gateway_world(tmp_path) as world:
         world.add_agent()
         world.log_events(*["big"] * 400, text="x" * 100_000)
@@ -218,7 +217,7 @@ def test_a_follower_that_takes_nothing_is_let_go_with_its_cursor(
             seqs = read_to_the_end(connection)
             last = seqs[-1]
             assert seqs == list(range(1, last + 1))
-            assert connection.close_code == events.TRY_AGAIN
+            assert connection.close_code == feeds.TRY_AGAIN
             assert connection.close_reason == f"too slow: come back with after={last}"
         with world.client() as client, client.follow_events(AGENT, after=last) as follower:
             assert take(follower, 1) == [last + 1]

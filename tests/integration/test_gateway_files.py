@@ -1,11 +1,14 @@
 """The HTTP API over a real socket: files as bytes and as HTML, and what a node's folder holds."""
 
+import io
 import json
+import zipfile
+from pathlib import Path
 
 from agiraph.http.api import FileContentView, FolderView
 from agiraph.http.client import Client
 from agiraph.storage.home import NodeHome
-from tests.fakes.gateway import AGENT, RUN, World, refused
+from tests.fakes.gateway import AGENT, RUN, World, gateway_world, refused
 
 
 def node_home(world: World, client: Client) -> NodeHome:
@@ -87,3 +90,71 @@ def test_markdown_of_run_and_memory_comes_as_html(world: World, client: Client) 
     assert raw.content == b"# X <b>\n"
     assert client.raw_memory_file(AGENT, "x.md", etag=raw.etag) is None
     assert refused(client.rendered_memory_file, AGENT, "y.md").status == 404
+
+
+def test_a_folder_is_listed_with_what_is_in_it(world: World, client: Client) -> None:
+    home = node_home(world, client)
+    (home.published / "charts").mkdir()
+    (home.published / "charts/a.svg").write_text("<svg/>")
+    (home.published / "out").symlink_to("/etc")
+    folder = f"nodes/{home.path.name}/published"
+    found = client.list_files(AGENT, folder, depth=2)
+    shown = [(one.path.removeprefix(f"{folder}/"), one.kind) for one in found.entries]
+    assert shown == [
+        ("charts", "folder"),
+        ("charts/a.svg", "file"),
+        ("facts.md", "file"),
+        ("out", "link"),
+    ]
+    assert [one.media_type for one in found.entries] == [
+        "",
+        "image/svg+xml",
+        "text/markdown; charset=utf-8",
+        "",
+    ]
+    assert len(client.list_files(AGENT, folder).entries) == 3
+
+
+def test_a_folder_comes_as_a_zip_file_without_links(world: World, client: Client) -> None:
+    home = node_home(world, client)
+    (home.published / "charts").mkdir()
+    (home.published / "charts/b.bin").write_bytes(bytes(range(256)) * 4096)
+    (home.published / "passwd").symlink_to("/etc/passwd")
+    folder = f"nodes/{home.path.name}/published"
+    with zipfile.ZipFile(io.BytesIO(client.zipped_files(AGENT, folder))) as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == ["charts/b.bin", "facts.md"]
+        assert archive.read("charts/b.bin") == bytes(range(256)) * 4096
+    assert refused(client.zipped_files, AGENT, f"{folder}/facts.md").status == 409
+    assert refused(client.zipped_files, AGENT, f"{folder}/none").status == 404
+
+
+def test_an_attached_file_is_kept_once_and_never_overwritten(world: World, client: Client) -> None:
+    world.add_agent()
+    first = client.attach(AGENT, "prices.csv", b"a,1\n")
+    assert (first.path, first.size) == ("_attachments/prices.csv", 4)
+    assert client.attach(AGENT, "prices.csv", b"a,1\n") == first
+    assert client.attach(AGENT, "prices.csv", b"a,2\n").path == "_attachments/prices-2.csv"
+    assert client.attach(AGENT, "empty", b"").size == 0
+    hostile = client.attach(AGENT, "..\\..\n<b>.md", b"x").path
+    assert hostile == "_attachments/_.._<b>.md"
+    run = world.home.agent(AGENT).run(RUN)
+    assert (run.attachments / "prices.csv").read_bytes() == b"a,1\n"
+    names = sorted(one.name for one in client.list_files(AGENT, "_attachments").entries)
+    assert names == ["_.._<b>.md", "empty", "prices-2.csv", "prices.csv"]
+    client.send(AGENT, "Take these", attachments=["_attachments/prices.csv", "prices-2.csv"])
+    said = [m.body.content for m in world.line.sent if m.body.TYPE == "text"]
+    line = "Attached: _attachments/prices.csv (4 bytes), _attachments/prices-2.csv (4 bytes)"
+    assert said == [f"Take these\n\n{line}"]
+    for path in ("none.csv", "../agent.json", "_plan.md"):
+        error = refused(client.send, AGENT, "x", attachments=[path])
+        assert (error.status, "prices.csv" in error.detail) == (404, True)
+
+
+def test_an_attachment_may_be_larger_than_a_call_but_not_than_its_limit(tmp_path: Path) -> None:
+    limits = {"body_bytes": 1024, "attachment_bytes": 300_000}
+    with gateway_world(tmp_path, **limits) as world, world.client() as client:
+        world.add_agent()
+        assert client.attach(AGENT, "large.bin", bytes(300_000)).size == 300_000
+        assert refused(client.attach, AGENT, "larger.bin", bytes(300_001)).status == 413
+        assert refused(client.send, AGENT, "x" * 2000).status == 413

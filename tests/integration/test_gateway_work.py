@@ -328,3 +328,47 @@ def test_what_is_no_budget_is_refused_in_words(world: World, client: Client) -> 
     assert (unknown.status, "unknown trigger 't-1' (known: none)" in unknown.detail) == (404, True)
     world.line.answers[SetBudgetMessage] = lambda _: RefusedReply(reason="no price", kind="Refused")
     assert (refused(client.set_budget, "survey", usd=5).status) == 422
+
+
+def test_a_person_edits_the_memory_and_the_agent_is_told(world: World, client: Client) -> None:
+    world.add_agent()
+    home = world.home.agent(AGENT)
+    made = client.edit_memory(AGENT, "knowledge/x.md", "# X\n", etag="")
+    assert (made.path, made.content) == ("knowledge/x.md", "# X\n")
+    assert refused(client.edit_memory, AGENT, "knowledge/x.md", "Y", etag="").status == 412
+    assert client.memory_file(AGENT, "knowledge/x.md").etag == made.etag
+    (home.memory / "knowledge/x.md").write_text("# By a command\n")
+    lost = refused(client.edit_memory, AGENT, "knowledge/x.md", "Y", etag=made.etag)
+    assert (lost.status, "a command or an editor" in lost.detail) == (412, True)
+    now = client.memory(AGENT)[0].etag
+    client.edit_memory(AGENT, "knowledge/x.md", "Z", etag=now, tell=False)
+    versions = client.memory_history(AGENT, "knowledge/x.md")
+    assert [(one.number, one.change, one.by, one.via) for one in versions] == [
+        (1, "written", "human", "home"),
+        (2, "found", "", ""),
+        (3, "written", "human", "home"),
+    ]
+    assert client.memory_version(AGENT, "knowledge/x.md", "2").content == "# By a command\n"
+    assert refused(client.memory_version, AGENT, "knowledge/x.md", "9").status == 404
+    client.remove_memory(AGENT, "knowledge/x.md")
+    assert client.memory(AGENT) == []
+    assert refused(client.remove_memory, AGENT, "knowledge/x.md").status == 404
+    said = [m.body.content for m in world.line.sent if m.body.TYPE == "text"]
+    assert ["knowledge/x.md" in said[0], "removed" in said[1], len(said)] == [True, True, 2]
+    events = [e for m in world.line.sent if m.body.TYPE == "event.report" for e in m.body.events]
+    written = [event for event in events if event.type == "memory.written"]
+    assert [(one.entity, one.data["change"]) for one in written] == [
+        ("human", "written"),
+        ("human", "written"),
+        ("human", "removed"),
+    ]
+
+
+def test_a_memory_is_edited_within_its_bounds(world: World, client: Client) -> None:
+    world.add_agent(status="completed")
+    world.home.agent(AGENT).memory_file.write_text("# Main\n")
+    assert refused(client.edit_memory, AGENT, "MEMORY.md", "x" * 50_000).status == 422
+    assert refused(client.edit_memory, AGENT, "../GOAL.md", "x").status in (404, 422)
+    assert refused(client.remove_memory, AGENT, "MEMORY.md").status == 422
+    client.edit_memory(AGENT, "MEMORY.md", "# Mine")
+    assert not [m for m in world.line.sent if m.body.TYPE == "text"]

@@ -7,11 +7,12 @@ import psutil
 
 from agiraph.agent.loop import INTERRUPTED_CALL
 from agiraph.core.ids import abbreviated
-from tests.fakes.model_server import Reply, SeenRequest
+from agiraph.tools.sandbox.probe import probe
+from tests.fakes.model_server import Reply, SeenRequest, call
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject, words_of
 from tests.scenarios.place import Place, whole_lines
-from tests.scenarios.steps import DONE, FACT, ask, bash, held, one_worker
+from tests.scenarios.steps import DONE, FACT, ask, bash, finish, held, one_worker
 
 
 def runs(word: str) -> bool:
@@ -34,6 +35,53 @@ def test_a_message_reaches_a_busy_worker_at_its_next_step(place: Place) -> None:
     assert "[Message from human]: Only tables!" in place.await_step("ada", 1).said
     place.await_end(agent)
     assert len(place.server.seen_by("ada")) == 2
+
+
+def test_an_attached_file_is_read_by_a_worker_in_its_sandbox_and_not_changed(
+    place: Place, tmp_path: Path
+) -> None:
+    gate = threading.Event()
+    file = tmp_path / "prices.csv"
+    file.write_text("tea,4\n")
+    folder = "../../../_attachments"
+    copy = bash(f"cat {folder}/prices.csv > fact.md; echo tea,0 > {folder}/prices.csv; ls {folder}")
+    read = call("read_file", path="_attachments/prices.csv")
+    place.plays(coordinator=one_worker("eve"), eve=[held(read, gate), copy, DONE])
+    agent = place.begin("attached")
+    place.await_step("eve", 0)
+    said = ("send", "attached", "Use these", "--to", "eve", "--attach", str(file))
+    for _ in range(2):
+        place.json(*said)
+    gate.set()
+    seen = place.await_step("eve", 1)
+    assert seen.said.count("Use these\n\nAttached: _attachments/prices.csv (6 bytes)") == 2
+    assert "tea,4" in seen.result("read_file")
+    assert place.await_step("eve", 2).result("bash").count("prices") >= 1
+    place.await_end(agent)
+    [kept] = agent.glob("runs/*/_attachments/prices.csv")
+    [fact] = agent.glob("runs/*/nodes/*/published/fact.md")
+    assert fact.read_text() == "tea,4\n"
+    assert kept.read_text() == ("tea,4\n" if probe().works else "tea,0\n")
+
+
+def test_a_memory_is_edited_while_its_coordinator_works(place: Place, tmp_path: Path) -> None:
+    gate = threading.Event()
+    note = tmp_path / "note.md"
+    note.write_text("At most one page.\n")
+    read = call("memory_read", path="preferences/reports.md")
+    place.plays(coordinator=[held(call("check_board"), gate), read, finish()])
+    agent = place.begin("edited")
+    place.await_step("coordinator", 0)
+    place.json("memory", "edited", "preferences/reports.md", "--write", str(note))
+    gate.set()
+    assert "edited your memory: preferences/reports.md" in place.await_step("coordinator", 1).said
+    assert "At most one page." in place.await_step("coordinator", 2).result("memory_read")
+    place.await_end(agent)
+    [version] = place.json("memory", "edited", "preferences/reports.md", "--history")
+    assert (version["by"], version["change"]) == ("human", "written")
+    place.json("memory", "edited", "preferences/reports.md", "--remove")
+    first = place.json("memory", "edited", "preferences/reports.md", "--version", "1")
+    assert first["content"] == "At most one page.\n"
 
 
 def test_an_interruption_cuts_a_streaming_answer_off(place: Place) -> None:

@@ -4,9 +4,14 @@ Run as a program this prints the table as it should be there.
 """
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+
+from fastapi.routing import APIRoute
 
 from actors.gateway.http.app import GatewayApi
+from agiraph.http.client.call import ApiCall
 from tests.unit.http.client.test_coverage import FOR_OTHERS, described, routes, verbs
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
@@ -24,13 +29,19 @@ def table() -> str:
             names = [
                 f"`{name}`"
                 for name, call in calls
-                if call.method == method.upper() and route.path_regex.match(call.path)
+                if call.method == method.upper() and route is _route_of(call, known.values())
             ]
             other = FOR_OTHERS.get((method.upper(), path), "")
             told = ", ".join(sorted(names)) or other
             scope = about["x-scope"]
             lines.append(f"| `{method.upper()} {path}` | {scope} | {about['summary']} | {told} |")
     return "\n".join(lines) + "\n"
+
+
+def _route_of(call: ApiCall[Any], routes: Iterable[APIRoute]) -> APIRoute | None:
+    """Return the route that takes a call: of those with its path the first."""
+    takes = (one for one in routes if call.method in (one.methods or ()))
+    return next((one for one in takes if one.path_regex.match(call.path)), None)
 
 
 def test_the_page_lists_every_endpoint() -> None:

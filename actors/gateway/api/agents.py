@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
-from actors.gateway.api.entities import DOWN, child_at, children, if_answered
+from actors.gateway.api.entities import DOWN, child_at, children, if_answered, shown_activity
 from actors.gateway.api.money import spent_in_run
 from actors.gateway.api.system import require_tools
 from actors.gateway.auth.scopes import CONTROL, READ
@@ -78,7 +78,7 @@ async def list_agents(
     statuses = gateway.statuses(await if_answered(children(gateway)) or ())
     wanted = q.casefold()
     found = (
-        _summary(gateway, agent, statuses)
+        summary(gateway, agent, statuses)
         for agent in gateway.agents.all()
         if mode in (None, agent.mode) and wanted in f"{agent.name}\n{agent.goal}".casefold()
     )
@@ -92,10 +92,10 @@ async def show(agent: AgentDep, gateway: GatewayDep) -> AgentView:
         if_answered(children(gateway)), if_answered(spent_in_run(gateway, agent))
     )
     last_event = gateway.agents.events_of(agent).last()
-    summary = _summary(gateway, agent, gateway.statuses(table or ()), last_event)
+    shown = summary(gateway, agent, gateway.statuses(table or ()), last_event)
     if spent is None:
-        return summary
-    return summary.model_copy(update={"tokens": spent.tokens, "cost_usd": spent.cost_usd})
+        return shown
+    return shown.model_copy(update={"tokens": spent.tokens, "cost_usd": spent.cost_usd})
 
 
 @router.post("/agents/{agent}/runs", dependencies=[CONTROL], status_code=201)
@@ -122,15 +122,21 @@ def _run_view(run: RunFacts, agent: Agent) -> RunView:
     return RunView.model_validate(dict(run) | shown)
 
 
-def _summary(
+def summary(
     gateway: Gateway, agent: Agent, statuses: StatusReader, last_event: int = 0
 ) -> AgentView:
+    """Return an agent as listings show it."""
+    at = coordinator_address(agent.id)
+    child, doing = statuses.child(at), shown_activity(gateway, statuses, at)
     return agent_summary(
         agent,
         statuses.agent(agent),
         open_questions=len(gateway.questions.open(agent.id)),
         unread=sum(gateway.messages.unread(agent.id).values()),
         last_event=last_event,
+        process=child.state if child is not None else None,
+        doing=doing["doing"],
+        doing_since=doing["doing_since"],
     )
 
 

@@ -36,7 +36,7 @@ async def channels(gateway: GatewayDep) -> list[ChannelView]:
     always = [
         ChannelView(name="console", kind="console", where="agiraph console"),
         ChannelView(
-            name="web", kind="web", where=dispatcher.links.base, listeners=gateway.signals.followers
+            name="web", kind="web", where=dispatcher.links.base, listeners=gateway.followers
         ),
     ]
     return [*always, *(_view(dispatcher, name, one) for name, one in dispatcher.settings.items())]

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Awaitable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fastapi import APIRouter
 
@@ -102,9 +102,6 @@ def _row(
 ) -> EntityView:
     activity = statuses.activity(child.address)
     spent = usage.by_entity.get(child.address, Usage()) if usage else Usage()
-    step = doing = _next_start(gateway, child) if activity is None else activity.step
-    if activity is not None:
-        doing = describe_activity(activity.state, activity.step)
     shown = {
         "name": name,
         "host": host,
@@ -113,11 +110,19 @@ def _row(
         "mailbox": depths.depths.get(child.address, (0, 0))[0] if depths else 0,
         "tokens": spent.tokens,
         "cost_usd": spent.cost_usd,
-        "step": step,
-        "doing": doing,
-        "doing_since": activity.since or None if activity else None,
     }
-    return EntityView.model_validate(dict(child) | shown)
+    doing = shown_activity(gateway, statuses, child.address)
+    return EntityView.model_validate(dict(child) | shown | doing)
+
+
+def shown_activity(gateway: Gateway, statuses: StatusReader, address: str) -> dict[str, Any]:
+    """Return the fields of a view that say what an entity does: step, doing, doing_since."""
+    activity, child = statuses.activity(address), statuses.child(address)
+    if activity is None:
+        step = _next_start(gateway, child) if child is not None else ""
+        return {"step": step, "doing": step, "doing_since": None}
+    doing = describe_activity(activity.state, activity.step)
+    return {"step": activity.step, "doing": doing, "doing_since": activity.since or None}
 
 
 def describe_activity(state: str, step: str) -> str:

@@ -289,6 +289,7 @@ async def put_away(agent: AgentDep, gateway: GatewayDep) -> ArchivedView:
     await _have_triggers_read(gateway, agent.id)
     gateway.questions.withdraw(agent.id)
     gateway.signals.archive(agent.id)
+    gateway.changes.note("archived", agent.id)
     return ArchivedView(id=agent.id, path=str(path))
 
 
@@ -307,6 +308,7 @@ async def bring_back(agent: str, gateway: GatewayDep) -> AgentView:
         raise ApiError(409, f"there is an agent '{found.id}' again: archive that one first")
     move(_folder(gateway.home) / found.id, folder)
     gateway.signals.restore(found.id)
+    gateway.changes.note("restored", found.id)
     await _have_triggers_read(gateway, found.id)
     return agent_summary(found, found.status if found.status in ENDED_AGENT else STOPPED)
 
@@ -317,9 +319,15 @@ async def _have_triggers_read(gateway: Gateway, agent: AgentId) -> None:
 
 
 @router.delete("/archive/{agent}", dependencies=[CONTROL], tags=["archive"])
-def delete_for_good(agent: str, gateway: GatewayDep) -> DeletedView:
+async def delete_for_good(agent: str, gateway: GatewayDep) -> DeletedView:
     """Delete an agent of the archive with everything it wrote."""
-    found = _archive_of(gateway).find(agent)
+    deleted = await asyncio.to_thread(_delete, gateway, agent)
+    gateway.changes.note("deleted", deleted.id)
+    return deleted
+
+
+def _delete(gateway: Gateway, named: str) -> DeletedView:
+    found = _archive_of(gateway).find(named)
     folder = _folder(gateway.home)
     deleting = folder / f"{DELETING}{found.id}"
     remove_tree(deleting)

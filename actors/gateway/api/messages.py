@@ -1,12 +1,14 @@
 """Endpoints: talking with an agent's entities, and answering their questions."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter
 
+from actors.gateway.api.attachments import attachment_of
 from actors.gateway.api.dependencies import (
     After,
     AgentDep,
@@ -105,9 +107,26 @@ async def send_text(
     if answered is None and len(receivers) == 1:  # then who wrote last is answered
         answered = gateway.messages.unanswered(agent.id, receivers[0][0])
     reference = ReplyReference(answered.id, quote(answered.content)) if answered else NOTHING
+    content = body.message + _attached(gateway.agents.run_of(agent), body.attachments)
+    text = OutgoingText(content, body.mode, "text", reference)
+    return await send_texts(gateway, agent, receivers, text, cause)
+
+
+async def tell_coordinator(
+    gateway: Gateway, agent: Agent, content: str, cause: CallCause
+) -> SentView:
+    """Send text to the coordinator in the person's name; raises ApiError."""
+    receivers = _receivers(gateway, agent, None)
     return await send_texts(
-        gateway, agent, receivers, OutgoingText(body.message, body.mode, "text", reference), cause
+        gateway, agent, receivers, OutgoingText(content, "steer", "text"), cause
     )
+
+
+def _attached(run: RunHome | None, paths: Sequence[str]) -> str:
+    """Return the line that names what is attached; raise ApiError 404 for what is not there."""
+    found = [attachment_of(run, path) for path in paths]
+    named = ", ".join(f"{file.path} ({file.size} bytes)" for file in found)
+    return f"\n\nAttached: {named}" if found else ""
 
 
 @router.post("/agents/{agent}/nudge", dependencies=[TALK])

@@ -231,7 +231,7 @@ async def usage(
     """Show what was spent: by one agent's current run, by another one of it, by all (`run=*`).
 
     Without an agent: by everything in this home. The rows are of an entity, agent, node, stage,
-    model, day or trigger.
+    run, model, day or trigger.
     """
     if agent is None and run is not None:
         raise ApiError(UNPROCESSABLE, "run: name the agent whose run it is")

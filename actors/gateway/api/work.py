@@ -1,5 +1,6 @@
-"""Endpoints: the work of a run (by default the current one), its files, and agents' memory."""
+"""Endpoints: the work of a run (by default the current one), and its files."""
 
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,36 +10,31 @@ from starlette.requests import Request
 
 from actors.gateway.api.dependencies import After, AgentDep, At, GatewayDep, Limit, Offset, RunDep
 from actors.gateway.api.entities import children, if_answered
+from actors.gateway.api.overview import spent_by_all, team
 from actors.gateway.auth.scopes import READ
 from actors.gateway.file_browser import browse
 from actors.gateway.gateway import Gateway
 from actors.gateway.names import node_named
 from actors.gateway.served_files import raw_file, rendered_file
-from actors.gateway.state.boards import board_view, node_detail, worker_view
+from actors.gateway.state.boards import board_view, node_detail
+from actors.gateway.zipped import zipped_folder
 from actors.recorder.event_log import EventLog
-from agiraph.core.errors import Corrupt, Refused, unknown
-from agiraph.core.models import Agent, WorkNode
+from agiraph.core.errors import Corrupt
+from agiraph.core.models import WorkNode
 from agiraph.http.api import (
     BoardView,
     EventPageView,
     FileContentView,
     FolderView,
-    MemoryEntryView,
-    MemoryHitView,
     NodeDetailView,
     RefView,
-    SearchMemoryRequest,
     WorkerView,
 )
 from agiraph.http.errors import ApiError
-from agiraph.memory.memory_files import FOLDER, MAIN, MemoryFiles
-from agiraph.memory.search import search
-from agiraph.storage.files import status_of
 from agiraph.storage.home import RunHome
 
 work_router = APIRouter(dependencies=[READ], tags=["work"])
 files_router = APIRouter(dependencies=[READ], tags=["files"])
-memory_router = APIRouter(dependencies=[READ], tags=["memory"])
 
 # --- the board ---
 
@@ -61,31 +57,27 @@ async def node(agent: AgentDep, run: RunDep, node: str, gateway: GatewayDep) -> 
 @work_router.get("/agents/{agent}/workers")
 async def workers(agent: AgentDep, run: RunDep, gateway: GatewayDep) -> list[WorkerView]:
     """List the workers and what each does right now."""
-    statuses = gateway.statuses(await if_answered(children(gateway)) or ())
-    state, unread = gateway.boards.get(run), gateway.messages.unread(agent.id)
-    return [
-        worker_view(
-            state,
-            agent.id,
-            worker,
-            statuses.worker(agent, worker),
-            statuses.step(agent, worker),
-            unread.get(worker.name, 0),
-        )
-        for worker in state.workers.values()
-    ]
+    table, spent = await asyncio.gather(
+        if_answered(children(gateway)), if_answered(spent_by_all(gateway))
+    )
+    return team(gateway, agent, run, gateway.statuses(table or ()), spent)
 
 
 # --- files ---
 
+MOST_DEPTH = 20
+
 As = Annotated[
-    Literal["json", "raw", "html"],
+    Literal["json", "raw", "html", "zip"],
     Query(
         alias="as",
         description="json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with"
         " their own content type, ranges and an ETag (409 for a folder); html: Markdown or text,"
-        " rendered",
+        " rendered; zip: a folder with all that is in it (409 for a file, 413 if it is too large)",
     ),
+]
+Depth = Annotated[
+    int, Query(ge=1, le=MOST_DEPTH, description="How many levels of a folder are listed.")
 ]
 
 
@@ -111,6 +103,7 @@ SHOWN: dict[int | str, dict[str, Any]] = {
         "content": {
             "text/html": {"schema": {"type": "string"}},
             "application/octet-stream": BYTES,
+            "application/zip": BYTES,
         },
         "headers": OF_BYTES,
     },
@@ -138,22 +131,27 @@ FILE: dict[str, Any] = {"response_model": Shown, **DESCRIBED}
 
 @dataclass(frozen=True, slots=True)
 class FileForm:
-    """In which form a file is wanted, and from which byte on."""
+    """In which form a file is wanted, and from which byte on; of a folder, how deep."""
 
     request: Request
+    gateway: GatewayDep
     how: As = "json"
     offset: Offset = 0
+    depth: Depth = 1
 
     def show(self, root: Path, path: str) -> Shown | Response:
         """Return the folder or the file at `path` under `root`."""
+        is_head = self.request.method == "HEAD"
         match self.how:
             case "raw":
-                is_head = self.request.method == "HEAD"
                 return raw_file(root, path, self.request.headers, is_head=is_head)
+            case "zip":
+                most = self.gateway.config.files.zip_bytes
+                return zipped_folder(root, path, most, is_head=is_head)
             case "html":
                 return rendered_file(root, path)
             case _:
-                return browse(root, path, self.offset)
+                return browse(root, path, self.offset, depth=self.depth)
 
 
 FormDep = Annotated[FileForm, Depends()]
@@ -243,62 +241,3 @@ def _add_folder(part: str, summary: str) -> None:
 
 _add_folder("scratch", "Browse a node's work in progress.")
 _add_folder("published", "Browse a node's result.")
-
-
-# --- memory ---
-
-
-@memory_router.get("/agents/{agent}/memory")
-def files(agent: AgentDep, gateway: GatewayDep) -> list[MemoryEntryView]:
-    """List the files of an agent's memory."""
-    home = gateway.agents.home_of(agent)
-    entries = []
-    for name in _memory_of(gateway, agent).names():
-        found = status_of(home.path / _path_of(name))
-        if found is not None:  # else it was removed since it was listed
-            entries.append(
-                MemoryEntryView(path=name, size=found.st_size, modified_at=found.st_mtime)
-            )
-    return entries
-
-
-@memory_router.post("/agents/{agent}/memory/search")
-def find(agent: AgentDep, query: SearchMemoryRequest, gateway: GatewayDep) -> list[MemoryHitView]:
-    """Return the sections that fit a query, the best first."""
-    documents = _memory_of(gateway, agent).documents()
-    limit = gateway.config.memory.search_results
-    found = search(documents, query.query, inline_limit=-1, limit=limit)
-    return [
-        MemoryHitView(path=hit.path, heading=hit.heading, score=hit.score, text=hit.text)
-        for hit in found.hits
-    ]
-
-
-@memory_router.get(
-    "/agents/{agent}/memory/{path:path}", response_model=FileContentView, **DESCRIBED
-)
-def read(
-    request: Request, agent: AgentDep, path: str, gateway: GatewayDep, how: As = "json"
-) -> Shown | Response:
-    """Read one file."""
-    home, files = gateway.agents.home_of(agent), _memory_of(gateway, agent)
-    try:
-        name, names = files.name_of(path), files.names()
-        if name not in names:
-            raise unknown("memory file", path, names)
-        if how != "json":
-            return FileForm(request, how).show(home.path, _path_of(name))
-        text = files.read(name, lambda scoped: home.path / scoped)
-    except Refused as error:
-        raise ApiError(404, str(error)) from None
-    size = len(text.encode())
-    return FileContentView(path=name, content=text, size=size, returned=size)
-
-
-def _path_of(name: str) -> str:
-    """Return where a memory file lies under the agent's home."""
-    return name if name == MAIN else f"{FOLDER}{name}"
-
-
-def _memory_of(gateway: Gateway, agent: Agent) -> MemoryFiles:
-    return MemoryFiles.of_agent(gateway.agents.home_of(agent), gateway.config.memory)

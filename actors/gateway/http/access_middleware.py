@@ -33,7 +33,7 @@ from actors.gateway.auth.request_headers import (
     size_of,
 )
 from actors.gateway.auth.scopes import READS, WEBSOCKET, is_open
-from actors.gateway.http.body_limits import with_default_headers
+from actors.gateway.http.body_limits import most_bytes, with_default_headers
 from actors.gateway.http.ui_bundle import UiBundle, is_of_ui
 from actors.gateway.problems import problem_response
 from actors.runtime.http_server import IS_EXTRA
@@ -139,8 +139,9 @@ class AccessMiddleware:
         target = len(scope.get("raw_path", b"")) + len(scope["query_string"])
         if size_of(headers) + target > self._http.header_bytes:
             raise ApiError(431, f"the head is larger than {self._http.header_bytes} bytes")
-        if declared_length(headers) > self._http.body_bytes:
-            raise ApiError(413, f"the body is larger than {self._http.body_bytes} bytes")
+        most = most_bytes(scope, self._http)
+        if declared_length(headers) > most:
+            raise ApiError(413, f"the body is larger than {most} bytes")
 
     def _check_query(self, scope: Scope) -> None:
         for name, value in query_pairs(scope["query_string"]):

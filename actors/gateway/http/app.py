@@ -14,13 +14,17 @@ from actors.gateway.api import (
     access,
     agent_check,
     agents,
+    attachments,
     channels,
     entities,
     events,
     lifecycle,
+    live,
+    memory,
     messages,
     metrics,
     money,
+    overview,
     questions,
     settings,
     system,
@@ -48,14 +52,17 @@ METHOD_NOT_ALLOWED = 405
 
 ROUTERS: tuple[APIRouter, ...] = (
     agents.router,
+    overview.router,
     agent_check.router,
     lifecycle.router,
     messages.router,
     questions.router,
     work.work_router,
     work.files_router,
-    work.memory_router,
+    attachments.router,
+    memory.router,
     events.router,
+    live.router,
     system.router,
     system.dead_router,
     entities.router,
@@ -116,7 +123,7 @@ def build_app(gateway: Gateway, keys: CredentialStore, audit: AuditLog) -> ASGIA
     names = (*http.names, *([public] if public else []))
     hosts = TrustedHosts(http.host, *names, is_tls=bool(http.tls_cert))
     once = IdempotencyMiddleware(app, gateway.idempotency, gateway.clock)
-    limited = BodyLimitMiddleware(once, http.body_bytes, http.body_seconds)
+    limited = BodyLimitMiddleware(once, http)
     ui = UiBundle(ui_folder())
     return AccessMiddleware(limited, keys, hosts, audit, http, gateway.clock, ui)
 

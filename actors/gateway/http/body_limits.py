@@ -1,6 +1,7 @@
 """What bounds the body of a request, and the headers that every answer bears."""
 
 import asyncio
+import re
 from typing import Final
 
 from starlette.datastructures import MutableHeaders
@@ -8,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from actors.gateway.auth.request_headers import header
+from agiraph.core.config import HttpConfig
 
 # A page that names its own policy keeps it. With `no-referrer` a browser would send its own forms
 # with `Origin: null`, which nothing lets in: hence `same-origin`.
@@ -17,6 +19,19 @@ DEFAULT_HEADERS: Final = {
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
 }
+
+
+UPLOAD: Final = re.compile(r"/agents/[^/]+/attachments/[^/]+")
+
+
+def most_bytes(scope: Scope, http: HttpConfig) -> int:
+    """Return how large the body of a call may be."""
+    return http.attachment_bytes if is_upload(scope) else http.body_bytes
+
+
+def is_upload(scope: Scope) -> bool:
+    """Whether a call's body is a file: it may be large, and is stored while it comes."""
+    return scope.get("method") == "PUT" and UPLOAD.fullmatch(scope["path"]) is not None
 
 
 def with_default_headers(send: Send) -> Send:
@@ -33,12 +48,14 @@ def with_default_headers(send: Send) -> Send:
 
 
 class BodyLimitMiddleware:
-    """Refuses a body that is too large, or that does not come in time."""
+    """Refuses a body that is too large, or that does not come in time.
 
-    def __init__(self, app: ASGIApp, most_bytes: int, seconds: float) -> None:
+    An uploaded file only must not pause for so many seconds.
+    """
+
+    def __init__(self, app: ASGIApp, http: HttpConfig) -> None:
         self._app = app
-        self._most_bytes = most_bytes
-        self._seconds = seconds
+        self._http = http
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one call, its body bounded."""
@@ -47,7 +64,9 @@ class BodyLimitMiddleware:
         if scope["type"] != "http" or not has_body:
             await self._app(scope, receive, send)
             return
-        deadline = asyncio.get_running_loop().time() + self._seconds
+        is_file, now = is_upload(scope), asyncio.get_running_loop().time
+        most, seconds = most_bytes(scope, self._http), self._http.body_seconds
+        deadline = now() + seconds
         size, is_whole = 0, False
 
         async def limited_receive() -> Message:
@@ -56,13 +75,13 @@ class BodyLimitMiddleware:
             if is_whole:
                 return await receive()
             try:
-                async with asyncio.timeout_at(deadline):
+                async with asyncio.timeout_at(now() + seconds if is_file else deadline):
                     message = await receive()
             except TimeoutError:
                 raise HTTPException(408, "the body did not come in time") from None
             size += len(message.get("body", b""))
-            if size > self._most_bytes:
-                raise HTTPException(413, f"the body is larger than {self._most_bytes} bytes")
+            if size > most:
+                raise HTTPException(413, f"the body is larger than {most} bytes")
             is_whole = not message.get("more_body", False)
             return message
 

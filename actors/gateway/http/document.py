@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from fastapi.routing import APIRoute
+from pydantic import TypeAdapter
 
 from actors.gateway.auth.scopes import RouteRule
 from actors.gateway.http.examples import EXAMPLES
 from actors.gateway.problems import MEDIA_TYPE
-from agiraph.http.api import ProblemView
+from agiraph.http.api import ChangeView, ProblemView, StreamedTextView
 
 JsonObject = dict[str, Any]
 
@@ -28,7 +29,19 @@ after a restart, it does nothing twice and is answered the same.
 one JSON text, first the log from the cursor on, then what comes. It closes with 1012 when the
 gateway restarts, 1013 for a reader that is too slow, 1000 when the agent was archived; come back
 with the `seq` of the last event that was seen.
+
+Two more WebSockets close with the same codes. `/changes` sends a `ChangeView` for each thing in the
+home that has changed, first a `HomeView`: who comes back compares it with what he knows.
+`/agents/{agent}/stream` (`?entity=`) sends what models write as they write it, each piece a
+`StreamedTextView`, first what was written so far of the answers that are not complete.
 """
+
+UNSEEN: Final[dict[str, Any]] = {
+    "ProblemView": ProblemView,
+    "ChangeView": ChangeView,
+    "StreamedTextView": StreamedTextView,
+}
+"""Records that FastAPI does not see: refusals, and what WebSockets send."""
 
 SCOPE_FIELD: Final = "x-scope"
 OPEN: Final[JsonObject] = {"security": []}
@@ -141,8 +154,9 @@ def _schemas(parts: JsonObject) -> JsonObject:
     schemas = dict(parts.get("schemas", {}))
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
-    problem = ProblemView.model_json_schema(ref_template="#/components/schemas/{model}")
-    schemas |= problem.pop("$defs", {}) | {"ProblemView": problem}
+    for name, shape in UNSEEN.items():
+        schema = TypeAdapter(shape).json_schema(ref_template="#/components/schemas/{model}")
+        schemas |= schema.pop("$defs", {}) | {name: schema}
     for name, examples in EXAMPLES.items():
         if name in schemas:
             schemas[name] = schemas[name] | {"examples": examples}

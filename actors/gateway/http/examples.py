@@ -22,11 +22,21 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
     "SendTextRequest": [
         {"message": "Also include Qualcomm"},
         {"message": "Stop, the file is wrong", "to": "Alice", "mode": "interrupt"},
+        {"message": "Take these prices", "attachments": ["_attachments/prices.csv"]},
     ],
     "NudgeRequest": [{"message": "Be brief"}],
     "RespondRequest": [{"response": "PostgreSQL", "question_id": "q-5d41aa07"}],
     "AnswerRequest": [{"answer": "PostgreSQL", "by": "Ada", "via": "web"}],
     "RetryNodeRequest": [{"because": "the file is there now"}],
+    "EditMemoryRequest": [{"content": "# Reports\n\nAt most one page.\n", "tell": True}],
+    "AttachmentView": [
+        {
+            "path": "_attachments/prices.csv",
+            "name": "prices.csv",
+            "size": 5120,
+            "media_type": "text/csv; charset=utf-8",
+        }
+    ],
     "SearchMemoryRequest": [{"query": "melting point"}],
     "CreateTriggerRequest": [
         {

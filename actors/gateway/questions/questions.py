@@ -44,6 +44,7 @@ class QuestionStore:
 
     def __init__(self, database: GatewayDatabase) -> None:
         self.database = database
+        self.when_changed: Callable[[QuestionId], None] = lambda _id: None
         database.take_in(JOURNAL, _statements)
         live = self._read("is_live = 1 ORDER BY +number")  # by the index of those alone
         self._live = {case.question.id: case for case in live}
@@ -232,6 +233,7 @@ class QuestionStore:
             self._live[case.question.id] = case
         else:
             self._live.pop(case.question.id, None)
+        self.when_changed(case.question.id)
 
     def _read(self, where: str, *values: object) -> list[QuestionRecord]:
         rows = self.database.rows(f'SELECT "case" FROM questions WHERE {where}', *values)

@@ -28,18 +28,22 @@ class EntityActivities:
     def __init__(self) -> None:
         self._latest: dict[str, EntityActivity] = {}
 
-    def record(self, address: str, incarnation: int, status: EntityStatus, at: float = 0.0) -> None:
-        """Record a status that was sent at `at`; a repeated one keeps its first time."""
+    def record(self, address: str, incarnation: int, status: EntityStatus, at: float = 0.0) -> bool:
+        """Record a status that was sent at `at`; return whether it is another one than before.
+
+        A repeated one keeps its first time.
+        """
         known = self._latest.pop(address, None)
         if known is not None and known.incarnation > incarnation:
             self._latest[address] = known
-            return
+            return False
         doing = EntityActivity(incarnation, status.state, status.step, at)
         if known is not None and doing == replace(known, since=at):
             doing = known
         self._latest[address] = doing
         if len(self._latest) > MOST:
             self._latest.pop(next(iter(self._latest)))
+        return doing is not known
 
     def get(self, address: str, incarnation: int | None = None) -> EntityActivity | None:
         """Return the last report of an address (of this incarnation, if one is named)."""

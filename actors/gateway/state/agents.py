@@ -137,9 +137,9 @@ class AgentDirectory:
         return agent
 
 
-def agent_summary(agent: Agent, status: str, **counted: int) -> AgentView:
+def agent_summary(agent: Agent, status: str, **shown: object) -> AgentView:
     """Return an agent as listings show it; `status` is what its processes say it is.
 
-    `counted` are `open_questions`, `unread` and `last_event`, 0 where they are not given.
+    `shown` are those fields of the view that its record does not hold.
     """
-    return AgentView.model_validate(dict(agent) | {"status": status} | counted)
+    return AgentView.model_validate(dict(agent) | {"status": status} | shown)

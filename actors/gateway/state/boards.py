@@ -114,15 +114,13 @@ def node_detail(board: Board, node: WorkNode) -> NodeDetailView:
 
 
 def worker_view(
-    board: Board, agent: AgentId, worker: Worker, status: str, step: str, unread: int
+    board: Board, agent: AgentId, worker: Worker, status: str, **shown: object
 ) -> WorkerView:
-    """Return one worker; `step` is what it last reported that it does."""
-    shown = {
+    """Return one worker; `shown` are those fields of the view that the board does not know."""
+    known = {
         "node": board.nodes[worker.node].name if worker.node else None,
         "node_id": worker.node,
         "address": worker_address(agent, worker.id),
         "status": status,
-        "step": step,
-        "unread": unread,
     }
-    return WorkerView.model_validate({**dict(worker), **shown})
+    return WorkerView.model_validate({**dict(worker), **known, **shown})

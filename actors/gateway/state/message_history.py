@@ -34,7 +34,7 @@ class MessageHistory:
 
     def __init__(self, database: GatewayDatabase) -> None:
         self.database = database
-        self.when_added: Callable[[], None] = lambda: None
+        self.when_changed: Callable[[str], None] = lambda _agent: None
         database.take_in(JOURNAL, _statements)
         if not database.rows("SELECT 1 FROM imported WHERE name = ?", READ_CURSORS):
             database.write(*_all_read())
@@ -77,13 +77,18 @@ class MessageHistory:
         )
         self.database.write(_statement(message))
         self._count = message.seq
-        self.when_added()
+        self.when_changed(agent)
         return True
 
     @property
     def count(self) -> int:
         """How many messages there are, over all agents."""
         return self._count
+
+    def last(self, agent: str) -> int:
+        """Return the number of an agent's last message, 0 if there is none."""
+        [(last,)] = self.database.rows("SELECT max(seq) FROM messages WHERE agent = ?", agent)
+        return last or 0
 
     def since(self, seq: int) -> Iterator[ConversationMessageView]:
         """Yield the messages of all agents that stand after number `seq`."""
@@ -120,6 +125,7 @@ class MessageHistory:
         """Record that the person has read an agent's messages up to `seq`, by default all."""
         seq = self._count if seq is None else min(seq, self._count)
         self.database.write(("INSERT OR REPLACE INTO read_cursors VALUES (?, ?)", (agent, seq)))
+        self.when_changed(agent)
 
     def unread(self, agent: str) -> dict[str, int]:
         """Return how many messages to the person nobody has read yet, by who sent them."""

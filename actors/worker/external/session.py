@@ -130,6 +130,7 @@ class AgentSession:
         finally:
             await self._tasks.stop()
             await self._process.stop(GRACE_SECONDS)
+            self._stream_text(is_end=True)
         await self._bridge.send_outbox(has_ended=True)
         return self._ended(await self._process.ended())
 
@@ -193,18 +194,18 @@ class AgentSession:
             record = ExternalSessionKnown(session=known.session, is_anew=known.is_new, ts=now)
             self._worker.conversation.append(record)
 
-    def _stream_text(self) -> None:
-        """Send what it is writing to the consoles that follow it."""
-        if self._streamed:
+    def _stream_text(self, *, is_end: bool = False) -> None:
+        """Send what it is writing to those who follow it; `is_end`: it has written that."""
+        if self._streamed or is_end:
             address = self._worker.runtime.address
             call = derived_message_id(address, f"outside.{self._worker.transcript.place}")
-            delta = StreamDelta(entity=address, call=call, text=self._streamed)
+            delta = StreamDelta(entity=address, call=call, text=self._streamed, is_end=is_end)
             self._worker.runtime.post(BROKER, delta)
             self._streamed = ""
 
     def _text_reported(self, reported: TextReported) -> None:
         self._has_spoken = True
-        self._stream_text()
+        self._stream_text(is_end=True)
         model = reported.model or self._launch.agent.name
         record = ModelAnswered(text=reported.text, model=model, ts=self._clock.now())
         self._worker.conversation.append(record)

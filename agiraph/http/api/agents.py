@@ -109,10 +109,13 @@ class AgentView(AgentFacts, ApiView):
     `status` is `waiting_for_human` while the coordinator, or the whole team, only waits for
     answers. `unread` counts its messages that the person has not read.
 
-    `last_event` is the cursor of the last event of its log where one agent is asked for, and in the
-    answer to a request that begins a run (the last one before it); elsewhere 0. `tokens` and
-    `cost_usd` are what its current run has spent, those that are gone included, where one agent is
-    asked for; elsewhere, and while the broker is away, null.
+    `last_event` is the cursor of the last event of its log where one agent is asked for, in the
+    overview, and in the answer to a request that begins a run (the last one before it); elsewhere
+    0. `tokens` and `cost_usd` are what its current run has spent, those that are gone included,
+    where one agent is asked for and in the overview; elsewhere, and while the broker is away, null.
+
+    `doing` and `doing_since` are its coordinator's, as in an `EntityView`; `process` is the state
+    of the coordinator's process, null if there is none.
     """
 
     status: str
@@ -121,6 +124,9 @@ class AgentView(AgentFacts, ApiView):
     unread: int = 0
     tokens: int | None = None
     cost_usd: float | None = None
+    doing: str = ""
+    doing_since: float | None = None
+    process: str | None = None
 
 
 class RunView(ApiView):

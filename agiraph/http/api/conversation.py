@@ -16,12 +16,16 @@ class SendTextRequest(ApiRequest):
     `in_reply_to` is the id (or its beginning) of the message in the thread that this one answers;
     it then goes to who wrote that. Without it, what is written to somebody answers the last they
     wrote, if that is not answered yet.
+
+    `attachments` are the paths of files that were attached: the text ends with a line that names
+    them.
     """
 
     message: str = Field(min_length=1, validation_alias=AliasChoices("message", "content"))
     to: str | None = None
     mode: DeliveryMode = "steer"
     in_reply_to: str | None = Field(default=None, min_length=4, max_length=64)
+    attachments: tuple[str, ...] = Field(default=(), max_length=20)
 
 
 class NudgeRequest(ApiRequest):

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from agiraph.core.evidence import Evidence
 from agiraph.core.ids import NodeId, RunId, WorkerId
@@ -93,7 +93,9 @@ class WorkerView(ApiView):
     """A worker. `node` is the name of the node it holds; `step` what it does right now.
 
     `status`: idle, busy, paused, waiting_for_human or stopped. `unread` counts its messages that
-    the person has not read.
+    the person has not read. `doing` is `step` told to people, `doing_since` when that began, as in
+    an `EntityView`; `process` is the state of its process, null if there is none. `tokens` and
+    `cost_usd` are what it has spent, null while the broker is away.
     """
 
     id: WorkerId
@@ -107,20 +109,32 @@ class WorkerView(ApiView):
     address: str
     step: str = ""
     unread: int = 0
+    doing: str = ""
+    doing_since: float | None = None
+    process: str | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
 
 
 class FileEntryView(ApiView):
-    """One row of a folder; `path` is under the run's folder. Links are shown, never followed."""
+    """One row of a folder; `path` is under the run's folder. Links are shown, never followed.
+
+    `media_type` follows from a file's name.
+    """
 
     path: str
     name: str
     kind: Literal["file", "folder", "link", "other"]
     size: int = 0
     modified_at: float = 0.0
+    media_type: str = ""
 
 
 class FolderView(ApiView):
-    """GET workspace on a folder: its entries, folders first, by name."""
+    """GET workspace on a folder: its entries, folders first, by name.
+
+    With `depth` each folder is followed by what is in it.
+    """
 
     path: str
     entries: tuple[FileEntryView, ...]
@@ -130,7 +144,8 @@ class FolderView(ApiView):
 class FileContentView(ApiView):
     """GET workspace on a file: the bytes from `offset`, as text, or base64 if they are no UTF-8.
 
-    `is_truncated` says that the file continues; read on at `offset + returned`.
+    `is_truncated` says that the file continues; read on at `offset + returned`. `media_type`
+    follows from its name, `etag` changes when the file does.
     """
 
     path: str
@@ -140,6 +155,17 @@ class FileContentView(ApiView):
     offset: int = 0
     returned: int
     is_truncated: bool = False
+    media_type: str = ""
+    etag: str = ""
+
+
+class AttachmentView(ApiView):
+    """A file that was attached; entities of the run read it at `path`."""
+
+    path: str
+    name: str
+    size: int
+    media_type: str = ""
 
 
 class RawFileView(ApiView):
@@ -158,11 +184,43 @@ class SearchMemoryRequest(ApiRequest):
 
 
 class MemoryEntryView(ApiView):
-    """A file of an agent's memory; `path` as the agent names it: `MEMORY.md`, `knowledge/x.md`."""
+    """A file of an agent's memory; `path` as the agent names it: `MEMORY.md`, `knowledge/x.md`.
+
+    `etag` changes when the file does.
+    """
 
     path: str
     size: int
     modified_at: float
+    etag: str = ""
+
+
+class EditMemoryRequest(ApiRequest):
+    """PUT /agents/{a}/memory/{path}: the whole text of the file.
+
+    `tell`: a coordinator that is at work is sent a message that the file was edited.
+    """
+
+    model_config = ConfigDict(str_strip_whitespace=False)
+
+    content: str = Field(pattern=r"\S", max_length=2_000_000)
+    tell: bool = True
+
+
+class MemoryVersionView(ApiView):
+    """One text that a memory file had; `by` an entity or `human`, '' if nobody knows.
+
+    `change`: written, added to, removed, or found (written by a command or an editor). `via` is
+    the token by which a person wrote, `size` in characters. `content` is given with one version.
+    """
+
+    number: int
+    at: float
+    by: str = ""
+    via: str = ""
+    change: Literal["written", "added to", "removed", "found"]
+    size: int
+    content: str | None = None
 
 
 class MemoryHitView(ApiView):

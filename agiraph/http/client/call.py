@@ -52,7 +52,8 @@ class ApiCall(Generic[Answer]):
     """A request to the gateway, and how its response is read.
 
     `key` is its Idempotency-Key: the gateway carries the request out once, however often it is
-    sent. None for requests that change nothing, or that are idempotent by themselves.
+    sent. None for requests that change nothing, or that are idempotent by themselves. `content` is
+    sent instead of a body.
     """
 
     method: str
@@ -63,6 +64,7 @@ class ApiCall(Generic[Answer]):
     timeout_seconds: float | None = None
     key: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    content: bytes | None = None
 
 
 class SyncCaller:

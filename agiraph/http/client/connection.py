@@ -112,7 +112,7 @@ class GatewayConnection(ApiCalls, Generic[Http]):
             call.method,
             call.path,
             params=dict(call.query) or None,
-            content=call.body.model_dump_json(exclude_none=True) if call.body else None,
+            content=call.body.model_dump_json(exclude_none=True) if call.body else call.content,
             headers=headers,
             timeout=call.timeout_seconds or httpx.USE_CLIENT_DEFAULT,
         )

@@ -1,13 +1,16 @@
 """Calls about what the person says and gets: texts, questions, approvals, channels."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from agiraph.core.models import DeliveryMode, QuestionStatus
 from agiraph.http import api
-from agiraph.http.client.call import call
+from agiraph.http.client.call import ApiCall, ApiMethod, agent_path, call, reader
 
 LATEST = 2**53
 """As `before`: the last page there is."""
+
+UPLOAD_SECONDS = 600.0
 
 
 class ConversationCalls:
@@ -23,12 +26,27 @@ class ConversationCalls:
         mode: DeliveryMode = "steer",
         key: str | None = None,
         in_reply_to: str | None = None,
+        attachments: Sequence[str] = (),
     ) -> api.SentView:
         """Send text to the coordinator (default), a worker, or `*`; returns once it is journaled.
 
-        `in_reply_to` is the id of the message that it answers; it then goes to who wrote that. 404
-        for an unknown receiver, naming the known.
+        `in_reply_to` is the id of the message that it answers; it then goes to who wrote that.
+        `attachments` are the paths that `attach` returned. 404 for an unknown receiver, naming the
+        known.
         """
+
+    @ApiMethod
+    def attach(self, agent: str, name: str, content: bytes) -> ApiCall[api.AttachmentView]:
+        """Give a file to the entities of the current run; the answer's `path` is for `send`.
+
+        It is never overwritten: a second `x.csv` becomes `x-2.csv`, the same one stays one.
+        """
+        path = agent_path(agent, "attachments", name)
+        headers = {"Content-Type": "application/octet-stream"}
+        read = reader(api.AttachmentView)
+        return ApiCall(
+            "PUT", path, read, timeout_seconds=UPLOAD_SECONDS, headers=headers, content=content
+        )
 
     @call("POST /agents/{agent}/nudge", body=api.NudgeRequest)
     def nudge(self, agent: str, message: str, *, key: str | None = None) -> api.SentView:

@@ -1,5 +1,7 @@
 """Calls about processes, models, money, tokens and sessions."""
 
+from collections.abc import Sequence
+
 from agiraph.core.turns import UsageGroup
 from agiraph.http import api
 from agiraph.http.client.call import LONG_SECONDS, ApiCall, ApiMethod, call, reader, segment
@@ -13,6 +15,14 @@ class SystemCalls:
     @call("GET /health")
     def health(self) -> api.HealthView:
         """Return who answers: version, home, pid, number of agents and of open questions."""
+
+    @call("GET /changes")
+    def home(self) -> api.HomeView:
+        """Return where everything in the home is: cursors of logs, unread messages, questions."""
+
+    @call("GET /overview", names={"agents": "agent"})
+    def overview(self, *, agents: Sequence[str] = ()) -> list[api.TeamView]:
+        """Return all agents, or these, each with its workers, oldest first."""
 
     @call("GET /entities")
     def entities(self) -> list[api.EntityView]:
@@ -50,8 +60,8 @@ class SystemCalls:
     ) -> api.UsageView:
         """Return tokens and money, of one agent's current run (`run`: of another) or of everything.
 
-        `run="*"` is all runs of the agent. The rows are of an entity, agent, node,
-        stage, model, day (of UTC) or trigger.
+        `run="*"` is all runs of the agent. The rows are of an entity, agent, node, stage, run,
+        model, day (of UTC) or trigger.
         """
 
     @call("GET /settings")

@@ -18,7 +18,9 @@ from agiraph.http.client.call import (
     agent_path,
     call,
     given,
+    new_key,
     path_under,
+    reader,
 )
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 CONFLICT = 409
 NOT_MODIFIED = 304
 AS_HTML = {"as": "html"}
+AS_ZIP = {"as": "zip"}
 
 FileOrFolder = api.FolderView | api.FileContentView
 FILE_OR_FOLDER: TypeAdapter[FileOrFolder] = TypeAdapter(FileOrFolder)
@@ -46,6 +49,10 @@ def _read_file(response: "httpx.Response") -> api.FileContentView:
     if not isinstance(found, api.FileContentView):
         raise api.ApiError(CONFLICT, f"'{found.path}' is a folder")
     return found
+
+
+def _read_bytes(response: "httpx.Response") -> bytes:
+    return response.content
 
 
 def _read_text(response: "httpx.Response") -> str:
@@ -96,8 +103,14 @@ class WorkCalls:
         """
 
     @call("GET /agents/{agent}/workspace/{path:path}", reads=_read_folder)
-    def list_files(self, agent: str, path: str = "", *, run: str | None = None) -> api.FolderView:
-        """Return a folder of a run (409 if `path` is a file)."""
+    def list_files(
+        self, agent: str, path: str = "", *, depth: int = 1, run: str | None = None
+    ) -> api.FolderView:
+        """Return a folder of a run, `depth` levels of it (409 if `path` is a file)."""
+
+    @call("GET /agents/{agent}/workspace/{path:path}", fixed=AS_ZIP, reads=_read_bytes)
+    def zipped_files(self, agent: str, path: str = "", *, run: str | None = None) -> bytes:
+        """Return a folder of a run with all that is in it, as a zip file."""
 
     @call("GET /agents/{agent}/workspace/{path:path}", reads=_read_file)
     def read_file(
@@ -171,6 +184,39 @@ class WorkCalls:
         """Return one file of an agent's memory; 404 lists the known."""
 
     @ApiMethod
+    def edit_memory(
+        self,
+        agent: str,
+        path: str,
+        content: str,
+        *,
+        etag: str | None = None,
+        tell: bool = True,
+    ) -> ApiCall[api.FileContentView]:
+        """Write a file of an agent's memory.
+
+        With the `etag` of the text that was read ("" if there was none): 412 names who has changed
+        it since. `tell`: a coordinator that is at work is told.
+        """
+        body = api.EditMemoryRequest(content=content, tell=tell)
+        return _change("PUT", agent, path, etag, None, body)
+
+    @ApiMethod
+    def remove_memory(
+        self, agent: str, path: str, *, etag: str | None = None, key: str | None = None
+    ) -> ApiCall[api.FileContentView]:
+        """Remove a file of an agent's memory; with its `etag` as in `edit_memory`."""
+        return _change("DELETE", agent, path, etag, key or new_key(), None)
+
+    @call("GET /agents/{agent}/memory/{path:path}/history")
+    def memory_history(self, agent: str, path: str) -> list[api.MemoryVersionView]:
+        """Return the texts that a memory file has had, the oldest first."""
+
+    @call("GET /agents/{agent}/memory/{path:path}/history/{number}")
+    def memory_version(self, agent: str, path: str, number: str) -> api.MemoryVersionView:
+        """Return a memory file as it was, by the `number` of that version."""
+
+    @ApiMethod
     def raw_memory_file(
         self, agent: str, path: str, *, etag: str | None = None
     ) -> ApiCall[api.RawFileView | None]:
@@ -184,6 +230,20 @@ class WorkCalls:
     @call("POST /agents/{agent}/memory/search", body=api.SearchMemoryRequest, is_repeatable=True)
     def search_memory(self, agent: str, query: str) -> list[api.MemoryHitView]:
         """Return the sections of an agent's memory that match a query, the best first."""
+
+
+def _change(
+    method: str,
+    agent: str,
+    path: str,
+    etag: str | None,
+    key: str | None,
+    body: api.EditMemoryRequest | None,
+) -> ApiCall[api.FileContentView]:
+    headers = {} if etag is None else {"If-Match": etag} if etag else {"If-None-Match": "*"}
+    where = path_under(agent_path(agent, "memory"), path)
+    read = reader(api.FileContentView)
+    return ApiCall(method, where, read, body=body, key=key, headers=headers)
 
 
 def _raw(

@@ -5,7 +5,8 @@ returns the sandbox of this machine. What is seen inside has the same paths as o
 
     scratch/ of the node            writable, the working directory
     notebook, memory, identity      writable (a worker's own)
-    the node's other files, every published/ of the run, _plan.md, _messages/, the input: readable
+    the node's other files, every published/ of the run, _plan.md, _messages/, _attachments/,
+    the input                       readable
     /usr and the programs on PATH   readable: the machine's tools
     /tmp, /dev/shm, /proc           its own, empty and gone with it
 

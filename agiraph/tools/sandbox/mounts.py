@@ -8,6 +8,7 @@ from agiraph.storage.files import entries, status_of
 from agiraph.storage.home import plan_copy
 from agiraph.storage.walk import kind_of
 from agiraph.tools.scopes.rules import (
+    FOR_ALL,
     OWN_FILES,
     RUN_FOLDERS,
     RUN_JOURNALS,
@@ -54,9 +55,9 @@ def mounts_of(scope: Scope) -> list[Mount]:
 
 def _of_worker(rules: WorkerScopeRules) -> Iterator[Mount]:
     # Of the run's root, where the coordinator's commands write, nothing is shown but what they
-    # cannot exchange for a link at the moment of mounting: a folder of the recorder's, and the plan
-    # as it was written elsewhere.
-    yield Mount(rules.run / "_messages")
+    # cannot exchange for a link at the moment of mounting: folders of the recorder's and the
+    # gateway's, and the plan as it was written elsewhere.
+    yield from (Mount(rules.run / name) for name in FOR_ALL)
     yield Mount(rules.run / "_plan.md", source=plan_copy(rules.run))
     for node in _entries(rules.run / "nodes"):
         if node != rules.node:

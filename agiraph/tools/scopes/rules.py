@@ -16,7 +16,8 @@ NODE_NAMES = frozenset(
     {"scratch", "published", "_spec.md", "_refs.json", "_status.md", "_evidence.json"}
 )
 OWN_FILES = frozenset({"notebook.md", "memory.md", "identity.md"})
-RUN_FOLDERS = frozenset({"nodes", "workers", "_messages"})
+RUN_FOLDERS = frozenset({"nodes", "workers", "_messages", "_attachments"})
+FOR_ALL = ("_messages", "_attachments")
 RUN_JOURNALS = ("journal.jsonl", "context.jsonl")
 AGENT_FILES = frozenset({"soul.md", "goal.md", "memory.md"})
 
@@ -64,7 +65,7 @@ def _folder_of(nodes: Path, named: str) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class WorkerScopeRules:
-    """A worker: its own files and node, every `published/`, the run's plan and messages."""
+    """A worker: its own files and node, every `published/`, plan, messages, attachments."""
 
     run: Path
     home: Path
@@ -72,7 +73,7 @@ class WorkerScopeRules:
 
     readable = (
         "scratch/..., _spec.md, _refs.json, nodes/NODE/published/..., "
-        "notebook.md, memory.md, identity.md, _plan.md, _messages/..."
+        "notebook.md, memory.md, identity.md, _plan.md, _messages/..., _attachments/..."
     )
 
     @property
@@ -121,7 +122,7 @@ class WorkerScopeRules:
             return False
         if names[0] == "nodes":
             return len(names) >= 3 and names[2] == "published"
-        return names[0] == "_messages" or (
+        return names[0] in FOR_ALL or (
             len(names) == 1 and names[0] not in RUN_FOLDERS and not _is_journal(names[0])
         )
 

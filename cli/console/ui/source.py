@@ -282,7 +282,8 @@ class ConsoleSource:
         while True:
             received = await endpoint.receive()
             header, body = received.header, received.body
-            if refusal(header.sender, header.to, body) is None and isinstance(body, StreamDelta):
+            is_ours = refusal(header.sender, header.to, body) is None
+            if is_ours and isinstance(body, StreamDelta) and (body.text or body.restarted):
                 key = body.entity.partition("/")[2]
                 self._state.stream(key, body.call, body.text, restarted=body.restarted)
             endpoint.done(received)

@@ -180,8 +180,13 @@ async def test_text_streams_to_the_consoles_that_listen_and_to_nobody_else(
     asking = asyncio.create_task(ada.ask(BROKER, CALL, id=call))
     heard = await console.receive()
     assert heard.body == StreamDelta(entity=ADA, call=call, text="I begin to")
+    late = await place.join("human")
+    late.post(BROKER, SubscribeToStream(agent=AgentId("shop-1"), from_start=True))
+    assert (await late.receive()).body == heard.body
     held.go.set()
     await asking
+    end = StreamDelta(entity=ADA, call=call, at=len("I begin to"), is_end=True)
+    assert [(await one.receive()).body for one in (console, late)] == [end, end]
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
             await spy.receive()

@@ -1,9 +1,20 @@
-"""Streamed text is gathered in order and can be voided; consoles get it while they subscribe."""
+"""Streamed text is gathered in order and can be voided; who subscribes gets it, late ones too."""
 
 import asyncio
+from typing import Any
 
-from actors.broker.streaming import LEASE_SECONDS, MOST, DeltaBuffer, StreamSubscribers, TextDelta
+from actors.broker.streaming import (
+    KEPT_CALLS,
+    KEPT_CHARACTERS,
+    LEASE_SECONDS,
+    MOST,
+    DeltaBuffer,
+    StreamedTexts,
+    StreamSubscribers,
+    TextDelta,
+)
 from agiraph.core.ids import AgentId
+from agiraph.messages.model import StreamDelta
 
 SHOP, FARM = AgentId("shop-1"), AgentId("farm-2")
 
@@ -53,3 +64,35 @@ def test_a_console_is_subscribed_for_as_long_as_it_asks() -> None:
     for number in range(MOST + 5):
         subscribers.subscribe(SHOP, f"console/{number}", 0.0)
     assert len(subscribers.addresses(SHOP, 1.0)) == MOST
+
+
+def piece(
+    text: str = "", call: bytes = b"1", entity: str = "shop-1/ada", **more: Any
+) -> StreamDelta:
+    return StreamDelta(entity=entity, call=call, text=text, **more)
+
+
+def test_each_piece_has_its_place_and_who_comes_late_gets_what_was_before() -> None:
+    texts = StreamedTexts()
+    assert [texts.place(piece(text)).at for text in ("ab", "", "cde", "f")] == [0, 2, 2, 5]
+    texts.place(piece("other", call=b"2", entity="farm-2/bo"))
+    assert texts.of(SHOP) == [piece("abcdef")]
+    void = texts.place(piece(restarted=True, reason="busy"))
+    assert (void.at, void.reason, texts.of(SHOP)) == (0, "busy", [])
+    assert texts.place(piece("x")).at == 0
+    assert texts.place(piece("y", is_end=True)).at == 1
+    assert texts.of(SHOP) == []
+    texts.forget("farm-2/bo")
+    assert texts.of(FARM) == []
+
+
+def test_what_is_kept_for_those_who_come_late_is_bounded() -> None:
+    texts = StreamedTexts()
+    texts.place(piece("a" * KEPT_CHARACTERS))
+    texts.place(piece("bc"))
+    [kept] = texts.of(SHOP)
+    assert (len(kept.text), kept.text[-3:], kept.at) == (KEPT_CHARACTERS, "abc", 2)
+    assert texts.place(piece("d")).at == KEPT_CHARACTERS + 2
+    for number in range(KEPT_CALLS + 5):
+        texts.place(piece("x", call=number.to_bytes(8, "big")))
+    assert len(texts.of(SHOP)) == KEPT_CALLS

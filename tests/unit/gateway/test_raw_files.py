@@ -10,7 +10,9 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message
 
-from actors.gateway.served_files import kind_of, raw_file
+from actors.gateway.media_types import kind_of
+from actors.gateway.served_files import raw_file
+from actors.gateway.zipped import zipped_folder
 from agiraph.http.errors import ApiError
 
 DATA = b"0123456789"
@@ -139,3 +141,10 @@ def test_what_is_no_file_of_the_run_is_refused(root: Path, path: str, status: in
     with pytest.raises(ApiError) as error:
         raw_file(root, path, Headers({}))
     assert error.value.status == status
+
+
+def test_a_folder_that_is_too_large_is_not_zipped(tmp_path: Path) -> None:
+    (tmp_path / "big.bin").write_bytes(bytes(2048))
+    with pytest.raises(ApiError, match="1 files of 2048 bytes") as refused:
+        zipped_folder(tmp_path, "", 1024)
+    assert refused.value.status == 413

@@ -35,7 +35,8 @@ def test_the_scope_read_changes_nothing_and_talk_does_not_steer() -> None:
         ("POST", "/logout"),
     }
     for _, path in of_scope["talk"]:
-        assert path.endswith(("/send", "/nudge", "/respond", "/read")) or path == "/me"
+        steers = ("/send", "/nudge", "/respond", "/read", "/attachments/{name}")
+        assert path.endswith(steers) or path == "/me"
     for pair in (
         ("POST", "/entities/{entity:path}/{act}"),
         ("POST", "/consoles"),

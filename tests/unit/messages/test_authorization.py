@@ -77,7 +77,7 @@ def senders(body: Body, to: str = "human") -> list[str]:
         (AskUsage(agent=AGENT), "broker", ["human", LEAD, ADA, BOB]),
         (AskUsage(agent=AGENT, budgets_of=OTHER), "broker", ["human"]),
         (AskBudgets(keys=()), "broker", ["human"]),
-        (SubscribeToStream(agent=AGENT), "broker", ["console/1"]),
+        (SubscribeToStream(agent=AGENT), "broker", ["human", "console/1"]),
         (StreamDelta(entity=ADA, call=b"x", text="y"), "broker", ["broker", ADA]),
         (StreamDelta(entity=ADA, call=b"x", text="y"), "console/1", ["broker"]),
         (ListTriggers(agent=AGENT), "clock", ["human", LEAD, ADA, BOB]),

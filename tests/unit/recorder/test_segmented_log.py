@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from actors.gateway.event_feed import Goodbye, LogSignals, follow
+from actors.gateway.live.event_feed import LogSignals, follow
+from actors.gateway.live.feeds import Goodbye
 from actors.recorder import event_file, recorder
 from actors.recorder.event_file import EventFile
 from actors.recorder.event_log import DELETED, EventLog

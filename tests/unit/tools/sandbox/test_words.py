@@ -32,7 +32,7 @@ def test_a_worker_is_shown_its_own_and_what_is_published(house: House) -> None:
     assert writable == {house.node.scratch, me.notebook, me.memory, me.identity}
     readable = {mount.path for mount in mounts if not mount.is_writable}
     assert readable == {
-        *(house.run.plan, house.run.messages),
+        *(house.run.plan, house.run.messages, house.run.attachments),
         *(house.run.node(MINE).path, house.run.node(OTHER).published, me.path),
     }
 
@@ -41,7 +41,7 @@ def test_of_the_runs_root_a_worker_is_shown_nothing_that_can_be_exchanged(house:
     sources = {mount.path: mount.shown for mount in mounts_of(house.worker())}
     assert sources[house.run.plan] == plan_copy(house.run.path)
     in_root = {path for path in sources if path.parent == house.run.path}
-    assert in_root == {house.run.plan, house.run.messages}
+    assert in_root == {house.run.plan, house.run.messages, house.run.attachments}
 
 
 def test_a_coordinator_is_shown_its_run_and_its_memory(house: House) -> None:
@@ -49,7 +49,8 @@ def test_a_coordinator_is_shown_its_run_and_its_memory(house: House) -> None:
     writable = {mount.path for mount in mounts if mount.is_writable}
     assert writable == {house.run.path, house.agent.memory_file, house.agent.memory}
     readable = {mount.path for mount in mounts if not mount.is_writable}
-    covered = {house.run.nodes, house.run.workers, house.run.messages, house.run.journal}
+    folders = {house.run.nodes, house.run.workers, house.run.messages, house.run.attachments}
+    covered = folders | {house.run.journal}
     assert readable == covered | {house.agent.soul, house.agent.goal}
 
 

@@ -28,6 +28,7 @@ RUN = "agents/demo/runs/r1"
         ("_plan.md", f"{RUN}/_plan.md"),
         ("_output.md", f"{RUN}/_output.md"),
         ("_messages/0001_a_to_b.md", f"{RUN}/_messages/0001_a_to_b.md"),
+        ("_attachments/prices.csv", f"{RUN}/_attachments/prices.csv"),
         ("input/table.csv", "files/table.csv"),
     ],
 )
@@ -114,6 +115,7 @@ def test_a_worker_writes_its_own_notes(house: House) -> None:
         "_status.md",
         "_plan.md",
         "_messages/0002_x.md",
+        "_attachments/prices.csv",
         "scratch",
         "scratch/..",
         "scratch/../_spec.md",
@@ -265,6 +267,7 @@ def test_a_coordinator_writes_its_memory(house: House) -> None:
         f"nodes/{OTHER}/published/x.md",
         "nodes",
         "workers/ada-111111/memory.md",
+        "_attachments/prices.csv",
         "_messages/0002_x.md",
         "notes/../journal.jsonl",
         "SOUL.md",

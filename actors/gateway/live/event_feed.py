@@ -8,8 +8,8 @@ the file, not in memory: it holds one page at most.
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from actors.gateway.live.feeds import FAULT, GONE, LONGEST_REASON, STOPPING, Goodbye
 from actors.recorder.event_log import EVERYTHING, EventLog
 from agiraph.core.errors import Corrupt
 from agiraph.core.event_filter import EventFilter
@@ -19,21 +19,6 @@ from transport.signal import Signal
 
 PAGE = 200
 POLL_SECONDS = 1.0
-
-LONGEST_REASON = 100
-"""A WebSocket's close frame has room for 123 bytes (RFC 6455, section 5.5)."""
-
-FAULT = 1011
-GOING_AWAY = 1012
-GONE = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Goodbye:
-    """The end of a feed: the close code of a WebSocket, and why."""
-
-    code: int
-    reason: str
 
 
 class LogSignals:
@@ -116,4 +101,4 @@ async def follow(
                 await subscription.next(POLL_SECONDS)
                 yield []
             cursor = seen
-    yield Goodbye(GOING_AWAY, "the gateway stops")
+    yield STOPPING

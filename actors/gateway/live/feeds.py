@@ -1,0 +1,127 @@
+"""Feeds: what one follower is sent as it comes, by a WebSocket or as server-sent events.
+
+A feed yields items in batches, an empty batch now and then when there is nothing, last a Goodbye.
+It is asked for the next batch when the last one was sent: what waits for a slow follower is the
+feed's own business, and a follower that takes nothing for STALL_SECONDS is let go.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import TypeVar
+
+from fastapi import WebSocket, WebSocketDisconnect
+from fastapi.responses import StreamingResponse
+
+MEDIA_TYPE = "text/event-stream"
+STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+RETRY_MILLISECONDS = 500
+BEAT_SECONDS = 15.0
+STALL_SECONDS = 20.0
+CLOSE_SECONDS = 2.0
+
+LONGEST_REASON = 100
+"""A WebSocket's close frame has room for 123 bytes (RFC 6455, section 5.5)."""
+
+GONE = 1000
+FAULT = 1011
+GOING_AWAY = 1012
+TRY_AGAIN = 1013
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Goodbye:
+    """The end of a feed: the close code of a WebSocket, and why."""
+
+    code: int
+    reason: str
+
+
+STOPPING = Goodbye(GOING_AWAY, "the gateway stops")
+
+Feed = AsyncIterator[Sequence[Item] | Goodbye]
+
+
+async def send_feed(
+    socket: WebSocket,
+    feed: Feed[Item],
+    text_of: Callable[[Item], str],
+    too_slow: Callable[[Item | None], str],
+) -> None:
+    """Accept a WebSocket and send it each item as one text, until either side ends.
+
+    `too_slow` returns the reason for closing it after the last item that it took.
+    """
+    await socket.accept()
+    sending = asyncio.ensure_future(_send_all(socket, feed, text_of, too_slow))
+    leaving = asyncio.ensure_future(_until_gone(socket))
+    try:
+        await asyncio.wait([sending, leaving], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        sending.cancel()
+        leaving.cancel()
+        ended = await asyncio.gather(sending, leaving, return_exceptions=True)
+    for error in ended:
+        if isinstance(error, Exception) and not isinstance(error, WebSocketDisconnect | OSError):
+            raise error
+
+
+async def _send_all(
+    socket: WebSocket,
+    feed: Feed[Item],
+    text_of: Callable[[Item], str],
+    too_slow: Callable[[Item | None], str],
+) -> None:
+    last: Item | None = None
+    async for batch in feed:
+        if isinstance(batch, Goodbye):
+            await _close(socket, batch.code, batch.reason)
+            return
+        for item in batch:
+            try:
+                async with asyncio.timeout(STALL_SECONDS):
+                    await socket.send_text(text_of(item))
+            except TimeoutError:
+                await _close(socket, TRY_AGAIN, too_slow(last))
+                return
+            last = item
+
+
+async def _close(socket: WebSocket, code: int, reason: str) -> None:
+    """Close with a reason, without waiting long for a client that does not read."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await socket.close(code, reason)
+
+
+async def _until_gone(socket: WebSocket) -> None:
+    """Return when the client has left; what it sends is ignored."""
+    while (await socket.receive())["type"] != "websocket.disconnect":
+        pass
+
+
+def streamed(feed: Feed[Item], lines_of: Callable[[Item], str]) -> StreamingResponse:
+    """Return a feed as server-sent events; `lines_of` an item are its fields, a line each."""
+    return StreamingResponse(_lines(feed, lines_of), media_type=MEDIA_TYPE, headers=STREAM_HEADERS)
+
+
+async def _lines(feed: Feed[Item], lines_of: Callable[[Item], str]) -> AsyncIterator[str]:
+    """Yield server-sent events; a comment now and then finds dead connections out."""
+    yield f"retry: {RETRY_MILLISECONDS}\n\n"
+    now = asyncio.get_running_loop().time
+    sent_at = now()
+    async for batch in feed:
+        if isinstance(batch, Goodbye):
+            yield f"event: end\ndata: {json.dumps(asdict(batch))}\n\n"
+            return
+        for item in batch:
+            yield f"{lines_of(item)}\n\n"
+        is_silent = now() - sent_at >= BEAT_SECONDS
+        if is_silent and not batch:
+            yield ":\n\n"
+        if is_silent or batch:
+            sent_at = now()

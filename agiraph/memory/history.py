@@ -1,0 +1,128 @@
+"""MemoryHistory: the earlier texts of an agent's memory files, and the lock on writing them.
+
+Two processes write an agent's memory: its coordinator, and the gateway for a person. Whichever
+holds `.memory.lock` may, for the time of one write, so neither loses what the other has written; a
+process that dies lets go of it. What a command or an editor has written meanwhile is found, and
+kept as a version by nobody, before it is replaced.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from agiraph.core.errors import Unavailable, unknown
+from agiraph.core.record import Record
+from agiraph.storage.files import can_lock, entries, open_file, read_text, remove_file, replace_file
+from agiraph.storage.home import AgentHome
+from agiraph.storage.walk import closing
+
+Change = Literal["written", "added to", "removed", "found"]
+LOCKED_SECONDS: Final = 10.0
+PAUSE_SECONDS: Final = 0.01
+SUFFIX: Final = ".json"
+
+
+class MemoryVersion(Record):
+    """One text of a memory file: what `by` made of it, `at` that time; "" once it was removed.
+
+    `via` is the token by which a person wrote. `found`: it was seen, nobody knows by whom.
+    """
+
+    number: int
+    at: float
+    by: str = ""
+    via: str = ""
+    change: Change
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who writes: an entity's name or `human`; `via` is the token of a person."""
+
+    name: str = ""
+    via: str = ""
+
+
+@contextmanager
+def locked(home: AgentHome) -> Iterator[None]:
+    """Hold an agent's memory in the block; Unavailable if another process does not let go."""
+    with closing(open_file(home.memory_lock, os.O_RDWR | os.O_CREAT)) as fd:
+        give_up_at = time.monotonic() + LOCKED_SECONDS
+        while not can_lock(fd):
+            if time.monotonic() > give_up_at:
+                raise Unavailable(f"{home.memory_lock} is held by another process")
+            time.sleep(PAUSE_SECONDS)
+        yield
+
+
+class MemoryHistory:
+    """The versions of one agent's memory, at most `most` of each file."""
+
+    def __init__(self, home: AgentHome, most: int) -> None:
+        self.home = home
+        self._most = most
+
+    def versions(self, name: str) -> list[MemoryVersion]:
+        """Return the versions of a file, the oldest first."""
+        return [self._read(name, number) for number in self._numbers(name)]
+
+    def version(self, name: str, number: int) -> MemoryVersion:
+        """Return one version of a file; InvalidInput lists those that there are."""
+        numbers = self._numbers(name)
+        if number not in numbers:
+            raise unknown(f"version of {name}", str(number), [str(known) for known in numbers])
+        return self._read(name, number)
+
+    def last(self, name: str) -> MemoryVersion | None:
+        """Return the newest version of a file, if it has any."""
+        numbers = self._numbers(name)
+        return self._read(name, numbers[-1]) if numbers else None
+
+    def keep(
+        self, name: str, before: str | None, after: str, change: Change, author: Author
+    ) -> None:
+        """Keep what an author has made of a file, and what stood there before if that is news.
+
+        Done again it changes nothing. The caller holds the lock.
+        """
+        last = self.last(name)
+        known = last.content if last else ""
+        if known == after == (before or ""):
+            return
+        number = last.number + 1 if last else 1
+        if before and before not in (known, after):
+            self._write(name, number, before, "found", Author())
+            number += 1
+        self._write(name, number, after, change, author)
+        for old in self._numbers(name)[: -self._most]:
+            remove_file(self._path(name, old))
+
+    def _write(self, name: str, number: int, content: str, change: Change, author: Author) -> None:
+        version = MemoryVersion(
+            number=number,
+            at=time.time(),
+            by=author.name,
+            via=author.via,
+            change=change,
+            content=content,
+        )
+        replace_file(self._path(name, number), version.model_dump_json() + "\n")
+
+    def _read(self, name: str, number: int) -> MemoryVersion:
+        return MemoryVersion.model_validate_json(read_text(self._path(name, number)))
+
+    def _path(self, name: str, number: int) -> Path:
+        return self.home.memory_history / name / f"{number}{SUFFIX}"
+
+    def _numbers(self, name: str) -> list[int]:
+        try:
+            found = entries(self.home.memory_history / name)
+        except OSError:
+            return []
+        stems = (one.name.removesuffix(SUFFIX) for one in found if one.kind == "file")
+        return sorted(int(stem) for stem in stems if stem.isdecimal())

@@ -1,0 +1,1 @@
+"""The web UI; `build.py` builds it."""

@@ -1,0 +1,53 @@
+// Under which keys answers are kept: what is of one agent lies below ["agent", id, thing].
+
+export type AgentThing =
+  | "view"
+  | "runs"
+  | "board"
+  | "log"
+  | "workers"
+  | "conversation"
+  | "transcript"
+  | "messages"
+  | "files"
+  | "memory"
+  | "triggers"
+  | "usage"
+  | "events"
+  | "timeline"
+  | "traffic";
+
+export type HomeThing =
+  | "agents"
+  | "overview"
+  | "entities"
+  | "inbox"
+  | "questions"
+  | "approvals"
+  | "budgets"
+  | "archive"
+  | "models"
+  | "health"
+  | "servers"
+  | "dead"
+  | "usage"
+  | "whoami"
+  | "tokens"
+  | "sessions"
+  | "channels"
+  | "deliveries"
+  | "me";
+
+export type QueryKey = readonly unknown[];
+
+export const ofAgent = (agent: string, thing: AgentThing, ...more: unknown[]): QueryKey => [
+  "agent",
+  agent,
+  thing,
+  ...more,
+];
+
+export const ofHome = (thing: HomeThing, ...more: unknown[]): QueryKey => ["home", thing, ...more];
+
+/** Return the key below which everything of one agent is. */
+export const allOfAgent = (agent: string): QueryKey => ["agent", agent];

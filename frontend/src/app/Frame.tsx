@@ -1,0 +1,81 @@
+// The shell: sidebar, top bar, the page, and what can come above it.
+import { lazy, Suspense, useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Outlet, useLocation } from "react-router";
+
+import { ApiError } from "~/api/client";
+import { useAgent, useInbox } from "~/api/queries";
+import { AgentLive, HomeLive } from "~/live/Live";
+import { Drawer, useAgentId, useKey } from "~/ui";
+import { Keys } from "~/ui/keys";
+import { setUnread } from "~/ui/title";
+import { Toasts } from "~/ui/toasts";
+import styles from "./Frame.module.css";
+import { NotFound } from "./PageFrame";
+import { Sidebar } from "./Sidebar";
+import { TopBar } from "./TopBar";
+
+const Palette = lazy(() => import("./Palette"));
+const Questions = lazy(() => import("~/pages/questions/questions"));
+
+export function Frame() {
+  const { t } = useTranslation("app");
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const [isSidebarOpen, setSidebarOpen] = useState(false);
+  const { pathname } = useLocation();
+  const [lastPath, setLastPath] = useState(pathname);
+  if (lastPath !== pathname) {
+    setLastPath(pathname);
+    setSidebarOpen(false);
+  }
+  useKey("Mod+k", t("palette"), () => setPaletteOpen(true), { isForTyping: true });
+  useUnreadTitle();
+  return (
+    <HomeLive>
+      <div className={styles.frame}>
+        <a href="#content" className={styles.skip}>
+          {t("skip")}
+        </a>
+        <aside className={styles.sidebar} aria-label={t("sidebar")}>
+          <Sidebar />
+        </aside>
+        <Drawer isOpen={isSidebarOpen} onClose={() => setSidebarOpen(false)} label={t("sidebar")}>
+          <Sidebar />
+        </Drawer>
+        <div className={styles.main}>
+          <TopBar
+            onSidebar={() => setSidebarOpen(true)}
+            onPalette={() => setPaletteOpen(true)}
+          />
+          <main id="content" className={styles.content} tabIndex={-1}>
+            <Outlet />
+          </main>
+        </div>
+      </div>
+      <Suspense>
+        {isPaletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
+        <Questions />
+      </Suspense>
+      <Keys />
+      <Toasts />
+    </HomeLive>
+  );
+}
+
+/** What is round the pages of one agent. */
+export function AgentFrame() {
+  const agent = useAgentId();
+  const { error } = useAgent(agent);
+  if (error instanceof ApiError && error.status === 404) return <NotFound />;
+  return (
+    <AgentLive key={agent} agent={agent}>
+      <Outlet />
+    </AgentLive>
+  );
+}
+
+function useUnreadTitle(): void {
+  const { data } = useInbox();
+  const unread = data?.reduce((sum, one) => sum + one.unread, 0) ?? 0;
+  useEffect(() => setUnread(unread), [unread]);
+}

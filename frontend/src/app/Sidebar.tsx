@@ -1,0 +1,72 @@
+// The sidebar: every agent as a group that opens, with all who belong to it.
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Link, NavLink, useMatch } from "react-router";
+
+import { useAgents, useEntities, useInbox } from "~/api/queries";
+import { Icon, Loaded, paths } from "~/ui";
+import { HOME_PAGES } from "~/ui/paths";
+import { AgentGroup } from "./AgentGroup";
+import { isOpenAtFirst, keptOpen, keepOpen, newestFirst } from "./groups";
+import styles from "./Sidebar.module.css";
+
+export function Sidebar() {
+  const { t } = useTranslation("app");
+  const agents = useAgents();
+  const { data: entities = [] } = useEntities();
+  const { data: inbox = [] } = useInbox();
+  const shown = useMatch("/agents/:agent/*")?.params.agent ?? "";
+  const [open, setOpen] = useState(keptOpen);
+  const toggle = (id: string, isOpen: boolean) => {
+    const next = { ...open, [id]: isOpen };
+    setOpen(next);
+    keepOpen(next);
+  };
+  return (
+    <nav className={styles.sidebar} aria-label={t("sidebar")}>
+      <div className={styles.top}>
+        <Link to={paths.home} className={styles.brand}>
+          <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" width={24} height={24} />
+          {t("name")}
+        </Link>
+      </div>
+      <Link to={paths.newAgent} className={styles.create}>
+        <Icon name="plus" />
+        {t("newAgent")}
+      </Link>
+      <div className={styles.groups}>
+        <Loaded query={agents} lines={4}>
+          {(all) =>
+            all.length ? (
+              newestFirst(all).map((agent, place) => {
+                const isShown = shown === agent.id || shown === agent.name;
+                return (
+                  <AgentGroup
+                    key={agent.id}
+                    agent={agent}
+                    entities={entities}
+                    inbox={inbox.find((one) => one.agent === agent.id)}
+                    isOpen={open[agent.id] ?? isOpenAtFirst(agent.status, isShown, place)}
+                    onToggle={(isOpen) => toggle(agent.id, isOpen)}
+                  />
+                );
+              })
+            ) : (
+              <p className={styles.none}>{t("noAgents")}</p>
+            )
+          }
+        </Loaded>
+      </div>
+      <ul className={styles.bottom}>
+        {HOME_PAGES.map(([name, icon, path]) => (
+          <li key={name}>
+            <NavLink to={path} className={styles.page}>
+              <Icon name={icon} />
+              {t(name)}
+            </NavLink>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}

@@ -1,0 +1,16 @@
+// The work board.
+import { useTranslation } from "react-i18next";
+
+import { Empty, Page } from "~/ui";
+
+export default function Board() {
+  const { t } = useTranslation("board");
+  const { t: common } = useTranslation("app");
+  return (
+    <Page title={t("title")}>
+      <Empty icon="board" title={common("comingTitle")}>
+        {common("comingAbout")}
+      </Empty>
+    </Page>
+  );
+}

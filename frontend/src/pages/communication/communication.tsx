@@ -1,0 +1,16 @@
+// Who writes to whom.
+import { useTranslation } from "react-i18next";
+
+import { Empty, Page } from "~/ui";
+
+export default function Communication() {
+  const { t } = useTranslation("communication");
+  const { t: common } = useTranslation("app");
+  return (
+    <Page title={t("title")}>
+      <Empty icon="board" title={common("comingTitle")}>
+        {common("comingAbout")}
+      </Empty>
+    </Page>
+  );
+}

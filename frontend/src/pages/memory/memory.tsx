@@ -1,0 +1,16 @@
+// An agent's memory.
+import { useTranslation } from "react-i18next";
+
+import { Empty, Page } from "~/ui";
+
+export default function Memory() {
+  const { t } = useTranslation("memory");
+  const { t: common } = useTranslation("app");
+  return (
+    <Page title={t("title")}>
+      <Empty icon="board" title={common("comingTitle")}>
+        {common("comingAbout")}
+      </Empty>
+    </Page>
+  );
+}

@@ -1,0 +1,16 @@
+// A new agent.
+import { useTranslation } from "react-i18next";
+
+import { Empty, Page } from "~/ui";
+
+export default function NewAgent() {
+  const { t } = useTranslation("newAgent");
+  const { t: common } = useTranslation("app");
+  return (
+    <Page title={t("title")}>
+      <Empty icon="board" title={common("comingTitle")}>
+        {common("comingAbout")}
+      </Empty>
+    </Page>
+  );
+}

@@ -1,0 +1,16 @@
+// The timeline of a run.
+import { useTranslation } from "react-i18next";
+
+import { Empty, Page } from "~/ui";
+
+export default function Timeline() {
+  const { t } = useTranslation("timeline");
+  const { t: common } = useTranslation("app");
+  return (
+    <Page title={t("title")}>
+      <Empty icon="board" title={common("comingTitle")}>
+        {common("comingAbout")}
+      </Empty>
+    </Page>
+  );
+}

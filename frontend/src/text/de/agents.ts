@@ -1,0 +1,5 @@
+import type { agents as en } from "../en/agents";
+
+export const agents: typeof en = {
+  title: "Agenten",
+};

@@ -1,0 +1,5 @@
+import type { board as en } from "../en/board";
+
+export const board: typeof en = {
+  title: "Arbeitstafel",
+};

@@ -1,0 +1,5 @@
+import type { communication as en } from "../en/communication";
+
+export const communication: typeof en = {
+  title: "Austausch",
+};

@@ -1,0 +1,5 @@
+import type { events as en } from "../en/events";
+
+export const events: typeof en = {
+  title: "Ereignisse",
+};

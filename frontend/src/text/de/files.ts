@@ -1,0 +1,5 @@
+import type { files as en } from "../en/files";
+
+export const files: typeof en = {
+  title: "Dateien",
+};

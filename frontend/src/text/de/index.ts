@@ -1,0 +1,43 @@
+// Every text that a person sees, in German.
+import { agents } from "./agents";
+import { app } from "./app";
+import { board } from "./board";
+import { common } from "./common";
+import { communication } from "./communication";
+import { conversation } from "./conversation";
+import { events } from "./events";
+import { files } from "./files";
+import { health } from "./health";
+import { login } from "./login";
+import { memory } from "./memory";
+import { newAgent } from "./newAgent";
+import { questions } from "./questions";
+import { settings } from "./settings";
+import { status } from "./status";
+import { timeline } from "./timeline";
+import { triggers } from "./triggers";
+import { usage } from "./usage";
+import { worker } from "./worker";
+import type { Texts } from "../en";
+
+export const de: Texts = {
+  agents,
+  app,
+  board,
+  common,
+  communication,
+  conversation,
+  events,
+  files,
+  health,
+  login,
+  memory,
+  newAgent,
+  questions,
+  settings,
+  status,
+  timeline,
+  triggers,
+  usage,
+  worker,
+};

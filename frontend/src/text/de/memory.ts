@@ -1,0 +1,5 @@
+import type { memory as en } from "../en/memory";
+
+export const memory: typeof en = {
+  title: "Gedächtnis",
+};

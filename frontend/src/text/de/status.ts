@@ -1,0 +1,28 @@
+import type { status as en } from "../en/status";
+
+export const status: typeof en = {
+  busy: "beschäftigt",
+  working: "arbeitet",
+  running: "läuft",
+  ready: "bereit",
+  idle: "frei",
+  parked: "geparkt",
+  pending: "steht an",
+  planning: "wird geplant",
+  starting: "startet",
+  assigned: "zugeteilt",
+  reconvening: "berät",
+  waiting_for_nodes: "wartet",
+  waiting_for_room: "wartet auf Platz auf der Platte",
+  blocked: "blockiert",
+  waiting_for_human: "fragt Sie",
+  paused: "angehalten",
+  backing_off: "wartet vor dem Neustart",
+  stopping: "wird gestoppt",
+  stopped: "gestoppt",
+  finished: "fertig",
+  cancelled: "abgebrochen",
+  retired: "ausgeschieden",
+  completed: "erledigt",
+  failed: "gescheitert",
+};

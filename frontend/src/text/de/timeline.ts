@@ -1,0 +1,5 @@
+import type { timeline as en } from "../en/timeline";
+
+export const timeline: typeof en = {
+  title: "Zeitachse",
+};

@@ -1,0 +1,5 @@
+import type { triggers as en } from "../en/triggers";
+
+export const triggers: typeof en = {
+  title: "Auslöser",
+};

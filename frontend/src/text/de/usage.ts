@@ -1,0 +1,5 @@
+import type { usage as en } from "../en/usage";
+
+export const usage: typeof en = {
+  title: "Verbrauch",
+};

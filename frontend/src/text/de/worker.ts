@@ -1,0 +1,5 @@
+import type { worker as en } from "../en/worker";
+
+export const worker: typeof en = {
+  title: "Mitarbeiter",
+};

@@ -1,0 +1,3 @@
+export const board = {
+  title: "Work board",
+};

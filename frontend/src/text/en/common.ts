@@ -1,0 +1,16 @@
+export const common = {
+  again: "Try again",
+  cancel: "Cancel",
+  close: "Close",
+  copy: "Copy",
+  difference: "Difference",
+  loading: "Loading",
+  noDifference: "No difference",
+  notification: "Notification",
+  save: "Save",
+  search: "Search",
+  tokens: "{{shown}} tokens",
+  tokens_one: "{{shown}} token",
+  unread: "{{count}} unread messages",
+  unread_one: "{{count}} unread message",
+};

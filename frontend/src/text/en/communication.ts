@@ -1,0 +1,3 @@
+export const communication = {
+  title: "Communication",
+};

@@ -1,0 +1,3 @@
+export const health = {
+  title: "Health",
+};

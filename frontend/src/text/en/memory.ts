@@ -1,0 +1,3 @@
+export const memory = {
+  title: "Memory",
+};

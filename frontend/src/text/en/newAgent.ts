@@ -1,0 +1,3 @@
+export const newAgent = {
+  title: "New agent",
+};

@@ -1,0 +1,3 @@
+export const worker = {
+  title: "Worker",
+};

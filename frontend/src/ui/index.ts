@@ -1,0 +1,21 @@
+// The components that pages are made of.
+export { Button, IconButton } from "./Button";
+export { classes } from "./classes";
+export { Check, Field, Input, Select, TextArea } from "./fields";
+export * from "./format";
+export { Icon, type IconName } from "./Icon";
+export { Empty, ErrorNote, Loaded, Page, Panel, Skeleton, Spinner } from "./layout";
+export { Keyboard, useKey } from "./keys";
+export { Code, DiffView, Markdown } from "./Markdown";
+export { Confirm, Dialog, DialogActions, Drawer, Menu, type MenuItem, Tooltip } from "./overlays";
+export { askToNotify, notify, useNotifications } from "./notifications";
+export { paths } from "./paths";
+export { useAgentId } from "./place";
+export { SafeLink } from "./SafeLink";
+export { isRetired, lookOf, type Tone } from "./status";
+export { type Column, Table } from "./Table";
+export { type Tab, Tabs } from "./Tabs";
+export { useTitle } from "./title";
+export { closeToast, toast } from "./toasts";
+export * from "./values";
+export { VirtualList, type VirtualListHandle } from "./VirtualList";

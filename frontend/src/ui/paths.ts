@@ -1,0 +1,49 @@
+// Where pages are: the only place that knows their addresses (below /ui).
+const part = encodeURIComponent;
+const rest = (path: string) => path.split("/").map(part).join("/");
+
+export const paths = {
+  home: "/",
+  newAgent: "/new",
+  usage: "/usage",
+  settings: (file = "") => `/settings${file ? `/${rest(file)}` : ""}`,
+  health: "/health",
+  login: "/login",
+  agent: (agent: string) => `/agents/${part(agent)}`,
+  entity: (agent: string, entity: string) => `/agents/${part(agent)}/with/${part(entity)}`,
+  board: (agent: string, node = "") =>
+    `/agents/${part(agent)}/board${node ? `/${part(node)}` : ""}`,
+  timeline: (agent: string) => `/agents/${part(agent)}/timeline`,
+  communication: (agent: string) => `/agents/${part(agent)}/communication`,
+  worker: (agent: string, worker: string) => `/agents/${part(agent)}/workers/${part(worker)}`,
+  files: (agent: string, path = "") => `/agents/${part(agent)}/files${path ? `/${rest(path)}` : ""}`,
+  memory: (agent: string, path = "") =>
+    `/agents/${part(agent)}/memory${path ? `/${rest(path)}` : ""}`,
+  triggers: (agent: string) => `/agents/${part(agent)}/triggers`,
+  events: (agent: string) => `/agents/${part(agent)}/events`,
+} as const;
+
+/** The pages of an agent besides its conversations, in the order in which they are listed. */
+export const AGENT_PAGES = [
+  ["board", "board"],
+  ["timeline", "timeline"],
+  ["communication", "communication"],
+  ["files", "folder"],
+  ["memory", "memory"],
+  ["triggers", "trigger"],
+  ["events", "events"],
+] as const;
+
+/** The pages of the home. */
+export const HOME_PAGES = [
+  ["usage", "usage", paths.usage],
+  ["settings", "settings", paths.settings()],
+  ["health", "health", paths.health],
+] as const;
+
+/** Return a page that one may be led to after logging in; only pages of ours. */
+export function nextPage(asked: string | null): string {
+  if (!asked?.startsWith("/") || asked.startsWith("//") || asked.includes("\\")) return "/";
+  const inside = asked.startsWith("/ui/") ? asked.slice(3) : asked;
+  return inside.startsWith("/login") ? "/" : inside;
+}

@@ -1,0 +1,94 @@
+import { render, screen } from "@testing-library/react";
+import { beforeAll, expect, test } from "vitest";
+
+import { wantedLanguage, startTexts } from "~/text/i18n";
+import { diffLines } from "./diff";
+import * as format from "./format";
+import { matches, parseKey } from "./keyNames";
+import { safeAddress } from "./links";
+import MarkdownView from "./MarkdownView";
+import { nextPage, paths } from "./paths";
+import { titleOf } from "./title";
+import { StatusSign, Unread } from "./values";
+
+beforeAll(startTexts);
+
+test("money, tokens, sizes and lengths of time are as the command line prints them", () => {
+  expect([0, 0.1234567, 1234.5, null].map(format.formatMoney)).toEqual(["$0.00", "$0.1235", "$1,234.50", ""]);
+  expect([0.004, 0.5].map(format.formatShortMoney)).toEqual(["$0.0040", "$0.50"]);
+  expect([812, 12_345, 345_678, 4_500_000].map(format.formatShortCount)).toEqual(["812", "12.3k", "346k", "4.5M"]);
+  expect([7, 950, 1500, 2.5e6, 3e9].map(format.formatSize)).toEqual(["7 B", "950 B", "1.5 KB", "2.5 MB", "3.0 GB"]);
+  expect([4.23, 185, 7800].map(format.formatSeconds)).toEqual(["4.2 s", "3 min 5 s", "2 h 10 min"]);
+  expect([7, 720, 10_800, 180_000].map(format.formatAge)).toEqual(["7s", "12m", "3h", "2d"]);
+});
+
+test("a time of another day has its date", () => {
+  const noon = new Date(2026, 3, 5, 12, 30).getTime() / 1000;
+  expect(format.formatTime(noon, noon, "en")).toBe("12:30:00");
+  expect(format.formatTime(noon, noon + 2 * 86_400, "en")).toContain("2026");
+});
+
+test("keys are told apart", () => {
+  const press = { key: "k", ctrlKey: true, metaKey: false, altKey: false, shiftKey: false };
+  expect(matches(parseKey("Mod+k"), press, "")).toBe(true);
+  expect(matches(parseKey("k"), press, "")).toBe(false);
+  expect(matches(parseKey("?"), { ...press, key: "?", ctrlKey: false, shiftKey: true }, "")).toBe(true);
+  expect(matches(parseKey("g b"), { ...press, key: "b", ctrlKey: false }, "g")).toBe(true);
+  expect(matches(parseKey("g b"), { ...press, key: "b", ctrlKey: false }, "x")).toBe(false);
+});
+
+test("only pages of ours are led to after logging in", () => {
+  expect(nextPage("/ui/agents/a/board?x=1")).toBe("/agents/a/board?x=1");
+  for (const odd of [null, "", "//evil.example", "https://evil.example", "/\\evil", "/ui/login"]) {
+    expect(nextPage(odd)).toBe("/");
+  }
+  expect(paths.files("my agent", "a b/c.md")).toBe("/agents/my%20agent/files/a%20b/c.md");
+});
+
+test("what differs has its place in both texts", () => {
+  const lines = diffLines("a\nb\nc\n", "a\nB\nc\n");
+  expect(lines.map(({ kind, text }) => [kind, text])).toEqual([
+    ["same", "a"],
+    ["removed", "b"],
+    ["added", "B"],
+    ["same", "c"],
+  ]);
+  expect(diffLines("same", "same")).toEqual([]);
+});
+
+test("addresses that run something lead nowhere", () => {
+  expect(safeAddress("https://a.example/x")).toBe("https://a.example/x");
+  for (const odd of ["javascript:alert(1)", "data:text/html,x", "/agents", "vbscript:x"]) {
+    expect(safeAddress(odd)).toBe("");
+  }
+});
+
+test("hostile Markdown is text", () => {
+  const text =
+    '<img src=x onerror="alert(1)"><script>alert(1)</script>\n\n[x](javascript:alert(1)) ![p](https://a.example/p.png)';
+  const { container } = render(<MarkdownView text={text} />);
+  expect(container.querySelectorAll("script, img, iframe, [onerror]")).toHaveLength(0);
+  expect(Array.from(container.querySelectorAll("a"), (a) => a.getAttribute("href"))).toEqual([
+    "https://a.example/p.png",
+  ]);
+  expect(container.querySelector("a")?.rel).toBe("noopener noreferrer nofollow");
+});
+
+test("a status has a sign and a word, unread messages a number and words", () => {
+  render(
+    <>
+      <StatusSign status="waiting_for_human" />
+      <Unread count={3} />
+    </>,
+  );
+  expect(screen.getByText("?")).toBeTruthy();
+  expect(screen.getByText("asks you")).toBeTruthy();
+  expect(screen.getByText("3 unread messages")).toBeTruthy();
+});
+
+test("the language is the chosen one, else the browser's, else English", () => {
+  expect(wantedLanguage("en", ["de-DE"])).toBe("en");
+  expect(wantedLanguage(null, ["fr", "de-AT"])).toBe("de");
+  expect(wantedLanguage("xx", ["fr"])).toBe("en");
+  expect(titleOf(2, "Board")).toBe("(2) Board · Agiraph");
+});

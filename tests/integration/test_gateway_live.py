@@ -1,0 +1,235 @@
+"""What a page follows: changes of the home, text as it streams; over real WebSockets."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import TypeAdapter
+from starlette.websockets import WebSocket
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from actors.gateway.live import feeds
+from agiraph.core.models import Event
+from agiraph.http.api import (
+    AgentChangeView,
+    ChangeView,
+    EntityChangeView,
+    EventsChangeView,
+    HomeView,
+    InboxChangeView,
+    QuestionChangeView,
+    StreamedTextView,
+)
+from agiraph.http.client import Client, read_door
+from agiraph.messages.event import EntityStatus, EventAppended
+from agiraph.messages.model import StreamDelta, SubscribeToStream
+from agiraph.messages.text import TextMessage
+from tests.fakes.gateway import AGENT, World, ask, gateway_world
+from tests.fakes.line import arrived
+
+CHANGE: TypeAdapter[ChangeView] = TypeAdapter(ChangeView)
+LEAD = f"{AGENT}/coordinator"
+SECONDS = 15
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with gateway_world(tmp_path / "home") as world:
+        world.add_agent()
+        world.log_events("agent.created", "agent.started")
+        yield world
+
+
+def opened(world: World, path: str) -> ClientConnection:
+    url, token = read_door(world.home.path)
+    headers = {"Authorization": f"Bearer {token}"}
+    return connect(f"ws{url[4:]}{path}", additional_headers=headers, proxy=None)
+
+
+def change(connection: ClientConnection) -> ChangeView:
+    return CHANGE.validate_json(connection.recv(timeout=SECONDS))
+
+
+def until(connection: ClientConnection, wanted: ChangeView) -> list[ChangeView]:
+    """Return what comes up to a change; there may be others of the same subject before it."""
+    found = [change(connection)]
+    while found[-1] != wanted:
+        found.append(change(connection))
+    return found
+
+
+def grow(world: World, *types: str) -> int:
+    """Let the recorder append events and say so; return the number of the last."""
+    world.log_events(*types)
+    seq = len(world.home.agent(AGENT).events.read_bytes().splitlines())
+    last = Event(type=types[-1], agent_id=AGENT, ts=1.0, seq=seq)
+    counts = {type: types.count(type) for type in types}
+    world.arrive(arrived(EventAppended(event=last, counts=counts), "recorder"))
+    return seq
+
+
+def text_from(world: World, sender: str, text: str) -> None:
+    world.arrive(arrived(TextMessage(content=text, from_name="coordinator"), sender))
+
+
+def test_one_connection_tells_of_everything_that_changes(world: World, client: Client) -> None:
+    text_from(world, LEAD, "hello")
+    with opened(world, "/changes") as connection:
+        home = HomeView(agents={AGENT: 2}, messages=1, unread={AGENT: 1}, questions=())
+        assert change(connection) == home
+        grow(world, "tool.called", "tool.called", "tool.result")
+        wanted = EventsChangeView(agent=AGENT, seq=5, types=("tool.called", "tool.result"))
+        assert change(connection) == wanted
+        status = EntityStatus(state="busy", step="bash: make test")
+        world.arrive(arrived(status, LEAD, sent_at=7.0))
+        doing = EntityChangeView(
+            agent=AGENT,
+            address=LEAD,
+            state="busy",
+            step="bash: make test",
+            doing="bash: make test",
+            doing_since=7.0,
+        )
+        assert change(connection) == doing
+        world.arrive(arrived(status, LEAD, sent_at=8.0))  # no news
+        text_from(world, LEAD, "again")
+        by = {"coordinator": 2}
+        assert change(connection) == InboxChangeView(agent=AGENT, seq=2, unread=2, by_entity=by)
+        client.mark_read("survey")
+        assert change(connection) == InboxChangeView(agent=AGENT, seq=2, unread=0)
+        ask(world)
+        until(connection, QuestionChangeView(agent=AGENT, id="q1", status="open"))
+        client.answer("q1", "SQLite")
+        until(connection, QuestionChangeView(agent=AGENT, id="q1", status="answered"))
+        client.archive("survey")
+        until(connection, AgentChangeView(agent=AGENT, change="archived"))
+        client.restore(AGENT)
+        until(connection, AgentChangeView(agent=AGENT, change="restored"))
+        client.archive("survey")
+        client.delete(AGENT)
+        until(connection, AgentChangeView(agent=AGENT, change="deleted"))
+    assert client.home().agents == {}
+
+
+def goodbye(connection: ClientConnection) -> tuple[int | None, str | None]:
+    """Read up to the end; return its code and reason."""
+    try:
+        while True:
+            connection.recv(timeout=SECONDS)
+    except ConnectionClosed:
+        return connection.close_code, connection.close_reason
+
+
+def test_who_comes_back_sees_by_the_cursors_what_was_missed(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        with gateway_world(tmp_path) as world:
+            world.add_agent()
+            world.log_events("agent.created")
+            streams = stack.enter_context(opened(world, f"/agents/{AGENT}/stream"))
+            connection = stack.enter_context(opened(world, "/changes"))
+            before = change(connection)
+        for one in (connection, streams):
+            assert goodbye(one)[0] == feeds.GOING_AWAY
+    with gateway_world(tmp_path) as world:
+        world.log_events("agent.started")
+        ask(world)
+        with opened(world, "/changes") as connection:
+            after = change(connection)
+    assert isinstance(before, HomeView)
+    assert isinstance(after, HomeView)
+    assert (before.agents[AGENT], after.agents[AGENT]) == (1, 2)
+    assert (before.questions, after.questions) == ((), ("q1",))
+    assert (before.messages, after.messages) == (0, 1)
+
+
+def test_changes_come_as_server_sent_events_too(world: World) -> None:
+    url, token = read_door(world.home.path)
+    sent = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
+    with (
+        httpx.Client(trust_env=False, timeout=SECONDS) as http,
+        http.stream("GET", f"{url}/changes", headers=sent) as response,
+    ):
+        assert response.headers["content-type"].startswith("text/event-stream")
+        lines = (line for line in response.iter_lines() if line)
+        assert [next(lines)[:6], next(lines)] == ["retry:", "event: home"]
+        assert json.loads(next(lines).removeprefix("data: "))["agents"] == {AGENT: 2}
+        grow(world, "node.created")
+        assert next(lines) == "event: events"
+        assert json.loads(next(lines).removeprefix("data: "))["seq"] == 3
+
+
+def piece(text: str, at: int, entity: str = LEAD, **more: Any) -> StreamDelta:
+    return StreamDelta(entity=entity, call=b"\x01\x02", text=text, at=at, **more)
+
+
+def shown(connection: ClientConnection) -> StreamedTextView:
+    return StreamedTextView.model_validate_json(connection.recv(timeout=SECONDS))
+
+
+def test_watchers_share_a_subscription_and_see_text_retries_and_the_end(world: World) -> None:
+    [ada] = world.add_team("Ada")
+    posted = world.line.posted
+    with opened(world, f"/agents/{AGENT}/stream") as all_of_them:
+        world.arrive(arrived(piece("I be", 0), "broker"))
+        first = StreamedTextView(address=LEAD, entity="coordinator", call="0102", text="I be")
+        assert shown(all_of_them) == first
+        asked = [body for to, body in posted if to == "broker"]
+        assert asked[0] == SubscribeToStream(agent=AGENT, from_start=True)
+        with opened(world, "/agents/survey/stream?entity=ada") as one:
+            world.arrive(arrived(piece("gin", 4), "broker"))
+            world.arrive(arrived(piece("Hi", 0, f"{AGENT}/{ada}"), "broker"))
+            assert [shown(all_of_them).text for _ in range(2)] == ["gin", "Hi"]
+            assert (heard := shown(one)).text == "Hi"
+            assert (heard.entity, heard.address) == ("Ada", f"{AGENT}/{ada}")
+            again = [body for _, body in posted if isinstance(body, SubscribeToStream)]
+            assert sum(body.from_start for body in again) == 2
+        void = piece("", 0, restarted=True, reason="x/y failed (busy): it is called again now")
+        world.arrive(arrived(void, "broker"))
+        world.arrive(arrived(piece("", 0, is_end=True), "broker"))
+        told, end = shown(all_of_them), shown(all_of_them)
+        assert (told.restarted, told.reason) == (True, void.reason)
+        assert (end.is_end, end.reason) == (True, "")
+
+
+def test_who_may_not_or_cannot_follow_is_refused_before_the_handshake(tmp_path: Path) -> None:
+    with gateway_world(tmp_path, followers=2) as world, ExitStack() as stack:
+        world.add_agent()
+        with pytest.raises(InvalidStatus) as refused:
+            opened(world, "/agents/nobody/stream")
+        assert refused.value.response.status_code == 404
+        url, _ = read_door(tmp_path)
+        with pytest.raises(InvalidStatus) as refused:
+            connect(f"ws{url[4:]}/changes", proxy=None)
+        assert refused.value.response.status_code == 401
+        stack.enter_context(opened(world, "/changes"))
+        stack.enter_context(opened(world, f"/agents/{AGENT}/stream"))
+        with pytest.raises(InvalidStatus) as refused:
+            opened(world, "/changes")
+        assert refused.value.response.status_code == 503
+        assert "http.followers" in str(refused.value.response.body)
+
+
+def test_a_follower_of_changes_that_takes_nothing_is_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "STALL_SECONDS", 0.2)
+    closing, close = threading.Event(), feeds._close
+
+    async def watched(socket: WebSocket, code: int, reason: str) -> None:
+        closing.set()
+        await close(socket, code, reason)
+
+    monkeypatch.setattr(feeds, "_close", watched)
+    with gateway_world(tmp_path) as world:
+        world.add_agent()
+        big = StreamDelta(entity=LEAD, call=b"1", text="x" * 200_000)
+        with opened(world, f"/agents/{AGENT}/stream") as connection:
+            while not closing.is_set():
+                world.arrive(arrived(big, "broker"))
+            assert goodbye(connection) == (feeds.TRY_AGAIN, "too slow: come back")

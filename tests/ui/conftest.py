@@ -1,0 +1,88 @@
+"""Where stories in the browser happen: a real supervisor, the built web UI, a headless Chromium."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import pytest
+from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
+
+from frontend.build import built
+from tests.scenarios.conftest import _stops_what_it_began as _stops_what_it_began
+from tests.scenarios.conftest import make_place as make_place
+from tests.scenarios.house import SERVICES
+from tests.scenarios.place import Place, placed
+from tests.ui.chromium import ARGS, chromium
+from tests.ui.visitor import WIDE, Visitor
+
+MakeVisitor = Callable[..., Visitor]
+WITHIN_MILLISECONDS: Final = 15_000
+SETTINGS: Final = {"run": {"park_after_seconds": 0}, "supervisor": {"intensity": 100}}
+
+
+@pytest.fixture(scope="session")
+def _bundle() -> None:
+    """Have the web UI built."""
+    built()
+
+
+@pytest.fixture(scope="session")
+def _town(_bundle: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with placed(tmp_path_factory.mktemp("town"), settings=SETTINGS, services=SERVICES) as place:
+        yield place
+
+
+@pytest.fixture(scope="module")
+def place(_town: Place) -> Iterator[Place]:
+    """Return a place whose entities never park and whose services may be killed at any time.
+
+    Other files have been there before: give no two agents of this folder the same name.
+    """
+    yield _town
+    assert "Traceback" not in _town.traces()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Return this process's one Chromium."""
+    found = chromium()
+    with sync_playwright() as playwright:
+        expect.set_options(timeout=WITHIN_MILLISECONDS)
+        browser = playwright.chromium.launch(
+            executable_path=found.path, args=[*ARGS], env={**os.environ, **found.environ}
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(autouse=True)
+def _others_may_use_asyncio() -> Iterator[None]:
+    """Take back what Playwright leaves: its loop would count as running in later tests."""
+    yield
+    asyncio._set_running_loop(None)
+
+
+@pytest.fixture
+def make_visitor(
+    _others_may_use_asyncio: None, browser: Browser, place: Place
+) -> Iterator[MakeVisitor]:
+    """Return a maker of visitors; each has a browser of its own, and is not logged in."""
+    with contextlib.ExitStack() as stack:
+
+        def make(viewport: ViewportSize = WIDE, place: Place = place) -> Visitor:
+            visitor = Visitor(browser, place.home, viewport)
+            visitor.context.set_default_timeout(WITHIN_MILLISECONDS)
+            stack.callback(visitor.close)
+            return visitor
+
+        yield make
+
+
+@pytest.fixture
+def visitor(make_visitor: MakeVisitor) -> Visitor:
+    """Return somebody whose browser is at the first page, logged in to do everything."""
+    made = make_visitor()
+    made.log_in()
+    return made

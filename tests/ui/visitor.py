@@ -1,0 +1,134 @@
+"""Visitor: one person's browser on the web UI, with what no page may do: faults on its console."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    ViewportSize,
+)
+
+from agiraph.http.client import Client
+from tests.fakes.real_agents import Release, installed
+
+ColorScheme = Literal["light", "dark"]
+WIDE: Final[ViewportSize] = {"width": 1440, "height": 900}
+NARROW: Final[ViewportSize] = {"width": 390, "height": 844}
+SCHEMES: Final[tuple[ColorScheme, ...]] = ("light", "dark")
+AXE: Final = Release("files", "axe-core", "4.14.1", "axe-core/axe.min.js")
+RULES: Final = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
+SERIOUS: Final = ("serious", "critical")
+JUDGE: Final = """
+axe.run(document, {runOnly: {type: "tag", values: %s}, resultTypes: ["violations"]}).then((found) =>
+  found.violations.map((one) => ({
+    impact: one.impact, id: one.id, help: one.help,
+    nodes: one.nodes.slice(0, 5).map((node) => node.html.slice(0, 200) + " " + node.failureSummary),
+  })))
+"""
+OF_THE_NETWORK: Final = re.compile(r"Failed to load resource|WebSocket connection to|net::ERR_")
+"""What Chromium itself says of a gateway that refuses or is away; the page must bear it."""
+
+
+class Visitor:
+    """A browser of its own (cookies, storage), logged in at the gateway of a home by `log_in`."""
+
+    def __init__(self, browser: Browser, home: Path, viewport: ViewportSize = WIDE) -> None:
+        self.home = home
+        self.faults: list[str] = []
+        self.context: BrowserContext = browser.new_context(
+            viewport=viewport, reduced_motion="reduce", locale="en-GB", timezone_id="UTC"
+        )
+        self.page = self.new_page()
+
+    def new_page(self) -> Page:
+        """Open another tab, whose faults count too."""
+        page = self.context.new_page()
+        page.on("console", self._note)
+        page.on("pageerror", lambda error: self.faults.append(f"{error.message}\n{error.stack}"))
+        return page
+
+    def _note(self, message: ConsoleMessage) -> None:
+        is_fault = message.type == "error" and not OF_THE_NETWORK.search(message.text)
+        if is_fault or "Content Security Policy" in message.text:
+            self.faults.append(message.text)
+
+    @property
+    def url(self) -> str:
+        """Where the gateway of the home listens now."""
+        with Client.for_home(self.home) as client:
+            return client.url
+
+    def link(self, page: str = "/ui/", **wanted: Any) -> str:
+        """Make a login link that leads to a page."""
+        with Client.for_home(self.home) as client:
+            return client.url + client.begin_login(next=page, **wanted).path
+
+    def log_in(self, page: str = "/ui/", **wanted: Any) -> Page:
+        """Come in by a link, at a page of the web UI; return the tab."""
+        self.page.goto(self.link(page, **wanted))
+        self.page.wait_for_url(f"**{page}")
+        return self.page
+
+    def go(self, path: str) -> Page:
+        """Go to another page of the web UI by its address; return the tab."""
+        self.page.goto(f"{self.url}/ui/{path}")
+        return self.page
+
+    def close(self) -> None:
+        """Close the browser; what a page did wrong fails."""
+        self.context.close()
+        assert not self.faults, "\n".join(self.faults)
+
+
+def assert_accessible(page: Page) -> None:
+    """Fail for what axe finds serious (WCAG 2.2 AA) on a page as it stands, light and dark.
+
+    axe runs in a world of its own, so that the page's policy stays as it is.
+    """
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        found = [one for one in _judged(page) if one["impact"] in SERIOUS]
+        assert not found, f"{scheme}: " + "\n".join(map(str, found))
+    page.emulate_media(color_scheme="light")
+
+
+def _judged(page: Page) -> list[dict[str, Any]]:
+    session = page.context.new_cdp_session(page)
+    try:
+        frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+        named = {"frameId": frame, "worldName": "axe"}
+        world = session.send("Page.createIsolatedWorld", named)["executionContextId"]
+        axe = installed(AXE).read_text(encoding="utf-8")
+        session.send("Runtime.evaluate", {"expression": axe, "contextId": world})
+        asked = {"expression": JUDGE % list(RULES), "contextId": world}
+        answer = session.send(
+            "Runtime.evaluate", asked | {"awaitPromise": True, "returnByValue": True}
+        )
+    finally:
+        session.detach()
+    assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+    return cast(list[dict[str, Any]], answer["result"]["value"])
+
+
+def photograph(page: Page, name: str) -> None:
+    """Write pictures of a page, wide, narrow and dark, into the folder AGIRAPH_PICTURES if set."""
+    folder = os.environ.get("AGIRAPH_PICTURES")
+    if not folder:
+        return
+    looks: tuple[tuple[str, ViewportSize, ColorScheme], ...] = (
+        ("wide", WIDE, "light"),
+        ("narrow", NARROW, "light"),
+        ("dark", WIDE, "dark"),
+    )
+    before = page.viewport_size
+    for look, size, scheme in looks:
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme=scheme)
+        page.screenshot(path=Path(folder) / f"{name}-{look}.png")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(before or WIDE)

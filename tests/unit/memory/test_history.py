@@ -1,0 +1,111 @@
+"""The earlier texts of a memory's files, and edits of people who have read another text."""
+
+from pathlib import Path
+
+import pytest
+
+from agiraph.core.config import load_config
+from agiraph.core.errors import InvalidInput
+from agiraph.memory.history import Author, MemoryHistory
+from agiraph.memory.memory_files import ChangedMeanwhile, MemoryFiles
+from agiraph.storage.home import AgentHome
+
+ADA = Author("human", "laptop")
+NOTE = "knowledge/x.md"
+
+
+class Shelf:
+    """An agent's memory, and who writes there."""
+
+    def __init__(self, path: Path, versions: int = 5) -> None:
+        self.home = AgentHome(path)
+        self.home.memory.mkdir()
+        self.home.memory_file.write_text("# Main\n")
+        bounds = load_config().memory.model_copy(update={"versions": versions})
+        self.files = MemoryFiles.of_agent(self.home, bounds)
+        self.history = MemoryHistory(self.home, versions)
+
+    def agent_writes(self, text: str, *, append: bool = False) -> None:
+        self.files.write(NOTE, text, lambda path: self.home.path / path, append=append)
+
+    def told(self) -> list[tuple[int, str, str, str]]:
+        versions = self.history.versions(NOTE)
+        return [(one.number, one.change, one.by, one.content) for one in versions]
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(tmp_path)
+
+
+def test_every_text_is_kept_with_who_wrote_it(shelf: Shelf) -> None:
+    shelf.agent_writes("One.")
+    shelf.agent_writes("Two.", append=True)
+    shelf.files.edit(NOTE, "Three.", ADA, None)
+    shelf.files.edit(NOTE, "", ADA, shelf.files.etag(NOTE))
+    assert shelf.told() == [
+        (1, "written", "coordinator", "One.\n"),
+        (2, "added to", "coordinator", "One.\n\nTwo.\n"),
+        (3, "written", "human", "Three.\n"),
+        (4, "removed", "human", ""),
+    ]
+    assert shelf.history.version(NOTE, 3).via == "laptop"
+    assert not (shelf.home.memory / NOTE).exists()
+
+
+def test_what_a_command_wrote_is_kept_before_it_is_replaced(shelf: Shelf) -> None:
+    shelf.agent_writes("One.")
+    (shelf.home.memory / NOTE).write_text("By a command.\n")
+    shelf.files.edit(NOTE, "One.", ADA, None)
+    assert shelf.told() == [
+        (1, "written", "coordinator", "One.\n"),
+        (2, "found", "", "By a command.\n"),
+        (3, "written", "human", "One.\n"),
+    ]
+
+
+def test_a_write_that_is_done_again_adds_no_version(shelf: Shelf) -> None:
+    for _ in range(2):
+        shelf.agent_writes("One.", append=True)
+        shelf.files.edit("MEMORY.md", "# Main\n", ADA, None)
+    assert len(shelf.told()) == 1
+    assert len(shelf.history.versions("MEMORY.md")) == 1
+
+
+def test_only_the_last_versions_are_kept(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, versions=2)
+    for text in ("One.", "Two.", "Three."):
+        shelf.agent_writes(text)
+    assert [number for number, *_ in shelf.told()] == [2, 3]
+    with pytest.raises(InvalidInput, match=r"unknown version of knowledge/x.md '1'.*known: 2, 3"):
+        shelf.history.version(NOTE, 1)
+
+
+def test_an_edit_of_another_text_is_refused_and_names_who_wrote(shelf: Shelf) -> None:
+    shelf.agent_writes("One.")
+    read = shelf.files.etag(NOTE)
+    shelf.agent_writes("Two.")
+    with pytest.raises(ChangedMeanwhile, match=r"not as you have read it \(written by coordina"):
+        shelf.files.edit(NOTE, "Mine.", ADA, read)
+    (shelf.home.memory / NOTE).write_text("By a command.\n")
+    with pytest.raises(ChangedMeanwhile, match="by a command or an editor"):
+        shelf.files.edit(NOTE, "Mine.", ADA, read)
+    with pytest.raises(ChangedMeanwhile, match="there is such a file already"):
+        shelf.files.edit(NOTE, "Mine.", ADA, "")
+    assert shelf.files.edit(NOTE, "Mine.", ADA, shelf.files.etag(NOTE)).text == "Mine.\n"
+    assert shelf.files.edit(NOTE, "Mine.", ADA, read).text == "Mine.\n"  # it is as was asked
+
+
+def test_a_person_may_replace_a_daily_log(shelf: Shelf) -> None:
+    log = shelf.home.memory / "2026-11-22.md"
+    log.write_text("# Long\n")
+    shelf.files.edit("2026-11-22.md", "Short.", ADA, None)
+    assert log.read_text() == "Short.\n"
+
+
+@pytest.mark.parametrize(("path", "content"), [("MEMORY.md", ""), ("../GOAL.md", "x")])
+def test_what_is_no_memory_file_or_must_stay_is_refused(
+    shelf: Shelf, path: str, content: str
+) -> None:
+    with pytest.raises(InvalidInput):
+        shelf.files.edit(path, content, ADA, None)

@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 import type { Schemas } from "~/api/client";
 import { ofHome } from "~/api/keys";
 import { askDoctor, useDoctor } from "~/api/system";
-import { Age, Button, classes, ErrorNote, Icon, Loaded, Panel } from "~/ui";
+import { Button, classes, ErrorNote, Icon, Loaded, Panel, Time } from "~/ui";
 import styles from "./health.module.css";
 
 type Check = Schemas["DoctorCheckView"];
@@ -59,7 +59,7 @@ function Report({ report }: { report: Schemas["DoctorView"] }) {
             ? t("someWarn", { count: open.length })
             : t("allWell")}
         <span className={styles.age}>
-          {t("checked")} <Age at={report.checked_at} />
+          {t("checked")} <Time at={report.checked_at} />
         </span>
       </p>
       <Checks checks={open} />

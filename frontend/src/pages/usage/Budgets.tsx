@@ -9,7 +9,6 @@ import {
   Button,
   Dialog,
   DialogActions,
-  Empty,
   ErrorNote,
   formatCount,
   formatMoney,
@@ -55,7 +54,7 @@ export function Budgets({ agent, agents }: { agent?: string | undefined; agents:
               ))}
             </ul>
           ) : (
-            <Empty title={t("noBudgets")}>{t("noBudgetsAbout")}</Empty>
+            <p className={styles.none}>{t("noBudgetsAbout")}</p>
           )
         }
       </Loaded>

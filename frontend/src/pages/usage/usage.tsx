@@ -7,7 +7,6 @@ import type { Schemas } from "~/api/client";
 import { type UsageBy, useAgents, useUsage } from "~/api/queries";
 import {
   type Column,
-  Empty,
   ErrorNote,
   formatCount,
   formatMoney,
@@ -163,7 +162,7 @@ function Rows({ whose, by }: { whose: Whose; by: UsageBy }) {
             rowKey={(row) => `${row.run} ${row.key}`}
           />
         ) : (
-          <Empty title={t("nothing")}>{t("nothingAbout")}</Empty>
+          <p className={styles.none}>{t("nothingAbout")}</p>
         )
       }
     </Loaded>

@@ -5,7 +5,7 @@ export const health: typeof en = {
   about: "Agiraph {{version}} in {{home}}",
   doctor: "Prüfungen",
   checkAgain: "Neu prüfen",
-  checked: "geprüft vor",
+  checked: "geprüft um",
   allWell: "Alles funktioniert",
   someWarn: "{{count}} Dinge könnten besser sein",
   someWarn_one: "{{count}} Ding könnte besser sein",

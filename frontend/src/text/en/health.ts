@@ -3,7 +3,7 @@ export const health = {
   about: "Agiraph {{version}} on {{home}}",
   doctor: "Checks",
   checkAgain: "Check again",
-  checked: "checked",
+  checked: "checked at",
   allWell: "Everything works",
   someWarn: "{{count}} things could be better",
   someWarn_one: "{{count}} thing could be better",

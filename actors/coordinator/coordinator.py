@@ -15,7 +15,7 @@ from actors.coordinator.coordinator_tools import CoordinatorTools
 from actors.coordinator.cycles import Cycles
 from actors.coordinator.files import coordinator_belongings
 from actors.coordinator.insight_review import InsightReview
-from actors.coordinator.node_retry import retry_node
+from actors.coordinator.node_orders import Order, carry_out
 from actors.coordinator.prompt_facts import PromptFacts, facts_for
 from actors.coordinator.public_events import events_of
 from actors.coordinator.run_start import fill_board, has_unopened_stage, start_run, task_of
@@ -42,7 +42,6 @@ from agiraph.core.models import Event, ProposedAction
 from agiraph.core.turns import AssistantTurn, UserTurn
 from agiraph.llm.base import failed_call
 from agiraph.memory import skills
-from agiraph.messages.node import RetryNodeMessage
 from agiraph.messages.run import BeginRun
 from agiraph.messages.trigger import TriggerFired
 from agiraph.tools.approvals.policy import STAGE
@@ -167,8 +166,8 @@ class CoordinatorActor:
             await self._run_transition.handle(received, received.body)
         elif isinstance(received.body, TriggerFired):
             await self._trigger_handler.handle(received, received.body)
-        elif isinstance(received.body, RetryNodeMessage):
-            await retry_node(self.context, self.board_service, received, received.body)
+        elif isinstance(received.body, Order):
+            await carry_out(self.context, self.board_service, received, received.body)
         else:
             await self._worker_requests.handle(received)
 

@@ -25,6 +25,13 @@ export const agentsQuery = queryOptions({
 });
 export const useAgents = () => useQuery(agentsQuery);
 
+/** Every agent with its workers: what each does, has spent, and has to say to the person. */
+export const overviewQuery = queryOptions({
+  queryKey: ofHome("overview"),
+  queryFn: ({ signal }) => take(api.GET("/overview", { signal })),
+});
+export const useOverview = () => useQuery(overviewQuery);
+
 /** Every process: its state, what it does, its tokens and money. */
 export const entitiesQuery = queryOptions({
   queryKey: ofHome("entities"),

@@ -163,23 +163,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/agents/{agent}/board/{node}/retry": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Have a failed node of the current run tried again; a run that had failed goes on */
-        post: operations["work_retry"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/archive": {
         parameters: {
             query?: never;
@@ -452,6 +435,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agents/{agent}/board/{node}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a node of the current run tried again that failed, or that nobody has built on yet
+         * @description A run that had failed goes on.
+         */
+        post: operations["work_retry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent}/board/{node}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel a node that has not ended, and its open sub-nodes with it */
+        post: operations["work_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent}/board/{node}/assign": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a node to another worker, or to one with another model; one that failed is tried again
+         * @description One that is held goes there when its worker has let go of it, in its next attempt.
+         */
+        post: operations["work_assign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/{agent}/board": {
         parameters: {
             query?: never;
@@ -594,23 +634,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/agents/{agent}/board/{node}/scratch": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Browse a node's work in progress */
-        get: operations["files_scratch"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/agents/{agent}/board/{node}/scratch/{path}": {
         parameters: {
             query?: never;
@@ -628,15 +651,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/agents/{agent}/board/{node}/published": {
+    "/agents/{agent}/board/{node}/scratch": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Browse a node's result */
-        get: operations["files_published"];
+        /** Browse a node's work in progress */
+        get: operations["files_scratch"];
         put?: never;
         post?: never;
         delete?: never;
@@ -652,8 +675,25 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Browse a node's result */
+        /** Browse a node's result, or that of an earlier `attempt` that was done once more */
         get: operations["files_published_at"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent}/board/{node}/published": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Browse a node's result, or that of an earlier `attempt` that was done once more */
+        get: operations["files_published"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1523,6 +1563,16 @@ export interface components {
             id: string;
             path: string;
         };
+        /**
+         * @description POST /agents/{a}/board/{node}/assign: to this worker (by name or id), or to any with this
+         *     model; `because` is what the coordinator and its next worker read.
+         */
+        AssignNodeRequest: {
+            worker?: string | null;
+            model?: string | null;
+            /** @default  */
+            because?: string;
+        };
         /** @description A file that was attached; entities of the run read it at `path`. */
         AttachmentView: {
             path: string;
@@ -1626,6 +1676,11 @@ export interface components {
             agent_name: string;
             left_usd: number | null;
             left_tokens: number | null;
+        };
+        /** @description POST /agents/{a}/board/{node}/cancel: `because` is what the coordinator reads. */
+        CancelNodeRequest: {
+            /** @default  */
+            because?: string;
         };
         /** @description What became of a test message. */
         ChannelTestView: {
@@ -2182,7 +2237,9 @@ export interface components {
          * @description A node with its references and the path of its folder under the run, for `workspace`.
          *
          *     `details` are the last lines of the worker's process or of its error, if the node failed;
-         *     `failed_before` is why the attempt before failed, if it is tried again;
+         *     `failed_before` is why the attempt before ended, if it is tried again; `move` is where it goes
+         *     once its worker has let go of it; `earlier_attempts` are those whose published files were put
+         *     aside, to be read with `attempt`;
          *     `evidence` are its checks as they ended, and the SHA-256 of what it has published.
          */
         NodeDetailView: {
@@ -2244,7 +2301,22 @@ export interface components {
             details: string;
             /** @default  */
             failed_before: string;
+            move: components["schemas"]["NodeMove"] | null;
+            /** @default [] */
+            earlier_attempts: number[];
             evidence: components["schemas"]["Evidence"] | null;
+        };
+        /**
+         * @description Where the human has a node go: to this worker, to any with this model, or both.
+         *
+         *     `cause` is the message that asked for it, `because` the human's reason.
+         */
+        NodeMove: {
+            cause: string;
+            worker: string | null;
+            model: string | null;
+            /** @default  */
+            because: string;
         };
         /**
          * @description A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most.
@@ -4126,117 +4198,6 @@ export interface operations {
             };
         };
     };
-    work_retry: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                node: string;
-                agent: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RetryNodeRequest"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NodeDetailView"];
-                };
-            };
-            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description No token, or one that does not open. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Not with this token, or not with this path. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description What the path names is not there; the detail lists what is. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Not in the state that things are in; the detail says why. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Too many calls; `Retry-After` says when to come back. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-        };
-    };
     archive_archived: {
         parameters: {
             query?: never;
@@ -5697,6 +5658,339 @@ export interface operations {
             };
         };
     };
+    work_retry: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                node: string;
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetryNodeRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeDetailView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    work_cancel: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                node: string;
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CancelNodeRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeDetailView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    work_assign: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                node: string;
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AssignNodeRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeDetailView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
     work_board: {
         parameters: {
             query?: {
@@ -6604,162 +6898,6 @@ export interface operations {
             };
         };
     };
-    files_scratch: {
-        parameters: {
-            query?: {
-                path?: string;
-                run?: string | null;
-                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered; zip: a folder with all that is in it (409 for a file, 413 if it is too large) */
-                as?: "json" | "raw" | "html" | "zip";
-                offset?: number;
-                /** @description How many levels of a folder are listed. */
-                depth?: number;
-            };
-            header?: {
-                /** @description with `as=raw`: one stretch of the file, `bytes=FIRST-LAST` */
-                Range?: string;
-                /** @description with `as=raw`: the ETag of which `Range` is a stretch; else all of it */
-                "If-Range"?: string;
-                /** @description with `as=raw`: ETags that the caller has; 304 if one still fits */
-                "If-None-Match"?: string;
-            };
-            path: {
-                agent: string;
-                node: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The folder or the file; other types than JSON with `as`. */
-            200: {
-                headers: {
-                    /** @description with `as=raw`: changes when the file does */
-                    ETag?: string;
-                    /** @description with `as=raw`: when the file was changed */
-                    "Last-Modified"?: string;
-                    /** @description with `as=raw`: bytes */
-                    "Accept-Ranges"?: string;
-                    /** @description with `as=raw`: attachment, for what a browser would run */
-                    "Content-Disposition"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["FolderView"] | components["schemas"]["FileContentView"];
-                    "text/html": string;
-                    "application/octet-stream": string;
-                    "application/zip": string;
-                };
-            };
-            /** @description The range that was asked for, with `as=raw`. */
-            206: {
-                headers: {
-                    /** @description which bytes of how many */
-                    "Content-Range"?: string;
-                    /** @description with `as=raw`: changes when the file does */
-                    ETag?: string;
-                    /** @description with `as=raw`: when the file was changed */
-                    "Last-Modified"?: string;
-                    /** @description with `as=raw`: bytes */
-                    "Accept-Ranges"?: string;
-                    /** @description with `as=raw`: attachment, for what a browser would run */
-                    "Content-Disposition"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/octet-stream": string;
-                };
-            };
-            /** @description The file is as the caller knows it (`If-None-Match`), with `as=raw`. */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description No token, or one that does not open. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Not with this token, or not with this path. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description What the path names is not there; the detail lists what is. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Not in the state that things are in; the detail says why. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description The file is no text and cannot be rendered, with `as=html`. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description The file has no such range, with `as=raw`. */
-            416: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Too many calls; `Retry-After` says when to come back. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-        };
-    };
     files_scratch_at: {
         parameters: {
             query?: {
@@ -6916,7 +7054,7 @@ export interface operations {
             };
         };
     };
-    files_published: {
+    files_scratch: {
         parameters: {
             query?: {
                 path?: string;
@@ -7075,6 +7213,8 @@ export interface operations {
     files_published_at: {
         parameters: {
             query?: {
+                /** @description An earlier attempt, one of the node's `earlier_attempts`. */
+                attempt?: number | null;
                 run?: string | null;
                 /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered; zip: a folder with all that is in it (409 for a file, 413 if it is too large) */
                 as?: "json" | "raw" | "html" | "zip";
@@ -7092,6 +7232,164 @@ export interface operations {
             };
             path: {
                 path: string;
+                agent: string;
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The folder or the file; other types than JSON with `as`. */
+            200: {
+                headers: {
+                    /** @description with `as=raw`: changes when the file does */
+                    ETag?: string;
+                    /** @description with `as=raw`: when the file was changed */
+                    "Last-Modified"?: string;
+                    /** @description with `as=raw`: bytes */
+                    "Accept-Ranges"?: string;
+                    /** @description with `as=raw`: attachment, for what a browser would run */
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FolderView"] | components["schemas"]["FileContentView"];
+                    "text/html": string;
+                    "application/octet-stream": string;
+                    "application/zip": string;
+                };
+            };
+            /** @description The range that was asked for, with `as=raw`. */
+            206: {
+                headers: {
+                    /** @description which bytes of how many */
+                    "Content-Range"?: string;
+                    /** @description with `as=raw`: changes when the file does */
+                    ETag?: string;
+                    /** @description with `as=raw`: when the file was changed */
+                    "Last-Modified"?: string;
+                    /** @description with `as=raw`: bytes */
+                    "Accept-Ranges"?: string;
+                    /** @description with `as=raw`: attachment, for what a browser would run */
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The file is as the caller knows it (`If-None-Match`), with `as=raw`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The file is no text and cannot be rendered, with `as=html`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The file has no such range, with `as=raw`. */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    files_published: {
+        parameters: {
+            query?: {
+                path?: string;
+                /** @description An earlier attempt, one of the node's `earlier_attempts`. */
+                attempt?: number | null;
+                run?: string | null;
+                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered; zip: a folder with all that is in it (409 for a file, 413 if it is too large) */
+                as?: "json" | "raw" | "html" | "zip";
+                offset?: number;
+                /** @description How many levels of a folder are listed. */
+                depth?: number;
+            };
+            header?: {
+                /** @description with `as=raw`: one stretch of the file, `bytes=FIRST-LAST` */
+                Range?: string;
+                /** @description with `as=raw`: the ETag of which `Range` is a stretch; else all of it */
+                "If-Range"?: string;
+                /** @description with `as=raw`: ETags that the caller has; 304 if one still fits */
+                "If-None-Match"?: string;
+            };
+            path: {
                 agent: string;
                 node: string;
             };

@@ -61,7 +61,7 @@ function AboutAgent({ agent }: { agent: string }) {
       </Link>
       <StatusSign status={data.status} hasWord />
       <span className={styles.spent}>
-        <Tokens count={data.tokens} isShort />
+        <Tokens count={data.tokens} />
         <Money usd={data.cost_usd} isShort />
       </span>
       <Menu

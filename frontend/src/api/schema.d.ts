@@ -1910,10 +1910,10 @@ export interface components {
             tell?: boolean;
         };
         /**
-         * @description A settings file as it should be: the whole `text`, or `changes` of single values.
+         * @description A settings file as it should be: the whole `text`, `changes` of single values, or both.
          *
-         *     With `changes` everything else in the file stays as it was written, comments too. `[redacted]`
-         *     stands for the secret that is there.
+         *     What is not in `changes` stays as it is written in the file, or in `text`, comments too.
+         *     `[redacted]` stands for the secret that is there.
          */
         EditSettingsRequest: {
             text?: string | null;

@@ -27,6 +27,9 @@ StageOver = Literal["majority", "any", "timeout"]
 Mode = Literal["finite", "infinite"]
 DeliveryMode = Literal["steer", "interrupt", "followup"]
 
+SpanKind = Literal["node", "outside", "model", "tool", "wait", "human", "paused", "down"]
+"""What a bar of an entity's time line is."""
+
 Urgency = Literal["normal", "urgent"]
 QuestionKind = Literal["question", "approval", "budget"]
 BUDGET: Final = "budget"

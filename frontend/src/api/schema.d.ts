@@ -543,6 +543,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agents/{agent}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a run as time lines of its entities, with its critical path
+         * @description `since` and `until` select the bars that are at least in part between them. Bars are put
+         *     together at a coarser resolution than wanted if they would be too many.
+         */
+        get: operations["work_timeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent}/communication": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count the texts of a run by who wrote them to whom, in the order of the first ones */
+        get: operations["work_communication"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/{agent}/workspace/{path}": {
         parameters: {
             query?: never;
@@ -1849,6 +1887,17 @@ export interface components {
             /** @default  */
             name?: string;
         };
+        /**
+         * @description A stretch of the critical path: from `start` to `end` the run waited for this entity.
+         *
+         *     `node` is the one that it worked on, None for the coordinator's own work.
+         */
+        CriticalStretchView: {
+            entity: string;
+            node: string | null;
+            start: number;
+            end: number;
+        };
         /** @description A message that ended its receiver again and again and was set aside. */
         DeadLetterView: {
             id: string;
@@ -2660,6 +2709,35 @@ export interface components {
             key: (string | number)[];
             detail: string;
         };
+        /**
+         * @description A bar of an entity's time line; `end` is None while it lasts.
+         *
+         *     `kind`: node (a worker's work on it), outside (a start of an external agent), model, tool, wait
+         *     (for nodes or a message), human (for the person), paused, down (no process: it crashed, until it
+         *     was ready again). `name` is that of the node, agent, model or tool, or the reason. `parent` is
+         *     the `id` of the span that it is a part of, if that is a bar too.
+         *
+         *     `count` above 1: so many short ones of one kind that follow each other closely, from the start
+         *     of the first to the end of the last; `seconds` is then what they took, all together.
+         */
+        SpanView: {
+            id: string;
+            parent: string | null;
+            /** @enum {string} */
+            kind: "node" | "outside" | "model" | "tool" | "wait" | "human" | "paused" | "down";
+            entity: string;
+            name: string;
+            node: string | null;
+            start: number;
+            end: number | null;
+            seconds: number;
+            /** @default 1 */
+            count: number;
+            /** @default  */
+            problem: string;
+            /** @default false */
+            is_critical: boolean;
+        };
         /** @description A stage of the run. */
         StageView: {
             name: string;
@@ -2742,6 +2820,29 @@ export interface components {
             /** @default [] */
             workers: components["schemas"]["WorkerView"][];
         };
+        /**
+         * @description GET /agents/{a}/timeline: the bars of a run, by their start, and its critical path.
+         *
+         *     `start` and `end` are the run's (`end` None while it is running), `seq` that of the last event
+         *     that is in it, `entities` the names that have bars: the coordinator, then the workers in the
+         *     order of their first bar. `resolution_seconds` is below which bars were put together: what was
+         *     asked for, or more if they would have been too many.
+         */
+        TimelineView: {
+            run: string | null;
+            start: number | null;
+            end: number | null;
+            /** @default 0 */
+            seq: number;
+            /** @default 0 */
+            resolution_seconds: number;
+            /** @default [] */
+            entities: string[];
+            /** @default [] */
+            spans: components["schemas"]["SpanView"][];
+            /** @default [] */
+            critical: components["schemas"]["CriticalStretchView"][];
+        };
         /** @description One token, without its secret. */
         TokenView: {
             name: string;
@@ -2790,6 +2891,19 @@ export interface components {
             /** @default  */
             problem: string;
             found_at: number | null;
+        };
+        /**
+         * @description How many texts one entity of a run has written another, and the beginning of the last.
+         *
+         *     Names as those of `MessageView`; `last_seq` is the number of the last in the message log.
+         */
+        TrafficView: {
+            from: string;
+            to: string;
+            count: number;
+            last_seq: number;
+            last_at: number;
+            last_text: string;
         };
         /**
          * @description One record of an entity's conversation; `kind` tells which fields mean something.
@@ -6188,6 +6302,186 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkerView"][];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    work_timeline: {
+        parameters: {
+            query?: {
+                /** @description Bars that are shorter are put together with their next. */
+                resolution_seconds?: number;
+                /** @description Epoch seconds. */
+                since?: number | null;
+                /** @description Epoch seconds. */
+                until?: number | null;
+                run?: string | null;
+            };
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimelineView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    work_communication: {
+        parameters: {
+            query?: {
+                run?: string | null;
+            };
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrafficView"][];
                 };
             };
             /** @description No token, or one that does not open. */

@@ -1790,6 +1790,11 @@ export interface components {
             /** @default false */
             is_walled: boolean;
         };
+        /** @description A ready answer: `key` is its number among the `options`, by which it can be given. */
+        ChoiceView: {
+            key: string;
+            answer: string;
+        };
         /** @description POST /consoles: what a console needs to say hello to the router; `ticket` is hexadecimal. */
         ConsoleTicketView: {
             address: string;
@@ -2443,6 +2448,7 @@ export interface components {
          *     address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
          *     what is short (`agiraph.core.money.Shortage`). `digest` distinguishes the action from
          *     every other one, also of the same subject: it follows from the tool and all its arguments.
+         *     `diff` is how a file would change, for people.
          */
         ProposedAction: {
             tool: string;
@@ -2456,11 +2462,15 @@ export interface components {
             shortage: string;
             /** @default  */
             digest: string;
+            /** @default  */
+            diff: string;
         };
         /**
          * @description A question to the human and what became of it. `sender` is the asker's name.
          *
          *     `options` are short ready answers; an approval's are allow once, allow always and deny.
+         *     `choices` are the same by their keys. Of an approval, `about` has the action and the rule that
+         *     asks: `command` is the command that is to be run, `diff` how a file would change.
          */
         QuestionView: {
             id: string;
@@ -2495,6 +2505,10 @@ export interface components {
             answered_via: string | null;
             /** @default  */
             agent_name: string;
+            /** @default [] */
+            choices: components["schemas"]["ChoiceView"][];
+            command: string | null;
+            diff: string | null;
             from: string;
         };
         /** @description What a node is given to read: a file or folder under the run, and whether it is there yet. */
@@ -2909,7 +2923,9 @@ export interface components {
          * @description One record of an entity's conversation; `kind` tells which fields mean something.
          *
          *     heard: text from `sender`. said: the model's text and `tool_calls`. tool.started, tool.finished:
-         *     the call `call_id` of the tool `name`, its result in `content`. Other kinds are the runtime's.
+         *     the call `call_id` of the tool `name` with its `arguments`; its result in `content` as the model
+         *     read it, in whole. `exit_code` is that of a command (below 0: the signal that ended it). Other
+         *     kinds are the runtime's. What took time has `started_at` and `seconds`.
          */
         TranscriptEntryView: {
             seq: number;
@@ -2934,6 +2950,12 @@ export interface components {
             /** @default  */
             model: string;
             usage: components["schemas"]["Usage"] | null;
+            arguments: {
+                [key: string]: unknown;
+            } | null;
+            started_at: number | null;
+            seconds: number | null;
+            exit_code: number | null;
         };
         /** @description A stretch of a conversation, oldest first; cursors as those of `ConversationPageView`. */
         TranscriptPageView: {
@@ -4888,6 +4910,8 @@ export interface operations {
                 /** @description Only what was said to or by this one. */
                 entity?: string | null;
                 limit?: number;
+                /** @description Only what has these words in it, in capitals or not. */
+                search?: string;
             };
             header?: never;
             path: {
@@ -5145,6 +5169,8 @@ export interface operations {
                 /** @description Only what stands before; the last of it comes. */
                 before?: number | null;
                 limit?: number;
+                /** @description Only what has these words in it, in capitals or not. */
+                search?: string;
                 run?: string | null;
             };
             header?: never;

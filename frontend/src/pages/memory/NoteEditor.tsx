@@ -5,7 +5,7 @@ import { useBlocker } from "react-router";
 
 import type { ApiError } from "~/api/client";
 import { type MemoryFile, useEditMemory } from "~/api/memory";
-import { Button, Check, Confirm, DiffView, ErrorNote, Icon, Markdown, TextArea, toast, useKey } from "~/ui";
+import { Button, Check, Confirm, DiffView, ErrorNote, Icon, Markdown, TextArea, useKey } from "~/ui";
 import styles from "./memory.module.css";
 
 type Text = Pick<MemoryFile, "content" | "etag">;
@@ -28,7 +28,6 @@ export function NoteEditor({ agent, path, now, onDone }: NoteEditorProps) {
   const [isLeaving, setLeaving] = useState(false);
   const edit = useEditMemory(agent, {
     onSuccess: () => {
-      toast({ title: t("saved", { path }), tone: "good" });
       setSaved(true);
       onDone();
     },

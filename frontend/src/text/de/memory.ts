@@ -17,7 +17,6 @@ export const memory: typeof en = {
   text: "Text von {{path}}",
   preview: "Vorschau",
   tell: "Dem Agenten mitteilen, wenn er arbeitet",
-  saved: "{{path}} ist gespeichert",
   history: "Verlauf",
   close: "Schließen",
   historyAbout: "Was sich seit jeder Fassung geändert hat, verglichen mit dem jetzigen Text.",

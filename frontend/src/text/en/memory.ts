@@ -15,7 +15,6 @@ export const memory = {
   text: "Text of {{path}}",
   preview: "Preview",
   tell: "Tell the agent if it is at work",
-  saved: "{{path}} is saved",
   history: "History",
   close: "Close",
   historyAbout: "What each version changed, compared with the text as it is now.",

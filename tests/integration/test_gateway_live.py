@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, aclosing, closing
 from pathlib import Path
 from typing import Any
 
@@ -242,12 +242,16 @@ def test_a_follower_of_changes_that_takes_nothing_is_let_go(
 
 
 def test_the_clients_follow_changes_and_text_through_a_restart(tmp_path: Path) -> None:
-    async def first_two() -> list[ChangeView]:
-        async with asyncio.timeout(SECONDS), AsyncClient(*read_door(tmp_path)) as other:
-            following = aiter(other.follow_changes())
-            home = await anext(following)
-            await asyncio.to_thread(grow, world, "node.started")
-            return [home, await anext(following)]
+    async def first_two(world: World) -> list[ChangeView]:
+        async with AsyncClient(*read_door(tmp_path)) as other:
+            found: list[ChangeView] = []
+            async with aclosing(other.follow_changes()) as following, asyncio.timeout(SECONDS):
+                async for change in following:
+                    found.append(change)
+                    if len(found) == 2:
+                        break
+                    await asyncio.to_thread(grow, world, "node.started")
+            return found
 
     with gateway_world(tmp_path) as world:
         world.add_agent()
@@ -266,7 +270,7 @@ def test_the_clients_follow_changes_and_text_through_a_restart(tmp_path: Path) -
         assert changes.next(SECONDS) == EventsChangeView(
             agent=AGENT, seq=1, types=("node.created",)
         )
-        home, told = asyncio.run(first_two())
+        home, told = asyncio.run(first_two(world))
         assert isinstance(home, HomeView)
         assert told == EventsChangeView(agent=AGENT, seq=2, types=("node.started",))
 

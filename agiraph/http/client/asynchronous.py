@@ -79,7 +79,7 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
                     seq = event.seq
                     yield event
 
-    async def follow_changes(self) -> AsyncIterator[ChangeView]:
+    async def follow_changes(self) -> AsyncGenerator[ChangeView, None]:
         """Yield what changes in the home; on each connection first a HomeView.
 
         What changed while the gateway restarted shows in the next HomeView. Raises NotReachable

@@ -72,7 +72,11 @@ _TABLE = {
         "archive": "Archive an agent, or list the archive.",
         "restore": "Restore an agent from the archive.",
     },
-    (STEER, "commands.retry"): {"retry": "Try a failed node again."},
+    (STEER, "commands.nodes"): {
+        "retry": "Try a node again.",
+        "assign": "Give a node to another worker or model.",
+        "cancel": "Cancel a node.",
+    },
     (STEER, "commands.removal"): {
         "rm": "Delete agents and their files permanently.",
         "delete": "The same as rm.",

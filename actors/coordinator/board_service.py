@@ -33,7 +33,7 @@ from agiraph.core.ids import (
     coordinator_address,
     worker_address,
 )
-from agiraph.core.models import Assignment, TeamMember, TeamRoster, Worker, WorkNode
+from agiraph.core.models import HELD_NODE, Assignment, TeamMember, TeamRoster, Worker, WorkNode
 from agiraph.messages.board import RosterChanged
 from agiraph.messages.child import ChildSpec, StartChild, StopChild
 from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage, SubNodeEnded
@@ -123,8 +123,10 @@ class BoardService:
                 self._effects.put_nowait(partial(self._hire, worker))
         for node in self.board.nodes.values():
             self._files.write_node(self.board, node)
-            if node.status in ("assigned", "running", "blocked"):
+            if node.status in HELD_NODE:
                 self._effects.put_nowait(partial(self._assign, node.id))
+            if node.move is not None:
+                self._effects.put_nowait(partial(self._take_back, node.id))
         if not self.board.is_running:
             self._effects.put_nowait(self._clear_worktrees)
         for node, above in notifications_due(self.board, partial(self.store.since, 0)):
@@ -152,9 +154,12 @@ class BoardService:
                 node = self.board.nodes[event.node_id]
                 if (above := node_to_notify(self.board, node)) is not None:
                     put(partial(self._notify_of_sub_node, node, above))
-            case e.NodeCompleted() | e.NodeRetried():
+            case e.NodeCompleted() | e.NodeRetried() | e.NodeReleased():
                 self._write_node(event.node_id)
                 self._write_plan_soon()
+            case e.NodeMoved():
+                self._write_node(event.node_id)
+                put(lambda: self._take_back(event.node_id))
             case e.NodeStarted() | e.NodeBlocked() | e.NodeUnblocked():
                 self._write_node(event.node_id)
             case e.WorkerSpawned():
@@ -304,6 +309,16 @@ class BoardService:
         body = CancelNodeMessage(node_id=node.id, reason=node.reason or "")
         to = worker_address(self._agent.id, worker.id)
         await self._runtime.send(to, body, id=self._id("withdraw", node.id, node.attempt))
+
+    async def _take_back(self, node_id: NodeId) -> None:
+        """Have the worker of a node that is to be moved let go of it, and say when it has."""
+        node = self.board.nodes[node_id]
+        if node.move is None or node.assigned_worker is None:
+            return
+        reason = "it is given to another worker"
+        body = CancelNodeMessage(node_id=node.id, reason=reason, is_moved=True)
+        to = worker_address(self._agent.id, node.assigned_worker)
+        await self._runtime.send(to, body, id=self._id("take", node.id, node.attempt))
 
     async def _notify_of_sub_node(self, node: WorkNode, above: WorkNode) -> None:
         """Tell the worker that holds `above` that its sub-node `node` ended without a result."""

@@ -5,8 +5,6 @@ What it knows is the fold of the agent's `conversation.jsonl`, its board the fol
 between them loses nothing.
 """
 
-from pathlib import Path
-
 from actors.coordinator.board_notifications import BoardNotifications
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.board_watches import DeadlockWatch, StageTimeouts
@@ -15,7 +13,7 @@ from actors.coordinator.coordinator_tools import CoordinatorTools
 from actors.coordinator.cycles import Cycles
 from actors.coordinator.files import coordinator_belongings
 from actors.coordinator.insight_review import InsightReview
-from actors.coordinator.node_retry import retry_node
+from actors.coordinator.node_orders import Order, carry_out
 from actors.coordinator.prompt_facts import PromptFacts, facts_for
 from actors.coordinator.public_events import events_of
 from actors.coordinator.run_start import fill_board, has_unopened_stage, start_run, task_of
@@ -42,14 +40,12 @@ from agiraph.core.models import Event, ProposedAction
 from agiraph.core.turns import AssistantTurn, UserTurn
 from agiraph.llm.base import failed_call
 from agiraph.memory import skills
-from agiraph.messages.node import RetryNodeMessage
 from agiraph.messages.run import BeginRun
 from agiraph.messages.trigger import TriggerFired
 from agiraph.tools.approvals.policy import STAGE
 from agiraph.tools.command import forget_commands
 from agiraph.tools.coordinator import end_cycle
 from agiraph.tools.ports import ToolContext
-from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
 from transport.endpoint import Received
 
@@ -167,8 +163,8 @@ class CoordinatorActor:
             await self._run_transition.handle(received, received.body)
         elif isinstance(received.body, TriggerFired):
             await self._trigger_handler.handle(received, received.body)
-        elif isinstance(received.body, RetryNodeMessage):
-            await retry_node(self.context, self.board_service, received, received.body)
+        elif isinstance(received.body, Order):
+            await carry_out(self.context, self.board_service, received, received.body)
         else:
             await self._worker_requests.handle(received)
 
@@ -281,14 +277,7 @@ class CoordinatorActor:
         return not transcript.open_calls and not transcript.has_news
 
     def tool_context(self, key: str) -> ToolContext:
-        context = self.context
-        scope = Scope.for_coordinator(
-            context.files.home,
-            context.files.run,
-            Path(context.input_dir) if context.input_dir else None,
-            has_network=self.runtime.config.sandbox.has_network(COORDINATOR_NAME),
-        )
-        return self.entity.tool_context(key, "coordinator", scope, self._tools)
+        return self.entity.tool_context(key, "coordinator", self.context.scope, self._tools)
 
     def notices(self) -> list[InputReceived]:
         """Return the events of the board that the model has not been shown, as one turn."""

@@ -16,6 +16,8 @@ NodeEvent = (
     | e.NodeFailed
     | e.NodeCancelled
     | e.NodeRetried
+    | e.NodeMoved
+    | e.NodeReleased
 )
 """Those whose public event has the same type."""
 
@@ -96,7 +98,10 @@ def _of_node(board: Board, event: NodeEvent) -> list[Told]:
                 facts |= {"checks_passed": passed, "digest": event.evidence.digest}
         case e.NodeRetried():
             facts |= {"reason": node.failed_before, "because": event.because}
-        case e.NodeFailed() | e.NodeCancelled():
+        case e.NodeMoved(move=move):
+            to = board.workers[move.worker].name if move.worker else None
+            facts |= {"to": to, "model": move.model, "because": move.because}
+        case e.NodeReleased() | e.NodeFailed() | e.NodeCancelled():
             facts["reason"] = event.reason
         case e.NodeStarted() | e.NodeUnblocked():
             pass

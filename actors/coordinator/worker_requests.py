@@ -46,6 +46,7 @@ from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.node import (
     FailNodeMessage,
     NodeCheckpoint,
+    NodeReleasedMessage,
     NodeStartedMessage,
     OfferInsight,
     PublishNode,
@@ -101,10 +102,13 @@ class WorkerRequestHandler:
             case OfferInsight() | NodeCheckpoint() | SuggestNode() as report:
                 await self._on_node_report(received, report)
             case FailNodeMessage() as failed:
-                command = c.FailNode(
+                command: c.Command = c.FailNode(
                     failed.node_id, failed.attempt, failed.reason, failed.left, failed.details
                 )
                 await self._report(received, command, holder_of=failed.node_id)
+            case NodeReleasedMessage() as let_go:
+                command = c.ReleaseNode(let_go.node_id, let_go.attempt)
+                await self._report(received, command, holder_of=let_go.node_id)
             case ChildFailed() as lost:
                 await self._report(received, self._loss_of(lost))
             case request if isinstance(request, Request):

@@ -39,13 +39,14 @@ from agiraph.messages.node import (
     AssignNodeMessage,
     CancelNodeMessage,
     FailNodeMessage,
+    NodeReleasedMessage,
     NodeStartedMessage,
     SubNodeEnded,
 )
 from agiraph.storage.files import make_folder
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.ports import ToolContext
-from agiraph.tools.scopes.publishing import files_left
+from agiraph.tools.scopes.publishing import files_left, put_aside
 from agiraph.tools.toolbox import Toolbox
 from transport.endpoint import Received
 
@@ -81,6 +82,7 @@ class WorkerActor:
         self._waiting: list[tuple[Received, AssignNodeMessage]] = []
         self._cancelled = asyncio.Event()
         self._cancel_reason = ""
+        self._is_moved = False
         self._stuck = ""
 
     def _toolbox(self) -> Toolbox:
@@ -137,7 +139,7 @@ class WorkerActor:
                 self._waiting.append((received, assign))
                 self._work_arrived.set()
             case CancelNodeMessage() as cancel:
-                self._on_cancel(received, cancel)
+                await self._on_cancel(received, cancel)
             case SubNodeEnded() as ended:
                 self._on_sub_node_ended(received, ended)
             case RosterChanged(roster=roster):
@@ -158,18 +160,24 @@ class WorkerActor:
         if isinstance(received.body, AssignNodeMessage):
             await self._report_failed(received.body.assignment, reason)
 
-    def _on_cancel(self, received: Received, cancel: CancelNodeMessage) -> None:
+    async def _on_cancel(self, received: Received, cancel: CancelNodeMessage) -> None:
         context, node = self.context, cancel.node_id
+        unopened = [(r, a) for r, a in self._waiting if a.assignment.node.id == node]
         self._waiting = [(r, a) for r, a in self._waiting if a.assignment.node.id != node]
         if context.transcript.assignment is not None and context.assignment.node.id == node:
-            self._cancel_reason = cancel.reason
+            self._cancel_reason, self._is_moved = cancel.reason, cancel.is_moved
             context.conversation.when_recorded(lambda: self.runtime.done(received))
             self._cancelled.set()
             return
-        message = received.header.id.hex()
-        dropped = StateNoted(what="dropped", message=message, ts=context.now())
-        context.conversation.append(dropped)
-        self.runtime.done(received)
+        for _, assign in unopened:
+            if cancel.is_moved:
+                await self._report_released(assign.assignment)
+        for dropped in (received, *(one for one, _ in unopened)):
+            message = dropped.header.id.hex()
+            context.conversation.append(
+                StateNoted(what="dropped", message=message, ts=context.now())
+            )
+            self.runtime.done(dropped)
 
     def _on_sub_node_ended(self, received: Received, ended: SubNodeEnded) -> None:
         """Let the news of an ended sub-node wait for the next yield point; drop it if the node
@@ -230,7 +238,10 @@ class WorkerActor:
     async def _work_on(self, assignment: Assignment) -> None:
         """Run the loop on one node to its end, whichever it is."""
         context, seconds = self.context, assignment.contract.node_timeout_seconds
-        make_folder(context.node_home(assignment.node).scratch)
+        home = context.node_home(assignment.node)
+        make_folder(home.scratch)
+        if assignment.node.completed_before:
+            put_aside(home, assignment.node.completed_before)
         await self._report_started(assignment)
         status, reason, details = "completed", "", ""
         try:
@@ -286,6 +297,8 @@ class WorkerActor:
         if status == "completed":
             await self._remember(assignment.node)
         await self.checkout.close(assignment, status)
+        if status == "cancelled" and self._is_moved:
+            await self._report_released(assignment)
         about = {"node_id": assignment.node.id, "status": status, "reason": reason}
         context.conversation.append(NodeClosed.model_validate(about | {"ts": context.now()}))
 
@@ -304,6 +317,11 @@ class WorkerActor:
         node, attempt = assignment.node.id, assignment.attempt
         body = NodeStartedMessage(node_id=node, attempt=attempt)
         await self.context.send_to_coordinator(f"start.{node}.{attempt}", body)
+
+    async def _report_released(self, assignment: Assignment) -> None:
+        node, attempt = assignment.node.id, assignment.attempt
+        body = NodeReleasedMessage(node_id=node, attempt=attempt)
+        await self.context.send_to_coordinator(f"released.{node}.{attempt}", body)
 
     async def _report_failed(self, assignment: Assignment, reason: str, details: str = "") -> None:
         """Report that a node will not be done, why, and which files stand in its folder."""

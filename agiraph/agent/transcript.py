@@ -150,7 +150,7 @@ class Correspondence:
 
 
 @dataclass(slots=True)
-class Pause:
+class PauseState:
     """Whether the entity stands still; `steps` is how many single steps it may do before it does.
 
     `stepped` is the bus id of what let it do the last step that it has done, '' if a pause or a
@@ -197,7 +197,7 @@ class Transcript:
     board_seq: int = 0
     is_set_aside: bool = False
     woken_by: str = ""
-    pause: Pause = field(default_factory=Pause)
+    pause: PauseState = field(default_factory=PauseState)
     spoke_at: str = ""
     position: int = 0
     epoch: str = ""

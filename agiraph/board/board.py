@@ -13,6 +13,7 @@ from agiraph.board.events import BoardEvent
 from agiraph.board.plan_stages import cohort_of, is_enough
 from agiraph.core.ids import NodeId, RunId, WorkerId
 from agiraph.core.models import (
+    HELD_NODE,
     NodeResult,
     NodeStatus,
     RunStatus,
@@ -177,6 +178,10 @@ def apply(board: Board, event: BoardEvent) -> Board:
             return _end(board, event, "cancelled", reason=event.reason)
         case e.NodeRetried():
             return _retry(board, event)
+        case e.NodeMoved():
+            return _move(board, event)
+        case e.NodeReleased():
+            return _release(board, event)
         case e.BoardEpochBegan():
             return _begin_epoch(board, event.epoch)
         case _:
@@ -221,7 +226,29 @@ def _reopen(board: Board) -> Board:
 def _retry(board: Board, event: e.NodeRetried) -> Board:
     """Return the board with a node that waits for its next attempt; a lost worker is not kept."""
     node = board.nodes[event.node_id]
-    kept = node.wanted_worker
+    if node.status != "completed":
+        return _wait_again(board, node, node.wanted_worker, node.reason or "", event.cause)
+    wanted = f"it was completed, and is wanted once more{': ' if event.because else ''}"
+    why = f"{wanted}{event.because}; what it published is in attempts/{node.attempt}/"
+    undone: dict[str, Any] = {"summary": None, "published": (), "missing": "", "bound": ""}
+    undone |= {"evidence": None, "completed_before": node.attempt}
+    board = _wait_again(board, node, node.wanted_worker, why, event.cause, **undone)
+    return _await_refs(board, node)
+
+
+def _await_refs(board: Board, node: WorkNode) -> Board:
+    """Return the board whose pending nodes wait for one that they refer to."""
+    for other in board.nodes.values():
+        is_free = other.status != "pending" or node.id in other.dependencies
+        if not is_free and other.refers_to(node):
+            board = _node(board, other.id, dependencies=(*other.dependencies, node.id))
+    return board
+
+
+def _wait_again(
+    board: Board, node: WorkNode, kept: WorkerId | None, why: str, cause: str, **changes: Any
+) -> Board:
+    """Return the board with a node that is pending again, kept for a worker if that is there."""
     is_there = kept is not None and board.workers[kept].status != "stopped"
     waiting = _node(
         board,
@@ -232,11 +259,33 @@ def _retry(board: Board, event: e.NodeRetried) -> Board:
         details="",
         assigned_worker=None,
         wanted_worker=kept if is_there else None,
-        failed_before=node.reason or "",
-        retried_by=event.cause,
+        failed_before=why,
+        retried_by=cause,
+        **changes,
     )
     times = NodeTimes(created=board.times[node.id].created)
     return replace(waiting, times={**board.times, node.id: times})
+
+
+def _move(board: Board, event: e.NodeMoved) -> Board:
+    """Return the board with a node that goes elsewhere: now, or once its worker has let go."""
+    node, move = board.nodes[event.node_id], event.move
+    if node.status in HELD_NODE:
+        return _node(board, node.id, move=move)
+    return _node(board, node.id, wanted_worker=move.worker, model=move.model or node.model)
+
+
+def _release(board: Board, event: e.NodeReleased) -> Board:
+    """Return the board with a node that waits to go where it was moved; its worker is idle."""
+    node = board.nodes[event.node_id]
+    move, holder = node.move, node.assigned_worker
+    if move is None:
+        raise KeyError("move")
+    if holder and board.workers[holder].node == node.id:
+        board = _worker(board, holder, status="idle", node=None)
+    model = move.model or node.model
+    board = _wait_again(board, node, move.worker, event.reason, move.cause, model=model, move=None)
+    return _forget_wait(board, node.id)
 
 
 def _apply_to_cycle(board: Board, event: e.CycleEnded | e.CycleStarted) -> Board:
@@ -312,7 +361,7 @@ def _end(
     worker = board.nodes[id].assigned_worker
     if worker and board.workers[worker].node == id:
         board = _worker(board, worker, status="idle", node=None)
-    ended = _node(board, id, status=status, **changes)
+    ended = _node(board, id, status=status, move=None, **changes)
     return _forget_wait(_time(ended, id, ended=event.ts), id)
 
 

@@ -125,6 +125,25 @@ class RetryNode:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveNode:
+    """Give a node to another worker, or to any with another model; `because` is the human's."""
+
+    node: str
+    cause: str
+    worker: str | None = None
+    model: str | None = None
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseNode:
+    """Its worker has let go of it, because it is to be moved."""
+
+    node: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
 class SpawnWorker:
     """Add a worker to the team."""
 
@@ -237,6 +256,8 @@ Command = (
     | FailNode
     | CancelNode
     | RetryNode
+    | MoveNode
+    | ReleaseNode
     | SpawnWorker
     | LaunchRoles
     | LaunchStage

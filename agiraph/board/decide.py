@@ -9,6 +9,7 @@ from typing import assert_never
 from agiraph.board import commands as c
 from agiraph.board import (
     launch_rules,
+    move_rules,
     node_rules,
     retry_rules,
     run_rules,
@@ -56,6 +57,10 @@ def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ..
             return node_rules.cancel(board, command, now)
         case c.RetryNode():
             return retry_rules.retry(board, command, now)
+        case c.MoveNode():
+            return move_rules.move(board, command, now)
+        case c.ReleaseNode():
+            return move_rules.release(board, command, now)
         case c.SpawnWorker():
             return worker_rules.spawn(board, command, now)
         case c.RetireWorker():

@@ -12,6 +12,7 @@ from agiraph.core.ids import NodeId, RunId, WorkerId
 from agiraph.core.models import (
     KeptContract,
     Mode,
+    NodeMove,
     NodeResult,
     StageContract,
     StageOver,
@@ -166,12 +167,28 @@ class NodeCancelled(BoardEventBase):
 
 
 class NodeRetried(BoardEventBase):
-    """It had failed, or was cancelled when the run failed, and is pending again."""
+    """It had failed, was cancelled when the run failed, or was completed: it is pending again."""
 
     type: Literal["node.retried"] = "node.retried"
     node_id: NodeId
     cause: str
     because: str = ""
+
+
+class NodeMoved(BoardEventBase):
+    """It is to go to another worker: a pending one when it starts, a held one once released."""
+
+    type: Literal["node.moved"] = "node.moved"
+    node_id: NodeId
+    move: NodeMove
+
+
+class NodeReleased(BoardEventBase):
+    """The worker of a node that is to be moved has let go of it: it is pending again."""
+
+    type: Literal["node.released"] = "node.released"
+    node_id: NodeId
+    reason: str
 
 
 class WorkerSpawned(BoardEventBase):
@@ -275,6 +292,8 @@ BoardEvent = Annotated[
     | NodeFailed
     | NodeCancelled
     | NodeRetried
+    | NodeMoved
+    | NodeReleased
     | WorkerSpawned
     | WorkerStopped
     | StagePlanned

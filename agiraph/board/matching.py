@@ -41,6 +41,9 @@ def _mismatch(board: Board, node: WorkNode, worker: Worker) -> str | None:
 
 def _has(board: Board, worker: Worker, field: str) -> str | None:
     has: str | None = getattr(worker, field)
-    if field == "model" and has is None and board.run is not None:
-        return board.run.worker_model
-    return has
+    return worker_model(board, worker) if field == "model" else has
+
+
+def worker_model(board: Board, worker: Worker) -> str | None:
+    """Return the model of a worker: its own, or the run's."""
+    return worker.model or (board.run.worker_model if board.run is not None else None)

@@ -10,6 +10,7 @@ from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
 from agiraph.board.events import BoardEvent
 from agiraph.board.matching import require_can_do
+from agiraph.board.move_rules import released
 from agiraph.board.names import find_node, find_worker, idle_names, new_id, new_node_name
 from agiraph.board.plan_stages import can_be_enough, cohort_of
 from agiraph.board.run_rules import require_running
@@ -24,10 +25,8 @@ from agiraph.board.wait_cycles import find_cycle
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.evidence import normal_checks
 from agiraph.core.ids import NodeId, slug
-from agiraph.core.models import Worker, WorkNode
+from agiraph.core.models import HELD_NODE, Worker, WorkNode
 from agiraph.core.specs import NodeSpec, WorkerType
-
-HELD = ("assigned", "running", "blocked")
 
 
 class WaitCycle(IllegalTransition):
@@ -132,7 +131,7 @@ def assign(board: Board, command: c.AssignNode, now: float) -> tuple[BoardEvent,
     """Give a ready node to an idle worker."""
     require_running(board)
     node, worker = find_node(board, command.node), find_worker(board, command.worker)
-    if node.status in HELD and node.assigned_worker == worker.id:
+    if node.status in HELD_NODE and node.assigned_worker == worker.id:
         return ()
     _require(node, "assigned", "pending")
     require_can_do(board, node, _on_team(worker))
@@ -206,7 +205,7 @@ def complete(board: Board, command: c.CompleteNode, now: float) -> tuple[BoardEv
     _require_attempt(node, command.attempt)
     if node.status == "completed":
         return ()
-    _require(node, "completed", *HELD)
+    _require(node, "completed", *HELD_NODE)
     kept = {**dict(command.result), "missing": command.result.missing.strip()}
     completed = e.NodeCompleted(ts=now, node_id=node.id, **kept)
     return (*_started(node, now), completed)
@@ -219,7 +218,9 @@ def fail(board: Board, command: c.FailNode, now: float) -> tuple[BoardEvent, ...
         _require_attempt(node, command.attempt)
     if node.status == "failed":
         return ()
-    _require(node, "failed", "pending", *HELD)
+    _require(node, "failed", "pending", *HELD_NODE)
+    if command.attempt is not None and (let_go := released(board, node, now, command.reason)):
+        return let_go
     failed = e.NodeFailed(
         ts=now,
         node_id=node.id,
@@ -235,7 +236,7 @@ def cancel(board: Board, command: c.CancelNode, now: float) -> tuple[BoardEvent,
     node = find_node(board, command.node)
     if node.status == "cancelled":
         return ()
-    _require(node, "cancelled", "pending", *HELD)
+    _require(node, "cancelled", "pending", *HELD_NODE)
     cancelled = e.NodeCancelled(ts=now, node_id=node.id, reason=command.reason)
     why = f"was cancelled: {command.reason}" if command.reason else "was cancelled"
     return (cancelled, *cancelled_with(board, node, why, now))

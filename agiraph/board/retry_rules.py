@@ -1,8 +1,11 @@
-"""Rules of trying a failed node again: what comes back with it, and when that is possible.
+"""Rules of trying a node again: what comes back with it, and when that is possible.
 
 The node is pending again under its id, so what others refer to stays true; its next attempt
 continues in the same folder, and its reason becomes `failed_before`. Nodes that failed because of
 it come back with it. A run that had failed goes on: what was cancelled at its end comes back, too.
+
+A completed one is done once more as long as nobody has built on its result: no node that needs it
+has begun. What it has published is then put aside, and those nodes wait for it again.
 
 A stage that is over was judged without the node, so nothing in it is tried again.
 """
@@ -22,13 +25,16 @@ ANOTHER = "possible: ask the coordinator for that work, or give the agent anothe
 
 
 def retry(board: Board, command: c.RetryNode, now: float) -> tuple[BoardEvent, ...]:
-    """Let a failed node be tried again; the same cause does so once."""
+    """Let a node that failed or was completed be tried again; the same cause does so once."""
     node = find_node(board, command.node)
     if node.retried_by == command.cause:
         return ()
+    if node.status == "completed":
+        return _once_more(board, node, command, now)
     if node.status != "failed":
         raise IllegalTransition(
-            f"node '{node.name}' is {node.status} and cannot be tried again (only when failed)"
+            f"node '{node.name}' is {node.status} and cannot be tried again (only when failed, or "
+            "completed and not used yet)"
         )
     _require_run(board)
     _require_stage(board, node, now)
@@ -47,6 +53,40 @@ def retry(board: Board, command: c.RetryNode, now: float) -> tuple[BoardEvent, .
     )
     reopened = () if board.is_running else (e.RunReopened(ts=now, cause=command.cause),)
     return (*reopened, *again)
+
+
+def _once_more(
+    board: Board, node: WorkNode, command: c.RetryNode, now: float
+) -> tuple[BoardEvent, ...]:
+    """Let a completed node be done once more, if nobody has built on its result."""
+    if not board.is_running:
+        status = board.run.status if board.run is not None else "not begun"
+        raise IllegalTransition(
+            f"node '{node.name}' is completed and the run is {status}: its result stands "
+            "(possible: give the agent another goal)"
+        )
+    _require_stage(board, node, now)
+    if node.parent_node is not None:
+        parent = board.nodes[node.parent_node].name
+        raise IllegalTransition(
+            f"node '{node.name}' is completed, and the worker of '{parent}' has been given its "
+            f"result (possible: write to that worker, or run '{parent}' again)"
+        )
+    users = [one.name for one in board.nodes.values() if _has_used(board, one, node)]
+    if users:
+        raise IllegalTransition(
+            f"node '{node.name}' is completed, and {', '.join(users)} began with its result: it "
+            "stands (possible: cancel those that have not ended and ask the coordinator for them "
+            "anew, or give the agent another goal)"
+        )
+    again = e.NodeRetried(ts=now, node_id=node.id, cause=command.cause, because=command.because)
+    return (again,)
+
+
+def _has_used(board: Board, other: WorkNode, node: WorkNode) -> bool:
+    """Whether another node has begun that needs this one, or refers to what it has published."""
+    needs = node.id in other.dependencies or other.refers_to(node)
+    return needs and board.times[other.id].assigned is not None
 
 
 def _require_run(board: Board) -> None:

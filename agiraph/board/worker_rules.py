@@ -4,6 +4,7 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
+from agiraph.board.move_rules import released
 from agiraph.board.names import find_worker, idle_names, new_id, new_worker_name
 from agiraph.board.run_rules import require_running
 from agiraph.board.sub_nodes import cancelled_with
@@ -78,6 +79,8 @@ def lose(board: Board, command: c.LoseWorker, now: float) -> tuple[BoardEvent, .
     if worker.node is None:
         return (stopped,)
     reason = f"its worker '{worker.name}' was lost: {command.reason}"
+    if let_go := released(board, board.nodes[worker.node], now, reason):
+        return (*let_go, stopped)
     details = command.details[-e.MOST_DETAILS :]
     failed = e.NodeFailed(ts=now, node_id=worker.node, reason=reason, details=details)
     below = cancelled_with(board, board.nodes[worker.node], f"failed: {reason}", now)

@@ -27,6 +27,9 @@ StageOver = Literal["majority", "any", "timeout"]
 Mode = Literal["finite", "infinite"]
 DeliveryMode = Literal["steer", "interrupt", "followup"]
 
+SpanKind = Literal["node", "outside", "model", "tool", "wait", "human", "paused", "down"]
+"""What a bar of an entity's time line is."""
+
 Urgency = Literal["normal", "urgent"]
 QuestionKind = Literal["question", "approval", "budget"]
 BUDGET: Final = "budget"
@@ -39,6 +42,8 @@ Outcome = Literal["answered", "expired", "withdrawn"]
 AgentEnding = Literal["completed", "failed", "stopped"]
 ENDED_AGENT: Final[frozenset[str]] = frozenset(get_args(AgentEnding))
 ENDED_NODE: frozenset[NodeStatus] = frozenset({"completed", "failed", "cancelled"})
+HELD_NODE: tuple[NodeStatus, ...] = ("assigned", "running", "blocked")
+"""A node that a worker has."""
 
 
 class AgentFacts(Record):
@@ -153,6 +158,18 @@ class NodeResult(Record):
     evidence: Evidence | None = None
 
 
+class NodeMove(Record):
+    """Where the human has a node go: to this worker, to any with this model, or both.
+
+    `cause` is the message that asked for it, `because` the human's reason.
+    """
+
+    cause: str
+    worker: WorkerId | None = None
+    model: str | None = None
+    because: str = ""
+
+
 class WorkNode(NodeTerms):
     """The workpiece: one unit of work with its own folder of truth.
 
@@ -163,8 +180,10 @@ class WorkNode(NodeTerms):
     `left` are the files that stood in `scratch/` when it failed, `details` the last lines of its
     worker's process or of its error. `cohort` names the stage of the plan file that it is
     of, and `enough` how many of those are needed, if not all. `trigger` is the one whose firing
-    led to it: its budget holds for the node's calls. `failed_before` is why its last attempt failed
-    if it is tried again, `retried_by` the cause of that.
+    led to it: its budget holds for the node's calls. `failed_before` is why its last attempt ended
+    if it is tried again, `retried_by` the cause of that. `move` is where it goes as soon as its
+    worker has let go of it. `completed_before` is the last attempt that was completed, if it is
+    done once more: what that has published is put aside.
     """
 
     id: NodeId
@@ -195,11 +214,17 @@ class WorkNode(NodeTerms):
     trigger: str = ""
     failed_before: str = ""
     retried_by: str = ""
+    move: NodeMove | None = None
+    completed_before: int = 0
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more happens to this node, unless it failed and is tried again."""
+        """Whether nothing more happens to this node, unless it is tried again."""
         return self.status in ENDED_NODE
+
+    def refers_to(self, other: "WorkNode") -> bool:
+        """Whether one of its refs leads to what another node publishes."""
+        return any(path.split("/")[1:2] == [other.folder] for path in self.refs.values())
 
 
 class Worker(WorkerSpec):
@@ -300,6 +325,7 @@ class ProposedAction(Record):
     address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
     what is short (`agiraph.core.money.Shortage`). `digest` distinguishes the action from
     every other one, also of the same subject: it follows from the tool and all its arguments.
+    `diff` is how a file would change, for people.
     """
 
     tool: str
@@ -308,6 +334,7 @@ class ProposedAction(Record):
     remember: str = ""
     shortage: str = ""
     digest: str = ""
+    diff: str = ""
 
     def is_same(self, other: "ProposedAction") -> bool:
         """Whether this is the very same action; those of older versions have no digest."""

@@ -71,23 +71,67 @@ class FailNodeMessage(Body):
 
 
 class CancelNodeMessage(Body):
-    """Stop working on this node; its result is no longer needed. Coordinator to worker."""
+    """Stop working on this node; its result is no longer needed. Coordinator to worker.
+
+    With `is_moved` another worker is to have it: the worker sends `node.released`.
+    """
 
     TYPE = "node.cancel"
     DURABLE = True
     node_id: NodeId
     reason: str = ""
+    is_moved: bool = False
+
+
+class NodeReleasedMessage(Body):
+    """The worker has let go of a node that is to be moved: nothing of it writes there any more.
+
+    Worker to coordinator.
+    """
+
+    TYPE = "node.released"
+    DURABLE = True
+    node_id: NodeId
+    attempt: int
 
 
 class RetryNodeMessage(Body):
     """Try a failed node again. Human gateway to coordinator; answered by `control.ok`.
 
-    Refused if it has not failed, or its stage or its run is over. `because` is the human's reason.
+    Refused if it has not failed (or is completed and in use), or its stage or its run is over.
+    `because` is the human's reason.
     """
 
     TYPE = "node.retry"
     DURABLE = True
     node: str
+    because: str = ""
+
+
+class CancelByHuman(Body):
+    """Cancel a node. Human gateway to coordinator; answered by `control.ok`.
+
+    Refused if it has ended otherwise. `because` is the human's reason.
+    """
+
+    TYPE = "node.cancel_by_human"
+    DURABLE = True
+    node: str
+    because: str = ""
+
+
+class MoveByHuman(Body):
+    """Give a node to another worker, or to one with another model. Human gateway to coordinator.
+
+    Answered by `control.ok`; refused if it has ended and cannot be tried again, or if nobody could
+    do it so. `worker` is an id. `because` is the human's reason.
+    """
+
+    TYPE = "node.move_by_human"
+    DURABLE = True
+    node: str
+    worker: str | None = None
+    model: str | None = None
     because: str = ""
 
 

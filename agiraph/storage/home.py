@@ -6,7 +6,7 @@
       runs/{run}/                   _plan.md _output.md _messages/ _attachments/ _context.json
                                     journal.jsonl context.jsonl
         nodes/{name}-{role}-{id}/   _spec.md _refs.json _status.md scratch/ published/ log.jsonl
-                                    _evidence.json
+                                    _evidence.json attempts/
         workers/{name}-{id}/        identity.md memory.md notebook.md history.json
                                     conversation.jsonl
       repositories/{run}.git        of a run whose nodes work in git worktrees
@@ -77,6 +77,9 @@ class NodeHome:
     """Work in progress. Written by the assigned worker."""
     published = PathBelow("published")
     """Final outputs, immutable once the node is completed. Written by the assigned worker."""
+    attempts = PathBelow("attempts")
+    """What completed attempts had published that are done once more, a folder for each, by number.
+    Written by the assigned worker."""
     log = PathBelow("log.jsonl")
     """Execution trace, one JSON object per line. Written by the assigned worker."""
 

@@ -343,6 +343,8 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "node.completed": _phrase("completed {node}", "summary", tone="good"),
     "node.failed": _phrase("failed {node}", "reason", tone="bad"),
     "node.retried": _phrase("{node} is tried again", "because", "reason"),
+    "node.moved": _phrase("{node} goes to another worker", "to", "model", "because"),
+    "node.released": _phrase("{node} is free for its next worker"),
     "node.checked": _node_checked,
     "node.blocked": _phrase("{node} waits for {on}", tone="quiet"),
     "node.unblocked": _phrase("continues with", "name", tone="quiet"),

@@ -44,7 +44,7 @@ from agiraph.messages.model import (
     SetBudgetMessage,
     UsageTable,
 )
-from agiraph.messages.node import RetryNodeMessage
+from agiraph.messages.node import CancelByHuman, MoveByHuman, RetryNodeMessage
 from agiraph.messages.question import AskQuestion
 from agiraph.messages.trigger import ChangeTrigger, CreateTrigger, ListTriggers
 from agiraph.storage.files import replace_file
@@ -237,7 +237,8 @@ class World:
         answers[CheckModel] = lambda body: (
             Ok() if body.model.startswith("script/") else RefusedReply(reason="unknown provider")
         )
-        answers[RetryNodeMessage] = lambda body: RefusedReply(reason="it has not failed")
+        for order in (RetryNodeMessage, CancelByHuman, MoveByHuman):
+            answers[order] = lambda body: RefusedReply(reason="it has not failed")
         answers[StartChild] = self._start_child
         answers[StopChild] = self._stop_child
         answers[AttachConsole] = lambda body: AttachTicket(

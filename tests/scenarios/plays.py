@@ -114,6 +114,8 @@ PLAYS: Final[tuple[Play, ...]] = (
     *acts("agiraph send {done} 'Thank you'", "agiraph nudge {done} 'Only tables'"),
     *acts("agiraph console {done} --plain", typing=END),
     *acts("agiraph retry {done} {node}", codes=(FAILED, WRONG_USAGE)),  # it has not failed
+    *acts("agiraph cancel {done} {node}", codes=(FAILED, WRONG_USAGE)),
+    *acts("agiraph assign {done} {node} --to ada", codes=(FAILED, WRONG_USAGE)),
     *acts("agiraph budget {done} 900k-tokens", "agiraph away --until 2h", "agiraph back"),
     *acts("agiraph triggers {done} add 'Look again' --every 30m --name {me}"),
     *acts("agiraph triggers {done} pause {me}", "agiraph triggers {done} resume {me}"),

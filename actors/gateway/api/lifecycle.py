@@ -1,4 +1,4 @@
-"""Endpoints: pause, resume, stop, kill, restart; a node tried again; the archive."""
+"""Endpoints: pause, resume, step, interrupt, restart, stop, kill; the archive."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,9 +21,8 @@ from actors.gateway.api.steering import check_can_pause, interrupt_all, pause_al
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
-from actors.gateway.names import meant, node_named
+from actors.gateway.names import meant
 from actors.gateway.state.agents import ARCHIVE, AgentDirectory, agent_summary
-from actors.gateway.state.boards import node_detail
 from agiraph.core.ids import (
     CLOCK,
     COORDINATOR_NAME,
@@ -42,14 +41,11 @@ from agiraph.http.api import (
     ArchivedView,
     DeletedView,
     EntityAct,
-    NodeDetailView,
-    RetryNodeRequest,
     SteeredEntityView,
     SteeredView,
 )
 from agiraph.messages.child import ChildInfo, ChildStopped, StopChild
-from agiraph.messages.control import Ok, Resume
-from agiraph.messages.node import RetryNodeMessage
+from agiraph.messages.control import Resume
 from agiraph.messages.trigger import ListTriggers, TriggerTable
 from agiraph.storage.attendance import let_go_on
 from agiraph.storage.files import entries, files_below, move, remove_tree, status_of
@@ -103,27 +99,6 @@ async def act(entity: str, act: EntityAct, gateway: GatewayDep, cause: CauseDep)
     if isinstance(found, Agent):
         return await _act_on_agent(gateway, found, act, cause)
     return await _act_on_all(gateway, [found], act, cause)
-
-
-@router.post("/agents/{agent}/board/{node}/retry", dependencies=[CONTROL], tags=["work"])
-async def retry(
-    agent: AgentDep, node: str, request: RetryNodeRequest, gateway: GatewayDep, cause: CauseDep
-) -> NodeDetailView:
-    """Have a failed node of the current run tried again; a run that had failed goes on."""
-    run = gateway.agents.run_of(agent)
-    id = node_named(gateway.boards.get(run), node).id
-    let_go_on(gateway.home.path, agent.id)
-    to = coordinator_address(agent.id)
-    child = child_at(await children(gateway), to)
-    if child is None:
-        await start_coordinator(gateway, agent)
-    elif child.state in DOWN:
-        await _stop(gateway, child, "restart")
-    body = RetryNodeMessage(node=id, because=request.because)
-    message = cause.message(f"retry of {agent.id}/{id}")
-    await gateway.ask(to, body, Ok, within_seconds=STOP_SECONDS, id=message)
-    state = gateway.boards.get(run)
-    return node_detail(state, state.nodes[id])
 
 
 async def _act_on_agent(

@@ -10,13 +10,13 @@ from starlette.requests import Request
 
 from actors.gateway.api.dependencies import After, AgentDep, At, GatewayDep, Limit, Offset, RunDep
 from actors.gateway.api.entities import children, if_answered
-from actors.gateway.api.overview import spent_by_all, team
+from actors.gateway.api.overview import spent_in, team
 from actors.gateway.auth.scopes import READ
 from actors.gateway.file_browser import browse
 from actors.gateway.gateway import Gateway
 from actors.gateway.names import node_named
 from actors.gateway.served_files import raw_file, rendered_file
-from actors.gateway.state.boards import board_view, node_detail
+from actors.gateway.state.boards import board_view, earlier_attempts, node_detail
 from actors.gateway.zipped import zipped_folder
 from actors.recorder.event_log import EventLog
 from agiraph.core.errors import Corrupt
@@ -51,14 +51,16 @@ async def board(agent: AgentDep, run: RunDep, gateway: GatewayDep, at: At = None
 async def node(agent: AgentDep, run: RunDep, node: str, gateway: GatewayDep) -> NodeDetailView:
     """Show one node by id or name."""
     state = gateway.boards.get(run)
-    return node_detail(state, node_named(state, node))
+    found = node_named(state, node)
+    return node_detail(state, found, earlier_attempts(run, found) if run else ())
 
 
 @work_router.get("/agents/{agent}/workers")
 async def workers(agent: AgentDep, run: RunDep, gateway: GatewayDep) -> list[WorkerView]:
     """List the workers and what each does right now."""
     table, spent = await asyncio.gather(
-        if_answered(children(gateway)), if_answered(spent_by_all(gateway))
+        if_answered(children(gateway)),
+        if_answered(spent_in(gateway, [run.path.name] if run is not None else [])),
     )
     return team(gateway, agent, run, gateway.statuses(table or ()), spent)
 
@@ -228,16 +230,30 @@ def spec(run: BegunDep, node: NodeDep, form: FormDep) -> Shown | Response:
     return form.show(run.path, f"nodes/{node.folder}/{run.node(node.folder).spec.name}")
 
 
-def _add_folder(part: str, summary: str) -> None:
-    """Add the endpoints that browse one part of a node's folder."""
-
-    def show(run: BegunDep, node: NodeDep, form: FormDep, path: str = "") -> Shown | Response:
-        return form.show(run.path, f"nodes/{node.folder}/{part}/{path}")
-
-    for inner in ("", "/{path:path}"):
-        path = f"/agents/{{agent}}/board/{{node}}/{part}{inner}"
-        files_router.add_api_route(path, show, name=part, description=summary, **FILE)
+@files_router.get("/agents/{agent}/board/{node}/scratch", **FILE)
+@files_router.get("/agents/{agent}/board/{node}/scratch/{path:path}", **FILE)
+def scratch(run: BegunDep, node: NodeDep, form: FormDep, path: str = "") -> Shown | Response:
+    """Browse a node's work in progress."""
+    return form.show(run.path, f"nodes/{node.folder}/scratch/{path}")
 
 
-_add_folder("scratch", "Browse a node's work in progress.")
-_add_folder("published", "Browse a node's result.")
+Attempt = Annotated[
+    int | None,
+    Query(ge=1, description="An earlier attempt, one of the node's `earlier_attempts`."),
+]
+
+
+@files_router.get("/agents/{agent}/board/{node}/published", **FILE)
+@files_router.get("/agents/{agent}/board/{node}/published/{path:path}", **FILE)
+def published(
+    run: BegunDep, node: NodeDep, form: FormDep, path: str = "", attempt: Attempt = None
+) -> Shown | Response:
+    """Browse a node's result, or that of an earlier `attempt` that was done once more."""
+    part = "published"
+    if attempt not in (None, node.attempt):
+        kept = earlier_attempts(run, node)
+        if attempt not in kept:
+            numbers = ", ".join(map(str, (*kept, node.attempt)))
+            raise ApiError(404, f"nothing of attempt {attempt} was kept (there is: {numbers})")
+        part = f"attempts/{attempt}"
+    return form.show(run.path, f"nodes/{node.folder}/{part}/{path}")

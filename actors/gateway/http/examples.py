@@ -28,6 +28,11 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
     "RespondRequest": [{"response": "PostgreSQL", "question_id": "q-5d41aa07"}],
     "AnswerRequest": [{"answer": "PostgreSQL", "by": "Ada", "via": "web"}],
     "RetryNodeRequest": [{"because": "the file is there now"}],
+    "CancelNodeRequest": [{"because": "we have the numbers already"}],
+    "AssignNodeRequest": [
+        {"worker": "Alice"},
+        {"model": "anthropic/claude-opus-4-5", "because": "it is harder than it looked"},
+    ],
     "EditMemoryRequest": [{"content": "# Reports\n\nAt most one page.\n", "tell": True}],
     "AttachmentView": [
         {

@@ -1,5 +1,6 @@
 """The board and the workers of an agent's current run, folded from the coordinator's journal."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from agiraph.board.board import Board, NodeTimes
@@ -9,7 +10,7 @@ from agiraph.core.errors import Corrupt
 from agiraph.core.ids import AgentId, worker_address
 from agiraph.core.models import Worker, WorkNode
 from agiraph.http.api import ApiError, BoardView, NodeDetailView, NodeView, StageView, WorkerView
-from agiraph.storage.files import status_of
+from agiraph.storage.files import entries, status_of
 from agiraph.storage.home import RunHome
 from agiraph.storage.journal import read_journal
 from agiraph.storage.walk import UnsafeFile
@@ -107,10 +108,25 @@ def node_view(board: Board, node: WorkNode) -> NodeView:
     return NodeView.model_validate({**dict(node), **shown})
 
 
-def node_detail(board: Board, node: WorkNode) -> NodeDetailView:
-    """Return one node with its references and where its files are."""
+def node_detail(board: Board, node: WorkNode, earlier: Sequence[int] = ()) -> NodeDetailView:
+    """Return one node with its references and where its files are.
+
+    `earlier` are its attempts whose published files were put aside.
+    """
     facts = node_view(board, node).model_dump()
-    return NodeDetailView.model_validate({**dict(node), **facts, "path": f"nodes/{node.folder}"})
+    more = {"path": f"nodes/{node.folder}", "earlier_attempts": earlier}
+    return NodeDetailView.model_validate({**dict(node), **facts, **more})
+
+
+def earlier_attempts(run: RunHome, node: WorkNode) -> tuple[int, ...]:
+    """Return the attempts of a node whose published files were put aside, the first one first."""
+    if not node.completed_before:
+        return ()
+    try:
+        names = [one.name for one in entries(run.node(node.folder).attempts)]
+    except OSError:
+        return ()
+    return tuple(sorted(int(name) for name in names if name.isascii() and name.isdigit()))
 
 
 def worker_view(

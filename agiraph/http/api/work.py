@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from agiraph.core.evidence import Evidence
 from agiraph.core.ids import NodeId, RunId, WorkerId
-from agiraph.core.models import Event
+from agiraph.core.models import Event, NodeMove
 from agiraph.core.specs import NodeTerms
 from agiraph.http.api.base import ApiRequest, ApiView
 
@@ -41,7 +41,9 @@ class NodeDetailView(NodeView):
     """A node with its references and the path of its folder under the run, for `workspace`.
 
     `details` are the last lines of the worker's process or of its error, if the node failed;
-    `failed_before` is why the attempt before failed, if it is tried again;
+    `failed_before` is why the attempt before ended, if it is tried again; `move` is where it goes
+    once its worker has let go of it; `earlier_attempts` are those whose published files were put
+    aside, to be read with `attempt`;
     `evidence` are its checks as they ended, and the SHA-256 of what it has published.
     """
 
@@ -49,12 +51,29 @@ class NodeDetailView(NodeView):
     path: str = ""
     details: str = ""
     failed_before: str = ""
+    move: NodeMove | None = None
+    earlier_attempts: tuple[int, ...] = ()
     evidence: Evidence | None = None
 
 
 class RetryNodeRequest(ApiRequest):
     """POST /agents/{a}/board/{node}/retry: `because` says what is different now."""
 
+    because: str = Field(default="", max_length=4000)
+
+
+class CancelNodeRequest(ApiRequest):
+    """POST /agents/{a}/board/{node}/cancel: `because` is what the coordinator reads."""
+
+    because: str = Field(default="", max_length=4000)
+
+
+class AssignNodeRequest(ApiRequest):
+    """POST /agents/{a}/board/{node}/assign: to this worker (by name or id), or to any with this
+    model; `because` is what the coordinator and its next worker read."""
+
+    worker: str | None = Field(default=None, min_length=1)
+    model: str | None = Field(default=None, min_length=1)
     because: str = Field(default="", max_length=4000)
 
 

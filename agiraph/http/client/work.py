@@ -76,10 +76,55 @@ class WorkCalls:
     def retry_node(
         self, agent: str, node: str, because: str = "", *, key: str | None = None
     ) -> api.NodeDetailView:
-        """Have a failed node tried again; a run that had failed goes on.
+        """Have a node tried again: a failed one, or a completed one that nobody has built on yet.
 
-        409 with the reason if that is not possible.
+        A run that had failed goes on. 409 with the reason if that is not possible.
         """
+
+    @call(
+        "POST /agents/{agent}/board/{node}/cancel", body=api.CancelNodeRequest, seconds=LONG_SECONDS
+    )
+    def cancel_node(
+        self, agent: str, node: str, because: str = "", *, key: str | None = None
+    ) -> api.NodeDetailView:
+        """Cancel a node that has not ended; 409 if it has."""
+
+    @call(
+        "POST /agents/{agent}/board/{node}/assign", body=api.AssignNodeRequest, seconds=LONG_SECONDS
+    )
+    def assign_node(
+        self,
+        agent: str,
+        node: str,
+        *,
+        worker: str | None = None,
+        model: str | None = None,
+        because: str = "",
+        key: str | None = None,
+    ) -> api.NodeDetailView:
+        """Give a node to a worker, or to any with a model; one that is held once it is let go of.
+
+        One that failed is tried again there. 409 with the reason if that is not possible.
+        """
+
+    @call("GET /agents/{agent}/timeline")
+    def timeline(
+        self,
+        agent: str,
+        *,
+        resolution_seconds: float = 0,
+        since: float | None = None,
+        until: float | None = None,
+        run: str | None = None,
+    ) -> api.TimelineView:
+        """Return a run as time lines of its entities, with its critical path.
+
+        Bars shorter than `resolution_seconds` are put together; more are if they are too many.
+        """
+
+    @call("GET /agents/{agent}/communication")
+    def communication(self, agent: str, *, run: str | None = None) -> list[api.TrafficView]:
+        """Return how many texts each entity of a run has written to each other one."""
 
     @call("GET /agents/{agent}/workers")
     def workers(self, agent: str, *, run: str | None = None) -> list[api.WorkerView]:
@@ -171,9 +216,13 @@ class WorkCalls:
         path: str = "",
         *,
         offset: int = 0,
+        attempt: int | None = None,
         run: str | None = None,
     ) -> FileOrFolder:
-        """Return a folder or a file of a node's result, or of its work in progress."""
+        """Return a folder or a file of a node's result, or of its work in progress.
+
+        `attempt` names an earlier one whose result was put aside (`earlier_attempts`).
+        """
 
     @call("GET /agents/{agent}/memory")
     def memory(self, agent: str) -> list[api.MemoryEntryView]:

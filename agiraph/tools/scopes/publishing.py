@@ -16,6 +16,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.storage.files import (
     copy_file,
     files_below,
+    is_folder,
     make_folder,
     move,
     open_file,
@@ -50,6 +51,18 @@ def publish_files(node: NodeHome, but: Sequence[str] = ()) -> tuple[str, ...]:
     for file in published:
         _make_read_only(node.published / file)
     return tuple(sorted(file.as_posix() for file in published))
+
+
+def put_aside(node: NodeHome, attempt: int) -> None:
+    """Move what an attempt has published to `attempts/{attempt}/`, once, before the next one."""
+    kept = node.attempts / str(attempt)
+    if is_folder(kept):
+        return
+    make_folder(node.attempts)
+    if is_folder(node.published):
+        move(node.published, kept)
+    else:
+        make_folder(kept)
 
 
 def files_left(node: NodeHome, but: Sequence[str] = ()) -> tuple[str, ...]:

@@ -12,8 +12,9 @@ from agiraph.storage.files import entries
 NODE_FILES = frozenset(
     {"_spec.md", "_refs.json", "_status.md", "_evidence.json", "failure_notes.md", "log.jsonl"}
 )
+NODE_FOLDERS = ("scratch", "published", "attempts")
 NODE_NAMES = frozenset(
-    {"scratch", "published", "_spec.md", "_refs.json", "_status.md", "_evidence.json"}
+    {"scratch", "published", "attempts", "_spec.md", "_refs.json", "_status.md", "_evidence.json"}
 )
 OWN_FILES = frozenset({"notebook.md", "memory.md", "identity.md"})
 RUN_FOLDERS = frozenset({"nodes", "workers", "_messages", "_attachments"})
@@ -116,7 +117,7 @@ class WorkerScopeRules:
             return True
         own = parts_under(path, self.node) if self.node else None
         if own is not None:
-            return len(own) > 0 and (own[0] in ("scratch", "published") or own[0] in NODE_FILES)
+            return len(own) > 0 and (own[0] in NODE_FOLDERS or own[0] in NODE_FILES)
         names = parts_under(path, self.run)
         if not names:
             return False

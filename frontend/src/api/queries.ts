@@ -25,6 +25,13 @@ export const agentsQuery = queryOptions({
 });
 export const useAgents = () => useQuery(agentsQuery);
 
+/** Every agent with its workers: what each does, has spent, and has to say to the person. */
+export const overviewQuery = queryOptions({
+  queryKey: ofHome("overview"),
+  queryFn: ({ signal }) => take(api.GET("/overview", { signal })),
+});
+export const useOverview = () => useQuery(overviewQuery);
+
 /** Every process: its state, what it does, its tokens and money. */
 export const entitiesQuery = queryOptions({
   queryKey: ofHome("entities"),
@@ -293,7 +300,7 @@ export const useMemoryFile = (agent: string, path: string) =>
     queryFn: ({ signal }) =>
       take(
         api.GET("/agents/{agent}/memory/{path}", { params: { path: { agent, path } }, signal }),
-      ),
+      ) as Promise<FileContent>,
   });
 
 /** The sections of the memory that fit a query; none is asked for while it is empty. */

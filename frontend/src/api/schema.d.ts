@@ -163,23 +163,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/agents/{agent}/board/{node}/retry": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Have a failed node of the current run tried again; a run that had failed goes on */
-        post: operations["work_retry"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/archive": {
         parameters: {
             query?: never;
@@ -452,6 +435,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agents/{agent}/board/{node}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a node of the current run tried again that failed, or that nobody has built on yet
+         * @description A run that had failed goes on.
+         */
+        post: operations["work_retry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent}/board/{node}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel a node that has not ended, and its open sub-nodes with it */
+        post: operations["work_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent}/board/{node}/assign": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a node to another worker, or to one with another model; one that failed is tried again
+         * @description One that is held goes there when its worker has let go of it, in its next attempt.
+         */
+        post: operations["work_assign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/{agent}/board": {
         parameters: {
             query?: never;
@@ -495,6 +535,44 @@ export interface paths {
         };
         /** List the workers and what each does right now */
         get: operations["work_workers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a run as time lines of its entities, with its critical path
+         * @description `since` and `until` select the bars that are at least in part between them. Bars are put
+         *     together at a coarser resolution than wanted if they would be too many.
+         */
+        get: operations["work_timeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent}/communication": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count the texts of a run by who wrote them to whom, in the order of the first ones */
+        get: operations["work_communication"];
         put?: never;
         post?: never;
         delete?: never;
@@ -594,23 +672,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/agents/{agent}/board/{node}/scratch": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Browse a node's work in progress */
-        get: operations["files_scratch"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/agents/{agent}/board/{node}/scratch/{path}": {
         parameters: {
             query?: never;
@@ -628,15 +689,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/agents/{agent}/board/{node}/published": {
+    "/agents/{agent}/board/{node}/scratch": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Browse a node's result */
-        get: operations["files_published"];
+        /** Browse a node's work in progress */
+        get: operations["files_scratch"];
         put?: never;
         post?: never;
         delete?: never;
@@ -652,8 +713,25 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Browse a node's result */
+        /** Browse a node's result, or that of an earlier `attempt` that was done once more */
         get: operations["files_published_at"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent}/board/{node}/published": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Browse a node's result, or that of an earlier `attempt` that was done once more */
+        get: operations["files_published"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1523,6 +1601,16 @@ export interface components {
             id: string;
             path: string;
         };
+        /**
+         * @description POST /agents/{a}/board/{node}/assign: to this worker (by name or id), or to any with this
+         *     model; `because` is what the coordinator and its next worker read.
+         */
+        AssignNodeRequest: {
+            worker?: string | null;
+            model?: string | null;
+            /** @default  */
+            because?: string;
+        };
         /** @description A file that was attached; entities of the run read it at `path`. */
         AttachmentView: {
             path: string;
@@ -1627,6 +1715,11 @@ export interface components {
             left_usd: number | null;
             left_tokens: number | null;
         };
+        /** @description POST /agents/{a}/board/{node}/cancel: `because` is what the coordinator reads. */
+        CancelNodeRequest: {
+            /** @default  */
+            because?: string;
+        };
         /** @description What became of a test message. */
         ChannelTestView: {
             channel: string;
@@ -1696,6 +1789,11 @@ export interface components {
             output: string;
             /** @default false */
             is_walled: boolean;
+        };
+        /** @description A ready answer: `key` is its number among the `options`, by which it can be given. */
+        ChoiceView: {
+            key: string;
+            answer: string;
         };
         /** @description POST /consoles: what a console needs to say hello to the router; `ticket` is hexadecimal. */
         ConsoleTicketView: {
@@ -1794,6 +1892,17 @@ export interface components {
             /** @default  */
             name?: string;
         };
+        /**
+         * @description A stretch of the critical path: from `start` to `end` the run waited for this entity.
+         *
+         *     `node` is the one that it worked on, None for the coordinator's own work.
+         */
+        CriticalStretchView: {
+            entity: string;
+            node: string | null;
+            start: number;
+            end: number;
+        };
         /** @description A message that ended its receiver again and again and was set aside. */
         DeadLetterView: {
             id: string;
@@ -1855,10 +1964,10 @@ export interface components {
             tell?: boolean;
         };
         /**
-         * @description A settings file as it should be: the whole `text`, or `changes` of single values.
+         * @description A settings file as it should be: the whole `text`, `changes` of single values, or both.
          *
-         *     With `changes` everything else in the file stays as it was written, comments too. `[redacted]`
-         *     stands for the secret that is there.
+         *     What is not in `changes` stays as it is written in the file, or in `text`, comments too.
+         *     `[redacted]` stands for the secret that is there.
          */
         EditSettingsRequest: {
             text?: string | null;
@@ -2182,7 +2291,9 @@ export interface components {
          * @description A node with its references and the path of its folder under the run, for `workspace`.
          *
          *     `details` are the last lines of the worker's process or of its error, if the node failed;
-         *     `failed_before` is why the attempt before failed, if it is tried again;
+         *     `failed_before` is why the attempt before ended, if it is tried again; `move` is where it goes
+         *     once its worker has let go of it; `earlier_attempts` are those whose published files were put
+         *     aside, to be read with `attempt`;
          *     `evidence` are its checks as they ended, and the SHA-256 of what it has published.
          */
         NodeDetailView: {
@@ -2244,7 +2355,22 @@ export interface components {
             details: string;
             /** @default  */
             failed_before: string;
+            move: components["schemas"]["NodeMove"] | null;
+            /** @default [] */
+            earlier_attempts: number[];
             evidence: components["schemas"]["Evidence"] | null;
+        };
+        /**
+         * @description Where the human has a node go: to this worker, to any with this model, or both.
+         *
+         *     `cause` is the message that asked for it, `because` the human's reason.
+         */
+        NodeMove: {
+            cause: string;
+            worker: string | null;
+            model: string | null;
+            /** @default  */
+            because: string;
         };
         /**
          * @description A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most.
@@ -2322,6 +2448,7 @@ export interface components {
          *     address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
          *     what is short (`agiraph.core.money.Shortage`). `digest` distinguishes the action from
          *     every other one, also of the same subject: it follows from the tool and all its arguments.
+         *     `diff` is how a file would change, for people.
          */
         ProposedAction: {
             tool: string;
@@ -2335,11 +2462,15 @@ export interface components {
             shortage: string;
             /** @default  */
             digest: string;
+            /** @default  */
+            diff: string;
         };
         /**
          * @description A question to the human and what became of it. `sender` is the asker's name.
          *
          *     `options` are short ready answers; an approval's are allow once, allow always and deny.
+         *     `choices` are the same by their keys. Of an approval, `about` has the action and the rule that
+         *     asks: `command` is the command that is to be run, `diff` how a file would change.
          */
         QuestionView: {
             id: string;
@@ -2374,6 +2505,10 @@ export interface components {
             answered_via: string | null;
             /** @default  */
             agent_name: string;
+            /** @default [] */
+            choices: components["schemas"]["ChoiceView"][];
+            command: string | null;
+            diff: string | null;
             from: string;
         };
         /** @description What a node is given to read: a file or folder under the run, and whether it is there yet. */
@@ -2528,9 +2663,16 @@ export interface components {
             /** @default  */
             about: string;
         };
-        /** @description What a change would make of a file: its text, the difference (a unified diff), problems. */
+        /**
+         * @description What a change would make of a file: its text, the difference (a unified diff), problems.
+         *
+         *     `own` is what the text says, {} for one that is no YAML.
+         */
         SettingsCheckView: {
             text: string;
+            own: {
+                [key: string]: unknown;
+            };
             /** @default  */
             diff: string;
             /** @default [] */
@@ -2587,6 +2729,35 @@ export interface components {
             /** @default [] */
             key: (string | number)[];
             detail: string;
+        };
+        /**
+         * @description A bar of an entity's time line; `end` is None while it lasts.
+         *
+         *     `kind`: node (a worker's work on it), outside (a start of an external agent), model, tool, wait
+         *     (for nodes or a message), human (for the person), paused, down (no process: it crashed, until it
+         *     was ready again). `name` is that of the node, agent, model or tool, or the reason. `parent` is
+         *     the `id` of the span that it is a part of, if that is a bar too.
+         *
+         *     `count` above 1: so many short ones of one kind that follow each other closely, from the start
+         *     of the first to the end of the last; `seconds` is then what they took, all together.
+         */
+        SpanView: {
+            id: string;
+            parent: string | null;
+            /** @enum {string} */
+            kind: "node" | "outside" | "model" | "tool" | "wait" | "human" | "paused" | "down";
+            entity: string;
+            name: string;
+            node: string | null;
+            start: number;
+            end: number | null;
+            seconds: number;
+            /** @default 1 */
+            count: number;
+            /** @default  */
+            problem: string;
+            /** @default false */
+            is_critical: boolean;
         };
         /** @description A stage of the run. */
         StageView: {
@@ -2670,6 +2841,29 @@ export interface components {
             /** @default [] */
             workers: components["schemas"]["WorkerView"][];
         };
+        /**
+         * @description GET /agents/{a}/timeline: the bars of a run, by their start, and its critical path.
+         *
+         *     `start` and `end` are the run's (`end` None while it is running), `seq` that of the last event
+         *     that is in it, `entities` the names that have bars: the coordinator, then the workers in the
+         *     order of their first bar. `resolution_seconds` is below which bars were put together: what was
+         *     asked for, or more if they would have been too many.
+         */
+        TimelineView: {
+            run: string | null;
+            start: number | null;
+            end: number | null;
+            /** @default 0 */
+            seq: number;
+            /** @default 0 */
+            resolution_seconds: number;
+            /** @default [] */
+            entities: string[];
+            /** @default [] */
+            spans: components["schemas"]["SpanView"][];
+            /** @default [] */
+            critical: components["schemas"]["CriticalStretchView"][];
+        };
         /** @description One token, without its secret. */
         TokenView: {
             name: string;
@@ -2720,10 +2914,25 @@ export interface components {
             found_at: number | null;
         };
         /**
+         * @description How many texts one entity of a run has written another, and the beginning of the last.
+         *
+         *     Names as those of `MessageView`; `last_seq` is the number of the last in the message log.
+         */
+        TrafficView: {
+            from: string;
+            to: string;
+            count: number;
+            last_seq: number;
+            last_at: number;
+            last_text: string;
+        };
+        /**
          * @description One record of an entity's conversation; `kind` tells which fields mean something.
          *
          *     heard: text from `sender`. said: the model's text and `tool_calls`. tool.started, tool.finished:
-         *     the call `call_id` of the tool `name`, its result in `content`. Other kinds are the runtime's.
+         *     the call `call_id` of the tool `name` with its `arguments`; its result in `content` as the model
+         *     read it, in whole. `exit_code` is that of a command (below 0: the signal that ended it). Other
+         *     kinds are the runtime's. What took time has `started_at` and `seconds`.
          */
         TranscriptEntryView: {
             seq: number;
@@ -2748,6 +2957,12 @@ export interface components {
             /** @default  */
             model: string;
             usage: components["schemas"]["Usage"] | null;
+            arguments: {
+                [key: string]: unknown;
+            } | null;
+            started_at: number | null;
+            seconds: number | null;
+            exit_code: number | null;
         };
         /** @description A stretch of a conversation, oldest first; cursors as those of `ConversationPageView`. */
         TranscriptPageView: {
@@ -4126,117 +4341,6 @@ export interface operations {
             };
         };
     };
-    work_retry: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                node: string;
-                agent: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RetryNodeRequest"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NodeDetailView"];
-                };
-            };
-            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description No token, or one that does not open. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Not with this token, or not with this path. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description What the path names is not there; the detail lists what is. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Not in the state that things are in; the detail says why. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Too many calls; `Retry-After` says when to come back. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-        };
-    };
     archive_archived: {
         parameters: {
             query?: never;
@@ -4813,6 +4917,8 @@ export interface operations {
                 /** @description Only what was said to or by this one. */
                 entity?: string | null;
                 limit?: number;
+                /** @description Only what has these words in it, in capitals or not. */
+                search?: string;
             };
             header?: never;
             path: {
@@ -5070,6 +5176,8 @@ export interface operations {
                 /** @description Only what stands before; the last of it comes. */
                 before?: number | null;
                 limit?: number;
+                /** @description Only what has these words in it, in capitals or not. */
+                search?: string;
                 run?: string | null;
             };
             header?: never;
@@ -5697,6 +5805,339 @@ export interface operations {
             };
         };
     };
+    work_retry: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                node: string;
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetryNodeRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeDetailView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    work_cancel: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                node: string;
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CancelNodeRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeDetailView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    work_assign: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                node: string;
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AssignNodeRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeDetailView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
     work_board: {
         parameters: {
             query?: {
@@ -5894,6 +6335,186 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkerView"][];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    work_timeline: {
+        parameters: {
+            query?: {
+                /** @description Bars that are shorter are put together with their next. */
+                resolution_seconds?: number;
+                /** @description Epoch seconds. */
+                since?: number | null;
+                /** @description Epoch seconds. */
+                until?: number | null;
+                run?: string | null;
+            };
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimelineView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    work_communication: {
+        parameters: {
+            query?: {
+                run?: string | null;
+            };
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrafficView"][];
                 };
             };
             /** @description No token, or one that does not open. */
@@ -6604,162 +7225,6 @@ export interface operations {
             };
         };
     };
-    files_scratch: {
-        parameters: {
-            query?: {
-                path?: string;
-                run?: string | null;
-                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered; zip: a folder with all that is in it (409 for a file, 413 if it is too large) */
-                as?: "json" | "raw" | "html" | "zip";
-                offset?: number;
-                /** @description How many levels of a folder are listed. */
-                depth?: number;
-            };
-            header?: {
-                /** @description with `as=raw`: one stretch of the file, `bytes=FIRST-LAST` */
-                Range?: string;
-                /** @description with `as=raw`: the ETag of which `Range` is a stretch; else all of it */
-                "If-Range"?: string;
-                /** @description with `as=raw`: ETags that the caller has; 304 if one still fits */
-                "If-None-Match"?: string;
-            };
-            path: {
-                agent: string;
-                node: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The folder or the file; other types than JSON with `as`. */
-            200: {
-                headers: {
-                    /** @description with `as=raw`: changes when the file does */
-                    ETag?: string;
-                    /** @description with `as=raw`: when the file was changed */
-                    "Last-Modified"?: string;
-                    /** @description with `as=raw`: bytes */
-                    "Accept-Ranges"?: string;
-                    /** @description with `as=raw`: attachment, for what a browser would run */
-                    "Content-Disposition"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["FolderView"] | components["schemas"]["FileContentView"];
-                    "text/html": string;
-                    "application/octet-stream": string;
-                    "application/zip": string;
-                };
-            };
-            /** @description The range that was asked for, with `as=raw`. */
-            206: {
-                headers: {
-                    /** @description which bytes of how many */
-                    "Content-Range"?: string;
-                    /** @description with `as=raw`: changes when the file does */
-                    ETag?: string;
-                    /** @description with `as=raw`: when the file was changed */
-                    "Last-Modified"?: string;
-                    /** @description with `as=raw`: bytes */
-                    "Accept-Ranges"?: string;
-                    /** @description with `as=raw`: attachment, for what a browser would run */
-                    "Content-Disposition"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/octet-stream": string;
-                };
-            };
-            /** @description The file is as the caller knows it (`If-None-Match`), with `as=raw`. */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description No token, or one that does not open. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Not with this token, or not with this path. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description What the path names is not there; the detail lists what is. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Not in the state that things are in; the detail says why. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description The file is no text and cannot be rendered, with `as=html`. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description The file has no such range, with `as=raw`. */
-            416: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Too many calls; `Retry-After` says when to come back. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemView"];
-                };
-            };
-        };
-    };
     files_scratch_at: {
         parameters: {
             query?: {
@@ -6916,7 +7381,7 @@ export interface operations {
             };
         };
     };
-    files_published: {
+    files_scratch: {
         parameters: {
             query?: {
                 path?: string;
@@ -7075,6 +7540,8 @@ export interface operations {
     files_published_at: {
         parameters: {
             query?: {
+                /** @description An earlier attempt, one of the node's `earlier_attempts`. */
+                attempt?: number | null;
                 run?: string | null;
                 /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered; zip: a folder with all that is in it (409 for a file, 413 if it is too large) */
                 as?: "json" | "raw" | "html" | "zip";
@@ -7092,6 +7559,164 @@ export interface operations {
             };
             path: {
                 path: string;
+                agent: string;
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The folder or the file; other types than JSON with `as`. */
+            200: {
+                headers: {
+                    /** @description with `as=raw`: changes when the file does */
+                    ETag?: string;
+                    /** @description with `as=raw`: when the file was changed */
+                    "Last-Modified"?: string;
+                    /** @description with `as=raw`: bytes */
+                    "Accept-Ranges"?: string;
+                    /** @description with `as=raw`: attachment, for what a browser would run */
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FolderView"] | components["schemas"]["FileContentView"];
+                    "text/html": string;
+                    "application/octet-stream": string;
+                    "application/zip": string;
+                };
+            };
+            /** @description The range that was asked for, with `as=raw`. */
+            206: {
+                headers: {
+                    /** @description which bytes of how many */
+                    "Content-Range"?: string;
+                    /** @description with `as=raw`: changes when the file does */
+                    ETag?: string;
+                    /** @description with `as=raw`: when the file was changed */
+                    "Last-Modified"?: string;
+                    /** @description with `as=raw`: bytes */
+                    "Accept-Ranges"?: string;
+                    /** @description with `as=raw`: attachment, for what a browser would run */
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The file is as the caller knows it (`If-None-Match`), with `as=raw`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The file is no text and cannot be rendered, with `as=html`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The file has no such range, with `as=raw`. */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    files_published: {
+        parameters: {
+            query?: {
+                path?: string;
+                /** @description An earlier attempt, one of the node's `earlier_attempts`. */
+                attempt?: number | null;
+                run?: string | null;
+                /** @description json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with their own content type, ranges and an ETag (409 for a folder); html: Markdown or text, rendered; zip: a folder with all that is in it (409 for a file, 413 if it is too large) */
+                as?: "json" | "raw" | "html" | "zip";
+                offset?: number;
+                /** @description How many levels of a folder are listed. */
+                depth?: number;
+            };
+            header?: {
+                /** @description with `as=raw`: one stretch of the file, `bytes=FIRST-LAST` */
+                Range?: string;
+                /** @description with `as=raw`: the ETag of which `Range` is a stretch; else all of it */
+                "If-Range"?: string;
+                /** @description with `as=raw`: ETags that the caller has; 304 if one still fits */
+                "If-None-Match"?: string;
+            };
+            path: {
                 agent: string;
                 node: string;
             };

@@ -4,35 +4,25 @@ import { useTranslation } from "react-i18next";
 import { NavLink } from "react-router";
 
 import type { Schemas } from "~/api/client";
-import { useAgent, useWorkers } from "~/api/queries";
-import {
-  classes,
-  Icon,
-  isRetired,
-  Money,
-  paths,
-  StatusSign,
-  Tokens,
-  Unread,
-} from "~/ui";
+import { classes, Icon, isRetired, Money, paths, StatusSign, Tokens, Unread } from "~/ui";
 import { AGENT_PAGES } from "~/ui/paths";
 import styles from "./Sidebar.module.css";
 
-type Entity = Schemas["EntityView"];
-type Worker = Schemas["WorkerView"];
+type Team = Schemas["TeamView"];
+type Unreads = Readonly<Record<string, number>>;
 
 interface AgentGroupProps {
-  agent: Schemas["AgentView"];
-  entities: readonly Entity[];
-  inbox: Schemas["InboxView"] | undefined;
+  team: Team;
+  /** How many messages of each entity, by its name, are unread. */
+  unread: Unreads;
   isOpen: boolean;
   onToggle: (isOpen: boolean) => void;
 }
 
-export function AgentGroup({ agent, entities, inbox, isOpen, onToggle }: AgentGroupProps) {
+export function AgentGroup({ team, unread, isOpen, onToggle }: AgentGroupProps) {
   const { t } = useTranslation("app");
   const id = useId();
-  const { name } = agent;
+  const { name } = team;
   return (
     <section className={styles.group} aria-label={name}>
       <div className={styles.head}>
@@ -46,56 +36,53 @@ export function AgentGroup({ agent, entities, inbox, isOpen, onToggle }: AgentGr
         >
           <Icon name="chevron" size={14} />
         </button>
-        <NavLink to={paths.agent(agent.id)} end className={styles.agent} title={agent.goal}>
+        <NavLink to={paths.agent(team.id)} end className={styles.agent} title={team.goal}>
           <span className={styles.agentName}>{name}</span>
-          <StatusSign status={agent.status} />
+          <span className={styles.numbers}>
+            <Money usd={team.cost_usd} isShort />
+          </span>
+          <StatusSign status={team.status} />
         </NavLink>
-        {!isOpen && <Unread count={agent.unread} />}
+        {!isOpen && <Unread count={team.unread} />}
       </div>
       <div id={id} hidden={!isOpen}>
-        {isOpen && <Team agent={agent} entities={entities} inbox={inbox} />}
+        {isOpen && <Members team={team} unread={unread} />}
       </div>
     </section>
   );
 }
 
-function Team({ agent, entities, inbox }: Pick<AgentGroupProps, "agent" | "entities" | "inbox">) {
+function Members({ team, unread }: { team: Team; unread: Unreads }) {
   const { t } = useTranslation("app");
   const [hasRetired, showRetired] = useState(false);
-  const { data: workers = [] } = useWorkers(agent.id);
-  const { data: view = agent } = useAgent(agent.id);
-  const row = (address: string) => entities.find((one) => one.address === address);
-  const unread = inbox?.by_entity ?? {};
-  const left = workers.filter((worker) => isRetired(worker.status));
-  const there = workers.filter((worker) => !isRetired(worker.status));
-  const member = (worker: Worker) => (
-    <Member
-      key={worker.id}
-      to={paths.entity(agent.id, worker.name)}
-      name={worker.name}
-      role={worker.role}
-      status={worker.status}
-      row={row(worker.address)}
-      doing={worker.step || worker.node || ""}
-      unread={unread[worker.name] ?? worker.unread}
-      hasLeft={isRetired(worker.status)}
-    />
-  );
-  const coordinator = row(`${agent.id}/coordinator`);
+  const left = team.workers.filter((worker) => isRetired(worker.status));
+  const there = team.workers.filter((worker) => !isRetired(worker.status));
+  const shown = hasRetired ? [...there, ...left] : there;
   return (
     <>
       <ul>
         <Member
-          to={paths.agent(agent.id)}
+          to={paths.agent(team.id)}
           name={t("coordinator")}
-          status={coordinator ? view.status : agent.status}
-          row={coordinator}
-          doing=""
+          status={team.status}
+          doing={team.doing}
           unread={unread["coordinator"] ?? 0}
           isCoordinator
         />
-        {there.map(member)}
-        {hasRetired && left.map(member)}
+        {shown.map((worker) => (
+          <Member
+            key={worker.id}
+            to={paths.entity(team.id, worker.name)}
+            name={worker.name}
+            role={worker.role}
+            status={worker.status}
+            doing={worker.doing || worker.node || ""}
+            unread={unread[worker.name] ?? worker.unread}
+            tokens={worker.tokens}
+            cost={worker.cost_usd}
+            hasLeft={isRetired(worker.status)}
+          />
+        ))}
         {left.length > 0 && !hasRetired && (
           <li>
             <button type="button" className={styles.more} onClick={() => showRetired(true)}>
@@ -104,15 +91,10 @@ function Team({ agent, entities, inbox }: Pick<AgentGroupProps, "agent" | "entit
           </li>
         )}
       </ul>
-      {view.tokens !== null && (
-        <p className={styles.spent}>
-          <Tokens count={view.tokens} /> <Money usd={view.cost_usd} />
-        </p>
-      )}
       <ul className={styles.pages}>
         {AGENT_PAGES.map(([page, icon]) => (
           <li key={page}>
-            <NavLink to={paths[page](agent.id)} className={styles.page}>
+            <NavLink to={paths[page](team.id)} className={styles.page}>
               <Icon name={icon} />
               {t(page)}
             </NavLink>
@@ -128,15 +110,16 @@ interface MemberProps {
   name: string;
   role?: string;
   status: string;
-  row: Entity | undefined;
   doing: string;
   unread: number;
+  tokens?: number | null;
+  cost?: number | null;
   isCoordinator?: boolean;
   hasLeft?: boolean;
 }
 
-function Member({ to, name, role, status, row, doing, unread, isCoordinator, hasLeft }: MemberProps) {
-  const now = row?.doing || doing;
+function Member(member: MemberProps) {
+  const { to, name, role, status, doing, unread, tokens, cost, isCoordinator, hasLeft } = member;
   return (
     <li>
       <NavLink to={to} end className={classes(styles.member, hasLeft && styles.isRetired)}>
@@ -147,16 +130,16 @@ function Member({ to, name, role, status, row, doing, unread, isCoordinator, has
             {name}
             {role && <span className={styles.role}> {role}</span>}
           </span>
-          {now && !hasLeft && (
-            <span className={styles.doing} title={now}>
-              {now}
+          {doing && !hasLeft && (
+            <span className={styles.doing} title={doing}>
+              {doing}
             </span>
           )}
         </span>
         <span className={styles.numbers}>
           <Unread count={unread} />
-          {row && row.tokens > 0 && <Tokens count={row.tokens} isShort />}
-          {row && <Money usd={row.cost_usd} isShort />}
+          {tokens ? <Tokens count={tokens} isShort /> : null}
+          <Money usd={cost} isShort />
         </span>
       </NavLink>
     </li>

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, NavLink, useMatch } from "react-router";
 
-import { useAgents, useEntities, useInbox } from "~/api/queries";
+import { useInbox, useOverview } from "~/api/queries";
 import { Icon, Loaded, paths } from "~/ui";
 import { HOME_PAGES } from "~/ui/paths";
 import { AgentGroup } from "./AgentGroup";
@@ -12,8 +12,7 @@ import styles from "./Sidebar.module.css";
 
 export function Sidebar() {
   const { t } = useTranslation("app");
-  const agents = useAgents();
-  const { data: entities = [] } = useEntities();
+  const teams = useOverview();
   const { data: inbox = [] } = useInbox();
   const shown = useMatch("/agents/:agent/*")?.params.agent ?? "";
   const [open, setOpen] = useState(keptOpen);
@@ -35,19 +34,18 @@ export function Sidebar() {
         {t("newAgent")}
       </Link>
       <div className={styles.groups}>
-        <Loaded query={agents} lines={4}>
+        <Loaded query={teams} lines={4}>
           {(all) =>
             all.length ? (
-              newestFirst(all).map((agent, place) => {
-                const isShown = shown === agent.id || shown === agent.name;
+              newestFirst(all).map((team, place) => {
+                const isShown = shown === team.id || shown === team.name;
                 return (
                   <AgentGroup
-                    key={agent.id}
-                    agent={agent}
-                    entities={entities}
-                    inbox={inbox.find((one) => one.agent === agent.id)}
-                    isOpen={open[agent.id] ?? isOpenAtFirst(agent.status, isShown, place)}
-                    onToggle={(isOpen) => toggle(agent.id, isOpen)}
+                    key={team.id}
+                    team={team}
+                    unread={inbox.find((one) => one.agent === team.id)?.by_entity ?? {}}
+                    isOpen={open[team.id] ?? isOpenAtFirst(team.status, isShown, place)}
+                    onToggle={(isOpen) => toggle(team.id, isOpen)}
                   />
                 );
               })

@@ -1,5 +1,5 @@
 // What is live, for components: the changes of the home, and the feeds of the agent on screen.
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import {
   createContext,
   type ReactNode,
@@ -10,9 +10,9 @@ import {
   useSyncExternalStore,
 } from "react";
 
-import { isUnauthenticated, type Schemas } from "~/api/client";
+import { isUnauthenticated } from "~/api/client";
 import { ofAgent, ofHome } from "~/api/keys";
-import { agentQuery, entitiesQuery, whoAmIQuery } from "~/api/queries";
+import { agentQuery, entitiesQuery, overviewQuery, whoAmIQuery } from "~/api/queries";
 import { refresh } from "~/api/stretches";
 import { AgentFeed, TextFeed } from "./agentFeed";
 import { type Change, keysOf, keysOfChange } from "./concerns";
@@ -23,8 +23,6 @@ import { LiveSocket } from "./socket";
 import { NO_STREAMS, type StreamedText } from "./streamed";
 
 const POLL_MILLISECONDS = 10_000;
-
-type Entities = Schemas["EntityView"][];
 
 function useLoginCheck(): () => Promise<boolean> {
   const client = useQueryClient();
@@ -58,16 +56,7 @@ export function HomeLive({ children }: { children: ReactNode }) {
         for (const [agent, seq] of Object.entries(change.agents)) seen.set(agent, seq);
       } else if (change.kind === "events") seen.set(change.agent, change.seq);
       else if (change.kind === "entity") {
-        const { address, state, step, doing, doing_since } = change;
-        const put = { state, step, doing, doing_since };
-        const known = client.getQueryData<Entities>(entitiesQuery.queryKey);
-        if (!known?.some((row) => row.address === address)) {
-          refresher.add([ofHome("entities")]);
-        } else {
-          client.setQueryData<Entities>(entitiesQuery.queryKey, (rows) =>
-            rows?.map((row) => (row.address === address ? { ...row, ...put } : row)),
-          );
-        }
+        putActivity(client, change);
         refresher.add([ofHome("overview")]);
         if (change.agent) refresher.add([ofAgent(change.agent, "workers")]);
       }
@@ -83,6 +72,25 @@ export function HomeLive({ children }: { children: ReactNode }) {
   }, [client, refresher, isLoggedIn]);
   usePolling(refresher);
   return children;
+}
+
+/** Show at once what an entity does; its status follows when it is asked for. */
+function putActivity(client: QueryClient, change: Change & { kind: "entity" }): void {
+  const { address, state, step, doing, doing_since } = change;
+  client.setQueryData(entitiesQuery.queryKey, (rows) =>
+    rows?.map((row) => (row.address === address ? { ...row, state, step, doing, doing_since } : row)),
+  );
+  const isCoordinator = address === `${change.agent}/coordinator`;
+  client.setQueryData(overviewQuery.queryKey, (teams) =>
+    teams?.map((team) => {
+      if (team.id !== change.agent) return team;
+      if (isCoordinator) return { ...team, doing, doing_since };
+      const workers = team.workers.map((worker) =>
+        worker.address === address ? { ...worker, step, doing, doing_since } : worker,
+      );
+      return { ...team, workers };
+    }),
+  );
 }
 
 /** While nothing is heard, what is on screen is asked for now and then. */

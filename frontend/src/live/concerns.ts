@@ -20,10 +20,16 @@ const BY_GROUP: Readonly<Record<string, Concern>> = {
     agent: ["conversation", "messages", "transcript", "traffic"],
     home: ["inbox"],
   },
-  tool: { agent: ["transcript", "log", "files"], home: [] },
+  tool: { agent: ["transcript", "log", "files", "timeline"], home: [] },
   sandbox: { agent: ["log"], home: [] },
-  outside: { agent: ["transcript", "log", "usage", "workers"], home: ["usage"] },
-  model: { agent: ["transcript", "log", "usage", "view"], home: ["usage"] },
+  outside: {
+    agent: ["transcript", "log", "usage", "workers", "timeline"],
+    home: ["usage", "budgets", "overview"],
+  },
+  model: {
+    agent: ["transcript", "log", "usage", "view", "timeline"],
+    home: ["usage", "budgets", "overview"],
+  },
   human: {
     agent: ["conversation", "transcript", "view", "workers"],
     home: ["questions", "approvals", "inbox", "agents", "overview"],
@@ -33,14 +39,19 @@ const BY_GROUP: Readonly<Record<string, Concern>> = {
   context: { agent: ["board"], home: [] },
   worktree: { agent: ["files", "board"], home: [] },
   trigger: { agent: ["triggers"], home: [] },
-  child: { agent: ["view", "workers"], home: [...TEAM, "health"] },
+  child: { agent: ["view", "workers", "timeline"], home: [...TEAM, "health"] },
   service: { agent: [], home: ["entities", "health"] },
   entity: { agent: ["view", "workers"], home: [...TEAM, "health", "dead"] },
   events: { agent: ["events"], home: [] },
 };
 
 const BY_TYPE: Readonly<Record<string, Concern>> = {
+  "human.attached": { agent: ["files"], home: [] },
   "human.budget": { agent: ["usage", "view"], home: ["budgets", "usage"] },
+  "human.response": {
+    agent: ["conversation", "transcript", "view", "workers"],
+    home: ["questions", "approvals", "budgets", "overview"],
+  },
   "message.dead": { agent: [], home: ["dead"] },
 };
 

@@ -51,13 +51,13 @@ test("events that come again are there once", () => {
 
 test("what changes often is asked for at once and then now and then", () => {
   const asked: QueryKey[] = [];
-  const refresher = new Refresher((key) => asked.push(key), 300);
-  for (let count = 0; count < 50; count++) refresher.add([["board"]]);
-  expect(asked).toHaveLength(1);
+  const refresher = new Refresher((key) => asked.push(key));
+  for (let count = 0; count < 50; count++) refresher.add([["agent", "a", "board"], ["home", "overview"]]);
+  expect(asked).toHaveLength(2);
   vi.advanceTimersByTime(300);
-  expect(asked).toHaveLength(2);
+  expect(asked).toHaveLength(3);
   vi.advanceTimersByTime(3000);
-  expect(asked).toHaveLength(2);
+  expect(asked).toHaveLength(4);
 });
 
 const piece = (at: number, text: string, more: Partial<StreamedPiece> = {}): StreamedPiece => ({
@@ -74,6 +74,7 @@ const piece = (at: number, text: string, more: Partial<StreamedPiece> = {}): Str
 
 test("pieces of a text become the text, each once", () => {
   const streams = withPieces(NO_STREAMS, [piece(0, "He"), piece(2, "llo"), piece(2, "llo"), piece(4, "o!")]);
+  expect(withPieces(streams, [piece(0, "Hello!!")]).get("ada")?.text).toBe("Hello!!");
   expect(streams.get("ada")).toMatchObject({ text: "Hello!", hasGap: false });
 });
 

@@ -2,16 +2,18 @@
 import type { QueryKey } from "~/api/keys";
 
 const GAP_MILLISECONDS = 300;
+const HOME_GAP_MILLISECONDS = 1_000;
+
+/** How long after a key was asked for it is not asked for again; what is of all agents, longer. */
+const gapOf = (key: QueryKey): number =>
+  key[0] === "home" ? HOME_GAP_MILLISECONDS : GAP_MILLISECONDS;
 
 export class Refresher {
   private readonly waiting = new Map<string, QueryKey>();
-  private readonly asked = new Map<string, number>();
+  private readonly until = new Map<string, number>();
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(
-    private readonly ask: (key: QueryKey) => void,
-    private readonly gap = GAP_MILLISECONDS,
-  ) {}
+  constructor(private readonly ask: (key: QueryKey) => void) {}
 
   add(keys: Iterable<QueryKey>): void {
     for (const key of keys) this.waiting.set(JSON.stringify(key), key);
@@ -27,17 +29,17 @@ export class Refresher {
 
   private flush(): void {
     const now = Date.now();
-    for (const [name, at] of this.asked) if (now - at >= this.gap) this.asked.delete(name);
+    for (const [name, until] of this.until) if (now >= until) this.until.delete(name);
     for (const [name, key] of this.waiting) {
-      if (this.asked.has(name)) continue;
+      if (this.until.has(name)) continue;
       this.waiting.delete(name);
-      this.asked.set(name, now);
+      this.until.set(name, now + gapOf(key));
       this.ask(key);
     }
     if (!this.waiting.size || this.timer !== undefined) return;
     this.timer = setTimeout(() => {
       this.timer = undefined;
       this.flush();
-    }, this.gap);
+    }, GAP_MILLISECONDS);
   }
 }

@@ -27,7 +27,7 @@ export interface StreamedText {
 export type Streams = ReadonlyMap<string, StreamedText>;
 export const NO_STREAMS: Streams = new Map();
 
-const GAP = "\n\n…\n\n";
+const LOST = "\n\n…\n\n";
 
 /** Return the streams after these pieces. */
 export function withPieces(streams: Streams, pieces: readonly StreamedPiece[]): Streams {
@@ -37,17 +37,17 @@ export function withPieces(streams: Streams, pieces: readonly StreamedPiece[]): 
   return next;
 }
 
+/** A piece replaces what is known from its place on; if less is known, pieces were lost. */
 function withPiece(known: StreamedText | undefined, piece: StreamedPiece): StreamedText {
-  const isNew = known?.call !== piece.call || piece.restarted;
+  const isNew = known?.call !== piece.call || piece.restarted || piece.at === 0;
   const before = isNew || !known ? { text: "", length: 0, hasGap: false } : known;
-  const points = Array.from(piece.text);
   const isLost = piece.at > before.length;
-  const isKnown = Math.max(0, before.length - piece.at);
-  const added = isKnown ? points.slice(isKnown).join("") : piece.text;
+  const kept =
+    piece.at >= before.length ? before.text : Array.from(before.text).slice(0, piece.at).join("");
   return {
     call: piece.call,
-    text: before.text + (isLost && added ? GAP : "") + added,
-    length: Math.max(before.length, piece.at + points.length),
+    text: kept + (isLost && piece.text ? LOST : "") + piece.text,
+    length: piece.at + Array.from(piece.text).length,
     isEnd: piece.is_end,
     hasGap: before.hasGap || isLost,
     reason: piece.reason,

@@ -14,7 +14,7 @@ from agiraph.board.view import board_view
 from agiraph.board.wait_cycles import find_cycle
 from agiraph.core.errors import Refused
 from agiraph.core.ids import RunId
-from agiraph.core.models import NodeResult, WorkNode
+from agiraph.core.models import HELD_NODE, NodeResult, WorkNode
 from agiraph.core.specs import (
     ContractTerms,
     NodeSpec,
@@ -163,6 +163,14 @@ class BoardMachine(RuleBasedStateMachine):
     def retry(self, node: str, cause: str) -> None:
         self.do(c.RetryNode(node, f"t{cause}"))
 
+    @rule(node=NODES, cause=CAUSES, worker=st.none() | WORKERS, model=st.sampled_from([None, "m2"]))
+    def move(self, node: str, cause: str, worker: str | None, model: str | None) -> None:
+        self.do(c.MoveNode(node, f"v{cause}", worker, model))
+
+    @rule(node=NODES, attempt=st.integers(1, 3))
+    def release(self, node: str, attempt: int) -> None:
+        self.do(c.ReleaseNode(node, attempt))
+
     @rule(worker=WORKERS)
     def retire(self, worker: str) -> None:
         self.do(c.RetireWorker(worker))
@@ -243,10 +251,15 @@ class BoardMachine(RuleBasedStateMachine):
         for node_id, was in self.ended.items():
             now = self.board.nodes[node_id]  # type: ignore[index]
             if now.retried_by != was.retried_by:
-                assert was.status in ("failed", "cancelled")
+                assert was.status != "completed" or now.completed_before == was.attempt
                 continue
             assert now.model_copy(update={"children": was.children}) == was
         self.ended = {n.id: n for n in self.board.nodes.values() if n.has_ended}
+
+    @invariant()
+    def only_what_is_held_can_be_let_go_of(self) -> None:
+        for node in self.board.nodes.values():
+            assert node.move is None or node.status in HELD_NODE
 
     @invariant()
     def nobody_waits_in_a_ring(self) -> None:

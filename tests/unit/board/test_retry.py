@@ -1,6 +1,7 @@
 """A failed node is tried again: what comes back with it, and when that is refused."""
 
 from agiraph.board import commands as c
+from agiraph.core.models import NodeResult
 from tests.unit.board.desk import Desk
 
 
@@ -76,3 +77,51 @@ def test_a_sub_node_needs_its_parent() -> None:
     desk.do(c.FailNode("a1", 2, "again"))
     desk.do(c.FailNode("a", 1, "all is lost"))
     desk.refuses(c.RetryNode("a1", "m2"), "a part of node 'a', which is failed")
+
+
+def completed() -> Desk:
+    """Return a desk on which `a` is completed, `b` needs it and has not begun, `c` refers to it."""
+    desk = Desk()
+    desk.worker("ada")
+    desk.node("a")
+    desk.complete("a", "ada")
+    desk.node("wait")
+    desk.assign("wait", "ada")
+    desk.node("b", "a", "wait")
+    desk.node("c", "wait", refs={"it": "a"})
+    return desk
+
+
+def test_a_completed_node_is_done_once_more_while_nobody_has_begun_with_its_result() -> None:
+    desk = completed()
+    assert desk.do(c.RetryNode("a", "m1", "with sources")) == ["node.retried"]
+    assert desk.do(c.RetryNode("a", "m1")) == []
+    a = desk.at("a")
+    assert (a.status, a.completed_before, a.published, a.summary) == ("pending", 1, (), None)
+    assert a.failed_before.startswith("it was completed, and is wanted once more: with sources")
+    assert desk.at("c").dependencies == (desk.at("wait").id, a.id), "it waits for it again"
+    desk.settle()
+    assert desk.at("a").attempt == 2
+    desk.done("wait")
+    desk.settle()
+    assert {desk.at(name).status for name in "bc"} == {"pending"}
+    desk.do(c.CompleteNode("a", 2, NodeResult(summary="better")))
+    desk.settle()
+    assert {desk.at(name).status for name in "bc"} == {"assigned"}
+    desk.refuses(c.RetryNode("a", "m2"), "b, c began with its result: it stands")
+
+
+def test_a_completed_node_whose_result_was_handed_over_stays() -> None:
+    desk = completed()
+    desk.do(c.CancelNode("wait"))
+    desk.settle()
+    desk.do(c.Reconvene("all is said"))
+    desk.refuses(c.RetryNode("a", "m"), "stage 'Stage 1' of node 'a' is over")
+    desk.do(c.FinishRun("done"))
+    desk.refuses(c.RetryNode("a", "m"), "the run is completed: its result stands")
+    desk = Desk()
+    desk.busy("a", "ada")
+    desk.node("a1", parent="a")
+    desk.worker("ben")
+    desk.complete("a1", "ben")
+    desk.refuses(c.RetryNode("a1", "m"), "the worker of 'a' has been given its result")

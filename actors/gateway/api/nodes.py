@@ -1,0 +1,111 @@
+"""Endpoints: what the human does to a node: tried again, cancelled, given to another worker."""
+
+from fastapi import APIRouter
+
+from actors.gateway.api.agents import start_coordinator
+from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
+from actors.gateway.api.entities import DOWN, child_at, children
+from actors.gateway.auth.scopes import CONTROL
+from actors.gateway.call_cause import CallCause
+from actors.gateway.gateway import UNPROCESSABLE, Gateway
+from actors.gateway.names import member_named, node_named
+from actors.gateway.state.boards import node_detail
+from agiraph.core.ids import BROKER, SUPERVISOR, NodeId, coordinator_address
+from agiraph.core.models import Agent
+from agiraph.http.api import (
+    ApiError,
+    AssignNodeRequest,
+    CancelNodeRequest,
+    NodeDetailView,
+    RetryNodeRequest,
+)
+from agiraph.messages.child import ChildStopped, StopChild
+from agiraph.messages.control import Ok
+from agiraph.messages.model import CheckModel
+from agiraph.messages.node import CancelByHuman, MoveByHuman, RetryNodeMessage
+from agiraph.storage.attendance import let_go_on
+
+ORDER_SECONDS = 20.0
+Order = RetryNodeMessage | CancelByHuman | MoveByHuman
+
+router = APIRouter(dependencies=[CONTROL], tags=["work"])
+
+
+@router.post("/agents/{agent}/board/{node}/retry")
+async def retry(
+    agent: AgentDep, node: str, request: RetryNodeRequest, gateway: GatewayDep, cause: CauseDep
+) -> NodeDetailView:
+    """Have a node of the current run tried again that failed, or that nobody has built on yet.
+
+    A run that had failed goes on.
+    """
+    id = _id_of(gateway, agent, node)
+    let_go_on(gateway.home.path, agent.id)
+    to = coordinator_address(agent.id)
+    child = child_at(await children(gateway), to)
+    if child is None:
+        await start_coordinator(gateway, agent)
+    elif child.state in DOWN:
+        order = StopChild(address=to, how="restart", reason="a node is tried again")
+        await gateway.ask(SUPERVISOR, order, ChildStopped, within_seconds=ORDER_SECONDS)
+    body = RetryNodeMessage(node=id, because=request.because)
+    return await _carried_out(gateway, agent, id, body, cause)
+
+
+@router.post("/agents/{agent}/board/{node}/cancel")
+async def cancel(
+    agent: AgentDep, node: str, request: CancelNodeRequest, gateway: GatewayDep, cause: CauseDep
+) -> NodeDetailView:
+    """Cancel a node that has not ended, and its open sub-nodes with it."""
+    id = _id_of(gateway, agent, node)
+    await _require_running(gateway, agent)
+    body = CancelByHuman(node=id, because=request.because)
+    return await _carried_out(gateway, agent, id, body, cause)
+
+
+@router.post("/agents/{agent}/board/{node}/assign")
+async def assign(
+    agent: AgentDep, node: str, request: AssignNodeRequest, gateway: GatewayDep, cause: CauseDep
+) -> NodeDetailView:
+    """Give a node to another worker, or to one with another model; one that failed is tried again.
+
+    One that is held goes there when its worker has let go of it, in its next attempt.
+    """
+    id = _id_of(gateway, agent, node)
+    worker = None
+    if request.worker is not None:
+        board = gateway.boards.get(gateway.agents.run_of(agent))
+        found = member_named(agent, board, request.worker, "worker")
+        if found is None:
+            raise ApiError(UNPROCESSABLE, "the coordinator takes no nodes (possible: a worker)")
+        worker = found.id
+    if request.model is not None:
+        asked = CheckModel(model=request.model)
+        await gateway.ask(BROKER, asked, Ok, refused=UNPROCESSABLE)
+    await _require_running(gateway, agent)
+    body = MoveByHuman(node=id, worker=worker, model=request.model, because=request.because)
+    return await _carried_out(gateway, agent, id, body, cause)
+
+
+def _id_of(gateway: Gateway, agent: Agent, node: str) -> NodeId:
+    return node_named(gateway.boards.get(gateway.agents.run_of(agent)), node).id
+
+
+async def _require_running(gateway: Gateway, agent: Agent) -> None:
+    """Raise ApiError 409 unless the agent's coordinator runs, or will be woken."""
+    child = child_at(await children(gateway), coordinator_address(agent.id))
+    if child is None or child.state in DOWN:
+        state = child.state if child is not None else "not running"
+        raise ApiError(409, f"agent '{agent.name}' is {state} (possible: resume it first)")
+
+
+async def _carried_out(
+    gateway: Gateway, agent: Agent, node: NodeId, body: Order, cause: CallCause
+) -> NodeDetailView:
+    """Have the coordinator carry an order out; return the node as it then is."""
+    verb = body.TYPE.partition(".")[2]
+    message = cause.message(f"{verb} of {agent.id}/{node}")
+    to = coordinator_address(agent.id)
+    await gateway.ask(to, body, Ok, within_seconds=ORDER_SECONDS, id=message)
+    state = gateway.boards.get(gateway.agents.run_of(agent))
+    return node_detail(state, state.nodes[node])

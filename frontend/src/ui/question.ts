@@ -43,5 +43,6 @@ export function changes(
   };
 }
 
-/** Return the first line of what is asked, for narrow places. */
-export const firstLine = (text: string): string => text.trim().split("\n", 1)[0] ?? "";
+/** Return the first line of what is asked, for narrow places: without the signs of Markdown. */
+export const firstLine = (text: string): string =>
+  (text.trim().split("\n", 1)[0] ?? "").replace(/\*\*|`|^#+ /g, "");

@@ -37,6 +37,7 @@ export function Author({ who, at }: { who: string; at: number }) {
 const HUES = 6;
 
 function hueOf(who: string): number {
+  if (who === "coordinator") return 0;
   let sum = 0;
   for (const sign of who) sum = (sum * 31 + sign.charCodeAt(0)) % 9973;
   return sum % HUES;
@@ -138,7 +139,7 @@ function Actions({ text, onReply }: { text: string; onReply: () => void }) {
   const { t } = useTranslation("conversation");
   return (
     <span className={styles.actions}>
-      <IconButton size="s" label={t("reply")} icon={<Icon name="retry" />} onClick={onReply} />
+      <IconButton size="s" label={t("reply")} icon={<Icon name="reply" />} onClick={onReply} />
       <IconButton
         size="s"
         label={t("copy")}

@@ -11,20 +11,19 @@ interface SearchBarProps {
   hits: readonly string[];
   shown: string | null;
   isReading: boolean;
-  hasOlder: boolean;
   onStep: (step: 1 | -1) => void;
   onClose: () => void;
 }
 
 export function SearchBar(props: SearchBarProps) {
-  const { query, onQuery, hits, shown, isReading, hasOlder, onStep, onClose } = props;
+  const { query, onQuery, hits, shown, isReading, onStep, onClose } = props;
   const { t } = useTranslation("conversation");
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.select(), []);
   const place = shown === null ? 0 : hits.length - hits.indexOf(shown);
   const count = hits.length
-    ? t(hasOlder ? "hitsSoFar" : "hits", { place, count: hits.length })
-    : t(hasOlder && query.trim() ? "searching" : "noHits");
+    ? t("hits", { place, count: hits.length })
+    : t(isReading ? "searching" : "noHits");
   return (
     <search className={styles.bar}>
       <Icon name="search" />

@@ -15,10 +15,12 @@ import type { Item, MessageItem } from "./items";
 import { useName } from "./Message";
 import { type Body, outbox } from "./outbox";
 import { rowsOf } from "./rows";
+import { wordsOf } from "./search";
 import { SearchBar } from "./SearchBar";
 import { Thread } from "./Thread";
 import styles from "./Thread.module.css";
 import { isAllKept, keepAll } from "./kept";
+import { useMarked } from "./useMarked";
 import { useReading } from "./useReading";
 import { useSearch } from "./useSearch";
 import { useThread } from "./useThread";
@@ -74,7 +76,10 @@ function Whole({ agent, view, entity, worker, names }: WholeProps) {
   const rows = useMemo(() => rowsOf(thread.items, readTo), [thread.items, readTo]);
   const pending = usePending(agent, entity, thread.messages);
   const show = useCallback((key: string) => list.current?.toKey(key), []);
-  const search = useSearch(thread.items, thread, show);
+  const keys = useMemo(() => new Set(thread.items.map((item) => item.key)), [thread.items]);
+  const search = useSearch({ agent, entity, isAll, keys, thread, onShow: show });
+  const frame = useRef<HTMLDivElement>(null);
+  useMarked(frame, wordsOf(search.query ?? ""));
   useKey("Mod+f", t("search"), () => search.setQuery(search.query ?? ""), { isForTyping: true });
   const client = useQueryClient();
   const send = (body: Body) => {
@@ -100,15 +105,14 @@ function Whole({ agent, view, entity, worker, names }: WholeProps) {
       }
       isWhole
     >
-      <div className={styles.whole}>
+      <div className={styles.whole} ref={frame}>
         {search.query !== null && (
           <SearchBar
             query={search.query}
             onQuery={search.setQuery}
             hits={search.hits}
             shown={search.found}
-            isReading={thread.isLoadingOlder}
-            hasOlder={thread.hasOlder}
+            isReading={search.isReading}
             onStep={search.step}
             onClose={() => search.setQuery(null)}
           />
@@ -125,7 +129,7 @@ function Whole({ agent, view, entity, worker, names }: WholeProps) {
             pending={pending}
             agent={agent}
             entity={entity}
-            found={search.found}
+            found={search.query ? search.found : null}
             hasOlder={thread.hasOlder}
             onOlder={thread.loadOlder}
             onAtEnd={setAtEnd}

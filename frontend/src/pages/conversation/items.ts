@@ -62,13 +62,7 @@ export interface Spoken {
 }
 
 const HIDDEN_RECORDS = new Set(["epoch.began", "run.began", "node.closed", "published"]);
-const EXIT = /\[exit code (-?\d+)\]\s*$/;
 const ADDRESSED = /^\[Message from [^\]]*\]: (?:\(replying to your "[\s\S]*?"\) )?/;
-
-export const exitCodeOf = (output: string): number | null => {
-  const found = EXIT.exec(output);
-  return found ? Number(found[1]) : null;
-};
 
 /** Whether the effect of a call is shown as something else: a message, a question, the result. */
 function isShownElsewhere({ name, input, outcome }: ToolItem): boolean {
@@ -146,14 +140,15 @@ function newCall(id: string, name: string, at: number): ToolItem {
   };
 }
 
-function withRecord(call: ToolItem, entry: TranscriptEntry): ToolItem {
+function withRecord(known: ToolItem, entry: TranscriptEntry): ToolItem {
+  const call = { ...known, input: entry.arguments ?? known.input };
   if (entry.kind === "tool.started") {
     return { ...call, startedAt: entry.ts, outcome: call.endedAt ? call.outcome : "running" };
   }
-  const output = entry.content ?? "";
-  const exitCode = exitCodeOf(output);
+  const exitCode = entry.exit_code;
   const outcome = entry.is_error || (exitCode !== null && exitCode !== 0) ? "failed" : "done";
-  return { ...call, output, exitCode, endedAt: entry.ts, outcome };
+  const startedAt = entry.started_at ?? call.startedAt;
+  return { ...call, output: entry.content ?? "", exitCode, startedAt, endedAt: entry.ts, outcome };
 }
 
 export const ofMessages = (messages: readonly ConversationMessage[]): Item[] =>
@@ -161,20 +156,6 @@ export const ofMessages = (messages: readonly ConversationMessage[]): Item[] =>
 
 export const ofEvents = (events: readonly AgentEvent[]): Item[] =>
   events.map((event) => ({ is: "event", key: `e:${event.seq}`, at: event.ts, event }));
-
-/** Return all that is written in an item, to be searched. */
-export function textOf(item: Item): string {
-  switch (item.is) {
-    case "message":
-      return item.message.content;
-    case "tool":
-      return [item.name, ...Object.values(item.input).map(inWords), item.output ?? ""].join("\n");
-    case "event":
-      return Object.values(item.event.data).map(inWords).join("\n");
-    default:
-      return item.text;
-  }
-}
 
 export const inWords = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value, null, 1) ?? "");

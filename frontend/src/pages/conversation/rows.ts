@@ -65,15 +65,16 @@ export function countAfter(rows: readonly Row[], key: string): number {
 
 /**
  * Return up to which message the person has read an agent's conversation, as one cursor for all of
- * its entities: not beyond the first one to him that he has not seen; null if it does not move.
+ * its entities: not beyond the first text to him that he has not seen; null if it does not move.
+ * Questions wait above every page, and are not missed.
  */
 export function readUpTo(
-  unread: readonly { seq: number; from: string; to: string }[],
+  unread: readonly { seq: number; from: string; to: string; kind: string }[],
   seen: (message: { seq: number; from: string }) => boolean,
 ): number | null {
   let upTo: number | null = null;
   for (const message of unread) {
-    if (message.to === HUMAN && !seen(message)) break;
+    if (message.to === HUMAN && message.kind !== "question" && !seen(message)) break;
     upTo = message.seq;
   }
   return upTo;

@@ -1,17 +1,4 @@
-// Searching in a conversation. Pure.
-import { type Item, textOf } from "./items";
-
-/** Return the keys of the items in which all words of a query stand, in their order. */
-export function hitsOf(items: readonly Item[], query: string): string[] {
-  const words = wordsOf(query);
-  if (!words.length) return [];
-  return items
-    .filter((item) => {
-      const text = textOf(item).toLocaleLowerCase();
-      return words.every((word) => text.includes(word));
-    })
-    .map((item) => item.key);
-}
+// Searching in a conversation: what is searched for, and the way from hit to hit. Pure.
 
 export const wordsOf = (query: string): string[] =>
   query.toLocaleLowerCase().split(/\s+/).filter(Boolean);
@@ -22,4 +9,17 @@ export function stepTo(hits: readonly string[], shown: string | null, step: 1 | 
   const place = shown === null ? -1 : hits.indexOf(shown);
   if (place < 0) return hits.at(-1) ?? null;
   return hits[place + step] ?? (step < 0 ? (hits[0] ?? null) : (hits.at(-1) ?? null));
+}
+
+/** Return where in a text the words are, as pairs of beginning and end. */
+export function placesOf(text: string, words: readonly string[]): [number, number][] {
+  const low = text.toLocaleLowerCase();
+  if (low.length !== text.length) return []; // another length in small letters: no place is right
+  const places: [number, number][] = [];
+  for (const word of words) {
+    for (let at = low.indexOf(word); at >= 0; at = low.indexOf(word, at + word.length)) {
+      places.push([at, at + word.length]);
+    }
+  }
+  return places;
 }

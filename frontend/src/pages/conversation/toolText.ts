@@ -3,6 +3,7 @@ import { inWords, type ToolItem } from "./items";
 
 const SUBJECTS = ["command", "path", "question", "url", "query", "name", "ref_name", "nodes", "to"];
 const LONGEST = 160;
+const EXIT = /\n?\[exit code -?\d+\]\s*$/;
 
 /** Return one line of what a call is about: its command's first line, its path, its arguments. */
 export function subjectOf({ input, malformed }: Pick<ToolItem, "input" | "malformed">): string {
@@ -39,8 +40,9 @@ export function givenOf({ input, malformed, name: tool }: ToolItem): Given[] {
   });
 }
 
-/** Return a result set out as JSON if it is some. */
-export function outputOf(output: string): { text: string; language: string } {
+/** Return a result without its exit code, and set out as JSON if it is some. */
+export function outputOf(content: string): { text: string; language: string } {
+  const output = content.replace(EXIT, "");
   if (/^\s*[[{]/.test(output)) {
     try {
       return { text: JSON.stringify(JSON.parse(output), null, 2), language: "json" };

@@ -8,8 +8,10 @@ import type { ConversationMessage } from "~/api/stretches";
 import { HUMAN } from "./items";
 import { readUpTo } from "./rows";
 
-/** The newest `seq` that was seen, for each entity of an agent. */
-const seen = new Map<string, number>();
+const PREFIX = "agiraph.seen.";
+
+/** The newest `seq` that was seen in a conversation, kept in this browser. */
+const seenIn = (place: string): number => Number(localStorage.getItem(PREFIX + place) ?? 0);
 
 /** Return up to where it was read when one came, and have what is seen marked as read. */
 export function useReading(
@@ -23,7 +25,7 @@ export function useReading(
   const isVisible = useVisible();
   const place = `${agent}/${entity}`;
   const [came, setCame] = useState({ place: "", readTo: Infinity });
-  if (came.place !== place && inbox) setCame({ place, readTo: inbox.read_to });
+  if (came.place !== place && inbox) setCame({ place, readTo: Math.max(inbox.read_to, seenIn(place)) });
 
   const { act } = mark;
   const latest = useRef(act);
@@ -35,12 +37,12 @@ export function useReading(
   const unread = inbox?.unread ?? 0;
   useEffect(() => {
     if (!isVisible || !isAtEnd || readTo === undefined || !unread || last <= readTo) return;
-    seen.set(place, Math.max(seen.get(place) ?? 0, last));
+    localStorage.setItem(PREFIX + place, String(Math.max(seenIn(place), last)));
     let isOn = true;
     const params = { path: { agent }, query: { after: readTo, limit: 1000 } };
     void take(api.GET("/agents/{agent}/conversation", { params }))
       .then(({ messages: all }) => {
-        const upTo = readUpTo(all, (one) => one.seq <= (seen.get(`${agent}/${one.from}`) ?? 0));
+        const upTo = readUpTo(all, (one) => one.seq <= seenIn(`${agent}/${one.from}`));
         if (isOn && upTo !== null) latest.current(upTo);
       })
       .catch(() => undefined);

@@ -125,7 +125,7 @@ function useAnnounced(open: readonly Question[], isKnown: boolean): void {
         title,
         about: firstLine(one.question),
         tone: "ask",
-        seconds: 20,
+        seconds: 10,
         actions: (
           <Button size="s" look="main" onClick={show}>
             {t("answer")}

@@ -48,7 +48,6 @@ export const conversation: typeof en = {
   workerPage: "Die Seite von {{name}}",
   onNode: "an {{node}}",
   hits: "{{place}} von {{count}}",
-  hitsSoFar: "{{place}} von bisher {{count}}",
   searching: "Sucht",
   noHits: "Nichts gefunden",
   olderHit: "Voriger",

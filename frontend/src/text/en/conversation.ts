@@ -46,7 +46,6 @@ export const conversation = {
   workerPage: "The page of {{name}}",
   onNode: "on {{node}}",
   hits: "{{place}} of {{count}}",
-  hitsSoFar: "{{place}} of {{count}} so far",
   searching: "Searching",
   noHits: "Nothing found",
   olderHit: "Previous",

@@ -9,13 +9,12 @@ import { Button } from "./Button";
 import { classes } from "./classes";
 import { TextArea } from "./fields";
 import { Icon } from "./Icon";
-import { Code, DiffView, Markdown } from "./Markdown";
+import { Code, Markdown } from "./Markdown";
 import { Keyboard, useKey } from "./keys";
 import { paths } from "./paths";
 import { ALLOW_ONCE, countdown, DENY, type Question } from "./question";
 import styles from "./QuestionCard.module.css";
 import { openQuestion } from "./tray";
-import { useProposed } from "./useProposed";
 import { Badge, Time, useNow } from "./values";
 
 interface CardProps {
@@ -51,22 +50,22 @@ export function QuestionCard({ question, hasKeys }: CardProps) {
   );
 }
 
-/** What would be done: the command, or what a file would become. */
+/** What would be done: the command, or how a file would change. */
 function Proposed({ question }: { question: Question }) {
   const { t } = useTranslation("questions");
-  const proposed = useProposed(question);
-  const { about } = question;
+  const { about, command, diff } = question;
   if (!about) return null;
+  const shown = command || about.subject;
   return (
     <div className={styles.about}>
       <p className={styles.tool}>
         <code>{about.tool}</code>
         {about.rule && <span>{t("rule", { rule: about.rule })}</span>}
       </p>
-      {proposed ? (
-        <DiffView before={proposed.before} after={proposed.after} names={[about.subject, about.subject]} />
+      {diff ? (
+        <Code text={diff} language="diff" />
       ) : (
-        about.subject && <Code text={about.subject} language={about.tool === "bash" ? "bash" : ""} />
+        shown && <Code text={shown} language={command ? "bash" : ""} />
       )}
       {about.remember && about.remember !== about.subject && (
         <p className={styles.remember}>{t("remember", { pattern: about.remember })}</p>

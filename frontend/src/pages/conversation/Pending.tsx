@@ -15,7 +15,7 @@ interface StreamedProps {
 export function StreamedMessage({ who, text, isBroken }: StreamedProps) {
   const { t } = useTranslation("conversation");
   return (
-    <article className={styles.message} data-entry="stream" aria-busy="true">
+    <article className={styles.message} aria-busy="true">
       <Author who={who} at={Math.floor(Date.now() / 1000)} />
       <div className={styles.body}>
         <Markdown text={text} />
@@ -46,10 +46,8 @@ export function PendingMessage({ sent }: { sent: Outgoing }) {
       </span>
     );
   return (
-    <div data-entry="pending">
-      <Mine kind="text" to={sent.body.to ?? ""} at={sent.at} state={state}>
-        <Markdown text={sent.body.message} />
-      </Mine>
-    </div>
+    <Mine kind="text" to={sent.body.to ?? ""} at={sent.at} state={state}>
+      <Markdown text={sent.body.message} />
+    </Mine>
   );
 }

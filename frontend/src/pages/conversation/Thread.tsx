@@ -68,6 +68,7 @@ export function Thread(props: ThreadProps) {
               <div className={styles.start}>{hasOlder ? <Spinner /> : t("start", { entity })}</div>
             )}
             <ThreadEntry row={row} props={props} />
+            {index === all.length - 1 && <div className={styles.end} />}
           </>
         )}
       </VirtualList>
@@ -84,9 +85,16 @@ export function Thread(props: ThreadProps) {
 const keyOf = (row: ThreadRow) => row.key;
 
 function ThreadEntry({ row, props }: { row: ThreadRow; props: ThreadProps }) {
-  if (row.is === "pending") return <PendingMessage sent={row.sent} />;
-  if (row.is === "stream") {
-    return <StreamedMessage who={props.entity} text={row.text} isBroken={row.isBroken} />;
+  if (row.is !== "row") {
+    return (
+      <div className={styles.entry} data-entry={row.is}>
+        {row.is === "pending" ? (
+          <PendingMessage sent={row.sent} />
+        ) : (
+          <StreamedMessage who={props.entity} text={row.text} isBroken={row.isBroken} />
+        )}
+      </div>
+    );
   }
   return (
     <Entry

@@ -122,7 +122,7 @@ PLAYS: Final[tuple[Play, ...]] = (
     *acts("agiraph triggers {done} fire {me}", "agiraph triggers {done} cancel {me}"),
     *acts("agiraph tokens add {me}", "agiraph tokens rotate {me}", "agiraph tokens revoke {me}"),
     *acts("agiraph login", "agiraph logout --all"),
-    *acts("agiraph step {asks}", "agiraph interrupt {asks}", codes=(DONE, FAILED)),
+    *acts("agiraph step {asks}", "agiraph interrupt {done}", codes=(FAILED,)),
     *acts("agiraph pause {asks}", "agiraph resume {asks}", "agiraph restart {asks}"),
     *acts("agiraph kill {asks}", codes=(DONE, FAILED)),
     *acts("agiraph respond {question} 1", codes=(DONE, FAILED)),

@@ -71,87 +71,89 @@ export default function NewAgent() {
               onChange={(event) => put({ input: event.target.value })}
             />
           </div>
-          <Panel title={t("models")}>
-            <div className={styles.pair}>
-              <ModelInput
-                label={t("model")}
-                hint={t("modelHint")}
-                placeholder={check.data?.model ?? ""}
-                problem={problem("model")}
-                value={draft.model}
-                onChange={(model) => put({ model })}
-              />
-              <ModelInput
-                label={t("workerModel")}
-                hint={t("workerModelHint")}
-                placeholder={check.data?.worker_model ?? ""}
-                problem={problem("worker_model")}
-                value={draft.workerModel}
-                onChange={(workerModel) => put({ workerModel })}
-              />
-            </div>
-          </Panel>
-          <Panel title={t("budget")}>
-            <div className={styles.triple}>
-              <Input
-                label={t("usd")}
-                inputMode="decimal"
-                placeholder={t("none")}
-                problem={amount("usd") ?? problem("budget_usd")}
-                value={draft.usd}
-                onChange={(event) => put({ usd: event.target.value })}
-              />
-              <Input
-                label={t("tokens")}
-                inputMode="numeric"
-                placeholder={t("none")}
-                problem={amount("tokens") ?? problem("budget_tokens")}
-                value={draft.tokens}
-                onChange={(event) => put({ tokens: event.target.value })}
-              />
-              <Select
-                label={t("whenSpent")}
-                value={draft.whenSpent}
-                onChange={(event) => put({ whenSpent: event.target.value as Draft["whenSpent"] })}
-              >
-                <option value="">{t("asSettings")}</option>
-                <option value="ask">{t("ask")}</option>
-                <option value="stop">{t("stop")}</option>
-              </Select>
-            </div>
-          </Panel>
-          <Panel title={t("work")}>
-            <div className={styles.stack}>
+          <div>
+            <Panel title={t("models")}>
               <div className={styles.pair}>
-                <Select
-                  label={t("mode")}
-                  value={draft.mode}
-                  onChange={(event) => put({ mode: event.target.value as Draft["mode"] })}
-                >
-                  <option value="finite">{t("finite")}</option>
-                  <option value="infinite">{t("infinite")}</option>
-                </Select>
-                {draft.mode === "infinite" && (
-                  <Input
-                    label={t("cycleMinutes")}
-                    inputMode="decimal"
-                    problem={amount("cycleMinutes") ?? problem("cycle_seconds")}
-                    value={draft.cycleMinutes}
-                    onChange={(event) => put({ cycleMinutes: event.target.value })}
-                  />
-                )}
+                <ModelInput
+                  label={t("model")}
+                  hint={t("modelHint")}
+                  placeholder={check.data?.model ?? ""}
+                  problem={problem("model")}
+                  value={draft.model}
+                  onChange={(model) => put({ model })}
+                />
+                <ModelInput
+                  label={t("workerModel")}
+                  hint={t("workerModelHint")}
+                  placeholder={check.data?.worker_model ?? ""}
+                  problem={problem("worker_model")}
+                  value={draft.workerModel}
+                  onChange={(workerModel) => put({ workerModel })}
+                />
               </div>
-              <PlanFile draft={draft} problem={problem("plan")} onChange={put} />
-              <Check
-                label={t("record")}
-                checked={draft.isRecorded}
-                onChange={(event) => put({ isRecorded: event.target.checked })}
-              />
-              <p className={styles.quiet}>
-                <Trans t={t} i18nKey="approvals" components={[<Link key="link" to={paths.settings("approvals.yaml")} />]} />
-              </p>
-            </div>
-          </Panel>
+            </Panel>
+            <Panel title={t("budget")}>
+              <div className={styles.triple}>
+                <Input
+                  label={t("usd")}
+                  inputMode="decimal"
+                  placeholder={t("none")}
+                  problem={amount("usd") ?? problem("budget_usd")}
+                  value={draft.usd}
+                  onChange={(event) => put({ usd: event.target.value })}
+                />
+                <Input
+                  label={t("tokens")}
+                  inputMode="numeric"
+                  placeholder={t("none")}
+                  problem={amount("tokens") ?? problem("budget_tokens")}
+                  value={draft.tokens}
+                  onChange={(event) => put({ tokens: event.target.value })}
+                />
+                <Select
+                  label={t("whenSpent")}
+                  value={draft.whenSpent}
+                  onChange={(event) => put({ whenSpent: event.target.value as Draft["whenSpent"] })}
+                >
+                  <option value="">{t("asSettings")}</option>
+                  <option value="ask">{t("ask")}</option>
+                  <option value="stop">{t("stop")}</option>
+                </Select>
+              </div>
+            </Panel>
+            <Panel title={t("work")}>
+              <div className={styles.stack}>
+                <div className={styles.pair}>
+                  <Select
+                    label={t("mode")}
+                    value={draft.mode}
+                    onChange={(event) => put({ mode: event.target.value as Draft["mode"] })}
+                  >
+                    <option value="finite">{t("finite")}</option>
+                    <option value="infinite">{t("infinite")}</option>
+                  </Select>
+                  {draft.mode === "infinite" && (
+                    <Input
+                      label={t("cycleMinutes")}
+                      inputMode="decimal"
+                      problem={amount("cycleMinutes") ?? problem("cycle_seconds")}
+                      value={draft.cycleMinutes}
+                      onChange={(event) => put({ cycleMinutes: event.target.value })}
+                    />
+                  )}
+                </div>
+                <PlanFile draft={draft} problem={problem("plan")} onChange={put} />
+                <Check
+                  label={t("record")}
+                  checked={draft.isRecorded}
+                  onChange={(event) => put({ isRecorded: event.target.checked })}
+                />
+                <p className={styles.quiet}>
+                  <Trans t={t} i18nKey="approvals" components={[<Link key="link" to={paths.settings("approvals.yaml")} />]} />
+                </p>
+              </div>
+            </Panel>
+          </div>
         </div>
         <aside className={styles.side}>
           <Findings check={check} hasGoal={draft.goal.trim() !== ""} />

@@ -121,7 +121,7 @@ PLAYS: Final[tuple[Play, ...]] = (
     *acts("agiraph triggers {done} pause {me}", "agiraph triggers {done} resume {me}"),
     *acts("agiraph triggers {done} fire {me}", "agiraph triggers {done} cancel {me}"),
     *acts("agiraph tokens add {me}", "agiraph tokens rotate {me}", "agiraph tokens revoke {me}"),
-    *acts("agiraph login", "agiraph logout --all"),
+    *acts("agiraph login", "agiraph ui --no-browser", "agiraph logout --all"),
     *acts("agiraph step {asks}", "agiraph interrupt {done}", codes=(FAILED,)),
     *acts("agiraph pause {asks}", "agiraph resume {asks}", "agiraph restart {asks}"),
     *acts("agiraph kill {asks}", codes=(DONE, FAILED)),

@@ -37,7 +37,11 @@ async (url) => {
   return [await opens("/changes"), await posts, await reads];
 }
 """
-FRAME = "(url) => document.body.append(Object.assign(document.createElement('iframe'), {src: url}))"
+FRAME = """
+(url) => new Promise((loaded) => {
+  document.body.append(Object.assign(document.createElement("iframe"), {src: url, onload: loaded}));
+})
+"""
 
 
 def test_one_comes_in_by_a_link_and_back_to_where_one_was_going(

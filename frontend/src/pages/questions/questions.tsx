@@ -21,6 +21,10 @@ export default function Questions() {
   const open = byNeed(data);
   const shown = open.find((one) => one.id === tray.question) ?? open[0];
   useAnnounced(data, isSuccess);
+  const isOver = isSuccess && !data.length;
+  useEffect(() => {
+    if (isOver) showTray({ isOpen: false, question: "" });
+  }, [isOver]);
   useKey("q", t("openKey"), () => showTray({ isOpen: !tray.isOpen }), { isOn: open.length > 0 });
   useKey("Escape", t("closeKey"), () => showTray({ isOpen: false }), {
     isOn: tray.isOpen && open.length > 0,

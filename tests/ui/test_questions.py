@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.scenarios.place import Place
 from tests.scenarios.steps import DONE, ask, bash, one_worker
-from tests.ui.visitor import Visitor, assert_accessible, photograph
+from tests.ui.visitor import Visitor, assert_accessible, connection, photograph
 
 RULES = 'rules: [{name: marks, tool: bash, pattern: "echo mark*", action: ask, reason: it marks}]'
 
@@ -41,11 +41,13 @@ def test_questions_wait_above_every_page(visitor: Visitor, place: Place) -> None
     other = visitor.new_page()
     other.goto(f"{visitor.url}/ui/questions")
     expect(other.get_by_text("Nobody waits for you")).to_be_visible()
+    page.bring_to_front()
+    expect(connection(page)).to_have_text("Live")
     agent = place.begin("asked")
 
+    expect(page.get_by_text(re.compile("quin asks"))).to_be_visible()
     expect(tray(page)).to_contain_text("Which colour?")
     expect(tray(page)).to_contain_text(re.compile(r"due in 1:59:\d\d"))
-    expect(page.get_by_text(re.compile("quin asks"))).to_be_visible()
     page.locator("body").press("q")
     expect(tray(page)).to_contain_text("then “red” holds")
     photograph(page, "question")

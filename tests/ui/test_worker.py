@@ -27,7 +27,7 @@ def test_a_worker_is_watched_killed_paused_and_done(visitor: Visitor, place: Pla
     expect(node.locator("strong", has_text="facts")).to_be_visible()
     expect(panel(page, "Latest activity")).to_contain_text("write_file")
     process = panel(page, "Process")
-    expect(process).to_contain_text("ready")
+    expect(process).to_contain_text("busy")
     assert_accessible(page)
     photograph(page, "worker")
 

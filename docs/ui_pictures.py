@@ -17,10 +17,8 @@ from tests.ui.visitor import NARROW, WIDE, ColorScheme, Visitor, connection
 
 DOCS = Path(__file__).parent
 SHOTS: tuple[tuple[str, str, str], ...] = (
-    ("conversation", "", "narrow dark"),
-    ("board", "/board", ""),
-    ("timeline", "/timeline", ""),
-    ("usage", "../../usage", ""),
+    ("conversation", "agents/{agent}", "narrow dark"),
+    ("usage", "usage", ""),
 )
 
 
@@ -40,7 +38,7 @@ def photograph_ui() -> None:
         visitor = Visitor(browser, place.home, WIDE)
         page = visitor.log_in(f"/ui/agents/{agent}")
         for name, path, more in SHOTS:
-            page.goto(f"{visitor.url}/ui/agents/{agent}{path}")
+            page.goto(f"{visitor.url}/ui/{path.format(agent=agent)}")
             shoot(page, f"web-ui-{name}.png")
             if "narrow" in more:
                 page.set_viewport_size(NARROW)

@@ -1,9 +1,10 @@
 """What a page follows: changes of the home, text as it streams; over real WebSockets."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, aclosing, closing
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from agiraph.http.api import (
     QuestionChangeView,
     StreamedTextView,
 )
-from agiraph.http.client import Client, read_door
+from agiraph.http.client import AsyncClient, Client, read_door
 from agiraph.http.errors import ApiError
 from agiraph.messages.event import EntityStatus, EventAppended
 from agiraph.messages.model import AskUsage, StreamDelta, SubscribeToStream, UsageTable
@@ -238,6 +239,40 @@ def test_a_follower_of_changes_that_takes_nothing_is_let_go(
             while not closing.is_set():
                 world.arrive(arrived(big, "broker"))
             assert goodbye(connection) == (feeds.TRY_AGAIN, "too slow: come back")
+
+
+def test_the_clients_follow_changes_and_text_through_a_restart(tmp_path: Path) -> None:
+    async def first_two(world: World) -> list[ChangeView]:
+        async with AsyncClient(*read_door(tmp_path)) as other:
+            found: list[ChangeView] = []
+            async with aclosing(other.follow_changes()) as following, asyncio.timeout(SECONDS):
+                async for change in following:
+                    found.append(change)
+                    if len(found) == 2:
+                        break
+                    await asyncio.to_thread(grow, world, "node.started")
+            return found
+
+    with gateway_world(tmp_path) as world:
+        world.add_agent()
+        client = world.client()
+        changes, texts = client.follow_changes(), client.follow_text(AGENT, "coordinator")
+        assert isinstance(changes.next(SECONDS), HomeView)
+        assert texts.next(0) is None
+        world.arrive(arrived(piece("I be", 0), "broker"))
+        assert (heard := texts.next(SECONDS)) is not None
+        assert heard.text == "I be"
+        with client.follow_text("nobody") as nobody, pytest.raises(ApiError):
+            nobody.next(SECONDS)
+    with gateway_world(tmp_path) as world, client, changes, texts:
+        assert isinstance(changes.next(SECONDS), HomeView)
+        grow(world, "node.created")
+        assert changes.next(SECONDS) == EventsChangeView(
+            agent=AGENT, seq=1, types=("node.created",)
+        )
+        home, told = asyncio.run(first_two(world))
+        assert isinstance(home, HomeView)
+        assert told == EventsChangeView(agent=AGENT, seq=2, types=("node.started",))
 
 
 # --- everybody at a glance, a run as time lines ---

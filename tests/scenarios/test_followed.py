@@ -3,6 +3,7 @@
 import threading
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from pydantic import TypeAdapter
 from websockets.exceptions import ConnectionClosed
@@ -14,7 +15,7 @@ from agiraph.http.api import StreamedTextView as Piece
 from agiraph.http.client import Client, read_door
 from tests.integration.house import until
 from tests.scenarios.place import Place
-from tests.scenarios.steps import DONE, FACT, one_worker
+from tests.scenarios.steps import DONE, FACT, led, one_worker, program
 
 CHANGE: TypeAdapter[ChangeView] = TypeAdapter(ChangeView)
 STORY = "Once upon a time there was a table."
@@ -35,16 +36,16 @@ def piece_of(name: str, connection: ClientConnection) -> Piece:
             return piece
 
 
-def told(connection: ClientConnection, *pieces: Piece) -> str:
-    """Return what an answer says, of which these pieces have come, up to its end."""
-    text, told = "", list(pieces)
+def told(connection: ClientConnection, begun: Piece) -> str:
+    """Return what an answer says that has begun with this piece."""
+    text, piece = "", begun
     while True:
-        piece = told.pop(0) if told else piece_of("gus", connection)
         assert piece.at <= len(text), "there is a gap"
         text = "" if piece.restarted else text[: piece.at] + piece.text
         if piece.is_end:
             assert not piece.reason
             return text
+        piece = piece_of(begun.entity, connection)
 
 
 def changes_until(connection: ClientConnection, type: str) -> list[ChangeView]:
@@ -109,3 +110,24 @@ def test_text_streams_to_all_who_watch_and_changes_are_told_through_a_dead_gatew
     assert len(coarse.spans) < len(timeline.spans)
     assert sum(bar.count for bar in coarse.spans) == len(timeline.spans)
     assert all(one.count > 0 and one.last_text for one in traffic)
+
+
+SLOW = """#!/bin/sh
+echo I look at it.
+until test -e go; do sleep 0.05; done
+rm go
+echo Looked. > _result.md
+"""
+
+
+def test_what_an_external_agent_writes_is_streamed_too(rough_place: Place, tmp_path: Path) -> None:
+    place = rough_place
+    place.plays(coordinator=led("hal", program(tmp_path, SLOW)))
+    agent = place.begin("overheard")
+    with opened(place, "/agents/overheard/stream?entity=hal") as watching:
+        begun = piece_of("hal", watching)
+        assert begun.text.startswith("I look")
+        [task] = agent.rglob("_task.md")
+        (task.parent / "go").touch()
+        assert told(watching, begun).strip() == "I look at it."
+    place.await_end(agent)

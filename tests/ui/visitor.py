@@ -91,16 +91,37 @@ def connection(page: Page) -> Locator:
     return page.get_by_role("banner").get_by_role("status")
 
 
+def is_too_wide(page: Page) -> bool:
+    """Whether a page can be scrolled sideways."""
+    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    return bool(page.evaluate(wide))
+
+
 def assert_accessible(page: Page) -> None:
-    """Fail for what axe finds serious (WCAG 2.2 AA) on a page as it stands, light and dark.
+    """Fail for what axe finds serious (WCAG 2.2 AA) on a page as it stands, light and dark."""
+    found = barriers(page)
+    assert not found, "\n".join(found)
+
+
+def barriers(page: Page) -> list[str]:
+    """Return what axe finds serious on a page as it stands, light and dark.
 
     axe runs in a world of its own, so that the page's policy stays as it is.
     """
+    found = []
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)
-        found = [one for one in _judged(page) if one["impact"] in SERIOUS]
-        assert not found, f"{scheme}: " + "\n".join(map(str, found))
+        _await_scheme(page, scheme)
+        serious = [one for one in _judged(page) if one["impact"] in SERIOUS]
+        found += [f"{scheme}: {one}" for one in serious]
     page.emulate_media(color_scheme="light")
+    return found
+
+
+def _await_scheme(page: Page, scheme: ColorScheme) -> None:
+    """Wait until a page has changed its looks; what has no script of its own needs no time."""
+    changed = f"html:not([data-theme]), html[data-theme={scheme}]"
+    page.locator(changed).wait_for(state="attached")
 
 
 def _judged(page: Page) -> list[dict[str, Any]]:
@@ -135,6 +156,7 @@ def photograph(page: Page, name: str) -> None:
     for look, size, scheme in looks:
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme)
+        _await_scheme(page, scheme)
         page.screenshot(path=Path(folder) / f"{name}-{look}.png")
     page.emulate_media(color_scheme="light")
     page.set_viewport_size(before or WIDE)

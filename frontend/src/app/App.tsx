@@ -6,6 +6,7 @@ import { RouterProvider } from "react-router/dom";
 import { ApiError, isUnauthenticated } from "~/api/client";
 import { toast } from "~/ui";
 import { TooltipProvider } from "~/ui/overlays";
+import { Toasts } from "~/ui/toasts";
 import { makeRouter } from "./routes";
 
 const ATTEMPTS = 3;
@@ -48,6 +49,7 @@ export function App() {
     <QueryClientProvider client={client}>
       <TooltipProvider>
         <RouterProvider router={router} />
+        <Toasts />
       </TooltipProvider>
     </QueryClientProvider>
   );

@@ -11,6 +11,7 @@ export { Confirm, Dialog, DialogActions, Drawer, Menu, type MenuItem, Tooltip } 
 export { askToNotify, notify, useNotifications } from "./notifications";
 export { paths } from "./paths";
 export { useAgentId } from "./place";
+export { QuestionState } from "./QuestionCard";
 export { SafeLink } from "./SafeLink";
 export { Split } from "./Split";
 export { isRetired, lookOf, type Tone } from "./status";

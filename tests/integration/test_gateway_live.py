@@ -178,6 +178,12 @@ def shown(connection: ClientConnection) -> StreamedTextView:
     return StreamedTextView.model_validate_json(connection.recv(timeout=SECONDS))
 
 
+def from_start(world: World) -> int:
+    """Return how often the broker was asked for what was streamed so far."""
+    asked = [body for _, body in world.line.posted if isinstance(body, SubscribeToStream)]
+    return sum(body.from_start for body in asked)
+
+
 def test_watchers_share_a_subscription_and_see_text_retries_and_the_end(world: World) -> None:
     [ada] = world.add_team("Ada")
     posted = world.line.posted
@@ -193,14 +199,16 @@ def test_watchers_share_a_subscription_and_see_text_retries_and_the_end(world: W
             assert [shown(all_of_them).text for _ in range(2)] == ["gin", "Hi"]
             assert (heard := shown(one)).text == "Hi"
             assert (heard.entity, heard.address) == ("Ada", f"{AGENT}/{ada}")
-            again = [body for _, body in posted if isinstance(body, SubscribeToStream)]
-            assert sum(body.from_start for body in again) == 2
+            assert from_start(world) == 3
         void = piece("", 0, restarted=True, reason="x/y failed (busy): it is called again now")
         world.arrive(arrived(void, "broker"))
         world.arrive(arrived(piece("", 0, is_end=True), "broker"))
         told, end = shown(all_of_them), shown(all_of_them)
         assert (told.restarted, told.reason) == (True, void.reason)
         assert (end.is_end, end.reason) == (True, "")
+        before = from_start(world)
+        world.arrive(arrived(piece("lost begin", 90), "broker", incarnation=2))
+        assert from_start(world) == before + 1, "of another broker what came before is asked for"
 
 
 def test_who_may_not_or_cannot_follow_is_refused_before_the_handshake(tmp_path: Path) -> None:

@@ -53,10 +53,12 @@ def test_a_memory_is_edited_with_its_history_and_nobody_overwrites_another(
     expect(page.get_by_role("dialog")).to_contain_text("Discard what you have written?")
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     expect(text).to_have_value("# Reports\n\nBoth.")
+    place.kill("human")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("button", name="Edit")).to_be_visible()
     expect(page.get_by_text("Both.")).to_be_visible()
 
+    photograph(page, "memory")
     page.get_by_role("button", name="History").click()
     page.get_by_role("button", name="Version 1").click()
     difference = page.get_by_role("region", name="Difference")

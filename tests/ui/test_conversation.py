@@ -192,11 +192,23 @@ def transcript_of(route: Route) -> None:
         numbers = range(int(query["after"][0]) + 1, MANY + 1)
     found: list[dict[str, Any]] = [
         {
-            **{"seq": number, "kind": "said", "ts": 1_700_000_000 + number, "role": "assistant"},
-            **{"from": "", "content": f"Thought {number}\n\n" + "word " * (number % 50)},
-            **{"tool_calls": [], "call_id": "", "name": "", "is_error": False, "usage": None},
-            **{"interrupted": number % 2 == 0, "model": "", "arguments": None},
-            **{"started_at": None, "seconds": None, "exit_code": None},
+            "seq": number,
+            "kind": "said",
+            "ts": 1_700_000_000 + number,
+            "role": "assistant",
+            "from": "",
+            "content": f"Thought {number}\n\n" + "word " * (number % 50),
+            "tool_calls": [],
+            "call_id": "",
+            "name": "",
+            "is_error": False,
+            "usage": None,
+            "interrupted": number % 2 == 0,
+            "model": "",
+            "arguments": None,
+            "started_at": None,
+            "seconds": None,
+            "exit_code": None,
         }
         for number in numbers
     ]

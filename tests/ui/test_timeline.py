@@ -9,6 +9,8 @@ from tests.scenarios.place import Place
 from tests.scenarios.steps import DONE, FACT, held, workers
 from tests.ui.visitor import Visitor, assert_accessible, photograph
 
+MODEL_CALL = re.compile("^model call")
+
 
 def test_a_timeline_grows_and_shows_the_critical_path(visitor: Visitor, place: Place) -> None:
     gate = Event()
@@ -16,19 +18,22 @@ def test_a_timeline_grows_and_shows_the_critical_path(visitor: Visitor, place: P
     agent = place.begin("timed")
     page = visitor.page
     page.goto(f"{visitor.url}/ui/agents/{agent.name}/timeline")
-    lines = page.get_by_role("region", name="Time lines of the entities")
+    lines = page.get_by_role("listbox", name="Time lines of the entities")
     tom = lines.get_by_role("group", name="tom")
-    expect(lines.get_by_role("group", name="tim").get_by_role("button").first).to_be_visible()
-    expect(tom.get_by_role("button", name=re.compile("^node tom-facts"))).to_be_visible()
+    expect(lines.get_by_role("group", name="tim").get_by_role("option").first).to_be_visible()
+    expect(tom.get_by_role("option", name=re.compile("^node tom-facts"))).to_be_visible()
     gate.set()
     place.await_end(agent)
     path = page.locator("section").filter(has=page.get_by_role("heading", name="Critical path"))
     expect(path.get_by_role("link", name="tom-facts")).to_be_visible()
 
-    tom.get_by_role("button", name=re.compile("^node tom-facts")).click()
+    tom.get_by_role("option", name=re.compile("^node tom-facts")).click()
     chosen = page.locator("section").filter(has=page.get_by_role("heading", name="tom-facts"))
     expect(chosen.get_by_role("link", name="Show the node")).to_be_visible()
     page.get_by_role("button", name="Zoom in").click()
+    lines.press("ArrowRight")
+    expect(lines.get_by_role("option", selected=True)).to_have_attribute("aria-label", MODEL_CALL)
+    tom.get_by_role("option", name=re.compile("^node tom-facts")).click()
     page.keyboard.press("0")
     expect(page.get_by_role("button", name="Zoom out")).to_be_disabled()
     assert_accessible(page)

@@ -3,8 +3,10 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 
 import { classes, formatSeconds } from "~/ui";
-import { type Bar, formatTick, layout, ROW, type Span, ticksOf, type Timeline } from "./lanes";
+import { type Bar, formatTick, layout, nextSpan, ROW, type Span, ticksOf, type Timeline } from "./lanes";
 import styles from "./timeline.module.css";
+
+const idOf = (span: Span) => `span-${span.id}`;
 
 interface ChartProps {
   timeline: Timeline;
@@ -19,8 +21,8 @@ export function Chart({ timeline, now, zoom, chosen, onChoose }: ChartProps) {
   const { lanes, height, seconds } = useMemo(() => layout(timeline, now), [timeline, now]);
   const ticks = ticksOf(seconds, 8 * zoom);
   return (
-    <div className={styles.frame} role="region" aria-label={t("label")} tabIndex={0}>
-      <div className={styles.names}>
+    <div className={styles.frame}>
+      <div className={styles.names} aria-hidden="true">
         <div className={styles.corner} />
         {lanes.map((lane) => (
           <div key={lane.entity} className={styles.name} style={{ height: lane.height }} title={lane.entity}>
@@ -36,7 +38,20 @@ export function Chart({ timeline, now, zoom, chosen, onChoose }: ChartProps) {
             </span>
           ))}
         </div>
-        <div className={styles.lanes} style={{ height }}>
+        <div
+          className={styles.lanes}
+          style={{ height }}
+          role="listbox"
+          tabIndex={0}
+          aria-label={t("label")}
+          aria-activedescendant={chosen ? idOf(chosen) : undefined}
+          onKeyDown={(event) => {
+            const next = nextSpan(lanes, chosen, event.key);
+            if (!next) return;
+            event.preventDefault();
+            onChoose(next);
+          }}
+        >
           {ticks.map((tick) => (
             <i key={tick} className={styles.line} style={{ left: `${(tick / seconds) * 100}%` }} />
           ))}
@@ -70,8 +85,11 @@ function OneBar({ bar, isChosen, onChoose }: OneBarProps) {
   const { span, left, width, top } = bar;
   const said = `${t(`kind.${span.kind}`)} ${span.name}, ${formatSeconds(span.seconds)}`;
   return (
-    <button
-      type="button"
+    // The keys are those of the list: the target of a short bar would be too small.
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus
+    <div
+      id={idOf(span)}
+      role="option"
       className={classes(
         styles.bar,
         styles[span.kind],
@@ -81,11 +99,11 @@ function OneBar({ bar, isChosen, onChoose }: OneBarProps) {
       )}
       style={{ left: `${left * 100}%`, width: `max(3px, ${width * 100}%)`, top, height: ROW }}
       aria-label={said}
-      aria-pressed={isChosen}
+      aria-selected={isChosen}
       title={said}
       onClick={() => onChoose(span)}
     >
       <span aria-hidden="true">{span.count > 1 ? `${span.name} ×${span.count}` : span.name}</span>
-    </button>
+    </div>
   );
 }

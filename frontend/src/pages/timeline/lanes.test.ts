@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { formatTick, layout, rowsOf, type Span, ticksOf } from "./lanes";
+import { formatTick, layout, nextSpan, rowsOf, type Span, ticksOf } from "./lanes";
 
 const span = (id: string, start: number, end: number | null, more: Partial<Span> = {}): Span => ({
   id,
@@ -51,4 +51,19 @@ test("the time is told at round moments", () => {
   expect(ticksOf(10, 5)).toEqual([0, 2, 4, 6, 8, 10]);
   expect(ticksOf(7200, 8)).toEqual([0, 900, 1800, 2700, 3600, 4500, 5400, 6300, 7200]);
   expect([0, 1.5, 90, 120, 5400, 7200].map(formatTick)).toEqual(["0s", "1.5s", "1m 30s", "2m", "1h 30m", "2h"]);
+});
+
+test("arrows lead along a lane, and to the same time of another", () => {
+  const spans = [span("a", 0, 1), span("b", 5, 6), span("x", 4, 9, { entity: "bob" })];
+  const { lanes } = layout(
+    { run: "r", start: 0, end: 10, seq: 1, resolution_seconds: 0, entities: ["ada", "none", "bob"], spans, critical: [] },
+    10,
+  );
+  const [a, b, x] = spans as [Span, Span, Span];
+  expect(nextSpan(lanes, null, "ArrowRight")).toBe(a);
+  expect(nextSpan(lanes, a, "ArrowRight")).toBe(b);
+  expect(nextSpan(lanes, b, "ArrowRight")).toBeNull();
+  expect(nextSpan(lanes, b, "ArrowDown")).toBe(x);
+  expect(nextSpan(lanes, x, "ArrowUp")).toBe(a);
+  expect(nextSpan(lanes, a, "x")).toBeNull();
 });

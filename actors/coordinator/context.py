@@ -1,5 +1,7 @@
 """CoordinatorContext: one agent's coordinator in one run, its files and the agent's record."""
 
+from pathlib import Path
+
 from actors.coordinator.files import AgentFiles
 from actors.coordinator.record import AgentRecord
 from actors.entity.args import CoordinatorArgs
@@ -9,6 +11,7 @@ from actors.runtime.runtime import Runtime
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox
 from agiraph.core.ids import COORDINATOR_NAME
+from agiraph.tools.scopes.scope import Scope
 
 
 class CoordinatorContext(EntityContext):
@@ -45,6 +48,16 @@ class CoordinatorContext(EntityContext):
             hold_file=home.hold,
             environment=environment | ({"AGIRAPH_INPUT": input_dir} if input_dir else {}),
             roster=Roster(args.agent.id),
+        )
+
+    @property
+    def scope(self) -> Scope:
+        """What it may touch in its run."""
+        return Scope.for_coordinator(
+            self.files.home,
+            self.files.run,
+            Path(self.input_dir) if self.input_dir else None,
+            has_network=self.runtime.config.sandbox.has_network(COORDINATOR_NAME),
         )
 
     def cause(self, call_id: str) -> str:

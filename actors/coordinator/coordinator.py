@@ -5,8 +5,6 @@ What it knows is the fold of the agent's `conversation.jsonl`, its board the fol
 between them loses nothing.
 """
 
-from pathlib import Path
-
 from actors.coordinator.board_notifications import BoardNotifications
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.board_watches import DeadlockWatch, StageTimeouts
@@ -48,7 +46,6 @@ from agiraph.tools.approvals.policy import STAGE
 from agiraph.tools.command import forget_commands
 from agiraph.tools.coordinator import end_cycle
 from agiraph.tools.ports import ToolContext
-from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
 from transport.endpoint import Received
 
@@ -280,14 +277,7 @@ class CoordinatorActor:
         return not transcript.open_calls and not transcript.has_news
 
     def tool_context(self, key: str) -> ToolContext:
-        context = self.context
-        scope = Scope.for_coordinator(
-            context.files.home,
-            context.files.run,
-            Path(context.input_dir) if context.input_dir else None,
-            has_network=self.runtime.config.sandbox.has_network(COORDINATOR_NAME),
-        )
-        return self.entity.tool_context(key, "coordinator", scope, self._tools)
+        return self.entity.tool_context(key, "coordinator", self.context.scope, self._tools)
 
     def notices(self) -> list[InputReceived]:
         """Return the events of the board that the model has not been shown, as one turn."""

@@ -15,11 +15,15 @@ from actors.entity.questions import approval_id, ask, digest_of, withdraw
 from actors.runtime.ask_again import ask_for
 from agiraph.agent.loop import INTERRUPTED_CALL, PendingApproval, Permission
 from agiraph.agent.transcript import OpenCall
+from agiraph.core.errors import Refused
 from agiraph.core.ids import BROKER, QuestionId, derived_id
 from agiraph.core.models import BUDGET, ProposedAction
 from agiraph.core.money import SET_ANEW, Shortage, options_of, parse_raise, question_of
+from agiraph.core.turns import JsonObject
 from agiraph.messages.model import AskUsage, UsageTable
 from agiraph.messages.question import AskQuestion
+from agiraph.storage.files import read_part
+from agiraph.tools.approvals.change import MOST_COMPARED, diff_of, path_in
 from agiraph.tools.approvals.policy import (
     SPEND,
     STAGE,
@@ -107,7 +111,8 @@ class ApprovalGate:
         if decision.act.tool == STAGE and (refusal := self._refused_stages.get(stage)):
             return Permission(refusal=refusal)
         identity, digest = approval_id(runtime.address, opened.key), digest_of(opened.call)
-        about = decision.about.model_copy(update={"digest": digest})
+        diff = diff_of(opened.call.arguments, self._file_now(opened.call.arguments))
+        about = decision.about.model_copy(update={"digest": digest, "diff": diff})
         body = self._question(identity, decision, about)
         await ask(runtime, body, f"may.{opened.key}")
         answered = await self._messenger.answer_to(identity, _shown(decision), digest)
@@ -115,6 +120,17 @@ class ApprovalGate:
             self._refused_stages[stage] = refusal
             return self._refused(decision, opened, refusal, answered.by)
         return Permission(message=self._messenger.received_answer)
+
+    def _file_now(self, arguments: JsonObject) -> str:
+        """Return what the file that a call names holds now; '' if there is none for it to write."""
+        path = path_in(arguments)
+        if path is None:
+            return ""
+        try:
+            data, _ = read_part(self._context.scope.to_write(path), 0, MOST_COMPARED, anyones=True)
+        except (Refused, OSError):
+            return ""
+        return data.decode("utf-8", "replace")
 
     async def _ask_to_spend(self, decision: PolicyDecision, spent: float) -> Permission:
         """Ask once for each whole limit that is spent, whoever of the agent asks first."""

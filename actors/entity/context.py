@@ -43,6 +43,7 @@ from agiraph.storage.home import RunHome
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.command import forget_commands
 from agiraph.tools.sandbox.sandbox import find_sandbox
+from agiraph.tools.scopes.scope import Scope
 from transport.endpoint import Received
 
 AT_ONCE_SECONDS = 0.5
@@ -99,6 +100,11 @@ class EntityContext:
     @property
     def run_home(self) -> RunHome:
         return self.runtime.home.agent(self.agent).run(self.run)
+
+    @property
+    def scope(self) -> Scope:
+        """What it may touch now."""
+        raise NotImplementedError
 
     def now(self) -> float:
         return self.runtime.clock.now()

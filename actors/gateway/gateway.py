@@ -22,6 +22,7 @@ from actors.gateway.state.boards import BoardReader
 from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.dead_letters import DeadLetterStore
 from actors.gateway.state.idempotency_store import IdempotencyStore
+from actors.gateway.state.log_folds import LogFolds, add_to_timeline, add_to_traffic
 from actors.gateway.state.message_history import MessageHistory
 from actors.gateway.statuses import StatusReader
 from actors.runtime.ask_again import Reply, ask_for
@@ -55,6 +56,7 @@ class Gateway:
         self.signals, self.counters = LogSignals(), GatewayCounters()
         self.changes, self.streams = HomeChanges(), TextStreams(bus)
         self.activities = EntityActivities()
+        self.timelines, self.traffic = LogFolds(add_to_timeline), LogFolds(add_to_traffic)
         self.cpu: dict[tuple[str, int], tuple[float, float, float]] = {}
         self.reporter = GatewayEventReporter(bus, self.agents)
         self.doctor, self.settings_turn = Doctor(bus.home.path, self.clock), asyncio.Lock()

@@ -27,6 +27,9 @@ StageOver = Literal["majority", "any", "timeout"]
 Mode = Literal["finite", "infinite"]
 DeliveryMode = Literal["steer", "interrupt", "followup"]
 
+SpanKind = Literal["node", "outside", "model", "tool", "wait", "human", "paused", "down"]
+"""What a bar of an entity's time line is."""
+
 Urgency = Literal["normal", "urgent"]
 QuestionKind = Literal["question", "approval", "budget"]
 BUDGET: Final = "budget"
@@ -322,6 +325,7 @@ class ProposedAction(Record):
     address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
     what is short (`agiraph.core.money.Shortage`). `digest` distinguishes the action from
     every other one, also of the same subject: it follows from the tool and all its arguments.
+    `diff` is how a file would change, for people.
     """
 
     tool: str
@@ -330,6 +334,7 @@ class ProposedAction(Record):
     remember: str = ""
     shortage: str = ""
     digest: str = ""
+    diff: str = ""
 
     def is_same(self, other: "ProposedAction") -> bool:
         """Whether this is the very same action; those of older versions have no digest."""

@@ -416,6 +416,8 @@ class SpanBuilder:
 
 def _surplus(kept: Mapping[str, object], most: int = MOST_OPEN) -> list[str]:
     """Return the oldest keys beyond a bound."""
+    if len(kept) <= most:
+        return []
     return list(islice(kept, max(0, len(kept) - most)))
 
 

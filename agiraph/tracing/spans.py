@@ -4,6 +4,7 @@ Names and attributes are those of OpenTelemetry's semantic conventions for gener
 (https://opentelemetry.io/docs/specs/semconv/gen-ai/); a test holds them to the published package.
 """
 
+import functools
 import json
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -59,6 +60,7 @@ class Span:
     problem: str = ""
 
 
+@functools.lru_cache(maxsize=64)
 def trace_id(agent: str, run: str) -> str:
     """Return the id of the trace of one run."""
     return _digest(TRACE_BYTES, "trace", agent, run)

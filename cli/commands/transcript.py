@@ -42,6 +42,7 @@ PAGER_OPTIONS: Final = "FRX"
     epilog=examples(
         "agiraph transcript my-agent",
         "agiraph transcript my-agent/ada",
+        "agiraph transcript my-agent/ada --search 'exit code 1'",
         "agiraph transcript ada -o ada.md",
         "agiraph transcript my-agent/ada --json",
     )
@@ -53,6 +54,7 @@ PAGER_OPTIONS: Final = "FRX"
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write it into this file, which must not exist.",
 )
+@click.option("--search", default="", help="Only what has these words in it.")
 @run_option
 @home_option
 @json_option("a JSON array: seq, kind, ts, role, from, content, tool_calls and more")
@@ -61,6 +63,7 @@ def transcript(
     ctx: click.Context,
     entity: str,
     output: Path | None,
+    search: str,
     run_id: str | None,
     home: Path,
     as_json: bool,
@@ -77,7 +80,7 @@ def transcript(
         require_writable(output)
     with connect_to_read(home) as client:
         agent, name = _entity(client, entity)
-        entries = _entries(client, agent, name, run_id)
+        entries = _entries(client, agent, name, run_id, search)
         if as_json:
             print_json(to_rows(entries))
         elif output is not None:
@@ -110,12 +113,12 @@ def _team_members(client: "Client") -> "list[EntityView]":
 
 
 def _entries(
-    client: "Client", agent: str, entity: str, run: str | None
+    client: "Client", agent: str, entity: str, run: str | None, search: str
 ) -> "Iterator[TranscriptEntryView]":
     """Yield the records of a conversation, oldest first, page by page."""
     after = 0
     while True:
-        found = client.transcript(agent, entity, after=after, limit=PAGE, run=run)
+        found = client.transcript(agent, entity, after=after, limit=PAGE, run=run, search=search)
         yield from found.entries
         if len(found.entries) < PAGE:
             return

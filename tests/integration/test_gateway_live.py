@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,10 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from actors.gateway.live import feeds
+from actors.recorder.message_log import MessageLog
+from agiraph.core.ids import NodeId
 from agiraph.core.models import Event
+from agiraph.core.turns import Usage, UsageRow
 from agiraph.http.api import (
     AgentChangeView,
     ChangeView,
@@ -27,11 +30,13 @@ from agiraph.http.api import (
     StreamedTextView,
 )
 from agiraph.http.client import Client, read_door
+from agiraph.http.errors import ApiError
 from agiraph.messages.event import EntityStatus, EventAppended
-from agiraph.messages.model import StreamDelta, SubscribeToStream
+from agiraph.messages.model import AskUsage, StreamDelta, SubscribeToStream, UsageTable
 from agiraph.messages.text import TextMessage
-from tests.fakes.gateway import AGENT, World, ask, gateway_world
+from tests.fakes.gateway import AGENT, RUN, World, ask, gateway_world
 from tests.fakes.line import arrived
+from transport.errors import NotStored
 
 CHANGE: TypeAdapter[ChangeView] = TypeAdapter(ChangeView)
 LEAD = f"{AGENT}/coordinator"
@@ -233,3 +238,108 @@ def test_a_follower_of_changes_that_takes_nothing_is_let_go(
             while not closing.is_set():
                 world.arrive(arrived(big, "broker"))
             assert goodbye(connection) == (feeds.TRY_AGAIN, "too slow: come back")
+
+
+# --- everybody at a glance, a run as time lines ---
+
+
+def test_the_overview_has_every_agent_with_its_team_in_one_answer(
+    world: World, client: Client
+) -> None:
+    [ada, bob] = world.add_team("Ada", "Bob")
+    world.assign("Ada")
+    world.add_agent("farm-2", "farm", created_at=200.0)
+    world.children[f"{AGENT}/{bob}"] = world.children[f"{AGENT}/{bob}"].model_copy(
+        update={"state": "stopped"}
+    )
+    status = EntityStatus(state="busy", step="thinking claude")
+    world.arrive(arrived(status, f"{AGENT}/{ada}", sent_at=7.0))
+    text_from(world, f"{AGENT}/{ada}", "hello")
+    spent = {LEAD: Usage(input_tokens=10), f"{AGENT}/{ada}": Usage(output_tokens=4, cost_usd=0.5)}
+    row = UsageRow(key=RUN, calls=2, seconds=1.0, usage=Usage(input_tokens=14, cost_usd=0.5))
+    table = UsageTable(by_entity=spent, total=Usage(), rows=(row,))
+    world.line.answers[AskUsage] = lambda body: table
+    [survey, farm] = client.overview()
+    assert (survey.name, survey.last_event, survey.tokens, survey.cost_usd) == (
+        "survey",
+        2,
+        14,
+        0.5,
+    )
+    assert (survey.process, survey.unread, farm.name, farm.workers) == ("ready", 1, "farm", ())
+    first, second = survey.workers
+    assert (first.name, first.status, first.node, first.unread) == ("Ada", "busy", "tables", 0)
+    assert (first.doing, first.doing_since) == ("waits for the model claude", 7.0)
+    assert (first.process, first.tokens, first.cost_usd) == ("ready", 4, 0.5)
+    assert (second.status, second.doing, second.process, second.tokens) == (
+        *("stopped", "", "stopped"),
+        0,
+    )
+    assert client.workers("survey") == list(survey.workers)
+    assert [one.id for one in client.overview(agents=["farm"])] == ["farm-2"]
+    world.line.answers[AskUsage] = lambda body: NotStored("away")
+    assert {one.tokens for one in client.overview()} == {None}
+
+
+def test_a_run_is_shown_as_time_lines_while_it_goes_on(world: World, client: Client) -> None:
+    [ada] = world.add_team("Ada")
+    assert client.timeline("survey").spans == ()
+    path = world.home.agent(AGENT).events
+    at, lines = f"{AGENT}/{ada}", []
+    for number, (type, step, data) in enumerate(
+        [
+            ("agent.started", "", {"model": "x/y"}),
+            ("model.answered", "1", {"model": "x/y", "calls": ["bash"], "asked_at": 3.5}),
+            ("tool.called", "1.0", {"tool": "bash"}),
+        ],
+        start=3,
+    ):
+        event = Event(
+            type=type,
+            agent_id=AGENT,
+            ts=float(number),
+            entity="Ada",
+            run_id=RUN,
+            node_id=NodeId("a1b2c3"),
+            data=data,
+            seq=number,
+            key=f"{at}:{type}:{step}",
+        )
+        lines.append(json.dumps(event.model_dump(mode="json")))
+    with path.open("a") as file:
+        file.write("".join(f"{line}\n" for line in lines))
+    status = EntityStatus(state="busy", step="thinking claude")
+    world.arrive(arrived(status, LEAD, sent_at=7.0))
+    found = client.timeline("survey")
+    assert (found.run, found.start, found.end, found.seq) == (RUN, 3.0, None, 5)
+    shown = {(bar.entity, bar.kind, bar.name, bar.start, bar.end) for bar in found.spans}
+    assert shown == {
+        ("Ada", "model", "y", 3.5, 4.0),
+        ("Ada", "tool", "bash", 5.0, None),
+        ("coordinator", "model", "claude", 7.0, None),
+    }
+    assert found.entities == ("coordinator", "Ada")
+    assert [one.entity for one in found.critical] == ["coordinator"]
+    assert {bar.name for bar in client.timeline("survey", until=4.5).spans} == {"y"}
+    assert {bar.name for bar in client.timeline("survey", since=4.5).spans} == {"bash", "claude"}
+    with pytest.raises(ApiError) as refused:
+        client.timeline("survey", run="nope")
+    assert refused.value.status == 404
+
+
+def test_the_texts_of_a_run_are_counted_by_direction(world: World, client: Client) -> None:
+    assert client.communication("survey") == []
+    folder = world.home.agent(AGENT).run(RUN).messages
+    with closing(MessageLog(folder)) as log:
+        log.add("1", "coordinator", "Ada", "begin", 1.0)
+        log.add("2", "Ada", "coordinator", "done", 2.0)
+        log.add("3", "coordinator", "Ada", "x" * 500, 3.0)
+        found = client.communication("survey")
+        assert [(one.sender, one.to, one.count) for one in found] == [
+            ("coordinator", "Ada", 2),
+            ("Ada", "coordinator", 1),
+        ]
+        assert (found[0].last_seq, found[0].last_at) == (3, 3.0)
+        assert found[0].last_text == "x" * 160
+        log.add("4", "human", "Ada", "hello", 4.0)
+        assert client.communication("survey")[-1].last_text == "hello"

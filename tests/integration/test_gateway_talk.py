@@ -1,6 +1,7 @@
 """The HTTP API over a real socket: talk with entities, and their questions."""
 
 from pathlib import Path
+from typing import Any
 
 from agiraph.http.client import LATEST, Client
 from agiraph.messages.child import ChildFailed
@@ -190,6 +191,52 @@ def test_what_an_entity_heard_said_and_ran_is_paged_both_ways(world: World, clie
     assert client.transcript(AGENT, "Ada").entries == ()
     error = refused(client.transcript, AGENT, "Bob")
     assert (error.status, "Ada" in error.detail) == (404, True)
+
+
+def test_a_call_is_shown_with_its_input_its_time_and_its_outcome(
+    world: World, client: Client
+) -> None:
+    home = world.home.agent(world.add_agent().id)
+    calls = [{"id": "", "name": name, "arguments": {"command": f"{name} it"}} for name in "ab"]
+    ends = ("x\n[exit code 3]", "y\n[killed by signal 9]")
+    with Journal(home.conversation) as journal:
+        journal.append({"kind": "said", "tool_calls": calls, "asked_at": 1.0, "ts": 2.5})
+        for number, content in enumerate(ends):
+            about = {"call_id": f"call-{number}", "name": "bash"}
+            journal.append({"kind": "tool.started", **about, "ts": 3.0 + number})
+            journal.append({"kind": "heard", "content": "meanwhile", "from_name": "x", "ts": 4.0})
+            finished = {"kind": "tool.finished", **about, "content": content, "ts": 3.5 + number}
+            journal.append(finished)
+    entries = client.transcript(AGENT).entries
+    assert (entries[0].started_at, entries[0].seconds) == (1.0, 1.5)
+    [started, _, first, _, _, second] = entries[1:]
+    assert (started.arguments, started.seconds) == ({"command": "a it"}, None)
+    assert (first.arguments, first.seconds, first.exit_code) == ({"command": "a it"}, 0.5, 3)
+    assert (second.arguments, second.started_at, second.exit_code) == ({"command": "b it"}, 4.0, -9)
+    assert client.transcript(AGENT, after=6, limit=1).entries[0] == second
+
+
+def test_a_transcript_is_searched_in_texts_and_arguments_page_by_page(
+    world: World, client: Client
+) -> None:
+    home = world.home.agent(world.add_agent().id)
+    with Journal(home.conversation) as journal:
+        for number in range(1, 10):
+            text = 'Die Straße "A"' if number % 3 == 0 else "nothing"
+            call = {"id": "c", "name": "bash", "arguments": {"command": "ls STRASSE"}}
+            calls = [call] if number == 7 else []
+            journal.append({"kind": "said", "text": text, "tool_calls": calls, "ts": 1.0})
+
+    def seqs(**asked: Any) -> tuple[list[int], int, int | None]:
+        page = client.transcript(AGENT, **asked)
+        return [entry.seq for entry in page.entries], page.next, page.previous
+
+    assert seqs(search="STRASSE", limit=1) == ([7], 7, None)
+    assert seqs(search="die straße") == ([3, 6, 9], 9, None)
+    assert seqs(search="straße", after=3, limit=2) == ([6, 7], 7, 6)
+    assert seqs(search="straße", before=LATEST, limit=2) == ([7, 9], 9, 7)
+    assert seqs(search='e "a"', before=7) == ([3, 6], 6, None)
+    assert seqs(search="absent", after=2) == ([], 2, None)
 
 
 def test_a_text_may_be_called_content_and_has_one_name_at_a_time(

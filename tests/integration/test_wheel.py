@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from frontend.build import built as build_web_ui
 from tests.integration.commands import KEYS, await_nothing_left
 
 pytestmark = pytest.mark.slow
@@ -61,7 +62,8 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The sdist, and the wheel that was built from it."""
+    """The sdist, and the wheel that was built from it; both hold the web UI."""
+    build_web_ui()
     out = tmp_path_factory.mktemp("dist")
     _do("-m", "build", "--no-isolation", "--outdir", str(out), str(ROOT))
     (sdist,) = out.glob("*.tar.gz")
@@ -195,8 +197,9 @@ def _sources(*folders: str) -> set[str]:
 
 
 def _of_web_ui() -> set[str]:
-    """Return what a wheel must hold of the web UI as it is built here: nothing if it is not."""
+    """Return what a wheel must hold of the web UI."""
     files = [path.relative_to(WEB_UI) for path in WEB_UI.rglob("*") if path.is_file()]
+    assert Path("index.html") in files
     return {f"agiraph/_bundled/ui/{file}" for file in files if not str(file).startswith(".")}
 
 

@@ -8,14 +8,26 @@ import pytest
 from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME
 from agiraph.http.client import Client
 from tests.fakes.model_server import call
+from tests.integration.house import until
 from tests.scenarios.place import Place, whole_lines
-from tests.scenarios.steps import DONE, FACT, WAIT, Plays, bash, finish, finish_with, one_worker
+from tests.scenarios.steps import (
+    DONE,
+    FACT,
+    WAIT,
+    Plays,
+    bash,
+    finish,
+    finish_with,
+    one_worker,
+    write,
+)
 
 RULES = """
 rules:
   - {name: look, tool: bash, pattern: "ls*", action: allow}
   - {name: marks, tool: bash, pattern: "echo*", action: ask, reason: it leaves a mark}
   - {name: never, tool: bash, pattern: "rm*", action: deny, reason: nothing is removed here}
+  - {name: guarded, tool: write_file, pattern: "*guarded*", action: ask}
   - {name: stages, tool: stage, worker: coordinator, pattern: Guarded, action: ask}
 """
 LIMIT = "rules: [{name: limit, tool: spend, over_usd: 0.000001, action: ask}]"
@@ -64,6 +76,32 @@ def test_denied_by_a_rule_by_the_human_and_allowed_once(place: Place) -> None:
     place.json("respond", place.await_question("words")["id"], "1")
     place.await_end(agent)
     assert marks(agent) == "x\n"
+
+
+def test_what_is_asked_about_is_there_for_programs(place: Place) -> None:
+    writes = [write("guarded.md", "one\ntwo\n"), write("guarded.md", "one\n2 < 3\n")]
+    place.plays(coordinator=one_worker("gil"), gil=[*writes, MARK, DONE])
+    agent = place.begin("shows")
+    first = place.await_question("shows")
+    assert first["choices"][:2] == [
+        {"key": "1", "answer": "allow once"},
+        {"key": "2", "answer": "allow always"},
+    ]
+    assert first["command"] is None
+    assert "+one\n+two" in first["diff"]
+    place.json("respond", first["id"], "1")
+    second = until(
+        lambda: [q for q in place.json("questions", "shows") if q["id"] != first["id"]], "another"
+    )[0]
+    assert second["diff"].splitlines()[2:] == ["@@ -1,2 +1,2 @@", " one", "-two", "+2 < 3"]
+    place.json("respond", second["id"], "1")
+    seen = (first["id"], second["id"])
+    third = until(
+        lambda: [q for q in place.json("questions", "shows") if q["id"] not in seen], "a third"
+    )[0]
+    assert (third["command"], third["diff"]) == ("echo x >> marks.txt", None)
+    place.json("respond", third["id"], "1")
+    place.await_end(agent)
 
 
 def test_allowed_for_always_until_it_is_taken_back(place: Place) -> None:

@@ -89,8 +89,23 @@ def test_text_streams_to_all_who_watch_and_changes_are_told_through_a_dead_gatew
         assert home.agents[AgentId(agent.name)] >= seen
         end.set()
         changes_until(again, "agent.completed")
+    place.await_end(agent)
     with Client.for_home(place.home) as client:
         [team] = client.overview(agents=["followed"])
+        timeline = client.timeline("followed")
+        coarse = client.timeline("followed", resolution_seconds=60)
+        traffic = client.communication("followed")
     assert [(one.name, one.status) for one in team.workers] == [("gus", "stopped")]
     assert (team.tokens or 0) > sum(one.tokens or 0 for one in team.workers) > 0
-    place.await_end(agent)
+    assert timeline.entities == ("coordinator", "gus")
+    kinds = {(bar.entity, bar.kind) for bar in timeline.spans}
+    assert {("gus", "node"), ("gus", "model"), ("gus", "tool"), ("coordinator", "wait")} <= kinds
+    assert all(bar.end is not None and bar.start <= bar.end for bar in timeline.spans)
+    [node] = [bar for bar in timeline.spans if bar.kind == "node"]
+    assert node.is_critical
+    assert {bar.parent for bar in timeline.spans if bar.entity == "gus"} == {None, node.id}
+    assert [one.entity for one in timeline.critical] == ["coordinator", "gus", "coordinator"]
+    assert (timeline.critical[0].start, timeline.critical[-1].end) == (timeline.start, timeline.end)
+    assert len(coarse.spans) < len(timeline.spans)
+    assert sum(bar.count for bar in coarse.spans) == len(timeline.spans)
+    assert all(one.count > 0 and one.last_text for one in traffic)

@@ -13,7 +13,8 @@ from typing import Final
 
 import pytest
 
-from tests.fakes.real_agents import CannotInstall, Release, alone, installed, node_folder
+from frontend.build import environment
+from tests.fakes.real_agents import CannotInstall, Release, alone, installed
 
 PACKAGE: Final = Release(
     "files", "@sparticuz/chromium", "147.0.0", "@sparticuz/chromium/bin/chromium.br", 20
@@ -68,13 +69,12 @@ def _of_package() -> Chromium:
 
 
 def _unpack(folder: Path) -> None:
-    node = node_folder(20) / "node"
     # The second variable has it unpack libraries, too, that a bare system may lack.
     environ = {"TMPDIR": str(folder), "AWS_EXECUTION_ENV": "AWS_Lambda_nodejs22.x"}
     done = subprocess.run(
-        [node, "--eval", UNPACK],
+        ["node", "--eval", UNPACK],
         cwd=PACKAGE.folder,
-        env=os.environ | environ,
+        env=environment() | environ,
         capture_output=True,
         text=True,
         timeout=UNPACK_SECONDS,

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import pytest
@@ -12,6 +13,7 @@ from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
 from frontend.build import built
 from tests.scenarios.conftest import _stops_what_it_began as _stops_what_it_began
 from tests.scenarios.conftest import make_place as make_place
+from tests.scenarios.conftest import site as site
 from tests.scenarios.house import SERVICES
 from tests.scenarios.place import Place, placed
 from tests.ui.chromium import ARGS, chromium
@@ -44,32 +46,45 @@ def place(_town: Place) -> Iterator[Place]:
     assert "Traceback" not in _town.traces()
 
 
+@dataclass(frozen=True)
+class Stage:
+    """This process's one Chromium, and the loop on which Playwright speaks with it.
+
+    Playwright leaves its loop marked as running; to others it must not look so.
+    """
+
+    browser: Browser
+    loop: asyncio.AbstractEventLoop
+
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[Browser]:
+        """Yield the browser; only in this block it may be used."""
+        asyncio._set_running_loop(self.loop)
+        try:
+            yield self.browser
+        finally:
+            asyncio._set_running_loop(None)
+
+
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Return this process's one Chromium."""
+def _stage() -> Iterator[Stage]:
     found = chromium()
+    expect.set_options(timeout=WITHIN_MILLISECONDS)
     with sync_playwright() as playwright:
-        expect.set_options(timeout=WITHIN_MILLISECONDS)
         browser = playwright.chromium.launch(
             executable_path=found.path, args=[*ARGS], env={**os.environ, **found.environ}
         )
-        yield browser
+        stage = Stage(browser, asyncio.get_running_loop())
+        asyncio._set_running_loop(None)
+        yield stage
+        asyncio._set_running_loop(stage.loop)
         browser.close()
 
 
-@pytest.fixture(autouse=True)
-def _others_may_use_asyncio() -> Iterator[None]:
-    """Take back what Playwright leaves: its loop would count as running in later tests."""
-    yield
-    asyncio._set_running_loop(None)
-
-
 @pytest.fixture
-def make_visitor(
-    _others_may_use_asyncio: None, browser: Browser, place: Place
-) -> Iterator[MakeVisitor]:
+def make_visitor(_stage: Stage, place: Place) -> Iterator[MakeVisitor]:
     """Return a maker of visitors; each has a browser of its own, and is not logged in."""
-    with contextlib.ExitStack() as stack:
+    with _stage.in_use() as browser, contextlib.ExitStack() as stack:
 
         def make(viewport: ViewportSize = WIDE, place: Place = place) -> Visitor:
             visitor = Visitor(browser, place.home, viewport)

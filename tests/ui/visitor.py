@@ -9,6 +9,7 @@ from playwright.sync_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
+    Locator,
     Page,
     ViewportSize,
 )
@@ -83,6 +84,11 @@ class Visitor:
         """Close the browser; what a page did wrong fails."""
         self.context.close()
         assert not self.faults, "\n".join(self.faults)
+
+
+def connection(page: Page) -> Locator:
+    """Return where a page says how it stands with the gateway: Live, Reconnecting ..."""
+    return page.get_by_role("banner").get_by_role("status")
 
 
 def assert_accessible(page: Page) -> None:

@@ -60,5 +60,8 @@ Before = Annotated[
     Query(ge=0, le=LAST_CURSOR, description="Only what stands before; the last of it comes."),
 ]
 Entity = Annotated[str | None, Query(description="Only what was said to or by this one.")]
+Search = Annotated[
+    str, Query(max_length=200, description="Only what has these words in it, in capitals or not.")
+]
 Limit = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
 Offset = Annotated[int, Query(ge=0, le=LAST_CURSOR)]

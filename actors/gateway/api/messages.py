@@ -1,6 +1,5 @@
 """Endpoints: talking with an agent's entities, and answering their questions."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +17,13 @@ from actors.gateway.api.dependencies import (
     GatewayDep,
     Limit,
     RunDep,
+    Search,
 )
 from actors.gateway.auth.scopes import READ, TALK
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
 from actors.gateway.names import member_named
+from actors.gateway.state.transcripts import transcript_page
 from actors.recorder.message_log import read_messages
 from agiraph.agent.replies import ReplyReference, quote
 from agiraph.core.ids import (
@@ -43,16 +44,12 @@ from agiraph.http.api import (
     NudgeRequest,
     SendTextRequest,
     SentView,
-    TranscriptEntryView,
     TranscriptPageView,
 )
 from agiraph.messages.text import TextMessage
-from agiraph.storage.files import read_bytes
 from agiraph.storage.home import RunHome
-from agiraph.storage.walk import UnsafeFile
 
 JsonObject = dict[str, Any]
-MOST_BYTES = 1 << 30
 
 EVERYONE = "*"
 NOTHING = ReplyReference()
@@ -148,9 +145,12 @@ async def conversation(
     before: Before = None,
     entity: Entity = None,
     limit: Limit = 100,
+    search: Search = "",
 ) -> ConversationPageView:
     """Page through the thread with an agent's entities, forwards or, with `before`, backwards."""
-    return gateway.messages.page(agent.id, after, limit, before=before, entity=entity)
+    return gateway.messages.page(
+        agent.id, after, limit, before=before, entity=entity, search=search
+    )
 
 
 @router.get("/inbox", dependencies=[READ])
@@ -186,9 +186,11 @@ def transcript(
     after: After = 0,
     before: Before = None,
     limit: Limit = 100,
+    search: Search = "",
 ) -> TranscriptPageView:
     """Page through the transcript of one entity: the coordinator, or a worker of the run."""
-    return transcript_page(transcript_of(gateway, agent, run, entity), after, limit, before)
+    path = transcript_of(gateway, agent, run, entity)
+    return transcript_page(path, after, limit, before, search)
 
 
 @router.get("/agents/{agent}/messages", dependencies=[READ])
@@ -202,6 +204,7 @@ async def messages(
 def _receivers(gateway: Gateway, agent: Agent, to: str | None) -> list[Receiver]:
     """Return the names and addresses that `to` means; raise ApiError 404, 409 listing them."""
     coordinator = (COORDINATOR_NAME, coordinator_address(agent.id))
+    to = to.removeprefix("@") if to else to
     if to is None or to.lower() in (COORDINATOR_NAME, agent.id, agent.name.lower()):
         return [coordinator]
     board = gateway.boards.get(gateway.agents.run_of(agent))
@@ -268,33 +271,3 @@ def transcript_of(gateway: Gateway, agent: Agent, run: RunHome | None, entity: s
     if worker is None or run is None:  # a board without a run has no workers
         return gateway.agents.home_of(agent).conversation
     return run.worker(worker.id).conversation
-
-
-def transcript_page(path: Path, after: int, limit: int, before: int | None) -> TranscriptPageView:
-    """Return the first `limit` records after line `after`, or with `before` the last before it."""
-    try:
-        lines = read_bytes(path, MOST_BYTES).splitlines(keepends=True)
-    except FileNotFoundError:
-        lines = []
-    except UnsafeFile as error:
-        raise ApiError(500, str(error)) from None
-    if lines and not lines[-1].endswith(b"\n"):
-        lines.pop()  # half of it is still to be written
-    end = len(lines) if before is None else min(len(lines), max(0, before - 1))
-    start = min(after, end) if before is None else max(after, end - limit)
-    stop = min(end, start + limit)
-    try:
-        entries = tuple(
-            _transcript_entry(lines[number], number + 1) for number in range(start, stop)
-        )
-    except ValueError:
-        raise ApiError(500, f"{path} is damaged (agiraph doctor says more)") from None
-    previous = start + 1 if entries and start > 0 else None
-    return TranscriptPageView(entries=entries, next=stop if entries else after, previous=previous)
-
-
-def _transcript_entry(line: bytes, seq: int) -> TranscriptEntryView:
-    record: JsonObject = json.loads(line)
-    text = record.get("content", record.get("text"))
-    facts = record | {"seq": seq, "from": record.get("from_name", ""), "content": text}
-    return TranscriptEntryView.model_validate(facts)

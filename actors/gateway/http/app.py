@@ -29,6 +29,7 @@ from actors.gateway.api import (
     questions,
     settings,
     system,
+    timeline,
     triggers,
     work,
 )
@@ -60,6 +61,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     questions.router,
     nodes.router,
     work.work_router,
+    timeline.router,
     work.files_router,
     attachments.router,
     memory.router,

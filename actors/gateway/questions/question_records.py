@@ -124,7 +124,18 @@ def record_after(case: QuestionRecord, record: JsonObject) -> QuestionRecord:
 def question_view(question: Question, agent_name: str = "") -> QuestionView:
     """Return a question as the API shows it."""
     shown = question.model_dump(exclude={"from_id"})
-    return QuestionView.model_validate(shown | {"agent_name": agent_name, "from": question.from_id})
+    about = question.about
+    more = {
+        "agent_name": agent_name,
+        "from": question.from_id,
+        "choices": [
+            {"key": str(number), "answer": option}
+            for number, option in enumerate(question.options, start=1)
+        ],
+        "command": about.subject if about and about.tool == "bash" else None,
+        "diff": (about.diff or None) if about else None,
+    }
+    return QuestionView.model_validate(shown | more)
 
 
 def _with(question: Question, **changes: Any) -> Question:

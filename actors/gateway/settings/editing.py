@@ -123,15 +123,14 @@ def _checked(
 
 def _text_of(body: EditSettingsRequest, before: str) -> str:
     """Return a file's text as it should be. Raises ApiError 422 for what cannot be made of it."""
-    if (body.text is None) == (not body.changes):
-        raise ApiError(UNPROCESSABLE, "name either the text or changes")
+    if body.text is None and not body.changes:
+        raise ApiError(UNPROCESSABLE, "name the text or changes")
+    changes = [YamlChange(one.key, one.value, one.remove) for one in body.changes]
     try:
-        if body.text is not None:
-            return restored(readable(body.text), before)
-        changes = [YamlChange(one.key, one.value, one.remove) for one in body.changes]
-        return restored(edited(before, changes), before)
+        text = before if body.text is None else restored(readable(body.text), before)
+        return restored(edited(text, changes), before)
     except yaml.YAMLError as error:
-        raise ApiError(UNPROCESSABLE, f"the file is not YAML as it is ({error})") from None
+        raise ApiError(UNPROCESSABLE, f"this is not YAML as it is ({error})") from None
     except (Refused, InvalidInput) as error:
         raise ApiError(UNPROCESSABLE, str(error)) from None
 

@@ -98,6 +98,7 @@ class GatewayDatabase:
 
     def _open(self) -> None:
         migrate_database(self._db, self.path)
+        self._db.create_function("folded", 1, str.casefold, deterministic=True)
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.executescript(SCHEMA)

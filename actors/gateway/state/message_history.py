@@ -147,18 +147,20 @@ class MessageHistory:
         *,
         before: int | None = None,
         entity: str | None = None,
+        search: str = "",
     ) -> ConversationPageView:
         """Return up to `limit` messages of one agent: the first ones after number `after`.
 
         With `before`: the last ones that stand after `after` and before that number. With `entity`:
-        only what was said to or by the one of that name, or to all.
+        only what was said to or by the one of that name, or to all. With `search`: only what has
+        these words in it.
         """
         end, is_backwards = LAST if before is None else before, before is not None
-        page = self._stretch(agent, entity, after, end, limit, is_backwards=is_backwards)
+        page = self._stretch(agent, entity, after, end, limit, search, is_backwards=is_backwards)
         if not page:
             return ConversationPageView(messages=(), next=after)
         first = page[0].seq
-        is_first = not self._stretch(agent, entity, 0, first, 1)
+        is_first = not self._stretch(agent, entity, 0, first, 1, search)
         return ConversationPageView(
             messages=tuple(page), next=page[-1].seq, previous=None if is_first else first
         )
@@ -170,6 +172,7 @@ class MessageHistory:
         after: int,
         before: int,
         limit: int,
+        search: str = "",
         *,
         is_backwards: bool = False,
     ) -> list[ConversationMessageView]:
@@ -178,12 +181,14 @@ class MessageHistory:
         names: set[tuple[str, ...]] = {()}
         if entity is not None and key_of(entity) != HUMAN_NAME:
             whom, names = "AND other = ?", {(key_of(entity),), (EVERYONE,)}
+        words = (search.casefold(),) if search else ()
+        said = "AND instr(folded(content), ?)" if search else ""
         order = "DESC" if is_backwards else "ASC"
-        wanted = f"agent = ? {whom} AND seq > ? AND seq < ? ORDER BY seq {order} LIMIT ?"
+        wanted = f"agent = ? {whom} AND seq > ? AND seq < ? {said} ORDER BY seq {order} LIMIT ?"
         found = [
             message
             for name in names
-            for message in self._read(wanted, agent, *name, after, before, limit)
+            for message in self._read(wanted, agent, *name, after, before, *words, limit)
         ]
         found.sort(key=lambda message: message.seq)
         return found[-limit:] if is_backwards else found[:limit]

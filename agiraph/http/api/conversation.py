@@ -5,7 +5,7 @@ from pydantic import AliasChoices, Field
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import DeliveryMode, QuestionFacts
 from agiraph.core.turns import ToolCall, Usage
-from agiraph.http.api.base import ApiRequest, ApiView
+from agiraph.http.api.base import ApiRequest, ApiView, JsonObject
 
 
 class SendTextRequest(ApiRequest):
@@ -101,7 +101,9 @@ class TranscriptEntryView(ApiView):
     """One record of an entity's conversation; `kind` tells which fields mean something.
 
     heard: text from `sender`. said: the model's text and `tool_calls`. tool.started, tool.finished:
-    the call `call_id` of the tool `name`, its result in `content`. Other kinds are the runtime's.
+    the call `call_id` of the tool `name` with its `arguments`; its result in `content` as the model
+    read it, in whole. `exit_code` is that of a command (below 0: the signal that ended it). Other
+    kinds are the runtime's. What took time has `started_at` and `seconds`.
     """
 
     seq: int
@@ -117,6 +119,10 @@ class TranscriptEntryView(ApiView):
     interrupted: bool = False
     model: str = ""
     usage: Usage | None = None
+    arguments: JsonObject | None = None
+    started_at: float | None = None
+    seconds: float | None = None
+    exit_code: int | None = None
 
 
 class TranscriptPageView(ApiView):
@@ -147,13 +153,25 @@ class AnswerRequest(AnswererRequest):
     answer: str = Field(min_length=1, validation_alias=AliasChoices("answer", "response"))
 
 
+class ChoiceView(ApiView):
+    """A ready answer: `key` is its number among the `options`, by which it can be given."""
+
+    key: str
+    answer: str
+
+
 class QuestionView(QuestionFacts, ApiView):
     """A question to the human and what became of it. `sender` is the asker's name.
 
     `options` are short ready answers; an approval's are allow once, allow always and deny.
+    `choices` are the same by their keys. Of an approval, `about` has the action and the rule that
+    asks: `command` is the command that is to be run, `diff` how a file would change.
     """
 
     agent_name: str = ""
+    choices: tuple[ChoiceView, ...] = ()
+    command: str | None = None
+    diff: str | None = None
     sender: str = Field(alias="from")
 
 

@@ -9,13 +9,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId
-from agiraph.core.models import QuestionStatus
+from agiraph.core.models import QuestionStatus, SpanKind
 from agiraph.http.api.agents import AgentView
 from agiraph.http.api.base import ApiView
 from agiraph.http.api.work import WorkerView
 
 AgentChange = Literal["archived", "restored", "deleted"]
-SpanKind = Literal["node", "outside", "model", "tool", "wait", "human", "paused", "down"]
 
 # --- changes ---
 

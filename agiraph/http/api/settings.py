@@ -78,10 +78,10 @@ class SettingChange(ApiRequest):
 
 
 class EditSettingsRequest(ApiRequest):
-    """A settings file as it should be: the whole `text`, or `changes` of single values.
+    """A settings file as it should be: the whole `text`, `changes` of single values, or both.
 
-    With `changes` everything else in the file stays as it was written, comments too. `[redacted]`
-    stands for the secret that is there.
+    What is not in `changes` stays as it is written in the file, or in `text`, comments too.
+    `[redacted]` stands for the secret that is there.
     """
 
     model_config = ConfigDict(str_strip_whitespace=False)

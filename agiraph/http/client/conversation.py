@@ -61,11 +61,13 @@ class ConversationCalls:
         before: int | None = None,
         entity: str | None = None,
         limit: int = 100,
+        search: str = "",
     ) -> api.ConversationPageView:
         """Return the thread with an agent's entities, questions and answers among it.
 
         The first messages after `after`; with `before`, the last ones before that (`LATEST`: the
-        last of all). `entity`: only what was said to or by the one of that name.
+        last of all). `entity`: only what was said to or by the one of that name; `search`: only
+        what has these words in it.
         """
 
     @call("GET /inbox")
@@ -85,11 +87,13 @@ class ConversationCalls:
         after: int = 0,
         before: int | None = None,
         limit: int = 100,
+        search: str = "",
         run: str | None = None,
     ) -> api.TranscriptPageView:
         """Return what one entity heard, said and ran, paged as the conversation is.
 
-        `entity` is the coordinator or a worker of the run, by name or id; 404 lists them.
+        `entity` is the coordinator or a worker of the run, by name or id; 404 lists them. `search`:
+        only what has these words in its text or in the arguments of its calls.
         """
 
     @call("GET /agents/{agent}/messages")

@@ -107,6 +107,25 @@ class WorkCalls:
         One that failed is tried again there. 409 with the reason if that is not possible.
         """
 
+    @call("GET /agents/{agent}/timeline")
+    def timeline(
+        self,
+        agent: str,
+        *,
+        resolution_seconds: float = 0,
+        since: float | None = None,
+        until: float | None = None,
+        run: str | None = None,
+    ) -> api.TimelineView:
+        """Return a run as time lines of its entities, with its critical path.
+
+        Bars shorter than `resolution_seconds` are put together; more are if they are too many.
+        """
+
+    @call("GET /agents/{agent}/communication")
+    def communication(self, agent: str, *, run: str | None = None) -> list[api.TrafficView]:
+        """Return how many texts each entity of a run has written to each other one."""
+
     @call("GET /agents/{agent}/workers")
     def workers(self, agent: str, *, run: str | None = None) -> list[api.WorkerView]:
         """Return the workers of a run, with what they do right now."""

@@ -42,7 +42,7 @@ export function useAction<Input, Output>(
   };
 }
 
-const HOME_LISTS = [ofHome("agents"), ofHome("entities")];
+const HOME_LISTS = [ofHome("agents"), ofHome("overview"), ofHome("entities")];
 const steered = (agent: string) => [allOfAgent(agent), ...HOME_LISTS];
 
 // --- agents and runs ---
@@ -205,7 +205,7 @@ export const useMarkRead = (agent: string, options?: O<Schemas["InboxView"]>) =>
           params: { path: { agent }, header: keyed(key) },
         }),
       ),
-    () => [ofHome("inbox"), ofHome("agents"), ofAgent(agent, "view"), ofAgent(agent, "workers")],
+    () => [ofHome("inbox"), ...HOME_LISTS, ofAgent(agent, "view"), ofAgent(agent, "workers")],
     options,
   );
 
@@ -218,7 +218,7 @@ export const useAnswer = (options?: O<Schemas["QuestionView"]>) =>
           params: { path: { question_id: id }, header: keyed(key) },
         }),
       ),
-    () => [ofHome("questions"), ofHome("approvals"), ofHome("agents"), ofHome("budgets")],
+    () => [ofHome("questions"), ofHome("approvals"), ofHome("budgets"), ...HOME_LISTS],
     options,
   );
 

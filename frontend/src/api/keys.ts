@@ -36,6 +36,8 @@ export type HomeThing =
   | "sessions"
   | "channels"
   | "deliveries"
+  | "settings"
+  | "doctor"
   | "me";
 
 export type QueryKey = readonly unknown[];

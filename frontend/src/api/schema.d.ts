@@ -543,6 +543,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agents/{agent}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a run as time lines of its entities, with its critical path
+         * @description `since` and `until` select the bars that are at least in part between them. Bars are put
+         *     together at a coarser resolution than wanted if they would be too many.
+         */
+        get: operations["work_timeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent}/communication": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count the texts of a run by who wrote them to whom, in the order of the first ones */
+        get: operations["work_communication"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/{agent}/workspace/{path}": {
         parameters: {
             query?: never;
@@ -1752,6 +1790,11 @@ export interface components {
             /** @default false */
             is_walled: boolean;
         };
+        /** @description A ready answer: `key` is its number among the `options`, by which it can be given. */
+        ChoiceView: {
+            key: string;
+            answer: string;
+        };
         /** @description POST /consoles: what a console needs to say hello to the router; `ticket` is hexadecimal. */
         ConsoleTicketView: {
             address: string;
@@ -1849,6 +1892,17 @@ export interface components {
             /** @default  */
             name?: string;
         };
+        /**
+         * @description A stretch of the critical path: from `start` to `end` the run waited for this entity.
+         *
+         *     `node` is the one that it worked on, None for the coordinator's own work.
+         */
+        CriticalStretchView: {
+            entity: string;
+            node: string | null;
+            start: number;
+            end: number;
+        };
         /** @description A message that ended its receiver again and again and was set aside. */
         DeadLetterView: {
             id: string;
@@ -1910,10 +1964,10 @@ export interface components {
             tell?: boolean;
         };
         /**
-         * @description A settings file as it should be: the whole `text`, or `changes` of single values.
+         * @description A settings file as it should be: the whole `text`, `changes` of single values, or both.
          *
-         *     With `changes` everything else in the file stays as it was written, comments too. `[redacted]`
-         *     stands for the secret that is there.
+         *     What is not in `changes` stays as it is written in the file, or in `text`, comments too.
+         *     `[redacted]` stands for the secret that is there.
          */
         EditSettingsRequest: {
             text?: string | null;
@@ -2398,6 +2452,7 @@ export interface components {
          *     address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
          *     what is short (`agiraph.core.money.Shortage`). `digest` distinguishes the action from
          *     every other one, also of the same subject: it follows from the tool and all its arguments.
+         *     `diff` is how a file would change, for people.
          */
         ProposedAction: {
             tool: string;
@@ -2411,11 +2466,15 @@ export interface components {
             shortage: string;
             /** @default  */
             digest: string;
+            /** @default  */
+            diff: string;
         };
         /**
          * @description A question to the human and what became of it. `sender` is the asker's name.
          *
          *     `options` are short ready answers; an approval's are allow once, allow always and deny.
+         *     `choices` are the same by their keys. Of an approval, `about` has the action and the rule that
+         *     asks: `command` is the command that is to be run, `diff` how a file would change.
          */
         QuestionView: {
             id: string;
@@ -2450,6 +2509,10 @@ export interface components {
             answered_via: string | null;
             /** @default  */
             agent_name: string;
+            /** @default [] */
+            choices: components["schemas"]["ChoiceView"][];
+            command: string | null;
+            diff: string | null;
             from: string;
         };
         /** @description What a node is given to read: a file or folder under the run, and whether it is there yet. */
@@ -2664,6 +2727,35 @@ export interface components {
             key: (string | number)[];
             detail: string;
         };
+        /**
+         * @description A bar of an entity's time line; `end` is None while it lasts.
+         *
+         *     `kind`: node (a worker's work on it), outside (a start of an external agent), model, tool, wait
+         *     (for nodes or a message), human (for the person), paused, down (no process: it crashed, until it
+         *     was ready again). `name` is that of the node, agent, model or tool, or the reason. `parent` is
+         *     the `id` of the span that it is a part of, if that is a bar too.
+         *
+         *     `count` above 1: so many short ones of one kind that follow each other closely, from the start
+         *     of the first to the end of the last; `seconds` is then what they took, all together.
+         */
+        SpanView: {
+            id: string;
+            parent: string | null;
+            /** @enum {string} */
+            kind: "node" | "outside" | "model" | "tool" | "wait" | "human" | "paused" | "down";
+            entity: string;
+            name: string;
+            node: string | null;
+            start: number;
+            end: number | null;
+            seconds: number;
+            /** @default 1 */
+            count: number;
+            /** @default  */
+            problem: string;
+            /** @default false */
+            is_critical: boolean;
+        };
         /** @description A stage of the run. */
         StageView: {
             name: string;
@@ -2746,6 +2838,29 @@ export interface components {
             /** @default [] */
             workers: components["schemas"]["WorkerView"][];
         };
+        /**
+         * @description GET /agents/{a}/timeline: the bars of a run, by their start, and its critical path.
+         *
+         *     `start` and `end` are the run's (`end` None while it is running), `seq` that of the last event
+         *     that is in it, `entities` the names that have bars: the coordinator, then the workers in the
+         *     order of their first bar. `resolution_seconds` is below which bars were put together: what was
+         *     asked for, or more if they would have been too many.
+         */
+        TimelineView: {
+            run: string | null;
+            start: number | null;
+            end: number | null;
+            /** @default 0 */
+            seq: number;
+            /** @default 0 */
+            resolution_seconds: number;
+            /** @default [] */
+            entities: string[];
+            /** @default [] */
+            spans: components["schemas"]["SpanView"][];
+            /** @default [] */
+            critical: components["schemas"]["CriticalStretchView"][];
+        };
         /** @description One token, without its secret. */
         TokenView: {
             name: string;
@@ -2796,10 +2911,25 @@ export interface components {
             found_at: number | null;
         };
         /**
+         * @description How many texts one entity of a run has written another, and the beginning of the last.
+         *
+         *     Names as those of `MessageView`; `last_seq` is the number of the last in the message log.
+         */
+        TrafficView: {
+            from: string;
+            to: string;
+            count: number;
+            last_seq: number;
+            last_at: number;
+            last_text: string;
+        };
+        /**
          * @description One record of an entity's conversation; `kind` tells which fields mean something.
          *
          *     heard: text from `sender`. said: the model's text and `tool_calls`. tool.started, tool.finished:
-         *     the call `call_id` of the tool `name`, its result in `content`. Other kinds are the runtime's.
+         *     the call `call_id` of the tool `name` with its `arguments`; its result in `content` as the model
+         *     read it, in whole. `exit_code` is that of a command (below 0: the signal that ended it). Other
+         *     kinds are the runtime's. What took time has `started_at` and `seconds`.
          */
         TranscriptEntryView: {
             seq: number;
@@ -2824,6 +2954,12 @@ export interface components {
             /** @default  */
             model: string;
             usage: components["schemas"]["Usage"] | null;
+            arguments: {
+                [key: string]: unknown;
+            } | null;
+            started_at: number | null;
+            seconds: number | null;
+            exit_code: number | null;
         };
         /** @description A stretch of a conversation, oldest first; cursors as those of `ConversationPageView`. */
         TranscriptPageView: {
@@ -4778,6 +4914,8 @@ export interface operations {
                 /** @description Only what was said to or by this one. */
                 entity?: string | null;
                 limit?: number;
+                /** @description Only what has these words in it, in capitals or not. */
+                search?: string;
             };
             header?: never;
             path: {
@@ -5035,6 +5173,8 @@ export interface operations {
                 /** @description Only what stands before; the last of it comes. */
                 before?: number | null;
                 limit?: number;
+                /** @description Only what has these words in it, in capitals or not. */
+                search?: string;
                 run?: string | null;
             };
             header?: never;
@@ -6192,6 +6332,186 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkerView"][];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    work_timeline: {
+        parameters: {
+            query?: {
+                /** @description Bars that are shorter are put together with their next. */
+                resolution_seconds?: number;
+                /** @description Epoch seconds. */
+                since?: number | null;
+                /** @description Epoch seconds. */
+                until?: number | null;
+                run?: string | null;
+            };
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimelineView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    work_communication: {
+        parameters: {
+            query?: {
+                run?: string | null;
+            };
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrafficView"][];
                 };
             };
             /** @description No token, or one that does not open. */

@@ -1,13 +1,14 @@
 // The shell: sidebar, top bar, the page, and what can come above it.
 import { lazy, Suspense, useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { Outlet, useLocation } from "react-router";
+import { Outlet, useLocation, useMatch, useNavigate } from "react-router";
 
 import { ApiError } from "~/api/client";
 import { useAgent, useInbox } from "~/api/queries";
 import { AgentLive, HomeLive } from "~/live/Live";
-import { Drawer, useAgentId, useKey } from "~/ui";
+import { Drawer, paths, useAgentId, useKey } from "~/ui";
 import { Keys } from "~/ui/keys";
+import { AGENT_PAGES, HOME_PAGES } from "~/ui/paths";
 import { setUnread } from "~/ui/title";
 import { Toasts } from "~/ui/toasts";
 import styles from "./Frame.module.css";
@@ -56,10 +57,37 @@ export function Frame() {
         {isPaletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
         <Questions />
       </Suspense>
+      <GoKeys />
       <Keys />
       <Toasts />
     </HomeLive>
   );
+}
+
+/** The keys that lead to pages. */
+function GoKeys() {
+  const { t } = useTranslation("app");
+  const agent = useMatch("/agents/:agent/*")?.params.agent;
+  return (
+    <>
+      <GoKey keys="g a" label={t("allAgents")} path={paths.home} />
+      <GoKey keys="g n" label={t("newAgent")} path={paths.newAgent} />
+      {HOME_PAGES.map(([name, , path, keys]) => (
+        <GoKey key={name} keys={keys} label={t(name)} path={path} />
+      ))}
+      {agent && <GoKey keys="g c" label={t("coordinator")} path={paths.agent(agent)} />}
+      {agent &&
+        AGENT_PAGES.map(([name, , keys]) => (
+          <GoKey key={name} keys={keys} label={t(name)} path={paths[name](agent)} />
+        ))}
+    </>
+  );
+}
+
+function GoKey({ keys, label, path }: { keys: string; label: string; path: string }) {
+  const navigate = useNavigate();
+  useKey(keys, label, () => void navigate(path));
+  return null;
 }
 
 /** What is round the pages of one agent. */

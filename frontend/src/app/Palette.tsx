@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 import { useMatch, useNavigate } from "react-router";
 
 import { useSteerAgent } from "~/api/actions";
-import { useAgent, useAgents, useEntities } from "~/api/queries";
+import { useAgent, useOverview } from "~/api/queries";
 import { refresh } from "~/api/stretches";
 import { Icon, type IconName, paths } from "~/ui";
 import { AGENT_PAGES, HOME_PAGES } from "~/ui/paths";
@@ -98,20 +98,31 @@ function AgentItems({ agent, onClose }: Closing & { agent: string }) {
 function TeamItems({ onClose }: Closing) {
   const { t } = useTranslation("app");
   const go = useGo(onClose);
-  const { data: agents = [] } = useAgents();
-  const { data: entities = [] } = useEntities();
+  const { data: teams = [] } = useOverview();
   return (
     <Command.Group heading={t("agents")} className={styles.group}>
-      {agents.map((agent) => (
-        <Item key={agent.id} id={agent.id} name={agent.name} about={agent.goal} icon="star" onSelect={() => go(paths.agent(agent.id))} />
+      {teams.map((team) => (
+        <Item
+          key={team.id}
+          id={team.id}
+          name={team.name}
+          about={team.goal}
+          icon="star"
+          onSelect={() => go(paths.agent(team.id))}
+        />
       ))}
-      {entities.map((one) => {
-        const agent = agents.find(({ id }) => one.address.startsWith(`${id}/`));
-        if (!agent || one.kind !== "worker") return null;
-        return (
-          <Item key={one.address} id={one.address} name={one.name} about={agent.name} icon="user" onSelect={() => go(paths.entity(agent.id, one.name))} />
-        );
-      })}
+      {teams.flatMap((team) =>
+        team.workers.map((worker) => (
+          <Item
+            key={worker.address}
+            id={worker.address}
+            name={worker.name}
+            about={`${worker.role} · ${team.name}`}
+            icon="user"
+            onSelect={() => go(paths.entity(team.id, worker.name))}
+          />
+        )),
+      )}
     </Command.Group>
   );
 }

@@ -11,7 +11,7 @@ const PATHS = {
   chevron: "M9 6l6 6-6 6",
   down: "M6 9l6 6 6-6",
   check: "M5 12.5l4.5 4.5L19 7",
-  more: "M5 12h.01M12 12h.01M19 12h.01",
+  more: "M6 12a1 1 0 1 0-2 0 1 1 0 0 0 2 0M13 12a1 1 0 1 0-2 0 1 1 0 0 0 2 0M20 12a1 1 0 1 0-2 0 1 1 0 0 0 2 0",
   board: "M4 5h5v14H4zM15 5h5v8h-5zM9 9h6",
   timeline: "M4 6h9M8 12h9M12 18h8",
   communication: "M6 8a3 3 0 1 0 0-6 3 3 0 0 0 0 6M18 22a3 3 0 1 0 0-6 3 3 0 0 0 0 6M8 8l8 8M18 4v8M6 12v8",

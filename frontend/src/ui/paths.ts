@@ -23,22 +23,22 @@ export const paths = {
   events: (agent: string) => `/agents/${part(agent)}/events`,
 } as const;
 
-/** The pages of an agent besides its conversations, in the order in which they are listed. */
+/** The pages of an agent besides its conversations, in the order in which they are listed, with their keys. */
 export const AGENT_PAGES = [
-  ["board", "board"],
-  ["timeline", "timeline"],
-  ["communication", "communication"],
-  ["files", "folder"],
-  ["memory", "memory"],
-  ["triggers", "trigger"],
-  ["events", "events"],
+  ["board", "board", "g b"],
+  ["timeline", "timeline", "g t"],
+  ["communication", "communication", "g m"],
+  ["files", "folder", "g f"],
+  ["memory", "memory", "g y"],
+  ["triggers", "trigger", "g r"],
+  ["events", "events", "g e"],
 ] as const;
 
-/** The pages of the home. */
+/** The pages of the home, with their keys. */
 export const HOME_PAGES = [
-  ["usage", "usage", paths.usage],
-  ["settings", "settings", paths.settings()],
-  ["health", "health", paths.health],
+  ["usage", "usage", paths.usage, "g u"],
+  ["settings", "settings", paths.settings(), "g s"],
+  ["health", "health", paths.health, "g h"],
 ] as const;
 
 /** Return a page that one may be led to after logging in; only pages of ours. */

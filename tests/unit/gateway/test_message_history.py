@@ -64,6 +64,19 @@ def test_the_thread_is_paged_both_ways_and_by_entity(open_thread: OpenThread) ->
     assert seqs(entity="bob", before=6) == ([2], 2, None)
 
 
+def test_the_thread_is_searched_page_by_page_in_capitals_or_not(open_thread: OpenThread) -> None:
+    thread = open_thread()
+    for number, text in enumerate(("Über 50% fertig", "x", "über_alles", "ÜBER 50%", "50 %")):
+        add(thread, str(number), content=text)
+    page = thread.page("a-1", 0, 1, search="über")
+    assert ([m.id for m in page.messages], page.previous) == (["0"], None)
+    assert [m.id for m in thread.page("a-1", page.next, 9, search="über").messages] == ["2", "3"]
+    assert [m.id for m in thread.page("a-1", 0, 9, search="50%").messages] == ["0", "3"]
+    back = thread.page("a-1", 0, 1, before=9, search="über", entity="Ada")
+    assert ([m.id for m in back.messages], back.previous) == (["3"], 4)
+    assert thread.page("a-1", 0, 9, search="x", entity="Bob").messages == ()
+
+
 def test_what_was_read_is_remembered_and_what_an_older_version_stored_counts_as_read(
     open_thread: OpenThread,
 ) -> None:

@@ -210,6 +210,13 @@ def test_what_was_done_already_is_no_conflict(world: World, client: Client) -> N
     assert rows(client.settings_file("agiraph.yaml"))["run.max_nodes"][2] == 9
 
 
+def test_changes_are_made_in_a_text_that_comes_with_them(world: World, client: Client) -> None:
+    own(world)
+    edit = value("run.max_nodes", 9).model_copy(update={"text": "run:  # new\n  max_depth: 3\n"})
+    found = client.check_settings("agiraph.yaml", edit)
+    assert found.text == "run:  # new\n  max_depth: 3\n  max_nodes: 9\n"
+
+
 def test_a_new_file_is_private_and_one_that_is_there_keeps_its_mode(
     world: World, client: Client
 ) -> None:
@@ -240,7 +247,7 @@ def test_other_files_are_not_settings(client: Client) -> None:
 
 def test_what_is_no_change_at_all_is_refused(client: Client) -> None:
     error = refused(client.check_settings, "agiraph.yaml", EditSettingsRequest())
-    assert (error.status, error.detail) == (422, "name either the text or changes")
+    assert (error.status, error.detail) == (422, "name the text or changes")
 
 
 def test_the_doctor_says_what_the_command_does(world: World) -> None:

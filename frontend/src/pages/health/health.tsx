@@ -1,16 +1,27 @@
-// How the home stands.
+// How the home stands: what the doctor says, the processes, dead letters, channels, MCP servers.
 import { useTranslation } from "react-i18next";
 
-import { Empty, Page } from "~/ui";
+import { useHealth } from "~/api/queries";
+import { Page } from "~/ui";
+import { Channels } from "./Channels";
+import { DeadLetters } from "./DeadLetters";
+import { DoctorReport } from "./DoctorReport";
+import { Processes } from "./Processes";
+import { Servers } from "./Servers";
 
 export default function Health() {
   const { t } = useTranslation("health");
-  const { t: common } = useTranslation("app");
+  const { data } = useHealth();
   return (
-    <Page title={t("title")}>
-      <Empty icon="board" title={common("comingTitle")}>
-        {common("comingAbout")}
-      </Empty>
+    <Page
+      title={t("title")}
+      about={data && <span>{t("about", { version: data.version, home: data.home })}</span>}
+    >
+      <DoctorReport />
+      <Processes />
+      <DeadLetters />
+      <Channels />
+      <Servers />
     </Page>
   );
 }

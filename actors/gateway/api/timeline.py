@@ -1,0 +1,127 @@
+"""Endpoints: a run as time lines, and who in it writes to whom."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query
+
+from actors.gateway.api.dependencies import AgentDep, GatewayDep, RunDep
+from actors.gateway.api.entities import THINKING
+from actors.gateway.auth.scopes import READ
+from actors.gateway.gateway import Gateway
+from actors.recorder.message_log import JOURNAL
+from agiraph.board.board import Board
+from agiraph.board.critical_path import CriticalStretch, critical_path
+from agiraph.core.ids import COORDINATOR_NAME, NodeId, coordinator_address, worker_address
+from agiraph.core.models import Agent
+from agiraph.http.api import CriticalStretchView, SpanView, TimelineView, TrafficView
+from agiraph.tracing.timeline import Bar, RunTimeline, bounded, entity_order, marked
+
+MOST_BARS: Final = 2000
+
+router = APIRouter(dependencies=[READ], tags=["work"])
+
+Resolution = Annotated[
+    float,
+    Query(ge=0, le=1e9, description="Bars that are shorter are put together with their next."),
+]
+Time = Annotated[float | None, Query(ge=0, le=1e12, description="Epoch seconds.")]
+
+
+@router.get("/agents/{agent}/timeline")
+def timeline(
+    agent: AgentDep,
+    run: RunDep,
+    gateway: GatewayDep,
+    resolution_seconds: Resolution = 0.0,
+    since: Time = None,
+    until: Time = None,
+) -> TimelineView:
+    """Show a run as time lines of its entities, with its critical path.
+
+    `since` and `until` select the bars that are at least in part between them. Bars are put
+    together at a coarser resolution than wanted if they would be too many.
+    """
+    if run is None:
+        return TimelineView()
+    id, path = run.path.name, gateway.agents.home_of(agent).events
+    with gateway.timelines.current(path, id, lambda: RunTimeline(agent.id, id)) as made:
+        bars, start, end, seq = made.bars(), made.start, made.end, made.seq
+    if start is None:
+        return TimelineView(run=id, seq=seq)
+    board, now = gateway.boards.get(run), end or gateway.clock.now()
+    if end is None and agent.run == id:
+        bars += _thinking(gateway, agent, board)
+    names = _names(agent, board)
+    shown = [
+        replace(bar, entity=names.get(bar.entity, bar.entity))
+        for bar in bars
+        if bar.start <= (until or now) and (bar.end or now) >= (since or start) and bar.entity
+    ]
+    stretches = critical_path(board, start, now)
+    found, resolution = bounded(_marked(shown, stretches, now), resolution_seconds, MOST_BARS)
+    return TimelineView(
+        run=id,
+        start=start,
+        end=end,
+        seq=seq,
+        resolution_seconds=resolution,
+        entities=entity_order(shown),
+        spans=tuple(_span_view(bar, now) for bar in found),
+        critical=tuple(_stretch_view(board, stretch) for stretch in stretches),
+    )
+
+
+def _thinking(gateway: Gateway, agent: Agent, board: Board) -> Iterator[Bar]:
+    """Yield the model calls that go on: their events come when they end."""
+    holders: dict[str, NodeId | None] = {coordinator_address(agent.id): None}
+    holders |= {worker_address(agent.id, one.id): one.node for one in board.workers.values()}
+    for address, node in holders.items():
+        doing = gateway.activities.get(address)
+        if doing is not None and doing.state == "busy" and doing.step.startswith(THINKING):
+            name = doing.step.removeprefix(THINKING)
+            yield Bar(f"now-{address}", "model", address, name, doing.since, None, node=node)
+
+
+def _names(agent: Agent, board: Board) -> dict[str, str]:
+    """Return the names of entities by their addresses."""
+    names: dict[str, str] = {coordinator_address(agent.id): COORDINATOR_NAME}
+    return names | {worker_address(agent.id, one.id): one.name for one in board.workers.values()}
+
+
+def _marked(bars: Sequence[Bar], stretches: Sequence[CriticalStretch], now: float) -> list[Bar]:
+    by_node: dict[str | None, list[tuple[float, float]]] = {}
+    for one in stretches:
+        by_node.setdefault(one.node, []).append((one.start, one.end))
+    return [
+        marked(bar, by_node.get(bar.node, ()), now)
+        if bar.node is not None or bar.entity == COORDINATOR_NAME
+        else bar
+        for bar in bars
+    ]
+
+
+def _span_view(bar: Bar, now: float) -> SpanView:
+    if bar.count == 1:
+        bar = replace(bar, seconds=max(0.0, (bar.end or now) - bar.start))
+    return SpanView.model_validate(bar, from_attributes=True)
+
+
+def _stretch_view(board: Board, stretch: CriticalStretch) -> CriticalStretchView:
+    worker = board.nodes[stretch.node].assigned_worker if stretch.node is not None else None
+    return CriticalStretchView(
+        entity=board.workers[worker].name if worker is not None else COORDINATOR_NAME,
+        node=stretch.node,
+        start=stretch.start,
+        end=stretch.end,
+    )
+
+
+@router.get("/agents/{agent}/communication")
+def communication(run: RunDep, gateway: GatewayDep) -> list[TrafficView]:
+    """Count the texts of a run by who wrote them to whom, in the order of the first ones."""
+    if run is None:
+        return []
+    with gateway.traffic.current(run.messages / JOURNAL, "", dict) as made:
+        return list(made.values())

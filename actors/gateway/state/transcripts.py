@@ -1,0 +1,141 @@
+"""Transcripts: an entity's journal in pages, each call with its input, its time and its outcome."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from agiraph.agent.transcript import unique_calls
+from agiraph.core.turns import ToolCall
+from agiraph.http.api import ApiError, TranscriptEntryView, TranscriptPageView
+from agiraph.storage.files import read_bytes
+from agiraph.storage.walk import UnsafeFile
+
+JsonObject = dict[str, Any]
+MOST_BYTES: Final = 1 << 30
+LOOKED_BACK: Final = 400
+"""Records before the end of a call in which its beginning is looked for."""
+
+STARTED, FINISHED, SAID = "tool.started", "tool.finished", "said"
+ENDS = re.compile(r"\[(?:exit code (-?\d+)|killed by signal (\d+))\]$")
+PLAIN = re.compile(r"[a-z0-9]+")
+
+
+def transcript_page(
+    path: Path, after: int, limit: int, before: int | None, search: str = ""
+) -> TranscriptPageView:
+    """Return the first `limit` records after line `after`, or with `before` the last before it.
+
+    With `search`: those with these words in their text or in the arguments of their calls. Raises
+    ApiError 500 if the journal is damaged.
+    """
+    try:
+        return _Journal(path, search).page(after, limit, before)
+    except ValueError:
+        raise ApiError(500, f"{path} is damaged (agiraph doctor says more)") from None
+
+
+class _Journal:
+    """The lines of one journal, and which of them are wanted."""
+
+    def __init__(self, path: Path, search: str) -> None:
+        try:
+            self._lines = read_bytes(path, MOST_BYTES).splitlines(keepends=True)
+        except FileNotFoundError:
+            self._lines = []
+        except UnsafeFile as error:
+            raise ApiError(500, str(error)) from None
+        if self._lines and not self._lines[-1].endswith(b"\n"):
+            self._lines.pop()  # half of it is still to be written
+        self._asked, self._search = search, search.casefold()
+
+    def page(self, after: int, limit: int, before: int | None) -> TranscriptPageView:
+        """Return one stretch; `previous` and `next` lead to more that is wanted."""
+        lines = self._lines
+        end = len(lines) if before is None else min(len(lines), max(0, before - 1))
+        start = min(after, end)
+        if before is None:
+            numbers = list(self._first(range(start, end), limit))
+        else:
+            numbers = list(self._first(range(end - 1, start - 1, -1), limit))[::-1]
+        if not numbers:
+            return TranscriptPageView(entries=(), next=after)
+        first = numbers[0]
+        has_more = any(True for _ in self._first(range(first - 1, -1, -1), 1))
+        return TranscriptPageView(
+            entries=tuple(self._entry(number) for number in numbers),
+            next=numbers[-1] + 1,
+            previous=first + 1 if has_more else None,
+        )
+
+    def _first(self, numbers: Sequence[int], limit: int) -> Iterator[int]:
+        """Yield the first so many of these lines that are wanted."""
+        left = limit
+        for number in numbers:
+            if left == 0:
+                return
+            if self._is_wanted(number):
+                left -= 1
+                yield number
+
+    def _is_wanted(self, number: int) -> bool:
+        if not self._search:
+            return True
+        line = self._lines[number]
+        if self._plain not in line.lower():
+            return False
+        record = self._record(number)
+        calls = (json.dumps(one, ensure_ascii=False) for one in record.get("tool_calls", ()))
+        texts = (record.get("content"), record.get("text"), record.get("name"), *calls)
+        return any(self._search in text.casefold() for text in texts if isinstance(text, str))
+
+    @cached_property
+    def _plain(self) -> bytes:
+        """The longest part of the search that stands in a line as it is."""
+        return max(PLAIN.findall(self._asked.lower()), key=len, default="").encode()
+
+    def _record(self, number: int) -> JsonObject:
+        record: JsonObject = json.loads(self._lines[number])
+        return record
+
+    def _entry(self, number: int) -> TranscriptEntryView:
+        record = self._record(number)
+        text = record.get("content", record.get("text"))
+        facts = record | {"seq": number + 1, "from": record.get("from_name", ""), "content": text}
+        match record.get("kind"):
+            case "tool.started" | "tool.finished":
+                facts |= self._call_of(number, record)
+            case "said" if record.get("asked_at") is not None:
+                facts |= {"started_at": record["asked_at"]}
+            case _:
+                pass
+        if (started_at := facts.get("started_at")) is not None:
+            facts["seconds"] = max(0.0, record.get("ts", 0.0) - started_at)
+        return TranscriptEntryView.model_validate(facts)
+
+    def _call_of(self, number: int, record: JsonObject) -> JsonObject:
+        """Return the input of a call, and of one that has ended when it began and how it ended."""
+        found: JsonObject = {}
+        id, has_ended = record.get("call_id"), record["kind"] == FINISHED
+        for line in range(number - 1, max(-1, number - 1 - LOOKED_BACK), -1):
+            before = self._record(line)
+            if has_ended and before.get("kind") == STARTED and before.get("call_id") == id:
+                found["started_at"] = before.get("ts")
+            if before.get("kind") == SAID and (call := _call(before, id)) is not None:
+                found["arguments"] = call.arguments
+                break
+        if has_ended and record.get("name") == "bash":
+            ended = ENDS.search(record.get("content") or "")
+            found["exit_code"] = _exit_code(ended) if ended else None
+        return found
+
+
+def _call(said: JsonObject, id: str | None) -> ToolCall | None:
+    calls = tuple(ToolCall.model_validate(one) for one in said.get("tool_calls", ()))
+    return next((call for call in unique_calls(calls) if call.id == id), None)
+
+
+def _exit_code(ended: "re.Match[str]") -> int:
+    return int(ended[1]) if ended[1] is not None else -int(ended[2])

@@ -1,0 +1,107 @@
+"""The critical path of a run: for whom it waited, from its start to its end. Pure.
+
+It is found backwards from the end. Whoever holds a node (or the coordinator) is followed back to
+what it waited for last: the end of a sub-node, or before it began, the end of a dependency or of
+the node that its worker had before. Where it waited for nothing, the path continues with who
+created it, at that moment.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agiraph.board.board import Board
+from agiraph.core.ids import NodeId
+
+
+@dataclass(frozen=True, slots=True)
+class CriticalStretch:
+    """From `start` to `end` (epoch seconds) the run waited for the work on `node`.
+
+    None: for the coordinator.
+    """
+
+    node: NodeId | None
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    node: NodeId
+    start: float
+    end: float
+
+
+def critical_path(board: Board, start: float, end: float) -> list[CriticalStretch]:
+    """Return the path of the run that lasted from `start` to `end` (now, if it goes on), in order.
+
+    Its stretches follow each other without a gap.
+    """
+    left = {id: work for id in board.nodes if (work := _work_of(board, id, end)) is not None}
+    backwards: list[CriticalStretch] = []
+    at, holder = end, None
+    while at > start:
+        begun = start if holder is None else _start_of(board, holder, at)
+        inner = _last(left, _children_of(board, holder), begun, at)
+        if inner is None and holder is not None:
+            backwards.append(CriticalStretch(holder, begun, at))
+            created = board.times[holder].created
+            at, inner = begun, _last(left, _before(board, holder), created, begun)
+            parent = None if inner is not None else board.nodes[holder].parent_node
+            begun, holder = created, parent
+        since = max(start, begun if inner is None else inner.end)
+        if since < at:
+            backwards.append(CriticalStretch(holder, since, at))
+            at = since
+        if inner is not None:
+            holder = inner.node
+            del left[holder]
+        elif since == start:
+            break
+    return _joined(reversed(backwards))
+
+
+def _work_of(board: Board, id: NodeId, now: float) -> _Work | None:
+    """Return when a node was worked on, None if nobody began."""
+    times = board.times.get(id)
+    if times is None or times.started is None or times.started > now:
+        return None
+    return _Work(id, times.started, min(now, times.ended or now))
+
+
+def _start_of(board: Board, node: NodeId, at: float) -> float:
+    started = board.times[node].started
+    return at if started is None else min(at, started)
+
+
+def _children_of(board: Board, holder: NodeId | None) -> Iterable[NodeId]:
+    return (id for id, node in board.nodes.items() if node.parent_node == holder)
+
+
+def _before(board: Board, id: NodeId) -> Iterable[NodeId]:
+    """Return the nodes that one may have waited for before it was begun."""
+    node, worker = board.nodes[id], board.nodes[id].assigned_worker
+    yield from node.dependencies
+    if worker is not None:
+        yield from (other.id for other in board.nodes.values() if other.assigned_worker == worker)
+
+
+def _last(
+    left: dict[NodeId, _Work], among: Iterable[NodeId], since: float, until: float
+) -> _Work | None:
+    """Return the work that ended last in this time; of several the longest."""
+    works = (left[id] for id in among if id in left)
+    ended = (work for work in works if since < work.end <= until)
+    return max(ended, key=lambda work: (work.end, -work.start), default=None)
+
+
+def _joined(path: Iterable[CriticalStretch]) -> list[CriticalStretch]:
+    """Return a path in which each stretch is of another one than the stretch before."""
+    joined: list[CriticalStretch] = []
+    for stretch in path:
+        if stretch.start >= stretch.end:
+            continue
+        if joined and joined[-1].node == stretch.node:
+            stretch = CriticalStretch(stretch.node, joined.pop().start, stretch.end)
+        joined.append(stretch)
+    return joined

@@ -1,0 +1,94 @@
+"""Staying on the web UI: whatever dies, whoever else looks, whatever somebody is called."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.scenarios.place import Place
+from tests.scenarios.steps import ask, tell
+from tests.ui.conftest import MakeVisitor
+from tests.ui.visitor import Visitor, connection
+
+WATCH = """
+() => {
+  const status = document.querySelector("header [role=status]");
+  window.said = [];
+  new MutationObserver(() => window.said.push(status.textContent)).observe(
+    status, {subtree: true, childList: true, characterData: true});
+}
+"""
+HOSTILE = "<img src=x onerror=window.ran=1>{{constructor}}${1}"
+GOAL = (
+    "</script><script>window.ran=1</script><svg onload=window.ran=1> "
+    '[a](javascript:window.ran=1) ![b](x" onerror="window.ran=1) `${window.ran=1}`'
+)
+PAGES = ("", "/board", "/timeline", "/communication", "/files", "/memory", "/triggers", "/events")
+
+
+def test_the_page_outlives_the_gateway_the_router_and_the_supervisor(
+    visitor: Visitor, place: Place
+) -> None:
+    page = visitor.page
+    place.plays(coordinator=[ask("Shall I go on?")])
+    status = connection(page)
+    expect(status).to_have_text("Live")
+    kills: list[tuple[str, Callable[[], object]]] = [
+        ("gateway", lambda: place.kill("human")),
+        ("router", lambda: place.kill("router")),
+        ("supervisor", place.restart_supervisor),
+    ]
+    for what, kill in kills:
+        page.evaluate(WATCH)
+        kill()
+        name = f"after-{what}"
+        place.begun.append(place.retried("run", "x", "-n", name, "-d", "-m", "openai/fake").strip())
+        expect(group(page, name)).to_be_visible()
+        expect(status).to_have_text("Live")
+        said = page.evaluate("window.said")
+        assert what == "router" or "Reconnecting" in said
+    assert page.evaluate("performance.getEntriesByType('navigation').length") == 1
+
+
+def test_two_tabs_and_two_people_agree(
+    visitor: Visitor, make_visitor: MakeVisitor, place: Place
+) -> None:
+    place.plays(coordinator=[ask("Shall I go on?")])
+    agent = place.begin("shared").name
+    other = make_visitor()
+    pages = [visitor.page, visitor.new_page(), other.log_in(f"/ui/agents/{agent}")]
+    for page in pages:
+        page.goto(f"{visitor.url}/ui/agents/{agent}")
+        expect(page.get_by_role("banner")).to_contain_text("shared")
+    steer(pages[0], "Pause shared")
+    for page in pages:
+        expect(page.get_by_role("banner")).to_contain_text(re.compile("paused", re.I))
+    steer(pages[2], "Resume shared")
+    for page in pages:
+        expect(page.get_by_role("banner")).not_to_contain_text(re.compile("paused", re.I))
+
+
+def test_nothing_that_an_agent_is_called_or_says_runs(visitor: Visitor, place: Place) -> None:
+    place.plays(lambda seen: ask(GOAL) if seen.step else tell("human", GOAL))
+    agent = place.begin(HOSTILE, goal=GOAL)
+    place.await_question(agent.name)
+    page = visitor.page
+    page.reload()
+    expect(group(page, HOSTILE)).to_be_visible()
+    for path in PAGES:
+        page.goto(f"{visitor.url}/ui/agents/{agent.name}{path}")
+        expect(page.get_by_role("banner")).to_contain_text(HOSTILE)
+        expect(connection(page)).to_have_text("Live")
+        assert page.evaluate("window.ran") is None
+        assert page.locator("a[href^='javascript:' i]").count() == 0
+
+
+def group(page: Page, name: str) -> Locator:
+    """Return an agent's group in the sidebar."""
+    return page.get_by_role("complementary").get_by_role("region", name=name, exact=True)
+
+
+def steer(page: Page, what: str) -> None:
+    """Do something to the agent of a page by the menu in the top bar."""
+    page.get_by_role("banner").get_by_role("button", name="Actions").click()
+    page.get_by_role("menuitem", name=what).click()

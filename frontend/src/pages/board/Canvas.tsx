@@ -40,7 +40,7 @@ export function Canvas({ graph, layout, messages, shown, wanted }: CanvasProps) 
     const made = flowNodesOf(graph, layout, shown, known.current);
     known.current = new Map(made.map((node) => [node.id, node]));
     return made;
-  }, [graph, layout, shown]);
+  }, [graph, layout, shown, known]);
   const edges = useMemo<FlowEdge[]>(
     () => flowEdgesOf(graph, messages, layout, shown),
     [graph, messages, layout, shown],

@@ -3,12 +3,7 @@ import type { Schemas } from "~/api/client";
 
 export type BoardView = Schemas["BoardView"];
 export type NodeView = Schemas["NodeView"];
-/** Who wrote to whom, and how often. */
-export interface Traffic {
-  from: string;
-  to: string;
-  count: number;
-}
+export type Traffic = Pick<Schemas["TrafficView"], "from" | "to" | "count">;
 
 /** A node waits for another one, reads its result, is a part of it, or its worker wrote to it. */
 export type EdgeKind = "dependency" | "ref" | "part" | "message";

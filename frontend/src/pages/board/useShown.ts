@@ -6,7 +6,7 @@ import type { Shown } from "./flow";
 import { type Graph, relatedTo } from "./graph";
 import type { View } from "./useView";
 
-const NOTHING: ReadonlyMap<string, never> = new Map();
+const NOTHING = new Map<string, never>();
 
 export function useShown(agent: string, graph: Graph, view: View, open: string | null): Shown {
   const isNow = view.at === null;

@@ -83,7 +83,7 @@ function CancelDialog({ agent, node, onClose }: DialogProps) {
 
 const told = (text: string, onClose: () => void) => ({
   onSuccess: () => {
-    toast({ text });
+    toast({ title: text, tone: "good" });
     onClose();
   },
 });

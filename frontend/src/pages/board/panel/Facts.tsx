@@ -95,7 +95,7 @@ function Move({ agent, node }: OfNode) {
   const name = workers?.find((one) => one.id === worker)?.name ?? worker;
   return (
     <p className={styles.doing} role="status">
-      {t("moves_to", { to: [name, model].filter(Boolean).join(", ") })}
+      {t("movesTo", { to: [name, model].filter(Boolean).join(", ") })}
     </p>
   );
 }

@@ -30,7 +30,8 @@ export function logLinesOf(events: readonly AgentEvent[]): LogLine[] {
   const lines: LogLine[] = [];
   for (const event of events) {
     const last = lines.at(-1);
-    if (event.type === "tool.result" && last?.sign === SIGNS["tool"] && last.title === said(event, "tool")) {
+    const isOfLast = last?.sign === SIGNS["tool"] && last?.title === said(event, "tool");
+    if (last && isOfLast && event.type === "tool.result") {
       lines[lines.length - 1] = {
         ...last,
         text: [last.text, said(event, "preview")].filter(Boolean).join(" → ").slice(0, MOST),

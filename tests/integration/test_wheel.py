@@ -118,6 +118,7 @@ def test_the_sdist_holds_what_a_packager_needs(built: tuple[Path, Path]) -> None
     with tarfile.open(built[0]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"pyproject.toml", "README.md", "hatch_build.py", "CHANGELOG.md"} <= names
+    assert "frontend/dist/index.html" in names
 
 
 def test_the_metadata_tells_what_it_is(installed: Installed) -> None:

@@ -118,7 +118,8 @@ def _checked(
     found = [*new_secrets(text, before.text), *problems_of(store.home, about.name, text)]
     now, then = shown(before.text), shown(text)
     difference = unified_diff(about.name, now, then)
-    return text, SettingsCheckView(text=then, diff=difference, problems=tuple(found))
+    own = shown_values(values_in(about.name, text))
+    return text, SettingsCheckView(text=then, own=own, diff=difference, problems=tuple(found))
 
 
 def _text_of(body: EditSettingsRequest, before: str) -> str:

@@ -91,9 +91,13 @@ class EditSettingsRequest(ApiRequest):
 
 
 class SettingsCheckView(ApiView):
-    """What a change would make of a file: its text, the difference (a unified diff), problems."""
+    """What a change would make of a file: its text, the difference (a unified diff), problems.
+
+    `own` is what the text says, {} for one that is no YAML.
+    """
 
     text: str
+    own: JsonObject = Field(default_factory=dict)
     diff: str = ""
     problems: tuple[SettingsProblemView, ...] = ()
 

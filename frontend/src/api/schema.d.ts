@@ -2667,9 +2667,16 @@ export interface components {
             /** @default  */
             about: string;
         };
-        /** @description What a change would make of a file: its text, the difference (a unified diff), problems. */
+        /**
+         * @description What a change would make of a file: its text, the difference (a unified diff), problems.
+         *
+         *     `own` is what the text says, {} for one that is no YAML.
+         */
         SettingsCheckView: {
             text: string;
+            own: {
+                [key: string]: unknown;
+            };
             /** @default  */
             diff: string;
             /** @default [] */

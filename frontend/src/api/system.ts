@@ -153,4 +153,4 @@ export const readEvents = (
       params: { path: { agent }, query: { after, limit, ...wanted } },
       signal: signal ?? null,
     }),
-  );
+  ) as Promise<Schemas["EventPageView"]>;

@@ -128,7 +128,8 @@ def test_a_check_shows_the_difference_and_writes_nothing(world: World, client: C
     file = own(world)
     found = client.check_settings("agiraph.yaml", value("run.max_nodes", 9))
     assert "+  max_nodes: 9" in found.diff.splitlines()
-    assert "not-for-you" not in found.diff
+    assert "not-for-you" not in found.model_dump_json()
+    assert found.own["run"] == {"max_concurrent": 8, "max_nodes": 9}
     assert found.problems == ()
     assert file.read_text() == OWN
 

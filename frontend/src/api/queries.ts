@@ -340,36 +340,3 @@ export const useMessages = (agent: string, run?: string, limit = 1000) =>
         }),
       ),
   });
-
-export type Timeline = Schemas["TimelineView"];
-export interface Stretch {
-  since?: number;
-  until?: number;
-  resolution_seconds?: number;
-}
-
-/** The bars of a run, or those of a stretch of it at its own resolution. */
-export const useTimeline = (agent: string, stretch: Stretch = {}, isWanted = true) =>
-  useQuery({
-    queryKey: ofAgent(agent, "timeline", stretch),
-    enabled: isWanted,
-    queryFn: ({ signal }) =>
-      take(
-        api.GET("/agents/{agent}/timeline", {
-          params: { path: { agent }, query: stretch },
-          signal,
-        }),
-      ),
-    placeholderData: keepPreviousData,
-  });
-
-export type Traffic = Schemas["TrafficView"];
-
-/** Who wrote to whom in the current run, and how often. */
-export const useTraffic = (agent: string, isWanted = true) =>
-  useQuery({
-    queryKey: ofAgent(agent, "traffic"),
-    enabled: isWanted,
-    queryFn: ({ signal }) =>
-      take(api.GET("/agents/{agent}/communication", { params: { path: { agent } }, signal })),
-  });

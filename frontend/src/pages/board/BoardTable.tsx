@@ -28,7 +28,6 @@ export function BoardTable({ graph, shown }: { graph: Graph; shown: Shown }) {
       label: t("node"),
       cell: (node) => (
         <span className={styles.cell}>
-          <StatusSign status={node.status} />
           <Link
             to={{ pathname: paths.board(agent, node.id), search }}
             aria-current={shown.open === node.id ? "true" : undefined}

@@ -8,7 +8,7 @@ import {
   ReactFlow,
   useReactFlow,
 } from "@xyflow/react";
-import { useEffect, useMemo, useRef } from "react";
+import { type RefObject, useEffect, useMemo, useRef } from "react";
 import { useTranslation } from "react-i18next";
 
 import { classes, Icon, IconButton, lookOf, useKey } from "~/ui";
@@ -45,8 +45,13 @@ export function Canvas({ graph, layout, messages, shown, wanted }: CanvasProps) 
     () => flowEdgesOf(graph, messages, layout, shown),
     [graph, messages, layout, shown],
   );
+  // Until somebody moves it, the whole board is kept in sight as it grows.
+  const isKept = useRef(wanted === null);
   return (
     <ReactFlow
+      onMoveStart={(event) => {
+        if (event) isKept.current = false;
+      }}
       className={styles.canvas}
       nodes={nodes}
       edges={edges}
@@ -68,7 +73,7 @@ export function Canvas({ graph, layout, messages, shown, wanted }: CanvasProps) 
       aria-label={t("graph")}
     >
       <Background gap={24} size={1.2} color="var(--line)" />
-      <Moves layout={layout} wanted={wanted} />
+      <Moves layout={layout} wanted={wanted} isKept={isKept} />
       <MiniMap
         className={styles.map ?? ""}
         nodeClassName={(node) => mapLooks(node as BoardNode)}
@@ -87,24 +92,35 @@ const mapLooks = (node: BoardNode): string =>
     : classes(styles.mapCard, styles[lookOf(node.data.node.status).tone]) ?? "";
 
 /** The buttons and keys that move the canvas, and what has it move by itself. */
-function Moves({ layout, wanted }: Pick<CanvasProps, "layout" | "wanted">) {
+function Moves({
+  layout,
+  wanted,
+  isKept,
+}: Pick<CanvasProps, "layout" | "wanted"> & { isKept: RefObject<boolean> }) {
   const { t } = useTranslation("board");
   const { fitView, zoomIn, zoomOut, setCenter, getZoom } = useReactFlow();
   const slow = { duration: MOVE_MILLISECONDS };
-  const fit = () => void fitView({ ...FIT, ...slow });
+  const fit = () => {
+    isKept.current = true;
+    void fitView({ ...FIT, ...slow });
+  };
   useKey("f", t("fit"), fit);
   useKey("+", t("zoomIn"), () => void zoomIn(slow));
   useKey("-", t("zoomOut"), () => void zoomOut(slow));
   const places = useRef(layout);
   useEffect(() => {
+    if (places.current !== layout && isKept.current) {
+      requestAnimationFrame(() => void fitView({ ...FIT, duration: MOVE_MILLISECONDS }));
+    }
     places.current = layout;
-  });
+  }, [layout, isKept, fitView]);
   useEffect(() => {
     const at = wanted && places.current.nodes.get(wanted.node);
     if (!at) return;
+    isKept.current = false;
     const zoom = Math.max(getZoom(), READABLE);
     void setCenter(at.x + CARD.width / 2, at.y + CARD.height / 2, { zoom, duration: MOVE_MILLISECONDS });
-  }, [wanted, setCenter, getZoom]);
+  }, [wanted, setCenter, getZoom, isKept]);
   return (
     <div className={styles.moves} role="group" aria-label={t("moves")}>
       <IconButton label={t("zoomIn")} icon={<Icon name="plus" />} onClick={() => void zoomIn(slow)} />

@@ -7,6 +7,7 @@ import { Link, useLocation } from "react-router";
 import {
   classes,
   Duration,
+  formatAge,
   lookOf,
   Markdown,
   Money,
@@ -77,7 +78,7 @@ function Took({ node }: { node: NodeView }) {
 
 function Ticking({ node }: { node: NodeView }) {
   const seconds = secondsOf(node, useNow());
-  return seconds === null ? null : <Duration seconds={Math.floor(seconds)} />;
+  return seconds === null ? null : <span>{formatAge(seconds)}</span>;
 }
 
 export const LaneView = memo(function LaneView({ data: { lane } }: NodeProps<LaneNode>) {

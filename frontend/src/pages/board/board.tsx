@@ -3,7 +3,8 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation, useNavigate, useParams } from "react-router";
 
-import { useBoard, useTraffic } from "~/api/queries";
+import { useBoard } from "~/api/queries";
+import { useTraffic } from "~/api/watching";
 import { Drawer, Empty, Loaded, Page, paths, Skeleton, useAgentId, useIsNarrow, useKey } from "~/ui";
 import styles from "./board.module.css";
 import { BoardTable } from "./BoardTable";

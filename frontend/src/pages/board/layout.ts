@@ -58,6 +58,7 @@ export function elkGraphOf({ nodes, edges }: LaneShape) {
       "elk.spacing.componentComponent": "24",
       "elk.layered.spacing.nodeNodeBetweenLayers": "44",
       "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
+      "elk.layered.considerModelOrder.components": "MODEL_ORDER",
       "elk.layered.nodePlacement.strategy": "BRANDES_KOEPF",
       "elk.layered.nodePlacement.bk.fixedAlignment": "BALANCED",
     },

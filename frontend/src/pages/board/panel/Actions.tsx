@@ -184,7 +184,9 @@ function MoveDialog({ agent, node, onClose }: DialogProps) {
       />
       <datalist id={listed}>
         {modelNames(models?.providers ?? []).map((name) => (
-          <option key={name} value={name} />
+          <option key={name} value={name}>
+            {name}
+          </option>
         ))}
       </datalist>
     </Asked>

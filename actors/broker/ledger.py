@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Self
@@ -112,6 +112,7 @@ class UsageLedger:
                 self._db.execute(f"ALTER TABLE calls ADD COLUMN {name} {kind}")
         self._db.execute("CREATE INDEX IF NOT EXISTS calls_of_door ON calls (door, entity)")
         self.spending = SpendingTotals(self._db)
+        self._of_runs: dict[str, dict[str, Usage]] = {}
         self._batch: asyncio.Future[None] | None = None
         self._written: list[Statement] = []
         self._waits_for_room = False
@@ -183,6 +184,8 @@ class UsageLedger:
         columns, places = ", ".join(row), ", ".join("?" * len(row))
         self.put(f"INSERT INTO calls ({columns}) VALUES ({places})", tuple(row.values()))
         self.spending.add(spent.ts, asked, spent.usage)
+        if (known := self._of_runs.get(asked.run_id)) is not None:
+            known[asked.entity] = known.get(asked.entity, Usage()) + spent.usage
 
     def limits(self, config: BudgetsConfig, clock: Clock) -> BudgetLimits:
         """Return the budgets, which are stored in this database too."""
@@ -195,6 +198,19 @@ class UsageLedger:
     def by_entity(self, run_id: str = "", agent: str = "") -> dict[str, Usage]:
         """Return usage by entity address, of one run, of one agent, or (both empty) of all."""
         return {row.key: row.usage for row in self.rows("entity", run_id, agent)}
+
+    def of_runs(self, runs: Iterable[str]) -> dict[str, Usage]:
+        """Return usage by entity address in some runs, summed once and then updated.
+
+        So that it can be asked for every second.
+        """
+        found: dict[str, Usage] = {}
+        for run in dict.fromkeys(runs):
+            if run not in self._of_runs:
+                self._of_runs[run] = self.by_entity(run)
+            for entity, usage in self._of_runs[run].items():
+                found[entity] = found[entity] + usage if entity in found else usage
+        return found
 
     def usage_of_grant(self, entity: str, digest: str) -> tuple[Usage, int]:
         """Return what an entity's calls with one grant have used, and how many they were."""

@@ -15,6 +15,9 @@ class UsageReader:
 
     def usage(self, asked: AskUsage) -> UsageTable:
         """Return what was spent; of a run only if it is the agent's own."""
+        if asked.runs:
+            by_entity = self._ledger.of_runs(asked.runs)
+            return UsageTable(by_entity=by_entity, total=sum(by_entity.values(), Usage()))
         run, agent = asked.run_id, asked.agent
         by_entity = self._ledger.by_entity(run, agent)
         rows = self._ledger.rows(asked.by, run, agent) if asked.by else ()

@@ -210,7 +210,7 @@ def _person(sender: str, _to: str, _body: Body) -> bool:
 def _usage(sender: str, _to: str, body: model.AskUsage) -> bool:
     agent = agent_of(sender)
     its_own = agent is not None and body.agent == agent and body.budgets_of in ("", agent)
-    return sender == HUMAN or its_own
+    return sender == HUMAN or (its_own and not body.runs)
 
 
 def _question(sender: str, _to: str, body: question.AskQuestion) -> bool:

@@ -202,7 +202,7 @@ class AskUsage(Body):
 
     An entity names its own agent. `by` selects the rows of the answer, besides the usage of
     each entity. `budgets_of` is the agent whose budgets are included besides those of the run
-    (by default `agent`).
+    (by default `agent`). With `runs` only the usage of each entity in these.
     """
 
     TYPE = "model.ask_usage"
@@ -210,6 +210,7 @@ class AskUsage(Body):
     agent: str = ""
     budgets_of: str = ""
     by: UsageBy | None = None
+    runs: tuple[str, ...] = ()
 
 
 class UsageTable(Body):

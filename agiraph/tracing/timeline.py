@@ -7,6 +7,7 @@ person, was paused, or had no process. Bars that are too short to be seen are pu
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final
 
 from agiraph.core.ids import COORDINATOR_NAME
@@ -236,34 +237,40 @@ def put_together(bars: Iterable[Bar], resolution_seconds: float) -> list[Bar]:
     That is shorter than `resolution_seconds`, and nothing that long between them. Only those of one
     entity, kind and node are put together, and nothing that goes on.
     """
-    found: list[Bar] = []
-    last: dict[tuple[str, str, str | None, bool], int] = {}
+    found: list[list[Bar]] = []
+    ends: dict[tuple[str, str, str | None, bool], tuple[list[Bar], float]] = {}
     for bar in bars:
+        end = bar.end
+        if end is None or bar.kind in WHOLE:
+            found.append([bar])
+            continue
         key = (bar.entity, bar.kind, bar.node, bool(bar.problem))
-        place = last.pop(key, None)
-        is_short = bar.end is not None and bar.end - bar.start < resolution_seconds
-        if not (bar.count > 1 or is_short) or bar.kind in WHOLE:
-            found.append(bar)
-        elif place is None or bar.start - (found[place].end or 0.0) >= resolution_seconds:
-            last[key] = len(found)
-            found.append(bar)
+        if bar.count == 1 and end - bar.start >= resolution_seconds:
+            ends.pop(key, None)
+            found.append([bar])
+            continue
+        known = ends.get(key)
+        if known is not None and bar.start - known[1] < resolution_seconds:
+            known[0].append(bar)
+            ends[key] = (known[0], max(known[1], end))
         else:
-            last[key] = place
-            found[place] = _both(found[place], bar)
-    return found
+            group = [bar]
+            ends[key] = (group, end)
+            found.append(group)
+    return [group[0] if len(group) == 1 else _as_one(group) for group in found]
 
 
 def _begin(bar: Bar) -> float:
     return bar.start
 
 
-def _both(one: Bar, other: Bar) -> Bar:
-    names = dict.fromkeys([*one.name.split(", "), *other.name.split(", ")])
+def _as_one(bars: Sequence[Bar]) -> Bar:
+    names = dict.fromkeys(name for bar in bars for name in bar.name.split(", "))
     return replace(
-        one,
-        name=one.name if len(names) > NAMES_SHOWN else ", ".join(names),
-        end=max(one.end or 0.0, other.end or 0.0),
-        seconds=one.seconds + other.seconds,
-        count=one.count + other.count,
-        is_critical=one.is_critical or other.is_critical,
+        bars[0],
+        name=", ".join(islice(names, NAMES_SHOWN)),
+        end=max(bar.end or 0.0 for bar in bars),
+        seconds=sum(bar.seconds for bar in bars),
+        count=sum(bar.count for bar in bars),
+        is_critical=any(bar.is_critical for bar in bars),
     )

@@ -18,7 +18,7 @@ from actors.gateway.live import feeds
 from actors.recorder.message_log import MessageLog
 from agiraph.core.ids import NodeId
 from agiraph.core.models import Event
-from agiraph.core.turns import Usage, UsageRow
+from agiraph.core.turns import Usage
 from agiraph.http.api import (
     AgentChangeView,
     ChangeView,
@@ -256,8 +256,7 @@ def test_the_overview_has_every_agent_with_its_team_in_one_answer(
     world.arrive(arrived(status, f"{AGENT}/{ada}", sent_at=7.0))
     text_from(world, f"{AGENT}/{ada}", "hello")
     spent = {LEAD: Usage(input_tokens=10), f"{AGENT}/{ada}": Usage(output_tokens=4, cost_usd=0.5)}
-    row = UsageRow(key=RUN, calls=2, seconds=1.0, usage=Usage(input_tokens=14, cost_usd=0.5))
-    table = UsageTable(by_entity=spent, total=Usage(), rows=(row,))
+    table = UsageTable(by_entity=spent, total=Usage())
     world.line.answers[AskUsage] = lambda body: table
     [survey, farm] = client.overview()
     assert (survey.name, survey.last_event, survey.tokens, survey.cost_usd) == (

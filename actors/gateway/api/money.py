@@ -250,7 +250,7 @@ async def usage(
 
 async def spent_in_run(gateway: Gateway, agent: Agent) -> Usage:
     """Return what an agent's current run has spent, whoever of its team is still there."""
-    asked = AskUsage(run_id=agent.run or NO_RUN)
+    asked = AskUsage(runs=(agent.run or NO_RUN,))
     table = await gateway.ask(BROKER, asked, UsageTable, within_seconds=EXTRA_SECONDS)
     return table.total
 

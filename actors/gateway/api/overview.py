@@ -1,6 +1,7 @@
 """Endpoint: all agents with their teams, in one answer; and how a team is listed."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -14,7 +15,7 @@ from actors.gateway.gateway import Gateway
 from actors.gateway.state.boards import worker_view
 from actors.gateway.statuses import StatusReader
 from agiraph.core.errors import AgiraphError
-from agiraph.core.ids import BROKER, worker_address
+from agiraph.core.ids import BROKER, agent_of, worker_address
 from agiraph.core.models import Agent
 from agiraph.core.turns import Usage
 from agiraph.http.api import TeamView, WorkerView
@@ -24,6 +25,7 @@ from agiraph.storage.home import RunHome
 router = APIRouter(tags=["agents"])
 
 NOTHING = Usage()
+Spent = Mapping[str, Usage]
 
 
 @router.get("/overview", dependencies=[READ])
@@ -36,33 +38,43 @@ async def overview(
     An agent whose board is damaged is listed without its workers.
     """
     agents = [gateway.agents.find(one) for one in agent] if agent else gateway.agents.all()
+    runs = [one.run for one in agents if one.run is not None]
     table, spent = await asyncio.gather(
-        if_answered(children(gateway)), if_answered(spent_by_all(gateway))
+        if_answered(children(gateway)), if_answered(spent_in(gateway, runs))
     )
     statuses = gateway.statuses(table or ())
-    by_run = {row.key: row.usage for row in spent.rows} if spent else {}
-    return [_team_view(gateway, one, statuses, spent, by_run) for one in agents]
+    of_agent: dict[str | None, dict[str, Usage]] = {one.id: {} for one in agents}
+    for address, usage in (spent or {}).items():
+        of_agent.setdefault(agent_of(address), {})[address] = usage
+    return [
+        _team_view(gateway, one, statuses, None if spent is None else of_agent[one.id])
+        for one in agents
+    ]
 
 
-async def spent_by_all(gateway: Gateway) -> UsageTable:
-    """Return what each entity and each run has spent."""
-    asked = AskUsage(by="run")
-    return await gateway.ask(BROKER, asked, UsageTable, within_seconds=EXTRA_SECONDS)
+async def spent_in(gateway: Gateway, runs: Sequence[str]) -> Spent:
+    """Return what each entity has spent in these runs, by its address."""
+    if not runs:
+        return {}
+    asked = AskUsage(runs=tuple(runs))
+    table = await gateway.ask(BROKER, asked, UsageTable, within_seconds=EXTRA_SECONDS)
+    return table.by_entity
 
 
 def _team_view(
     gateway: Gateway,
     agent: Agent,
     statuses: StatusReader,
-    spent: UsageTable | None,
-    by_run: dict[str, Usage],
+    spent: Spent | None,
 ) -> TeamView:
     try:
         workers = team(gateway, agent, gateway.agents.run_of(agent), statuses, spent)
     except (AgiraphError, OSError):
         workers = []
-    usage = by_run.get(agent.run or "", NOTHING)
-    cost = {"tokens": usage.tokens, "cost_usd": usage.cost_usd} if spent else {}
+    cost: dict[str, object] = {}
+    if spent is not None:
+        usage = sum(spent.values(), NOTHING)
+        cost = {"tokens": usage.tokens, "cost_usd": usage.cost_usd}
     shown = summary(gateway, agent, statuses, last_event(gateway, agent))
     return TeamView.model_validate({**dict(shown), **cost, "workers": tuple(workers)})
 
@@ -72,7 +84,7 @@ def team(
     agent: Agent,
     run: RunHome | None,
     statuses: StatusReader,
-    spent: UsageTable | None,
+    spent: Spent | None,
 ) -> list[WorkerView]:
     """Return the workers of a run, also those that have left; `spent` is None if nobody knows."""
     board, unread = gateway.boards.get(run), gateway.messages.unread(agent.id)
@@ -82,7 +94,7 @@ def team(
         child = statuses.child(address)
         # What one that has stopped last reported is over.
         doing = {} if status == "stopped" else shown_activity(gateway, statuses, address)
-        usage = spent.by_entity.get(address, NOTHING) if spent else None
+        usage = spent.get(address, NOTHING) if spent is not None else None
         views.append(
             worker_view(
                 board,

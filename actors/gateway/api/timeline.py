@@ -55,7 +55,7 @@ def timeline(
         bars += _thinking(gateway, agent, board)
     names = _names(agent, board)
     shown = [
-        replace(bar, entity=names.get(bar.entity, bar.entity))
+        replace(bar, entity=names[bar.entity]) if bar.entity in names else bar
         for bar in bars
         if bar.start <= (until or now) and (bar.end or now) >= (since or start) and bar.entity
     ]

@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from actors.gateway.api.dependencies import After, AgentDep, At, GatewayDep, Limit, Offset, RunDep
 from actors.gateway.api.entities import children, if_answered
-from actors.gateway.api.overview import spent_by_all, team
+from actors.gateway.api.overview import spent_in, team
 from actors.gateway.auth.scopes import READ
 from actors.gateway.file_browser import browse
 from actors.gateway.gateway import Gateway
@@ -59,7 +59,8 @@ async def node(agent: AgentDep, run: RunDep, node: str, gateway: GatewayDep) -> 
 async def workers(agent: AgentDep, run: RunDep, gateway: GatewayDep) -> list[WorkerView]:
     """List the workers and what each does right now."""
     table, spent = await asyncio.gather(
-        if_answered(children(gateway)), if_answered(spent_by_all(gateway))
+        if_answered(children(gateway)),
+        if_answered(spent_in(gateway, [run.path.name] if run is not None else [])),
     )
     return team(gateway, agent, run, gateway.statuses(table or ()), spent)
 

@@ -309,7 +309,7 @@ export const useMemoryFile = (agent: string, path: string) =>
     queryFn: ({ signal }) =>
       take(
         api.GET("/agents/{agent}/memory/{path}", { params: { path: { agent, path } }, signal }),
-      ),
+      ) as Promise<FileContent>,
   });
 
 /** The sections of the memory that fit a query; none is asked for while it is empty. */

@@ -10,7 +10,6 @@ import { Drawer, paths, useAgentId, useKey } from "~/ui";
 import { Keys } from "~/ui/keys";
 import { AGENT_PAGES, HOME_PAGES } from "~/ui/paths";
 import { setUnread } from "~/ui/title";
-import { Toasts } from "~/ui/toasts";
 import styles from "./Frame.module.css";
 import { NotFound } from "./PageFrame";
 import { Sidebar } from "./Sidebar";
@@ -59,7 +58,6 @@ export function Frame() {
       </Suspense>
       <GoKeys />
       <Keys />
-      <Toasts />
     </HomeLive>
   );
 }

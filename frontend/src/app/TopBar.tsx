@@ -38,7 +38,7 @@ export function TopBar({ onSidebar, onPalette }: TopBarProps) {
       </span>
       <div className={styles.about}>{agent && <AboutAgent key={agent} agent={agent} />}</div>
       <Connection />
-      <button type="button" className={styles.palette} onClick={onPalette} aria-label={t("palette")}>
+      <button type="button" className={styles.palette} onClick={onPalette}>
         <Icon name="search" />
         <span className={styles.paletteText}>{t("palette")}</span>
         <Keyboard keys="Mod+k" />

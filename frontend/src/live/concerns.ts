@@ -46,6 +46,7 @@ const BY_GROUP: Readonly<Record<string, Concern>> = {
 };
 
 const BY_TYPE: Readonly<Record<string, Concern>> = {
+  "human.attached": { agent: ["files"], home: [] },
   "human.budget": { agent: ["usage", "view"], home: ["budgets", "usage"] },
   "human.response": {
     agent: ["conversation", "transcript", "view", "workers"],

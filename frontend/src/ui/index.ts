@@ -13,6 +13,7 @@ export { askToNotify, notify, useNotifications } from "./notifications";
 export { paths } from "./paths";
 export { useAgentId } from "./place";
 export { SafeLink } from "./SafeLink";
+export { Split } from "./Split";
 export { isRetired, lookOf, type Tone } from "./status";
 export { type Column, Table } from "./Table";
 export { type Tab, Tabs } from "./Tabs";

@@ -76,6 +76,7 @@ def senders(body: Body, to: str = "human") -> list[str]:
         (AskUsage(), "broker", ["human"]),
         (AskUsage(agent=AGENT), "broker", ["human", LEAD, ADA, BOB]),
         (AskUsage(agent=AGENT, budgets_of=OTHER), "broker", ["human"]),
+        (AskUsage(agent=AGENT, runs=("r",)), "broker", ["human"]),
         (AskBudgets(keys=()), "broker", ["human"]),
         (SubscribeToStream(agent=AGENT), "broker", ["human", "console/1"]),
         (StreamDelta(entity=ADA, call=b"x", text="y"), "broker", ["broker", ADA]),

@@ -7,6 +7,7 @@ import {
   type NodeTypes,
   ReactFlow,
   useReactFlow,
+  useStore,
 } from "@xyflow/react";
 import { type RefObject, useEffect, useMemo, useRef } from "react";
 import { useTranslation } from "react-i18next";
@@ -108,6 +109,10 @@ function Moves({
   useKey("+", t("zoomIn"), () => void zoomIn(slow));
   useKey("-", t("zoomOut"), () => void zoomOut(slow));
   const places = useRef(layout);
+  const width = useStore((state) => state.width);
+  useEffect(() => {
+    if (width && isKept.current) void fitView(FIT);
+  }, [width, isKept, fitView]);
   useEffect(() => {
     if (places.current !== layout && isKept.current) {
       requestAnimationFrame(() => void fitView({ ...FIT, duration: MOVE_MILLISECONDS }));

@@ -50,7 +50,7 @@ export function Canvas({ graph, layout, messages, shown, wanted }: CanvasProps) 
   const isKept = useRef(wanted === null);
   return (
     <ReactFlow
-      onMoveStart={(event) => {
+      onMove={(event) => {
         if (event) isKept.current = false;
       }}
       className={styles.canvas}

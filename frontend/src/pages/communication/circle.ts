@@ -44,7 +44,7 @@ export function pictureOf(traffic: readonly Traffic[]): Picture {
     .filter((name) => name !== middle)
     .toSorted((one, other) => rank(one) - rank(other));
   const radius = Math.max(170, (outer.length * 150) / (2 * Math.PI));
-  const [width, height] = [2 * (radius * 1.35 + PILL.width), 2 * (radius + PILL.height)];
+  const [width, height] = [radius * 1.35 + PILL.width, radius + PILL.height].map((half) => 2 * Math.round(half)) as [number, number];
   const total = (name: string, side: "from" | "to") =>
     traffic.reduce((sum, one) => sum + (one[side] === name ? one.count : 0), 0);
   const place = (name: string, x: number, y: number): Place => ({
@@ -59,7 +59,7 @@ export function pictureOf(traffic: readonly Traffic[]): Picture {
     return place(name, width / 2 + Math.cos(turn) * radius * 1.35, height / 2 + Math.sin(turn) * radius);
   });
   if (middle) places.push(place(middle, width / 2, height / 2));
-  return { width: Math.round(width), height: Math.round(height), places, arrows: arrowsOf(traffic, places) };
+  return { width, height, places, arrows: arrowsOf(traffic, places) };
 }
 
 const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);

@@ -19,7 +19,7 @@ MODEL ?= script/survey
 ARGS ?=
 
 # What the documentation site is made of: the pages, their pictures, and the files they link to.
-PAGES = $(wildcard *.md docs/*.md docs/*.svg configs/*.yaml)
+PAGES = $(wildcard *.md docs/*.md docs/*.svg docs/*.png configs/*.yaml)
 
 export GOAL INPUT MODEL
 
@@ -116,7 +116,7 @@ format: $(DEVELOPS)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# The pictures of the docs, made anew by the real widgets and one real run.
+# The pictures of the docs, made anew by the real widgets and pages, and real runs.
 pictures: $(DEVELOPS)
 	PYTHONPATH=. $(BIN)/python docs/pictures.py $(ARGS)
 

@@ -3,8 +3,9 @@
     run.svg                         one run for real: what `agiraph run` printed
     console.svg console-wide.svg    the console in 80x24 and wide, on a team at work
     top.svg                         `agiraph top` on the same team
+    web-ui-*.png                    the web UI, on a team at a real supervisor (`ui_pictures.py`)
 
-The team of the last three is played by the real widgets from a fixed script, so that the pictures
+The team of console and top is played by the real widgets from a fixed script, so that the pictures
 are the same whoever makes them. `python docs/pictures.py console` makes these alone.
 """
 
@@ -267,8 +268,8 @@ def write(name: str, picture: str) -> None:
 
 
 def main() -> None:
-    """Write the pictures that are named: all, or `run`, or `console`."""
-    wanted = sys.argv[1:] or ["run", "console"]
+    """Write the pictures that are named: all, or `run`, or `console`, or `ui`."""
+    wanted = sys.argv[1:] or ["run", "console", "ui"]
     if "run" in wanted:
         with tempfile.TemporaryDirectory() as home:
             write("run.svg", draw(run_survey(home)))
@@ -278,6 +279,10 @@ def main() -> None:
         asyncio.run(photograph_console("console.svg", SMALL))
         asyncio.run(photograph_console("console-wide.svg", WIDE))
         asyncio.run(photograph_top("top.svg"))
+    if "ui" in wanted:
+        from ui_pictures import photograph_ui
+
+        photograph_ui()
 
 
 if __name__ == "__main__":

@@ -287,8 +287,8 @@ class Broker:
             self._show(shown.model_copy(update=about))
 
     def _subscribe(self, sender: str, asked: SubscribeToStream) -> None:
-        self._subscribers.subscribe(asked.agent, sender, self._runtime.clock.monotonic())
-        if asked.from_start:
+        now = self._runtime.clock.monotonic()
+        if self._subscribers.subscribe(asked.agent, sender, now) or asked.from_start:
             for so_far in self._streamed.of(asked.agent):
                 self._runtime.post(sender, so_far)
 

@@ -70,12 +70,13 @@ class StreamSubscribers:
     def __init__(self) -> None:
         self._until: dict[tuple[AgentId, str], float] = {}
 
-    def subscribe(self, agent: AgentId, address: str, now: float) -> None:
-        """Subscribe `address` to an agent for LEASE_SECONDS more."""
-        self._until.pop((agent, address), None)
+    def subscribe(self, agent: AgentId, address: str, now: float) -> bool:
+        """Subscribe `address` to an agent for LEASE_SECONDS more; return whether it was not."""
+        until = self._until.pop((agent, address), now)
         self._until[(agent, address)] = now + LEASE_SECONDS
         if len(self._until) > MOST:
             self._until.pop(next(iter(self._until)))
+        return until <= now
 
     def addresses(self, agent: AgentId | None, now: float) -> list[str]:
         """Return the addresses that are subscribed to an agent now."""

@@ -78,6 +78,9 @@ class EntityContext:
     environment: dict[str, str]
     roster: Roster
 
+    is_external = False
+    """Whether an external agent does its work, which takes its steps by itself."""
+
     def __post_init__(self) -> None:
         self.pause_switch = PauseSwitch()
         self.follow_pause()

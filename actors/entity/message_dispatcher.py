@@ -81,7 +81,7 @@ class MessageDispatcher:
             case Pause():
                 self._note(received, "paused")
             case Step():
-                self._note(received, "stepped")
+                self._note(received, "dropped" if self._context.is_external else "stepped")
             case Resume():
                 self._note(received, "resumed")
             case _:
@@ -141,11 +141,15 @@ class MessageDispatcher:
             facts={"in_reply_to": text.in_reply_to} if text.in_reply_to else {},
         )
 
-    def _note(self, received: Received, what: Literal["paused", "stepped", "resumed"]) -> None:
+    def _note(
+        self, received: Received, what: Literal["paused", "stepped", "resumed", "dropped"]
+    ) -> None:
         context = self._context
         message, now = received.header.id.hex(), context.now()
         context.conversation.append(StateNoted(what=what, message=message, ts=now))
         self._runtime.done(received)
+        if what == "dropped":
+            return
         context.follow_pause()
         context.report_pause(what, message)
         context.show_pause()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from actors.gateway.media_types import kind_of
 from agiraph.http.api import ApiError, FileContentView, FileEntryView, FolderView
-from agiraph.storage.files import FolderEntry, entries_below, open_file, open_folder
+from agiraph.storage.files import FolderEntry, entries_below, is_part, open_file, open_folder
 from agiraph.storage.walk import UnsafeFile, etag_of
 
 READ_LIMIT = 1024 * 1024
@@ -93,7 +93,8 @@ def _list(fd: int, shown: str, depth: int) -> FolderView:
         found = entries_below(fd, ENTRY_LIMIT + 1, depth - 1)
     except PermissionError:  # one of the folders in it may not be read
         found = entries_below(fd, ENTRY_LIMIT + 1, 0)
-    entries = [_entry(path, entry, shown) for path, entry in sorted(found, key=_place)]
+    whole = [one for one in found if not is_part(one[1].name)]
+    entries = [_entry(path, entry, shown) for path, entry in sorted(whole, key=_place)]
     return FolderView(
         path=shown, entries=tuple(entries[:ENTRY_LIMIT]), is_truncated=len(found) > ENTRY_LIMIT
     )

@@ -24,6 +24,7 @@ from agiraph.core.ids import (
 from agiraph.core.models import ENDED_AGENT, Agent, Worker
 from agiraph.messages.child import ChildInfo
 from agiraph.storage.disk_space import WAITS
+from agiraph.storage.home import AgentHome, RunHome
 
 HELD = ("paused", "waiting_for_human")
 AT_REST = (None, "idle", "ready", "waiting_for_nodes", "waiting_for_human", "parked")
@@ -48,6 +49,7 @@ class StatusReader:
         self._activities, self._asking = activities, asking
         self._children: dict[str, ChildInfo] = {child.address: child for child in table}
         self._holds: dict[str, EntityHold] = {}
+        self._runs: dict[str, tuple[AgentHome, RunHome | None] | None] = {}
 
     def child(self, address: str) -> ChildInfo | None:
         """Return an entity's row of the supervisor's table, None if it has none."""
@@ -142,10 +144,14 @@ class StatusReader:
         if id is None:
             return NO_HOLD
         inner = address.partition("/")[2]
-        agent = self._agents.get(id)
-        if agent is None:
+        if id not in self._runs:
+            agent = self._agents.get(id)
+            homes = (self._agents.home_of(agent), self._agents.run_of(agent)) if agent else None
+            self._runs[id] = homes
+        known = self._runs[id]
+        if known is None:
             return NO_HOLD
+        home, run = known
         if inner == COORDINATOR_NAME:
-            return load_hold(self._agents.home_of(agent).hold)
-        run = self._agents.run_of(agent)
+            return load_hold(home.hold)
         return load_hold(run.worker(inner).hold) if run is not None else NO_HOLD

@@ -4,6 +4,7 @@ It is a file beside the entity's conversation, there only while something holds 
 known of one without a process, and after a restart of everything.
 """
 
+import os
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -32,6 +33,8 @@ NO_HOLD = EntityHold()
 
 def load_hold(path: Path) -> EntityHold:
     """Return what is in the file; a missing or damaged one holds nothing."""
+    if not os.path.lexists(path):  # of nearly all; the safe way there opens each folder
+        return NO_HOLD
     try:
         return EntityHold.model_validate_json(read_bytes(path))
     except (OSError, ValidationError):

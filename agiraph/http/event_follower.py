@@ -1,10 +1,13 @@
-"""Following an agent's events over a WebSocket, through restarts of the gateway, from a cursor."""
+"""Following over a WebSocket, through restarts of the gateway: an agent's events from a cursor,
+what changes in the home, what models write.
+"""
 
 import json
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
+from typing import Generic, Self, TypeVar
 from urllib.parse import urlencode
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
@@ -20,29 +23,31 @@ RETRY_SECONDS = 0.2
 OPEN_SECONDS = 5.0
 LARGEST_FRAME = 32 * 1024 * 1024
 
+Item = TypeVar("Item")
 
-class EventFollower:
-    """Events of one agent in order, each once. Iterate over it, or call `next` with a deadline.
 
-    `seq` is the cursor: the last event that was returned. When the connection breaks it is opened
-    again from there, at the gateway's current address. Use it as a context manager, or close it.
+class Follower(Generic[Item]):
+    """What a WebSocket sends, as `read` understands it. Iterate over it, or call `next`.
 
-    `path` is `/agents/{a}/events`, `wanted` the query besides the cursor; `trust` verifies the
-    gateway's certificate (None: the known authorities do).
+    When the connection breaks it is opened again, at the gateway's current address. Use it as a
+    context manager, or close it.
+
+    `wanted` is the query; `trust` verifies the gateway's certificate (None: the known authorities
+    do). `read` returns None for what is not wanted.
     """
 
     def __init__(
         self,
         door: Door,
         path: str,
-        after: int = 0,
+        read: Callable[[str | bytes], Item | None],
         patience_seconds: float = PATIENCE_SECONDS,
         wanted: Mapping[str, object] | None = None,
         trust: ssl.SSLContext | None = None,
     ) -> None:
         self._wanted = dict(wanted or {})
+        self._read = read
         self._trust = trust
-        self.seq = after
         self._door = door
         self._path = path
         self._patience = patience_seconds
@@ -50,8 +55,8 @@ class EventFollower:
         self._lost_at: float | None = None
         self._open_things = ExitStack()
 
-    def next(self, within_seconds: float | None = None) -> Event | None:
-        """Return the next event, or None if none came in time (None: wait forever).
+    def next(self, within_seconds: float | None = None) -> Item | None:
+        """Return the next item, or None if none came in time (None: wait forever).
 
         Raises NotReachable if the gateway stays away for `patience_seconds`, ApiError if it
         refuses (404: no such agent).
@@ -69,17 +74,16 @@ class EventFollower:
             except (ConnectionClosed, OSError):
                 self.close()
                 continue
-            event = Event.model_validate(json.loads(frame))
-            if event.seq > self.seq:
-                self.seq = event.seq
-                return event
+            item = self._read(frame)
+            if item is not None:
+                return item
 
-    def __iter__(self) -> Iterator[Event]:
-        """Yield events for ever; ends by an error or by leaving the loop."""
+    def __iter__(self) -> Iterator[Item]:
+        """Yield items for ever; ends by an error or by leaving the loop."""
         while True:
-            event = self.next()
-            if event is not None:
-                yield event
+            item = self.next()
+            if item is not None:
+                yield item
 
     def close(self) -> None:
         """Drop the connection; a further `next` makes it again."""
@@ -87,7 +91,7 @@ class EventFollower:
         with suppress(ConnectionClosed, OSError):  # it may break while it says goodbye
             self._open_things.close()
 
-    def __enter__(self) -> "EventFollower":
+    def __enter__(self) -> Self:
         """Return the follower itself."""
         return self
 
@@ -116,9 +120,12 @@ class EventFollower:
                 return None
             time.sleep(RETRY_SECONDS if deadline is None else min(RETRY_SECONDS, deadline - now))
 
+    def _query(self) -> dict[str, object]:
+        return self._wanted
+
     def _open(self) -> ClientConnection:
         url, token = self._door()
-        query = urlencode({"after": self.seq, **self._wanted}, doseq=True)
+        query = urlencode(self._query(), doseq=True)
         connecting = connect(
             f"ws{url.removeprefix('http')}{self._path}?{query}",
             additional_headers={"Authorization": f"Bearer {token}"},
@@ -129,6 +136,35 @@ class EventFollower:
             max_size=LARGEST_FRAME,
         )
         return self._open_things.enter_context(connecting)
+
+
+class EventFollower(Follower[Event]):
+    """Events of one agent in order, each once; `seq` is the cursor, the last that was returned.
+
+    `path` is `/agents/{a}/events`, `wanted` the query besides the cursor.
+    """
+
+    def __init__(
+        self,
+        door: Door,
+        path: str,
+        after: int = 0,
+        patience_seconds: float = PATIENCE_SECONDS,
+        wanted: Mapping[str, object] | None = None,
+        trust: ssl.SSLContext | None = None,
+    ) -> None:
+        super().__init__(door, path, self._event, patience_seconds, wanted, trust)
+        self.seq = after
+
+    def _event(self, frame: str | bytes) -> Event | None:
+        event = Event.model_validate(json.loads(frame))
+        if event.seq <= self.seq:
+            return None
+        self.seq = event.seq
+        return event
+
+    def _query(self) -> dict[str, object]:
+        return {"after": self.seq, **self._wanted}
 
 
 def _denied(error: InvalidStatus) -> ApiError:

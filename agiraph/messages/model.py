@@ -54,7 +54,8 @@ class ModelDelta(Body):
 class SubscribeToStream(Body):
     """Receive what this agent's models write, for some seconds. Console, human gateway to broker.
 
-    `from_start`: first what was streamed so far of the calls that are not over.
+    First comes what was streamed so far of the calls that are not over, if the sender was not
+    subscribed, or with `from_start`.
     """
 
     TYPE = "model.listen"

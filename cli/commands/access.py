@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import click
 from pydantic import ValidationError
 
+from agiraph.core.config import ui_folder
 from agiraph.core.errors import InvalidInput
 from agiraph.http.api import CreateTokenRequest, NewTokenView
 from agiraph.http.api.access import HOME_TOKEN, SCOPES, Scope
@@ -23,6 +24,7 @@ from cli.options import (
     home_option,
     json_option,
 )
+from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -211,7 +213,7 @@ def ui(agent: str | None, no_browser: bool, home: Path, as_json: bool) -> int:
     """Open the web UI in a browser, at AGENT if it is named, and print the link.
 
     The link logs a browser in, once, within a few minutes. It needs a running supervisor
-    (`agiraph up`); `agiraph login` makes links for other browsers and with less rights.
+    (`agiraph up`); `agiraph login` makes links for other browsers, and with fewer rights.
     """
     with connect(home) as client:
         made = ui_login(client, client.agent(agent).id if agent is not None else None)
@@ -220,7 +222,10 @@ def ui(agent: str | None, no_browser: bool, home: Path, as_json: bool) -> int:
     record = {"url": url} | made.model_dump(mode="json", exclude={"path"})
     said = "opened in the browser; the link" if is_open else f"{how_to_reach(url)}: it"
     until = f"works once, until {format_time(made.expires_at)}"
-    return Done(record, url, f"{said} {until}").print(as_json=as_json)
+    code = Done(record, url, f"{said} {until}").print(as_json=as_json)
+    if not (ui_folder() / "index.html").is_file():  # plain: what `make ui` builds
+        remark("the web UI is not built here: type `make ui` in the clone, then load it again")
+    return code
 
 
 @api_command(

@@ -108,7 +108,7 @@ def odd_places(agent: AgentHome) -> list[str]:
     """Return what is wrong with the files and folders of an agent that services open."""
     folders = [agent.path, agent.memory, agent.runs]
     for run in _latest_runs(agent):
-        folders += [run.path, run.messages, run.nodes, run.workers]
+        folders += [run.path, run.messages, run.attachments, run.nodes, run.workers]
     wrong = [_wrong_with(path, open_file) for path in files_of(agent)]
     wrong += [_wrong_with(path, entries) for path in folders]
     return [found for found in wrong if found]

@@ -1,10 +1,14 @@
 """The HTTP API over a real socket: the life of agents and their runs."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from agiraph.agent.hold import EntityHold, store_hold
+from agiraph.board.commands import SpawnWorker
+from agiraph.board.store import BoardStore
+from agiraph.core.specs import WorkerSpec
 from agiraph.http.api import CreateAgentRequest, StartRunRequest
 from agiraph.http.client import Client
 from agiraph.http.errors import AMBIGUOUS
@@ -203,6 +207,21 @@ def test_a_single_step_is_for_those_that_are_paused(world: World, client: Client
     assert [type(body) for body in world.line.sent_to(worker)] == [Step]
     assert world.line.sent_to(COORDINATOR) == []
     assert refused(client.act, "router", "step").status in (404, 409)
+
+
+def test_an_external_agent_does_no_single_steps(world: World, client: Client) -> None:
+    world.add_agent()
+    world.add_team("Ada")
+    run = world.home.agent(AGENT).run(RUN)
+    with closing(BoardStore(run.journal)) as store:
+        spec = WorkerSpec(name="out", type="autonomous", agent_command="codex")
+        store.execute(SpawnWorker("w-out", spec), 5.0)
+        worker = store.board.worker_by_cause("w-out")
+    assert worker is not None
+    world.add_child(f"{AGENT}/{worker.id}", "worker")
+    store_hold(run.worker(worker.id).hold, EntityHold(is_paused=True))
+    error = refused(client.act, f"{AGENT}/{worker.id}", "step")
+    assert (error.status, "takes its steps by itself" in error.detail) == (409, True)
 
 
 def test_an_interruption_is_a_message_to_whoever_does_something(

@@ -6,9 +6,11 @@ import zipfile
 from pathlib import Path
 
 from agiraph.http.api import FileContentView, FolderView
-from agiraph.http.client import Client
+from agiraph.http.client import Client, read_door
 from agiraph.storage.home import NodeHome
 from tests.fakes.gateway import AGENT, RUN, World, gateway_world, refused
+from tests.integration.house import until
+from tests.integration.raw import Raw
 
 
 def node_home(world: World, client: Client) -> NodeHome:
@@ -136,12 +138,12 @@ def test_an_attached_file_is_kept_once_and_never_overwritten(world: World, clien
     assert client.attach(AGENT, "prices.csv", b"a,1\n") == first
     assert client.attach(AGENT, "prices.csv", b"a,2\n").path == "_attachments/prices-2.csv"
     assert client.attach(AGENT, "empty", b"").size == 0
-    hostile = client.attach(AGENT, "..\\..\n<b>.md", b"x").path
-    assert hostile == "_attachments/_.._<b>.md"
+    hostile = client.attach(AGENT, "..\\..\n\u202e<b>.md", b"x").path
+    assert hostile == "_attachments/_..__<b>.md"
     run = world.home.agent(AGENT).run(RUN)
     assert (run.attachments / "prices.csv").read_bytes() == b"a,1\n"
     names = sorted(one.name for one in client.list_files(AGENT, "_attachments").entries)
-    assert names == ["_.._<b>.md", "empty", "prices-2.csv", "prices.csv"]
+    assert names == ["_..__<b>.md", "empty", "prices-2.csv", "prices.csv"]
     client.send(AGENT, "Take these", attachments=["_attachments/prices.csv", "prices-2.csv"])
     said = [m.body.content for m in world.line.sent if m.body.TYPE == "text"]
     line = "Attached: _attachments/prices.csv (4 bytes), _attachments/prices-2.csv (4 bytes)"
@@ -158,3 +160,17 @@ def test_an_attachment_may_be_larger_than_a_call_but_not_than_its_limit(tmp_path
         assert client.attach(AGENT, "large.bin", bytes(300_000)).size == 300_000
         assert refused(client.attach, AGENT, "larger.bin", bytes(300_001)).status == 413
         assert refused(client.send, AGENT, "x" * 2000).status == 413
+
+
+def test_a_file_that_did_not_come_whole_leaves_nothing(world: World, client: Client) -> None:
+    world.add_agent()
+    folder = world.home.agent(AGENT).run(RUN).attachments
+    _, token = read_door(world.home.path)
+    with Raw(client.url) as raw:
+        head = f"PUT /agents/{AGENT}/attachments/half.bin HTTP/1.1"
+        raw.send(head, f"Authorization: Bearer {token}", "Content-Length: 100000")
+        raw.socket.sendall(bytes(50_000))
+        until(lambda: folder.is_dir() and [*folder.iterdir()], "the file has begun")
+        assert client.list_files(AGENT, "_attachments").entries == ()
+    until(lambda: [*folder.iterdir()] == [], "nothing is kept")
+    assert client.attach(AGENT, "half.bin", b"whole").path == "_attachments/half.bin"

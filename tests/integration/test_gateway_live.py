@@ -1,9 +1,10 @@
 """What a page follows: changes of the home, text as it streams; over real WebSockets."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, aclosing, closing
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from agiraph.http.api import (
     QuestionChangeView,
     StreamedTextView,
 )
-from agiraph.http.client import Client, read_door
+from agiraph.http.client import AsyncClient, Client, read_door
 from agiraph.http.errors import ApiError
 from agiraph.messages.event import EntityStatus, EventAppended
 from agiraph.messages.model import AskUsage, StreamDelta, SubscribeToStream, UsageTable
@@ -177,6 +178,12 @@ def shown(connection: ClientConnection) -> StreamedTextView:
     return StreamedTextView.model_validate_json(connection.recv(timeout=SECONDS))
 
 
+def from_start(world: World) -> int:
+    """Return how often the broker was asked for what was streamed so far."""
+    asked = [body for _, body in world.line.posted if isinstance(body, SubscribeToStream)]
+    return sum(body.from_start for body in asked)
+
+
 def test_watchers_share_a_subscription_and_see_text_retries_and_the_end(world: World) -> None:
     [ada] = world.add_team("Ada")
     posted = world.line.posted
@@ -192,8 +199,7 @@ def test_watchers_share_a_subscription_and_see_text_retries_and_the_end(world: W
             assert [shown(all_of_them).text for _ in range(2)] == ["gin", "Hi"]
             assert (heard := shown(one)).text == "Hi"
             assert (heard.entity, heard.address) == ("Ada", f"{AGENT}/{ada}")
-            again = [body for _, body in posted if isinstance(body, SubscribeToStream)]
-            assert sum(body.from_start for body in again) == 2
+            assert from_start(world) == 2
         void = piece("", 0, restarted=True, reason="x/y failed (busy): it is called again now")
         world.arrive(arrived(void, "broker"))
         world.arrive(arrived(piece("", 0, is_end=True), "broker"))
@@ -238,6 +244,40 @@ def test_a_follower_of_changes_that_takes_nothing_is_let_go(
             while not closing.is_set():
                 world.arrive(arrived(big, "broker"))
             assert goodbye(connection) == (feeds.TRY_AGAIN, "too slow: come back")
+
+
+def test_the_clients_follow_changes_and_text_through_a_restart(tmp_path: Path) -> None:
+    async def first_two(world: World) -> list[ChangeView]:
+        async with AsyncClient(*read_door(tmp_path)) as other:
+            found: list[ChangeView] = []
+            async with aclosing(other.follow_changes()) as following, asyncio.timeout(SECONDS):
+                async for change in following:
+                    found.append(change)
+                    if len(found) == 2:
+                        break
+                    await asyncio.to_thread(grow, world, "node.started")
+            return found
+
+    with gateway_world(tmp_path) as world:
+        world.add_agent()
+        client = world.client()
+        changes, texts = client.follow_changes(), client.follow_text(AGENT, "coordinator")
+        assert isinstance(changes.next(SECONDS), HomeView)
+        assert texts.next(0) is None
+        world.arrive(arrived(piece("I be", 0), "broker"))
+        assert (heard := texts.next(SECONDS)) is not None
+        assert heard.text == "I be"
+        with client.follow_text("nobody") as nobody, pytest.raises(ApiError):
+            nobody.next(SECONDS)
+    with gateway_world(tmp_path) as world, client, changes, texts:
+        assert isinstance(changes.next(SECONDS), HomeView)
+        grow(world, "node.created")
+        assert changes.next(SECONDS) == EventsChangeView(
+            agent=AGENT, seq=1, types=("node.created",)
+        )
+        home, told = asyncio.run(first_two(world))
+        assert isinstance(home, HomeView)
+        assert told == EventsChangeView(agent=AGENT, seq=2, types=("node.started",))
 
 
 # --- everybody at a glance, a run as time lines ---

@@ -1,8 +1,10 @@
 """What a page follows while a real team works: its text as it streams, and what changes."""
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from pydantic import TypeAdapter
 from websockets.exceptions import ConnectionClosed
@@ -14,7 +16,7 @@ from agiraph.http.api import StreamedTextView as Piece
 from agiraph.http.client import Client, read_door
 from tests.integration.house import until
 from tests.scenarios.place import Place
-from tests.scenarios.steps import DONE, FACT, one_worker
+from tests.scenarios.steps import DONE, FACT, led, one_worker, program
 
 CHANGE: TypeAdapter[ChangeView] = TypeAdapter(ChangeView)
 STORY = "Once upon a time there was a table."
@@ -35,23 +37,35 @@ def piece_of(name: str, connection: ClientConnection) -> Piece:
             return piece
 
 
-def told(connection: ClientConnection, *pieces: Piece) -> str:
-    """Return what an answer says, of which these pieces have come, up to its end."""
-    text, told = "", list(pieces)
+def told(connection: ClientConnection, begun: Piece) -> str:
+    """Return what an answer says that has begun with this piece."""
+    text, piece = "", begun
     while True:
-        piece = told.pop(0) if told else piece_of("gus", connection)
         assert piece.at <= len(text), "there is a gap"
         text = "" if piece.restarted else text[: piece.at] + piece.text
         if piece.is_end:
             assert not piece.reason
             return text
+        piece = piece_of(begun.entity, connection)
 
 
-def changes_until(connection: ClientConnection, type: str) -> list[ChangeView]:
-    found: list[ChangeView] = []
-    while not any(isinstance(one, EventsChangeView) and type in one.types for one in found):
+def changes_until(
+    connection: ClientConnection, is_it: Callable[[ChangeView], bool]
+) -> list[ChangeView]:
+    found = [CHANGE.validate_json(connection.recv(timeout=SECONDS))]
+    while not is_it(found[-1]):
         found.append(CHANGE.validate_json(connection.recv(timeout=SECONDS)))
     return found
+
+
+def waits_for_its_model(change: ChangeView) -> bool:
+    if not isinstance(change, EntityChangeView) or "/gus-" not in change.address:
+        return False
+    return change.doing.startswith("waits for the model")
+
+
+def has_completed(change: ChangeView) -> bool:
+    return isinstance(change, EventsChangeView) and "agent.completed" in change.types
 
 
 def test_text_streams_to_all_who_watch_and_changes_are_told_through_a_dead_gateway(
@@ -71,12 +85,12 @@ def test_text_streams_to_all_who_watch_and_changes_are_told_through_a_dead_gatew
             with opened(place, "/agents/followed/stream?entity=gus") as late:
                 so_far = piece_of("gus", late)
                 assert (so_far.at, so_far.text, so_far.call) == (0, begun.text, begun.call)
+                place.kill("agiraph: broker")
+                anew = piece_of("gus", late)
+                assert (anew.at, anew.call) == (0, begun.call)
                 gate.set()
-                assert told(first, begun) == told(late, so_far) == STORY
-        found = changes_until(changes, "tool.result")
-        doing = [one for one in found if isinstance(one, EntityChangeView)]
-        assert any(one.doing.startswith("waits for the model") for one in doing)
-        assert {one.agent for one in doing} == {agent.name}
+                assert told(first, begun) == told(late, anew) == STORY
+        found = changes_until(changes, waits_for_its_model)
         place.kill("agiraph: human")
         with suppress(ConnectionClosed):
             while True:
@@ -88,7 +102,7 @@ def test_text_streams_to_all_who_watch_and_changes_are_told_through_a_dead_gatew
         assert isinstance(home, HomeView)
         assert home.agents[AgentId(agent.name)] >= seen
         end.set()
-        changes_until(again, "agent.completed")
+        changes_until(again, has_completed)
     place.await_end(agent)
     with Client.for_home(place.home) as client:
         [team] = client.overview(agents=["followed"])
@@ -109,3 +123,24 @@ def test_text_streams_to_all_who_watch_and_changes_are_told_through_a_dead_gatew
     assert len(coarse.spans) < len(timeline.spans)
     assert sum(bar.count for bar in coarse.spans) == len(timeline.spans)
     assert all(one.count > 0 and one.last_text for one in traffic)
+
+
+SLOW = """#!/bin/sh
+echo I look at it.
+until test -e go; do sleep 0.05; done
+rm go
+echo Looked. > _result.md
+"""
+
+
+def test_what_an_external_agent_writes_is_streamed_too(rough_place: Place, tmp_path: Path) -> None:
+    place = rough_place
+    place.plays(coordinator=led("hal", program(tmp_path, SLOW)))
+    agent = place.begin("overheard")
+    with opened(place, "/agents/overheard/stream?entity=hal") as watching:
+        begun = piece_of("hal", watching)
+        assert begun.text.startswith("I look")
+        [task] = agent.rglob("_task.md")
+        (task.parent / "go").touch()
+        assert told(watching, begun).strip() == "I look at it."
+    place.await_end(agent)

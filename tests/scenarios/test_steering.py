@@ -79,6 +79,10 @@ def test_a_memory_is_edited_while_its_coordinator_works(place: Place, tmp_path: 
     place.await_end(agent)
     [version] = place.json("memory", "edited", "preferences/reports.md", "--history")
     assert (version["by"], version["change"]) == ("human", "written")
+    words = ("memory", "edited", "preferences/reports.md", "--edit")
+    assert "wrote" in place.command(*words, EDITOR="sed -i s/one/two/").stdout
+    assert "is unchanged" in place.command(*words, EDITOR="true").stdout
+    assert place.json(*words[:3])["content"] == "At most two page.\n"
     place.json("memory", "edited", "preferences/reports.md", "--remove")
     first = place.json("memory", "edited", "preferences/reports.md", "--version", "1")
     assert first["content"] == "At most one page.\n"

@@ -20,7 +20,7 @@ from tests.ui.chromium import ARGS, chromium
 from tests.ui.visitor import WIDE, Visitor
 
 MakeVisitor = Callable[..., Visitor]
-WITHIN_MILLISECONDS: Final = 15_000
+WITHIN_MILLISECONDS: Final = 30_000
 SETTINGS: Final = {"run": {"park_after_seconds": 0}, "supervisor": {"intensity": 100}}
 
 

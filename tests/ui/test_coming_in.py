@@ -3,14 +3,21 @@
 import re
 from pathlib import Path
 
-from playwright.sync_api import Page, Response, expect
+from playwright.sync_api import Response, expect
 
 from agiraph.core.config import ui_folder
 from tests.fakes.site import FakeSite
 from tests.scenarios.place import Place
 from tests.scenarios.steps import ask
 from tests.ui.conftest import MakeVisitor
-from tests.ui.visitor import NARROW, Visitor, assert_accessible, connection, photograph
+from tests.ui.visitor import (
+    NARROW,
+    Visitor,
+    assert_accessible,
+    connection,
+    is_too_wide,
+    photograph,
+)
 
 FIRST_LOAD_BYTES = 350_000
 AT_LOGIN = re.compile(r"/ui/login\?next=")
@@ -30,7 +37,11 @@ async (url) => {
   return [await opens("/changes"), await posts, await reads];
 }
 """
-FRAME = "(url) => document.body.append(Object.assign(document.createElement('iframe'), {src: url}))"
+FRAME = """
+(url) => new Promise((loaded) => {
+  document.body.append(Object.assign(document.createElement("iframe"), {src: url, onload: loaded}));
+})
+"""
 
 
 def test_one_comes_in_by_a_link_and_back_to_where_one_was_going(
@@ -91,7 +102,7 @@ def test_the_first_page_comes_light_and_fits_a_phone(make_visitor: MakeVisitor) 
     assert all("/ui/assets/" in url for url in scripts)
     packed = [answer for answer in asked if "/assets/index-" in answer.url]
     assert packed[0].headers["content-encoding"] in ("br", "gzip")
-    assert not overflows(page)
+    assert not is_too_wide(page)
     page.get_by_role("button", name="Show the agents").click()
     expect(page.get_by_role("link", name="New agent")).to_be_visible()
     assert_accessible(page)
@@ -102,9 +113,3 @@ def packed_size(url: str) -> int:
     file = ui_folder() / url.partition("/ui/")[2]
     packed = Path(f"{file}.gz")
     return (packed if packed.exists() else file).stat().st_size
-
-
-def overflows(page: Page) -> bool:
-    """Whether a page can be scrolled sideways."""
-    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-    return bool(page.evaluate(wide))

@@ -29,6 +29,9 @@ PDF = (
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+PDF_VIEWER = "Object.defineProperty(navigator, 'pdfViewerEnabled', {value: true})"
+"""What a browser with a viewer says: the headless one has none."""
+
 ODD = "<b onclick=window.ran=1>x&y#z %41.html"
 
 
@@ -83,6 +86,7 @@ def test_files_are_shown_as_what_they_are_and_run_nothing(
     expect(page.get_by_text("# Prices")).to_be_visible()
     open_file(page, "prices.csv")
     expect(page.get_by_role("cell", name="tea, green")).to_be_visible()
+    photograph(page, "files-table")
     assert_accessible(page)
     open_file(page, "tool.py")
     expect(page.get_by_text("def price")).to_be_visible()
@@ -94,9 +98,11 @@ def test_files_are_shown_as_what_they_are_and_run_nothing(
     open_file(page, ODD)
     expect(page.get_by_text("window.ran=1").last).to_be_visible()
     open_file(page, "letter.pdf")
+    expect(page.get_by_text("This browser shows no PDF.")).to_be_visible()
+    page.add_init_script(PDF_VIEWER)
+    page.reload()
     expect(page.locator("iframe[src^='blob:']")).to_be_visible()
 
-    page.get_by_role("searchbox", name="Find a file").fill("")
     place.json("respond", question["id"], "Yes")
     place.await_end(agent)
     folder = next(path.name for path in agent.glob("runs/*/nodes/*"))
@@ -109,6 +115,7 @@ def test_files_are_shown_as_what_they_are_and_run_nothing(
     page.reload()
     expect(page.get_by_role("region", name="Difference")).to_contain_text("def price")
     page.get_by_role("link", name="published").last.click()
+    photograph(page, "files-folder")
     with page.expect_download() as taken:
         page.get_by_role("link", name="Download as zip").click()
     with zipfile.ZipFile(io.BytesIO(Path(taken.value.path()).read_bytes())) as archive:

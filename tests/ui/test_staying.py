@@ -6,7 +6,7 @@ from collections.abc import Callable
 from playwright.sync_api import Locator, Page, expect
 
 from tests.scenarios.place import Place
-from tests.scenarios.steps import ask, tell
+from tests.scenarios.steps import ask
 from tests.ui.conftest import MakeVisitor
 from tests.ui.visitor import Visitor, connection
 
@@ -18,12 +18,6 @@ WATCH = """
     status, {subtree: true, childList: true, characterData: true});
 }
 """
-HOSTILE = "<img src=x onerror=window.ran=1>{{constructor}}${1}"
-GOAL = (
-    "</script><script>window.ran=1</script><svg onload=window.ran=1> "
-    '[a](javascript:window.ran=1) ![b](x" onerror="window.ran=1) `${window.ran=1}`'
-)
-PAGES = ("", "/board", "/timeline", "/communication", "/files", "/memory", "/triggers", "/events")
 
 
 def test_the_page_outlives_the_gateway_the_router_and_the_supervisor(
@@ -66,21 +60,6 @@ def test_two_tabs_and_two_people_agree(
     steer(pages[2], "Resume shared")
     for page in pages:
         expect(page.get_by_role("banner")).not_to_contain_text(re.compile("paused", re.I))
-
-
-def test_nothing_that_an_agent_is_called_or_says_runs(visitor: Visitor, place: Place) -> None:
-    place.plays(lambda seen: ask(GOAL) if seen.step else tell("human", GOAL))
-    agent = place.begin(HOSTILE, goal=GOAL)
-    place.await_question(agent.name)
-    page = visitor.page
-    page.reload()
-    expect(group(page, HOSTILE)).to_be_visible()
-    for path in PAGES:
-        page.goto(f"{visitor.url}/ui/agents/{agent.name}{path}")
-        expect(page.get_by_role("banner")).to_contain_text(HOSTILE)
-        expect(connection(page)).to_have_text("Live")
-        assert page.evaluate("window.ran") is None
-        assert page.locator("a[href^='javascript:' i]").count() == 0
 
 
 def group(page: Page, name: str) -> Locator:

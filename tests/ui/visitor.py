@@ -1,5 +1,6 @@
 """Visitor: one person's browser on the web UI, with what no page may do: faults on its console."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -20,12 +21,16 @@ from tests.fakes.real_agents import Release, installed
 ColorScheme = Literal["light", "dark"]
 WIDE: Final[ViewportSize] = {"width": 1440, "height": 900}
 NARROW: Final[ViewportSize] = {"width": 390, "height": 844}
-SCHEMES: Final[tuple[ColorScheme, ...]] = ("light", "dark")
 AXE: Final = Release("files", "axe-core", "4.14.1", "axe-core/axe.min.js")
-RULES: Final = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
+LEVELS: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+RULES: Final[dict[ColorScheme, dict[str, Any]]] = {
+    "light": {"type": "tag", "values": LEVELS},
+    "dark": {"type": "rule", "values": ["color-contrast"]},
+}
+"""What axe looks for; in the dark, only what differs there."""
 SERIOUS: Final = ("serious", "critical")
 JUDGE: Final = """
-axe.run(document, {runOnly: {type: "tag", values: %s}, resultTypes: ["violations"]}).then((found) =>
+axe.run(document, {runOnly: %s, resultTypes: ["violations"]}).then((found) =>
   found.violations.map((one) => ({
     impact: one.impact, id: one.id, help: one.help,
     nodes: one.nodes.slice(0, 5).map((node) => node.html.slice(0, 200) + " " + node.failureSummary),
@@ -91,19 +96,40 @@ def connection(page: Page) -> Locator:
     return page.get_by_role("banner").get_by_role("status")
 
 
+def is_too_wide(page: Page) -> bool:
+    """Whether a page can be scrolled sideways."""
+    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    return bool(page.evaluate(wide))
+
+
 def assert_accessible(page: Page) -> None:
-    """Fail for what axe finds serious (WCAG 2.2 AA) on a page as it stands, light and dark.
+    """Fail for what axe finds serious (WCAG 2.2 AA) on a page as it stands, light and dark."""
+    found = barriers(page)
+    assert not found, "\n".join(found)
+
+
+def barriers(page: Page) -> list[str]:
+    """Return what axe finds serious on a page as it stands, light and dark.
 
     axe runs in a world of its own, so that the page's policy stays as it is.
     """
-    for scheme in SCHEMES:
+    found = []
+    for scheme, rules in RULES.items():
         page.emulate_media(color_scheme=scheme)
-        found = [one for one in _judged(page) if one["impact"] in SERIOUS]
-        assert not found, f"{scheme}: " + "\n".join(map(str, found))
+        _await_scheme(page, scheme)
+        serious = [one for one in _judged(page, rules) if one["impact"] in SERIOUS]
+        found += [f"{scheme}: {one}" for one in serious]
     page.emulate_media(color_scheme="light")
+    return found
 
 
-def _judged(page: Page) -> list[dict[str, Any]]:
+def _await_scheme(page: Page, scheme: ColorScheme) -> None:
+    """Wait until a page has changed its looks; what has no script of its own needs no time."""
+    changed = f"html:not([data-theme]), html[data-theme={scheme}]"
+    page.locator(changed).wait_for(state="attached")
+
+
+def _judged(page: Page, rules: dict[str, Any]) -> list[dict[str, Any]]:
     session = page.context.new_cdp_session(page)
     try:
         frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
@@ -111,7 +137,7 @@ def _judged(page: Page) -> list[dict[str, Any]]:
         world = session.send("Page.createIsolatedWorld", named)["executionContextId"]
         axe = installed(AXE).read_text(encoding="utf-8")
         session.send("Runtime.evaluate", {"expression": axe, "contextId": world})
-        asked = {"expression": JUDGE % list(RULES), "contextId": world}
+        asked = {"expression": JUDGE % json.dumps(rules), "contextId": world}
         answer = session.send(
             "Runtime.evaluate", asked | {"awaitPromise": True, "returnByValue": True}
         )
@@ -135,6 +161,7 @@ def photograph(page: Page, name: str) -> None:
     for look, size, scheme in looks:
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme)
+        _await_scheme(page, scheme)
         page.screenshot(path=Path(folder) / f"{name}-{look}.png")
     page.emulate_media(color_scheme="light")
     page.set_viewport_size(before or WIDE)

@@ -37,7 +37,9 @@ from agiraph.storage.home import RunHome
 from agiraph.storage.walk import closing
 
 LONGEST_NAME: Final = 120
-UNWANTED: Final = re.compile(r"[\x00-\x1f\x7f/\\]")
+UNWANTED: Final = re.compile(r"[\x00-\x1f\x7f-\x9f/\\\u2028-\u202e\u2066-\u2069]")
+"""Controls, also those that end lines or turn their direction, and what parts folders."""
+
 BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,

@@ -91,7 +91,7 @@ def _of_people(gateway: Gateway) -> Iterator[Family]:
     waiting = _by("kind", {kind: kinds[kind] for kind in get_args(QuestionKind)})
     yield "gauge", "agiraph_questions_open", "Questions that wait for a person.", waiting
     followers: list[Sample] = [({}, float(gateway.followers))]
-    yield "gauge", "agiraph_followers", "Who follows events by WebSocket.", followers
+    yield "gauge", "agiraph_followers", "Who follows events, changes or texts.", followers
     book = gateway.dispatcher.queue.deliveries.values()
     kept = Counter((one.channel, one.status) for one in book)
     deliveries = [

@@ -255,7 +255,7 @@ def published(
     if attempt not in (None, node.attempt):
         kept = earlier_attempts(run, node)
         if attempt not in kept:
-            numbers = ", ".join(map(str, (*kept, node.attempt)))
+            numbers = ", ".join(map(str, filter(None, (*kept, node.attempt)))) or "none"
             raise ApiError(404, f"nothing of attempt {attempt} was kept (there is: {numbers})")
         part = f"attempts/{attempt}"
     return form.show(run.path, f"nodes/{node.folder}/{part}/{path}")

@@ -19,8 +19,9 @@ from transport.signal import Signal
 if TYPE_CHECKING:
     from actors.runtime.runtime import Runtime
 
-RENEW_SECONDS = 4.0
-"""The broker forgets who has not subscribed again for 10 seconds."""
+RENEW_SECONDS = 2.0
+"""The broker forgets who has not subscribed again for 10 seconds. Its next incarnation knows
+nobody: it begins with what was streamed so far."""
 
 GATHER_SECONDS = 0.05
 MOST_CHARACTERS = 1 << 18

@@ -135,12 +135,18 @@ def _placed(name: str, said: str, text: str) -> Iterator[SettingsProblemView]:
             yield SettingsProblemView(line=1, detail=row.strip())
             continue
         line = int(found["line"] or 1) if found["file"] == name else 1
-        yield SettingsProblemView(line=line, key=_key_at(text, line), detail=found["detail"])
+        key = _key_at(text, line, found["detail"])
+        yield SettingsProblemView(line=line, key=key, detail=found["detail"])
 
 
-def _key_at(text: str, line: int) -> tuple[str | int, ...]:
-    """Return the deepest place that begins in a line, () if none does or there are several."""
+def _key_at(text: str, line: int, detail: str) -> KeyPath:
+    """Return the place that a problem names at its beginning, else the deepest one that begins in
+    its line; () if none does or there are several."""
     found = [path for path, at in lines_of(text).items() if at == line]
+    named = detail.partition(": ")[0]
+    for path in found:
+        if ".".join(map(str, path)) == named:
+            return path
     longest = max((len(path) for path in found), default=0)
     deepest = [path for path in found if len(path) == longest]
     return deepest[0] if len(deepest) == 1 else ()

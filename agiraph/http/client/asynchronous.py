@@ -1,14 +1,16 @@
 """The client for a program with an event loop: the same calls, as coroutines."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import httpx
-from httpx_sse import EventSource, aconnect_sse
+from httpx_sse import EventSource, ServerSentEvent, aconnect_sse
+from pydantic import TypeAdapter
 
 from agiraph.core.models import Event
+from agiraph.http.api.live import ChangeView
 from agiraph.http.client.call import Answer, ApiCall, AsyncCaller, agent_path, given
 from agiraph.http.client.connection import (
     BAD_REQUEST,
@@ -67,11 +69,35 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
         select them as those of `events` do. Ends when the agent is archived. Raises NotReachable
         when the gateway stays away, ApiError (status 404) for an unknown agent.
         """
-        seq, retry_until = after, None
+        seq = after
         wanted = given(type=list(types), entity=entity, node=node)
+        path = agent_path(agent, "events")
+        async with aclosing(self._messages(path, lambda: {"after": seq, **wanted})) as messages:
+            async for message in messages:
+                event = Event.model_validate_json(message.data)
+                if event.seq > seq:
+                    seq = event.seq
+                    yield event
+
+    async def follow_changes(self) -> AsyncGenerator[ChangeView, None]:
+        """Yield what changes in the home; on each connection first a HomeView.
+
+        What changed while the gateway restarted shows in the next HomeView. Raises NotReachable
+        when the gateway stays away.
+        """
+        read = TypeAdapter[ChangeView](ChangeView).validate_json
+        async with aclosing(self._messages("/changes", dict)) as messages:
+            async for message in messages:
+                yield read(message.data)
+
+    async def _messages(
+        self, path: str, query: Callable[[], Mapping[str, Any]]
+    ) -> AsyncGenerator[ServerSentEvent, None]:
+        """Yield what comes as server-sent events, through restarts of the gateway."""
+        retry_until = None
         while True:
             try:
-                async with self._stream(agent, {"after": seq, **wanted}) as source:
+                async with self._stream(path, query()) as source:
                     async for message in source.aiter_sse():
                         retry_until = None
                         if not message.data:  # it only sets the time between retries
@@ -80,19 +106,15 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
                             if message.json()["code"] == ARCHIVED:
                                 return
                             break
-                        event = Event.model_validate_json(message.data)
-                        if event.seq > seq:
-                            seq = event.seq
-                            yield event
+                        yield message
             except httpx.TransportError as error:
                 retry_until = self._retry_until(error, retry_until)
             await asyncio.sleep(PAUSE_SECONDS)
             self._find_gateway()
 
     @asynccontextmanager
-    async def _stream(self, agent: str, query: Mapping[str, Any]) -> AsyncIterator[EventSource]:
+    async def _stream(self, path: str, query: Mapping[str, Any]) -> AsyncIterator[EventSource]:
         """Open an event stream; raise httpx.TransportError, or ApiError if it is refused."""
-        path = agent_path(agent, "events")
         async with aconnect_sse(
             self._http, "GET", path, params=dict(query), timeout=STREAM_TIMEOUT
         ) as source:

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import httpx
+from pydantic import TypeAdapter
 
+from agiraph.http.api.live import ChangeView, StreamedTextView
 from agiraph.http.client.call import Answer, ApiCall, SyncCaller, agent_path, given
 from agiraph.http.client.connection import PAUSE_SECONDS, UNAUTHORIZED, GatewayConnection
 
 if TYPE_CHECKING:
-    from agiraph.http.event_follower import EventFollower
+    from agiraph.http.event_follower import EventFollower, Follower
 
 
 class Client(GatewayConnection[httpx.Client], SyncCaller):
@@ -62,6 +64,27 @@ class Client(GatewayConnection[httpx.Client], SyncCaller):
         wanted = given(type=list(types), entity=entity, node=node)
         path = agent_path(agent, "events")
         return EventFollower(self._door, path, after, wanted=wanted, trust=self._trust)
+
+    def follow_changes(self) -> "Follower[ChangeView]":
+        """Return a Follower of what changes in the home; on each connection first a HomeView.
+
+        It reconnects while the gateway restarts; what changed meanwhile shows in the HomeView.
+        """
+        from agiraph.http.event_follower import Follower
+
+        read = TypeAdapter[ChangeView](ChangeView).validate_json
+        return Follower(self._door, "/changes", read, trust=self._trust)
+
+    def follow_text(self, agent: str, entity: str | None = None) -> "Follower[StreamedTextView]":
+        """Return a Follower of what an agent's models write, as they write it; or one entity's.
+
+        First what was written so far of the answers that are not complete. ApiError (status 404)
+        for an unknown agent.
+        """
+        from agiraph.http.event_follower import Follower
+
+        path, read = agent_path(agent, "stream"), StreamedTextView.model_validate_json
+        return Follower(self._door, path, read, wanted=given(entity=entity), trust=self._trust)
 
     def close(self) -> None:
         """Close the connection."""

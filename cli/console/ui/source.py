@@ -285,7 +285,8 @@ class ConsoleSource:
             is_ours = refusal(header.sender, header.to, body) is None
             if is_ours and isinstance(body, StreamDelta) and (body.text or body.restarted):
                 key = body.entity.partition("/")[2]
-                self._state.stream(key, body.call, body.text, restarted=body.restarted)
+                is_whole = body.restarted or not body.at
+                self._state.stream(key, body.call, body.text, restarted=is_whole)
             endpoint.done(received)
 
 

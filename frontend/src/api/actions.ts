@@ -1,8 +1,9 @@
 // What a person does: one hook for each endpoint that changes something.
 //
 // `act(input)` begins it. Its Idempotency-Key is made then and kept for every attempt, so that
-// nothing is done twice. What went wrong is shown as a toast, unless the caller passes `onError`.
+// nothing is done twice; pressed again meanwhile it is the same. What went wrong is shown as a toast, unless the caller passes `onError`.
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useRef } from "react";
 
 import { type ApiError, api, keyed, newKey, type Schemas, take } from "./client";
 import { allOfAgent, ofAgent, ofHome, type QueryKey } from "./keys";
@@ -34,12 +35,21 @@ export function useAction<Input, Output>(
     onSettled: (_output, _error, { input }) =>
       Promise.all(concerns(input).map((key) => refresh(client, key))).then(() => undefined),
   });
-  const { mutate, mutateAsync, ...state } = mutation;
-  return {
-    ...state,
-    act: (input: Input) => mutate({ input, key: newKey() }),
-    actAsync: (input: Input) => mutateAsync({ input, key: newKey() }),
+  const { mutate: _, mutateAsync, ...state } = mutation;
+  // A second press of the same, before the first is done, is the first one.
+  const underWay = useRef(new Map<string, Promise<Output>>());
+  const actAsync = (input: Input): Promise<Output> => {
+    const name = JSON.stringify(input) ?? "";
+    const known = underWay.current.get(name);
+    if (known) return known;
+    const begun = mutateAsync({ input, key: newKey() }).finally(() => {
+      underWay.current.delete(name);
+    });
+    underWay.current.set(name, begun);
+    return begun;
   };
+  const act = (input: Input): void => void actAsync(input).catch(() => undefined);
+  return { ...state, act, actAsync };
 }
 
 const HOME_LISTS = [ofHome("agents"), ofHome("overview"), ofHome("entities")];

@@ -48,13 +48,14 @@ export const useInbox = () => useQuery(inboxQuery);
 
 type QuestionStatus = Schemas["QuestionView"]["status"];
 
-export const questionsQuery = (status: QuestionStatus = "open", limit = 1000) =>
+/** With null: those of any status. */
+export const questionsQuery = (status: QuestionStatus | null = "open", limit = 1000) =>
   queryOptions({
     queryKey: ofHome("questions", status, limit),
     queryFn: ({ signal }) =>
       take(api.GET("/questions", { params: { query: { status, limit } }, signal })),
   });
-export const useQuestions = (status?: QuestionStatus, limit?: number) =>
+export const useQuestions = (status?: QuestionStatus | null, limit?: number) =>
   useQuery(questionsQuery(status, limit));
 
 export const useApprovals = (agent?: string) =>

@@ -77,10 +77,13 @@ export function useConversation(agent: string, entity?: string) {
   return { ...query, messages };
 }
 
-/** `entries`: oldest first. `fetchPreviousPage` adds older ones; newer ones come by themselves. */
-export function useTranscript(agent: string, entity: string, run?: string) {
+/**
+ * `entries`: oldest first. `fetchPreviousPage` adds older ones; newer ones come by themselves.
+ * Nothing is asked for unless it `isWanted`.
+ */
+export function useTranscript(agent: string, entity: string, run?: string, isWanted = true) {
   const options = transcriptQuery(agent, entity, run);
-  const query = useInfiniteQuery(options);
+  const query = useInfiniteQuery({ ...options, enabled: isWanted });
   useCatchUp(options.queryKey);
   const entries = useMemo(() => query.data?.pages.flatMap((page) => page.entries) ?? [], [query.data]);
   return { ...query, entries };

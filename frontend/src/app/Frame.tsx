@@ -47,6 +47,9 @@ export function Frame() {
             onSidebar={() => setSidebarOpen(true)}
             onPalette={() => setPaletteOpen(true)}
           />
+          <Suspense>
+            <Questions />
+          </Suspense>
           <main id="content" className={styles.content} tabIndex={-1}>
             <Outlet />
           </main>
@@ -54,7 +57,6 @@ export function Frame() {
       </div>
       <Suspense>
         {isPaletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
-        <Questions />
       </Suspense>
       <GoKeys />
       <Keys />

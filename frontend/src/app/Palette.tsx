@@ -11,6 +11,7 @@ import { refresh } from "~/api/stretches";
 import { Icon, type IconName, paths } from "~/ui";
 import { AGENT_PAGES, HOME_PAGES } from "~/ui/paths";
 import styles from "./Palette.module.css";
+import { rank } from "./rank";
 import { setTheme, THEMES } from "./theme";
 
 export default function Palette({ onClose }: { onClose: () => void }) {
@@ -22,7 +23,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         <Dialog.Overlay className={styles.veil} />
         <Dialog.Content className={styles.palette} aria-describedby={undefined}>
           <Dialog.Title className="unseen">{t("palette")}</Dialog.Title>
-          <Command label={t("palette")} loop>
+          <Command label={t("palette")} loop filter={rank}>
             <Command.Input className={styles.input} placeholder={t("paletteHint")} />
             <Command.List className={styles.list}>
               <Command.Empty className={styles.empty}>{t("paletteNothing")}</Command.Empty>

@@ -38,6 +38,7 @@ export const makeRouter = () =>
           page("", () => import("~/pages/agents/agents")),
           page("new", () => import("~/pages/new-agent/new-agent")),
           { path: "agents/:agent", element: <AgentFrame />, children: agentPages },
+          page("questions", () => import("~/pages/questions/page")),
           page("usage", () => import("~/pages/usage/usage")),
           page("settings/*", () => import("~/pages/settings/settings")),
           page("health", () => import("~/pages/health/health")),

@@ -33,6 +33,7 @@ const PATHS = {
   play: "M7 5l12 7-12 7z",
   stop: "M6 6h12v12H6z",
   retry: "M4 12a8 8 0 1 0 2.6-5.9M4 4v4h4",
+  reply: "M9 7l-5 5 5 5M4 12h11a5 5 0 0 1 5 5v2",
   send: "M5 12h14M13 6l6 6-6 6",
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
   download: "M12 4v11M7 11l5 5 5-5M5 20h14",

@@ -71,6 +71,15 @@ function Inner<Row>(
     if (isFromEnd && hasRows) list.scrollToEnd();
   }, [isFromEnd, hasRows, list]);
 
+  // What is above or below may take room away: who is at the end stays there.
+  useEffect(() => {
+    const element = frame.current;
+    if (!element || !isFromEnd || typeof ResizeObserver === "undefined") return;
+    const observer = new ResizeObserver(() => wasAtEnd.current && list.scrollToEnd());
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [isFromEnd, list]);
+
   useImperativeHandle(
     ref,
     () => ({

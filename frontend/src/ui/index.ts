@@ -12,6 +12,7 @@ export { useIsNarrow } from "./media";
 export { askToNotify, notify, useNotifications } from "./notifications";
 export { paths } from "./paths";
 export { useAgentId } from "./place";
+export { QuestionState } from "./QuestionCard";
 export { SafeLink } from "./SafeLink";
 export { Split } from "./Split";
 export { isRetired, lookOf, type Tone } from "./status";

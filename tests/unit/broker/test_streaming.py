@@ -54,10 +54,10 @@ async def test_a_restart_voids_what_was_sent_and_drops_what_was_not() -> None:
 
 def test_a_console_is_subscribed_for_as_long_as_it_asks() -> None:
     subscribers = StreamSubscribers()
-    subscribers.subscribe(SHOP, "console/1", 0.0)
-    subscribers.subscribe(FARM, "console/2", 0.0)
+    assert subscribers.subscribe(SHOP, "console/1", 0.0)
+    assert subscribers.subscribe(FARM, "console/2", 0.0)
     assert subscribers.addresses(SHOP, 1.0) == ["console/1"]
-    subscribers.subscribe(SHOP, "console/1", 5.0)
+    assert not subscribers.subscribe(SHOP, "console/1", 5.0)
     assert subscribers.addresses(SHOP, LEASE_SECONDS + 1) == ["console/1"]
     assert subscribers.addresses(SHOP, 5.0 + LEASE_SECONDS) == []
     assert subscribers.addresses(None, 0.0) == []

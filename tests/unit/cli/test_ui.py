@@ -1,6 +1,7 @@
 """`agiraph ui` and `agiraph run --ui`: a link, and a browser where there is one."""
 
 import webbrowser
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +33,16 @@ def test_ui_opens_the_link_and_prints_it(opened: list[str]) -> None:
     assert (opened, client.did) == ([LINK], [("login", "/ui/")])
     assert json_of(command(client, "ui", "--no-browser", "--json"))["url"] == LINK
     assert opened == [LINK]
+
+
+@pytest.mark.parametrize("is_built", [True, False])
+def test_ui_says_where_the_web_ui_is_not_built(
+    is_built: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_built:
+        (tmp_path / "index.html").touch()
+    monkeypatch.setattr("cli.commands.access.ui_folder", lambda: tmp_path)
+    assert ("`make ui`" in command(FakeClient(), "ui").stderr) != is_built
 
 
 def test_ui_leads_to_an_agent_by_its_id() -> None:

@@ -124,6 +124,12 @@ def test_one_value_changes_and_comments_stay(world: World, client: Client) -> No
     assert "max_concurrent" not in file.read_text()
 
 
+def test_of_several_settings_in_a_line_the_wrong_one_is_named(client: Client) -> None:
+    edit = EditSettingsRequest(text="run: {max_depth: 3, max_nodes: many}\n")
+    [problem] = client.check_settings("agiraph.yaml", edit).problems
+    assert (problem.line, problem.key) == (1, ("run", "max_nodes"))
+
+
 def test_a_check_shows_the_difference_and_writes_nothing(world: World, client: Client) -> None:
     file = own(world)
     found = client.check_settings("agiraph.yaml", value("run.max_nodes", 9))

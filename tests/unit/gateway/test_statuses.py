@@ -17,9 +17,9 @@ from agiraph.messages.event import EntityStatus
 
 def test_the_latest_word_wins_and_an_older_incarnation_is_not_believed() -> None:
     statuses = EntityActivities()
-    statuses.record("a/w", 2, EntityStatus(state="busy", step="one"))
-    statuses.record("a/w", 2, EntityStatus(state="busy", step="two"))
-    statuses.record("a/w", 1, EntityStatus(state="idle", step="ghost"))
+    said = [(2, "one"), (2, "two"), (2, "two"), (1, "ghost")]
+    news = [statuses.record("a/w", i, EntityStatus(state="busy", step=step)) for i, step in said]
+    assert news == [True, True, False, False]
     latest = statuses.get("a/w")
     assert latest is not None
     assert latest.step == "two"
@@ -56,7 +56,9 @@ def test_what_holds_an_entity_is_read_once_for_a_request(monkeypatch: pytest.Mon
 
     monkeypatch.setattr("actors.gateway.statuses.load_hold", load)
     home, address = SimpleNamespace(hold=Path("held")), Address("shop-1/coordinator")
-    agents: Any = SimpleNamespace(get=lambda _id: "shop-1", home_of=lambda _agent: home)
+    agents: Any = SimpleNamespace(
+        get=lambda _id: "shop-1", home_of=lambda _agent: home, run_of=lambda _agent: None
+    )
     boards: Any = None
     table = [ChildInfo(address=address, kind="coordinator", state="parked")]
     reader = StatusReader(agents, boards, EntityActivities(), set(), table)

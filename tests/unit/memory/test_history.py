@@ -1,5 +1,6 @@
 """The earlier texts of a memory's files, and edits of people who have read another text."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,17 @@ def test_what_is_no_memory_file_or_must_stay_is_refused(
 ) -> None:
     with pytest.raises(InvalidInput):
         shelf.files.edit(path, content, ADA, None)
+
+
+def test_two_who_write_at_once_lose_nothing(shelf: Shelf) -> None:
+    lines = {who: [f"{who} {number}." for number in range(20)] for who in ("One", "Two")}
+
+    def write(who: str) -> None:
+        files = MemoryFiles.of_agent(shelf.home, load_config().memory)
+        for line in lines[who]:
+            files.write(NOTE, line, lambda path: shelf.home.path / path, append=True)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(write, lines))
+    written = (shelf.home.memory / NOTE).read_text().split("\n\n")
+    assert sorted(line.strip() for line in written) == sorted(lines["One"] + lines["Two"])

@@ -28,14 +28,16 @@ export function AgentRow({ team }: { team: Schemas["TeamView"] }) {
   return (
     <li className={styles.row}>
       <div className={styles.what}>
-        <h2 className={styles.name}>
-          <Link to={paths.agent(team.id)}>{name}</Link>
+        <div className={styles.name}>
+          <h2>
+            <Link to={paths.agent(team.id)}>{name}</Link>
+          </h2>
           <StatusSign status={team.status} hasWord />
           <Unread count={team.unread} />
           {team.open_questions > 0 && (
             <Badge tone="ask">{t("questions", { count: team.open_questions })}</Badge>
           )}
-        </h2>
+        </div>
         <p className={styles.goal}>{team.goal}</p>
         <p className={styles.facts}>
           {team.node_count > 0 && (

@@ -31,7 +31,7 @@ export function Archive() {
             {agents.map((agent) => (
               <li key={agent.id} className={styles.row}>
                 <div className={styles.what}>
-                  <h2 className={styles.name}>{agent.name}</h2>
+                  <h2>{agent.name}</h2>
                   <p className={styles.goal}>{agent.goal}</p>
                   <p className={styles.facts}>
                     <Time at={agent.updated_at} form="full" />

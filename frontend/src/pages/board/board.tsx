@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { useLocation, useNavigate, useParams } from "react-router";
 
 import { useBoard } from "~/api/queries";
-import { useTraffic } from "~/api/watching";
+import { useTraffic } from "~/api/traffic";
 import { Drawer, Empty, Loaded, Page, paths, Skeleton, useAgentId, useIsNarrow, useKey } from "~/ui";
 import styles from "./board.module.css";
 import { BoardTable } from "./BoardTable";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Traffic } from "~/api/watching";
+import type { Traffic } from "~/api/traffic";
 import { pictureOf } from "./circle";
 
 const line = (from: string, to: string, count: number): Traffic => ({

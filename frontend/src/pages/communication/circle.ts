@@ -1,5 +1,5 @@
 // Who wrote to whom as a picture: entities on a circle, an arrow for each direction. Pure.
-import type { Traffic } from "~/api/watching";
+import type { Traffic } from "~/api/traffic";
 
 export interface Place {
   readonly name: string;

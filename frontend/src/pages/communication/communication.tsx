@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useSearchParams } from "react-router";
 
-import { useTraffic, type Traffic } from "~/api/watching";
+import { useTraffic, type Traffic } from "~/api/traffic";
 import { classes, Empty, Icon, IconButton, Loaded, Page, Time, useAgentId, useIsNarrow, useKey } from "~/ui";
 import { keyOf, PILL, pictureOf } from "./circle";
 import styles from "./communication.module.css";

@@ -4,6 +4,7 @@ import { useTranslation } from "react-i18next";
 import { useSearchParams } from "react-router";
 
 import { useAgent, useWorkers } from "~/api/queries";
+import { useEvents } from "~/live/Live";
 import {
   Button,
   Empty,
@@ -43,7 +44,7 @@ export default function Events() {
     <Page
       title={t("title")}
       isWhole
-      actions={<Export agent={agent} filter={filter} last={view.data?.last_event ?? 0} />}
+      actions={<Export agent={agent} filter={filter} />}
     >
       <div className={styles.page}>
         <Filters key={agent} agent={agent} filter={filter} onChange={set} />
@@ -136,7 +137,8 @@ interface ListProps {
 
 function List({ agent, last, filter, at, onAt }: ListProps) {
   const { t } = useTranslation("events");
-  const [opened] = useState(last);
+  const newest = useEvents().at(-1)?.seq ?? 0;
+  const [opened] = useState(Math.max(last, newest));
   const [from] = useState(at);
   const log = useEventLog(agent, opened, filter, from);
   const list = useRef<VirtualListHandle>(null);
@@ -190,13 +192,13 @@ function List({ agent, last, filter, at, onAt }: ListProps) {
   );
 }
 
-function Export({ agent, filter, last }: { agent: string; filter: Filter; last: number }) {
+function Export({ agent, filter }: { agent: string; filter: Filter }) {
   const { t } = useTranslation("events");
   const [isBusy, setBusy] = useState(false);
   const save = async () => {
     setBusy(true);
     try {
-      const events = await readAll(agent, last, filter);
+      const events = await readAll(agent, filter);
       const url = URL.createObjectURL(new Blob([asJsonl(events)], { type: "application/jsonl" }));
       const link = document.createElement("a");
       link.href = url;

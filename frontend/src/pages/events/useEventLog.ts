@@ -32,8 +32,8 @@ async function readStretch(
   return events;
 }
 
-export const readAll = (agent: string, last: number, filter: Filter) =>
-  readStretch(agent, 0, last, wantedOf(filter));
+export const readAll = (agent: string, filter: Filter) =>
+  readStretch(agent, 0, Number.MAX_SAFE_INTEGER, wantedOf(filter));
 
 /** `last` is the newest event when the page was opened, `at` one that must be shown. */
 export function useEventLog(agent: string, last: number, filter: Filter, at: number | null) {
@@ -51,7 +51,6 @@ export function useEventLog(agent: string, last: number, filter: Filter, at: num
     getPreviousPageParam: (page) => before(page.from) ?? undefined,
     getNextPageParam: () => undefined,
     staleTime: Infinity,
-    retry: false,
     meta: { newer: null },
   });
   const live = useLive(agent, last, filter);

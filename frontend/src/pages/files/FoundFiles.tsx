@@ -22,8 +22,9 @@ export function FoundFiles({ agent, run, words, onChoose }: FoundProps) {
   return (
     <Loaded query={all}>
       {(listing) => {
+        const isCut = isFolder(listing) && listing.is_truncated;
         const files = isFolder(listing) ? found(listing.entries, words) : [];
-        if (!files.length) return <p className={styles.note}>{t("foundNone")}</p>;
+        if (!files.length) return <p className={styles.note}>{t(isCut ? "truncated" : "foundNone")}</p>;
         return (
           <ul className={styles.found}>
             {files.map(({ path, name }) => {

@@ -27,7 +27,13 @@ export function Preview({ agent, run, file, kind }: PreviewProps) {
       return <img className={styles.image} src={address} alt={file.path} />;
     }
     case "pdf":
-      return <Pdf agent={agent} run={run} file={file} />;
+      return navigator.pdfViewerEnabled ? (
+        <Pdf agent={agent} run={run} file={file} />
+      ) : (
+        <Empty icon="file" title={t("binaryTitle")}>
+          {t("noPdf")}
+        </Empty>
+      );
     case "text":
       return <Code text={file.content} language={languageOf(file.path)} hasNumbers />;
     case "binary":

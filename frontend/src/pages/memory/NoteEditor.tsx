@@ -1,5 +1,5 @@
 // The editor of a note, with how it will read; what others have written meanwhile is never lost.
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useBlocker } from "react-router";
 
@@ -27,25 +27,29 @@ export function NoteEditor({ agent, path, now, onDone }: NoteEditorProps) {
   const [problem, setProblem] = useState<ApiError | null>(null);
   const [isLeaving, setLeaving] = useState(false);
   const edit = useEditMemory(agent, {
-    onSuccess: () => {
-      setSaved(true);
-      onDone();
-    },
+    onSuccess: () => leave(),
     onError: setProblem,
   });
-  const [isSaved, setSaved] = useState(false);
-  const isChanged = text !== base.content && !isSaved;
-  const isConflict = now.etag !== base.etag && now.content !== text && !edit.isPending && !isSaved;
-  const blocker = useBlocker(({ currentLocation, nextLocation }) =>
-    isChanged && !edit.isPending && currentLocation.pathname !== nextLocation.pathname,
+  const isLeft = useRef(false);
+  const leave = () => {
+    isLeft.current = true;
+    onDone();
+  };
+  const isChanged = text !== base.content;
+  const isConflict = now.etag !== base.etag && now.content !== text && !edit.isPending && !edit.isSuccess;
+  const blocker = useBlocker(
+    ({ currentLocation, nextLocation }) =>
+      isChanged &&
+      !isLeft.current &&
+      currentLocation.pathname + currentLocation.search !== nextLocation.pathname + nextLocation.search,
   );
+  useAskBeforeClosing(isChanged);
   const save = (from: Text) => {
     if (edit.isPending || !text.trim()) return;
     setProblem(null);
     setBase(from);
     edit.act({ path, content: text, etag: from.etag, tell });
   };
-  const leave = () => (isChanged ? setLeaving(true) : onDone());
   useKey("Mod+s", common("save"), () => save(base), { isForTyping: true });
   return (
     <div className={styles.editor}>
@@ -54,7 +58,7 @@ export function NoteEditor({ agent, path, now, onDone }: NoteEditorProps) {
           now={now}
           text={text}
           detail={problem?.status === 412 ? problem.message : ""}
-          onTheirs={onDone}
+          onTheirs={leave}
           onMine={() => save(now)}
           onGoOn={() => {
             setProblem(null);
@@ -78,7 +82,7 @@ export function NoteEditor({ agent, path, now, onDone }: NoteEditorProps) {
       <footer className={styles.foot}>
         <Check label={t("tell")} checked={tell} onChange={(event) => setTell(event.target.checked)} />
         <span className={styles.about}>{t("characters", { count: text.length })}</span>
-        <Button onClick={leave}>{common("cancel")}</Button>
+        <Button onClick={() => (isChanged ? setLeaving(true) : leave())}>{common("cancel")}</Button>
         <Button look="main" icon={<Icon name="check" />} isBusy={edit.isPending} disabled={!text.trim()} onClick={() => save(base)}>
           {common("save")}
         </Button>
@@ -92,10 +96,20 @@ export function NoteEditor({ agent, path, now, onDone }: NoteEditorProps) {
         title={t("discardTitle")}
         about={t("discardAbout")}
         act={t("discard")}
-        onConfirm={() => (blocker.state === "blocked" ? blocker.proceed() : onDone())}
+        onConfirm={() => (blocker.state === "blocked" ? blocker.proceed() : leave())}
       />
     </div>
   );
+}
+
+/** Have the browser ask before the window is closed. */
+function useAskBeforeClosing(isOn: boolean): void {
+  useEffect(() => {
+    if (!isOn) return;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    window.addEventListener("beforeunload", ask);
+    return () => window.removeEventListener("beforeunload", ask);
+  }, [isOn]);
 }
 
 interface ConflictProps {

@@ -1,4 +1,138 @@
 // The open questions and approvals, above whatever page is shown.
+import { useEffect, useRef } from "react";
+import { useTranslation } from "react-i18next";
+import { Link } from "react-router";
+
+import { useQuestions } from "~/api/queries";
+import {
+  Button, classes, closeToast, Icon, IconButton, Keyboard, notify, toast, useKey, useNow,
+} from "~/ui";
+import { byNeed, changes, countdown, firstLine, type Question } from "~/ui/question";
+import { QuestionCard } from "~/ui/QuestionCard";
+import { openQuestion, showTray, useTray } from "~/ui/tray";
+import styles from "./questions.module.css";
+
+const NOTHING: Question[] = [];
+
 export default function Questions() {
-  return null;
+  const { t } = useTranslation("questions");
+  const { data = NOTHING, isSuccess } = useQuestions("open");
+  const tray = useTray();
+  const open = byNeed(data);
+  const shown = open.find((one) => one.id === tray.question) ?? open[0];
+  useAnnounced(data, isSuccess);
+  useKey("q", t("openKey"), () => showTray({ isOpen: !tray.isOpen }), { isOn: open.length > 0 });
+  useKey("Escape", t("closeKey"), () => showTray({ isOpen: false }), {
+    isOn: tray.isOpen && open.length > 0,
+    isForTyping: true,
+  });
+  if (!shown) return null;
+  return (
+    <section className={styles.tray} aria-label={t("open", { count: open.length })}>
+      <Bar open={open} shown={shown} isOpen={tray.isOpen} />
+      {tray.isOpen && (
+        <div className={styles.panel}>
+          <QuestionCard key={shown.id} question={shown} hasKeys />
+        </div>
+      )}
+    </section>
+  );
+}
+
+interface BarProps {
+  open: readonly Question[];
+  shown: Question;
+  isOpen: boolean;
+}
+
+function Bar({ open, shown, isOpen }: BarProps) {
+  const { t } = useTranslation("questions");
+  const place = open.indexOf(shown);
+  const go = (step: number) => {
+    const next = open[(place + step + open.length) % open.length];
+    if (next) openQuestion(next.id);
+  };
+  return (
+    <div className={styles.bar}>
+      <button
+        type="button"
+        className={styles.head}
+        aria-expanded={isOpen}
+        onClick={() => showTray({ isOpen: !isOpen, question: shown.id })}
+      >
+        <span className={styles.count}>{t("open", { count: open.length })}</span>
+        {!isOpen && (
+          <span className={styles.first}>
+            <b>{shown.from}</b> {firstLine(shown.question)}
+          </span>
+        )}
+        <Oldest open={open} />
+      </button>
+      {isOpen && open.length > 1 && (
+        <span className={styles.steps}>
+          <IconButton size="s" label={t("previous")} className={styles.back} icon={<Icon name="chevron" />} onClick={() => go(-1)} />
+          <span>{t("of", { place: place + 1, count: open.length })}</span>
+          <IconButton size="s" label={t("next")} icon={<Icon name="chevron" />} onClick={() => go(1)} />
+        </span>
+      )}
+      <Link to="/questions" className={styles.all}>
+        {t("all")}
+      </Link>
+      <Button
+        size="s"
+        look={isOpen ? "bare" : "main"}
+        onClick={() => showTray({ isOpen: !isOpen, question: shown.id })}
+      >
+        {t(isOpen ? "later" : "answer")} {!isOpen && <Keyboard keys="q" />}
+      </Button>
+    </div>
+  );
+}
+
+/** When the first of them is due. */
+function Oldest({ open }: { open: readonly Question[] }) {
+  const { t } = useTranslation("questions");
+  const now = useNow(1);
+  const due = open[0]?.deadline_at;
+  if (due == null) return null;
+  return (
+    <span className={classes(styles.due, due - now < 60 && styles.soon)}>
+      {t("firstDue", { time: countdown(due, now) })}
+    </span>
+  );
+}
+
+const keyOf = (id: string) => `question ${id}`;
+
+/** Say when a question opens, and take it back when it is open no longer. */
+function useAnnounced(open: readonly Question[], isKnown: boolean): void {
+  const { t } = useTranslation("questions");
+  const known = useRef<ReadonlySet<string> | null>(null);
+  useEffect(() => {
+    if (!isKnown) return;
+    const { came, gone } = changes(known.current, open);
+    known.current = new Set(open.map((one) => one.id));
+    gone.forEach((id) => closeToast(keyOf(id)));
+    for (const one of came) {
+      const title = t("asks", { name: one.from, agent: one.agent_name });
+      const key = keyOf(one.id);
+      const show = () => {
+        closeToast(key);
+        openQuestion(one.id);
+      };
+      toast({
+        key,
+        title,
+        about: firstLine(one.question),
+        tone: "ask",
+        seconds: 10,
+        actions: (
+          <Button size="s" look="main" onClick={show}>
+            {t("answer")}
+          </Button>
+        ),
+      });
+      notify({ title, body: firstLine(one.question), tag: key, onClick: show });
+    }
+  }, [open, isKnown, t]);
 }

@@ -27,6 +27,7 @@ export const files: typeof en = {
   source: "Quelltext",
   binaryTitle: "Keine Vorschau",
   binaryAbout: "Diese Datei ist kein Text. Laden Sie sie herunter, um sie zu öffnen.",
+  noPdf: "Dieser Browser zeigt kein PDF. Laden Sie es herunter, um es zu öffnen.",
   partly: "Nur die ersten {{size}} werden gezeigt.",
   moreRows: "{{count}} weitere Zeilen zeigen",
   rows: "{{count}} Zeilen",

@@ -25,6 +25,7 @@ export const files = {
   source: "Source",
   binaryTitle: "No preview",
   binaryAbout: "This file is not text. Download it to open it.",
+  noPdf: "This browser shows no PDF. Download it to open it.",
   partly: "Only the first {{size}} are shown.",
   moreRows: "Show {{count}} more rows",
   rows: "{{count}} rows",

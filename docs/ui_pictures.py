@@ -1,0 +1,59 @@
+"""The pictures of the web UI, of a team at a real supervisor whose model plays from a script.
+
+web-ui-NAME.png     wide, as web-ui-NAME-narrow.png on a phone, as web-ui-NAME-dark.png dark
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+from frontend.build import built
+from tests.scenarios.place import placed
+from tests.ui.chromium import ARGS, chromium
+from tests.ui.team import hosting
+from tests.ui.visitor import NARROW, WIDE, ColorScheme, Visitor, connection
+
+DOCS = Path(__file__).parent
+SHOTS: tuple[tuple[str, str, str], ...] = (
+    ("conversation", "agents/{agent}", "narrow dark"),
+    ("usage", "usage", ""),
+)
+
+
+def photograph_ui() -> None:
+    """Write the pictures into docs/."""
+    built()
+    with (
+        tempfile.TemporaryDirectory() as home,
+        placed(Path(home), settings={"run": {"park_after_seconds": 0}}) as place,
+        hosting(place) as agent,
+        sync_playwright() as playwright,
+    ):
+        found = chromium()
+        browser = playwright.chromium.launch(
+            executable_path=found.path, args=[*ARGS], env={**os.environ, **found.environ}
+        )
+        visitor = Visitor(browser, place.home, WIDE)
+        page = visitor.log_in(f"/ui/agents/{agent}")
+        for name, path, more in SHOTS:
+            page.goto(f"{visitor.url}/ui/{path.format(agent=agent)}")
+            shoot(page, f"web-ui-{name}.png")
+            if "narrow" in more:
+                page.set_viewport_size(NARROW)
+                shoot(page, f"web-ui-{name}-narrow.png")
+                page.set_viewport_size(WIDE)
+            if "dark" in more:
+                shoot(page, f"web-ui-{name}-dark.png", "dark")
+        visitor.close()
+        browser.close()
+
+
+def shoot(page: Page, name: str, scheme: ColorScheme = "light") -> None:
+    """Write one picture of a page that has come to rest."""
+    page.emulate_media(color_scheme=scheme)
+    if page.viewport_size == WIDE:
+        expect(connection(page)).to_have_text("Live")
+    page.wait_for_load_state("networkidle")
+    page.screenshot(path=DOCS / name)

@@ -1,0 +1,107 @@
+// What is no message: what the team did, and what an entity was told by others.
+import { type ReactNode, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Link } from "react-router";
+
+import { classes, Icon, lookOf, paths } from "~/ui";
+import { clockOf } from "./days";
+import { lineOf } from "./eventLines";
+import type { EventItem, HeardItem } from "./items";
+import { LongText, useName } from "./Message";
+import styles from "./Notes.module.css";
+
+const SIGN_OF = { good: "✓", busy: "●", ask: "‖", bad: "✗", quiet: "·" } as const;
+
+export function EventNote({ item, agent }: { item: EventItem; agent: string }) {
+  const { t, i18n } = useTranslation("conversation");
+  const name = useName();
+  const line = lineOf(item.event);
+  if (!line) return null;
+  const { phrase, values, tone, body } = line;
+  const said = t(`event.${phrase}`, { ...values, who: name(values["who"] ?? "") });
+  if (line.isResult && body) {
+    return (
+      <section className={classes(styles.result, styles[`${tone}Result`])}>
+        <h2>
+          <span className={styles[tone]} aria-hidden="true">
+            {phrase === "goal" ? "◎" : SIGN_OF[tone]}
+          </span>{" "}
+          {said}
+        </h2>
+        <LongText text={body} />
+        <p className={styles.at}>{clockOf(item.at, i18n.language)}</p>
+      </section>
+    );
+  }
+  const node = item.event.node_id;
+  return (
+    <Note
+      sign={<span className={styles[tone]}>{SIGN_OF[tone]}</span>}
+      at={item.at}
+      body={body}
+      title={node ? <Link to={paths.board(agent, node)}>{said}</Link> : said}
+    />
+  );
+}
+
+export function HeardNote({ item }: { item: HeardItem }) {
+  const { t } = useTranslation("conversation");
+  const name = useName();
+  const isOfMachinery = item.from === "runtime";
+  const title =
+    item.kind === "assigned"
+      ? t("assigned", { name: /^# Assignment: (.*)/.exec(item.text)?.[1] ?? "" })
+      : item.kind === "compacted"
+        ? t("compacted")
+        : t(isOfMachinery ? "toldByRuntime" : "heardFrom", { name: name(item.from) });
+  return (
+    <Note
+      sign={<span className={styles.quiet}>{isOfMachinery ? lookOf("").sign : "←"}</span>}
+      at={item.at}
+      title={title}
+      body={item.text}
+    />
+  );
+}
+
+interface NoteProps {
+  sign: ReactNode;
+  title: ReactNode;
+  at: number;
+  body: string;
+}
+
+/** One quiet line; what belongs to it is folded unless it is short. */
+function Note({ sign, title, at, body }: NoteProps) {
+  const { t, i18n } = useTranslation("conversation");
+  const [isOpen, setOpen] = useState(false);
+  const text = body.trim();
+  return (
+    <div className={styles.note}>
+      <span className={styles.sign} aria-hidden="true">
+        {sign}
+      </span>
+      <div className={styles.text}>
+        <span className={styles.title}>{title}</span>
+        {text && !isOpen && <span className={styles.beginning}>{text.slice(0, 240)}</span>}
+        {isOpen && (
+          <div className={styles.body}>
+            <LongText text={text} />
+          </div>
+        )}
+      </div>
+      {text && (
+        <button
+          type="button"
+          className={classes(styles.opener, isOpen && styles.isOpen)}
+          aria-expanded={isOpen}
+          aria-label={t(isOpen ? "fold" : "unfold")}
+          onClick={() => setOpen(!isOpen)}
+        >
+          <Icon name="chevron" size={14} />
+        </button>
+      )}
+      <span className={styles.clock}>{clockOf(at, i18n.language)}</span>
+    </div>
+  );
+}

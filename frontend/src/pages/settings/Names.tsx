@@ -1,0 +1,88 @@
+// A table of names (providers, prices, external agents): one is chosen, its fields are a form.
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import { Badge, Button, classes, Icon, Input } from "~/ui";
+import { at, type FormProps, withChange } from "./draft";
+import { inShort, propertiesOf, schemaAt } from "./schema";
+import { SettingField } from "./SettingField";
+import styles from "./settings.module.css";
+
+export function Names(props: FormProps) {
+  const { t } = useTranslation("settings");
+  const { content, own, draft, onDraft } = props;
+  const [words, setWords] = useState("");
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [fresh, setFresh] = useState("");
+  const changed = draft.changes.map((one) => String(one.key[0]));
+  const mine = new Set([...Object.keys(own), ...changed]);
+  const rows = new Map(content.settings.map((one) => [one.key[0] ?? "", one]));
+  const all = [...mine, ...Array.from(rows.keys()).filter((name) => !mine.has(name))];
+  const shown = all.filter((name) => name.toLowerCase().includes(words.toLowerCase()));
+  const add = () => {
+    const name = fresh.trim();
+    if (!name) return;
+    setChosen(name);
+    setFresh("");
+  };
+  return (
+    <div className={styles.form}>
+      <Input type="search" label={t("find")} isLabelUnseen placeholder={t("find")} value={words} onChange={(event) => setWords(event.target.value)} />
+      <ul className={styles.names}>
+        {shown.map((name) => (
+          <li key={name}>
+            <button
+              type="button"
+              aria-expanded={name === chosen}
+              className={classes(styles.nameButton, name === chosen && styles.isOpen)}
+              onClick={() => setChosen(name === chosen ? null : name)}
+            >
+              <Icon name="chevron" />
+              <span>{name}</span>
+              <span className={styles.short}>{inShort(rows.get(name)?.value)}</span>
+              {mine.has(name) && <Badge tone="busy">{t("yours")}</Badge>}
+            </button>
+            {name === chosen && <Fields {...props} name={name} />}
+          </li>
+        ))}
+        {chosen !== null && !all.includes(chosen) && (
+          <li>
+            <p className={styles.name}>{chosen}</p>
+            <Fields {...props} name={chosen} />
+          </li>
+        )}
+      </ul>
+      <form
+        className={styles.add}
+        onSubmit={(event) => {
+          event.preventDefault();
+          add();
+        }}
+      >
+        <Input label={t("newName")} isLabelUnseen placeholder={t("newName")} value={fresh} onChange={(event) => setFresh(event.target.value)} />
+        <Button type="submit" icon={<Icon name="plus" />} disabled={!fresh.trim()}>
+          {t("add")}
+        </Button>
+        {chosen !== null && mine.has(chosen) && (
+          <Button
+            look="danger"
+            onClick={() => onDraft(withChange(draft, { key: [chosen], value: null, remove: true }))}
+          >
+            {t("removeYours", { name: chosen })}
+          </Button>
+        )}
+      </form>
+    </div>
+  );
+}
+
+function Fields({ name, ...props }: FormProps & { name: string }) {
+  const row = props.content.settings.find((one) => one.key[0] === name);
+  return (
+    <div className={styles.fields}>
+      {propertiesOf(schemaAt(props.content.shape, [name])).map(([field, shape]) => (
+        <SettingField key={field} {...props} path={[name, field]} fallback={at(row?.default, [field]) ?? shape["default"]} />
+      ))}
+    </div>
+  );
+}

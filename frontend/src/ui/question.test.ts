@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+
+import { byNeed, changes, countdown, firstLine, optionOf, type Question } from "./question";
+
+const question = (id: string, more: Partial<Question> = {}) =>
+  ({ id, asked_at: 0, deadline_at: null, urgency: "normal", options: [], ...more }) as Question;
+
+test("the first due comes first, then the urgent, then the oldest", () => {
+  const all = [
+    question("young", { asked_at: 9 }),
+    question("old", { asked_at: 1 }),
+    question("urgent", { asked_at: 9, urgency: "urgent" }),
+    question("later", { deadline_at: 90 }),
+    question("soon", { deadline_at: 50 }),
+  ];
+  expect(byNeed(all).map((one) => one.id)).toEqual(["soon", "later", "urgent", "old", "young"]);
+});
+
+test("what is left until it is due", () => {
+  expect(countdown(100, 0)).toBe("1:40");
+  expect(countdown(7384, 0)).toBe("2:03:04");
+  expect(countdown(0, 5)).toBe("0:00");
+});
+
+test("a digit means an option", () => {
+  expect(optionOf(question("q", { options: ["a", "b"] }), "2")).toBe("b");
+  expect(optionOf(question("q", { options: ["a"] }), "2")).toBeUndefined();
+});
+
+test("what was open before is not announced; what is open no longer is taken back", () => {
+  expect(changes(null, [question("a")])).toEqual({ came: [], gone: [] });
+  const { came, gone } = changes(new Set(["a"]), [question("b")]);
+  expect([came.map((one) => one.id), gone]).toEqual([["b"], ["a"]]);
+});
+
+test("the first line is without signs of Markdown", () => {
+  expect(firstLine("## May I **run** `ls`?\nmore")).toBe("May I run ls?");
+});

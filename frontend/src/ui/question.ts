@@ -1,0 +1,48 @@
+// Questions to the person: what can be answered, when it is due, which is the most pressing. Pure.
+import type { Schemas } from "~/api/client";
+
+export type Question = Schemas["QuestionView"];
+
+export const ALLOW_ONCE = "allow once";
+export const ALLOW_ALWAYS = "allow always";
+export const DENY = "deny";
+
+/** Return the open questions, the one that is due first before all, then the urgent, then by age. */
+export function byNeed(questions: readonly Question[]): Question[] {
+  const due = (one: Question) => one.deadline_at ?? Infinity;
+  const urgency = (one: Question) => (one.urgency === "urgent" ? 0 : 1);
+  return questions.toSorted((one, other) => {
+    const [mine, theirs] = [due(one), due(other)];
+    if (mine !== theirs) return mine < theirs ? -1 : 1;
+    return urgency(one) - urgency(other) || one.asked_at - other.asked_at;
+  });
+}
+
+/** Return the option that a digit key means, if there is one. */
+export const optionOf = (question: Question, key: string): string | undefined =>
+  /^[1-9]$/.test(key) ? question.options[Number(key) - 1] : undefined;
+
+/** Return how long is left until a time: 4:05, 2:03:04; "0:00" when it is over. */
+export function countdown(until: number, now: number): string {
+  const left = Math.max(0, Math.ceil(until - now));
+  const [hours, minutes, seconds] = [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60];
+  const two = (count: number) => String(count).padStart(2, "0");
+  return hours ? `${hours}:${two(minutes)}:${two(seconds)}` : `${minutes}:${two(seconds)}`;
+}
+
+/** Return which questions are new among the open ones, and which of the known are not open now. */
+export function changes(
+  known: ReadonlySet<string> | null,
+  open: readonly Question[],
+): { came: Question[]; gone: string[] } {
+  if (known === null) return { came: [], gone: [] };
+  const now = new Set(open.map((one) => one.id));
+  return {
+    came: open.filter((one) => !known.has(one.id)),
+    gone: [...known].filter((id) => !now.has(id)),
+  };
+}
+
+/** Return the first line of what is asked, for narrow places: without the signs of Markdown. */
+export const firstLine = (text: string): string =>
+  (text.trim().split("\n", 1)[0] ?? "").replace(/\*\*|`|^#+ /g, "");

@@ -1,0 +1,68 @@
+"""The HTTP API over a real socket: what a person does to nodes reaches the coordinator, checked."""
+
+import pytest
+
+from agiraph.http.client import Client
+from agiraph.messages.control import Ok, RefusedReply
+from agiraph.messages.node import CancelByHuman, MoveByHuman, RetryNodeMessage
+from tests.fakes.gateway import AGENT, World, refused
+
+COORDINATOR = f"{AGENT}/coordinator"
+
+
+@pytest.fixture(autouse=True)
+def team(world: World) -> str:
+    """Let there be an agent whose coordinator does as it is told; return Ada's id."""
+    world.add_agent()
+    for order in (RetryNodeMessage, CancelByHuman, MoveByHuman):
+        world.line.answers[order] = lambda body: Ok()
+    return world.add_team("Ada")[0]
+
+
+def orders(world: World) -> list[MoveByHuman | CancelByHuman]:
+    return [body for _, body in world.line.asked if isinstance(body, MoveByHuman | CancelByHuman)]
+
+
+def test_names_are_resolved_and_the_model_is_checked_before(
+    world: World, client: Client, team: str
+) -> None:
+    node = client.node(AGENT, "tables").id
+    shown = client.assign_node(
+        AGENT, "tables", worker="ada", model="script/other", because="too slow"
+    )
+    assert (shown.id, shown.status) == (node, "pending")
+    assert client.cancel_node(AGENT, "tabl", "not needed").id == node
+    assert orders(world) == [
+        MoveByHuman(node=node, worker=team, model="script/other", because="too slow"),
+        CancelByHuman(node=node, because="not needed"),
+    ]
+
+
+def test_what_cannot_be_is_refused_before_anybody_is_asked(world: World, client: Client) -> None:
+    for named, status, said in (
+        ({"worker": "eve"}, 404, "known: "),
+        ({"worker": "coordinator"}, 422, "takes no nodes"),
+        ({"model": "nobody/none"}, 422, "unknown provider"),
+    ):
+        error = refused(client.assign_node, AGENT, "tables", **named)
+        assert (error.status, said in error.detail) == (status, True), error.detail
+    assert refused(client.cancel_node, AGENT, "chairs").status == 404
+    world.add_child(COORDINATOR, "coordinator", "stopped")
+    error = refused(client.cancel_node, AGENT, "tables")
+    assert (error.status, "resume it first" in error.detail) == (409, True)
+    assert orders(world) == []
+
+
+def test_a_refusal_of_the_board_is_the_answer(world: World, client: Client) -> None:
+    reason = "the team is full (run.max_workers)"
+    world.line.answers[MoveByHuman] = lambda body: RefusedReply(reason=reason)
+    error = refused(client.assign_node, AGENT, "tables", worker="Ada")
+    assert (error.status, error.detail) == (409, reason)
+    unsaid = RefusedReply(reason="name a worker", kind="InvalidInput")
+    world.line.answers[MoveByHuman] = lambda body: unsaid
+    assert refused(client.assign_node, AGENT, "tables").status == 422
+
+
+def test_an_attempt_that_was_not_kept_is_named_with_those_that_were(client: Client) -> None:
+    error = refused(client.node_files, AGENT, "tables", "published", attempt=7)
+    assert (error.status, error.detail) == (404, "nothing of attempt 7 was kept (there is: none)")

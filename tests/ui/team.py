@@ -1,0 +1,146 @@
+"""Teams to look at: one that compares ways to host a site, and one whose every text is hostile."""
+
+import contextlib
+from collections.abc import Iterator
+from threading import Event
+from typing import Final
+
+from tests.fakes.model_server import Reply, SeenRequest, calls
+from tests.scenarios.place import Place
+from tests.scenarios.steps import WAIT, ask, bash, held, node, publish, spawn, tell, write
+
+GOAL: Final = "Compare the three cheapest ways to host a static site; cite prices"
+MODEL: Final = ("--model", "openai/gpt-4o")
+TEAM: Final = {"ada": "researcher", "alan": "analyst", "grace": "writer"}
+PRICES: Final = """\
+# Prices
+
+| offer | price a month | traffic |
+| --- | ---: | --- |
+| Harbour | 3.20 € | 50 GB |
+| Meadow | 4.10 € | 200 GB |
+| Quarry | 4.90 € | flat |
+
+All three bill by the month and have a data centre in Europe.
+"""
+COUNT: Final = """\
+months = [120, 140, 95, 180, 210, 160]  # GB
+for offer, price, included in (("Harbour", 3.2, 50), ("Meadow", 4.1, 200), ("Quarry", 4.9, 10**6)):
+    print(offer, sum(price + max(0, used - included) * 0.02 for used in months))
+"""
+FOUND: Final = (
+    "The cheapest three, per month, without free tiers:\n\n"
+    "| offer | price | traffic |\n| --- | ---: | --- |\n"
+    "| Harbour | 3.20 € | 50 GB |\n| Meadow | 4.10 € | 200 GB |\n| Quarry | 4.90 € | flat |\n\n"
+    "**Meadow** is the best of them for up to 200 GB; Alan counts what more traffic costs."
+)
+
+HOSTILE: Final = "<img src=x onerror=window.ran=1>{{constructor}}${1}"
+EVIL: Final = (
+    "</script><script>window.ran=1</script><svg onload=window.ran=1> "
+    '[a](javascript:window.ran=1) ![b](x" onerror="window.ran=1) `${window.ran=1}` '
+    "<iframe srcdoc='<script>parent.ran=1</script>'></iframe>"
+)
+EVIL_FILE: Final = "<img src=x onerror=window.ran=1>.md"
+
+
+@contextlib.contextmanager
+def hosting(place: Place, name: str = "hosting") -> Iterator[str]:
+    """Yield the id of an agent whose team is at work: one writes, one counts, one asks you."""
+    gate = Event()
+    place.plays(
+        coordinator=_coordinator(gate), ada=_ada(gate), alan=_alan(gate), grace=_grace(gate)
+    )
+    agent = place.begin(name, *MODEL, goal=GOAL).name
+    try:
+        place.await_question(agent)
+        place.await_step("ada", 4)
+        place.await_step("alan", 3)
+        place.await_step("coordinator", 4)
+        yield agent
+    finally:
+        gate.set()
+        place.stop(agent)
+
+
+def _coordinator(gate: Event) -> list[Reply]:
+    return [
+        calls(*(spawn(name, role=role) for name, role in TEAM.items())),
+        calls(
+            node("pricing", "ada", task="Find what the cheapest offers cost a month"),
+            node("traffic", "alan", task="Count what our traffic would cost with each offer"),
+            node("limits", "ada", task="List the limits of each offer", dependencies=["pricing"]),
+            node("advice", "grace", task="Advise one, in a page", dependencies=["pricing"]),
+        ),
+        WAIT,
+        tell("human", FOUND),
+        held(WAIT, gate),
+    ]
+
+
+def _ada(gate: Event) -> list[Reply]:
+    return [
+        write("prices.md", PRICES),
+        tell("coordinator", "Prices are in: Harbour 3.20 €, Meadow 4.10 €, Quarry 4.90 €."),
+        publish("Three offers under 5 € a month"),
+        bash("sed -n 1,9p ../../pricing*/published/prices.md"),
+        held(publish("Limits"), gate),
+    ]
+
+
+def _alan(gate: Event) -> list[Reply]:
+    return [
+        write("traffic.py", COUNT),
+        bash("python3 traffic.py"),
+        tell("ada", "Is Meadow's limit per month or per day?"),
+        held(publish("Counted"), gate),
+    ]
+
+
+def _grace(gate: Event) -> list[Reply]:
+    options = ["50 GB a month", "200 GB a month", "both"]
+    return [
+        ask("Which traffic shall I count with for the advice?", options=options),
+        held(publish("Advised"), gate),
+    ]
+
+
+@contextlib.contextmanager
+def hostile(place: Place) -> Iterator[str]:
+    """Yield the id of an agent of which every name, file, message and output would like to run."""
+    place.plays(_evil)
+    agent = place.begin(HOSTILE, goal=EVIL).name
+    done = place.command("triggers", agent, "add", EVIL, "--every", "1h", "--name", HOSTILE)
+    assert done.returncode == 0, done.stderr
+    try:
+        place.await_question(agent)
+        yield agent
+    finally:
+        place.stop(agent)
+
+
+def _evil(seen: SeenRequest) -> Reply:
+    """Play the coordinator, and its one worker."""
+    if ", the coordinator of a team" in seen.system[:400]:
+        steps = [
+            spawn("mallory", role=EVIL[:60]),
+            node(EVIL[:40].replace("/", "|"), "mallory", task=EVIL),
+            tell("human", EVIL),
+            WAIT,
+        ]
+    else:
+        steps = [
+            calls(write(EVIL_FILE, EVIL), write("page.html", EVIL), write("p.svg", EVIL)),
+            bash(f"printf '%s' {EVIL!r}; exit 3"),
+            tell("human", EVIL),
+            ask(EVIL, options=[EVIL[:60], HOSTILE]),
+        ]
+    return steps[min(seen.step, len(steps) - 1)]
+
+
+def pages_of(place: Place, agent: str, worker: str) -> list[str]:
+    """Return every address of the web UI about the home, an agent and one of its workers."""
+    nodes = [row["id"] for row in place.json("board", agent)]
+    inner = ["", f"/with/{worker}", "/board", f"/board/{nodes[0]}", "/timeline", "/communication"]
+    inner += [f"/workers/{worker}", "/files", "/memory", "/triggers", "/events"]
+    return ["", "new", "usage", "settings", "health", *(f"agents/{agent}{one}" for one in inner)]

@@ -1,0 +1,40 @@
+"""Every page of the web UI: for everybody (WCAG 2.2 AA, a phone's width), and whatever it shows."""
+
+from playwright.sync_api import Page, expect
+
+from tests.scenarios.place import Place
+from tests.ui.team import HOSTILE, hostile, hosting, pages_of
+from tests.ui.visitor import NARROW, WIDE, Visitor, barriers, connection, is_too_wide
+
+
+def test_every_page_is_accessible_and_fits_a_phone(visitor: Visitor, place: Place) -> None:
+    faults = []
+    with hosting(place) as agent:
+        for path in pages_of(place, agent, "ada"):
+            page = come_to(visitor, path)
+            faults += [f"/ui/{path}: {one}" for one in barriers(page)]
+            page.set_viewport_size(NARROW)
+            faults += [f"/ui/{path}: too wide for a phone"] if is_too_wide(page) else []
+            page.set_viewport_size(WIDE)
+    assert not faults, "\n".join(faults)
+
+
+def test_nothing_that_a_team_is_called_or_says_or_leaves_runs(
+    visitor: Visitor, place: Place
+) -> None:
+    with hostile(place) as agent:
+        for path in pages_of(place, agent, "mallory"):
+            page = come_to(visitor, path)
+            if path.startswith("agents/"):
+                expect(page.get_by_role("banner")).to_contain_text(HOSTILE)
+            assert page.evaluate("window.ran") is None, path
+            assert page.locator("a[href^='javascript:' i], iframe[srcdoc]").count() == 0, path
+
+
+def come_to(visitor: Visitor, path: str) -> Page:
+    """Go to a page, and wait until it has come to rest."""
+    page = visitor.go(path)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(connection(page)).to_have_text("Live")
+    expect(page.get_by_role("status", name="Loading")).to_have_count(0)
+    return page

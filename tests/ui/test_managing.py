@@ -1,0 +1,241 @@
+"""Managing on the web UI: settings, health, usage and budgets, triggers, events."""
+
+import json
+import re
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from agiraph.http.client import Client
+from tests.scenarios.place import Place
+from tests.scenarios.steps import ask
+from tests.ui.conftest import MakeVisitor
+from tests.ui.visitor import NARROW, Visitor, assert_accessible, photograph
+
+HOSTILE = "<img src=x onerror=window.ran=1>"
+
+
+def harmless(page: Page) -> None:
+    """Fail if a text has become more than a text."""
+    assert page.evaluate("window.ran") is None
+
+
+def agent_that_stays(place: Place, name: str) -> str:
+    """Start an agent that has asked its person something, and so stays."""
+    place.plays(coordinator=[ask("Shall I go on?")])
+    agent = place.begin(name, goal=f"Watch {HOSTILE}").name
+    place.await_question(agent)
+    return agent
+
+
+def test_settings_are_changed_in_the_form_and_as_text(visitor: Visitor, place: Place) -> None:
+    file = place.home / "agiraph.yaml"
+    before = file.read_text()
+    file.write_text(f"# mine {HOSTILE}\n{before}")
+    page = visitor.go("settings")
+    run = page.get_by_role("group", name="run")
+    text = page.get_by_role("textbox", name="The text of agiraph.yaml")
+    expect(text).to_have_value(re.compile(re.escape(HOSTILE)))
+    nodes = run.get_by_role("textbox", name="max_nodes", exact=True)
+    nodes.fill("many")
+    problems = page.get_by_role("list", name="What is wrong")
+    expect(problems).to_contain_text("run.max_nodes")
+    expect(nodes).to_have_attribute("aria-invalid", "true")
+    nodes.fill("150")
+    expect(text).to_have_value(re.compile("max_nodes: 150"))
+    expect(problems).to_have_count(0)
+    assert_accessible(page)
+    photograph(page, "settings")
+    page.get_by_role("button", name="Review and save").click()
+    review = page.get_by_role("dialog")
+    expect(review.get_by_role("region", name="Difference")).to_contain_text("max_nodes: 150")
+    file.write_text(f"{file.read_text()}# by an editor\n")
+    review.get_by_role("button", name="Save").click()
+    expect(review.get_by_role("alert")).to_contain_text("was changed meanwhile")
+    review.get_by_role("button", name="Look again").click()
+    review.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("agiraph.yaml is saved", exact=True)).to_be_visible()
+    expect(review).to_be_hidden()
+    written = file.read_text()
+    assert written.startswith(f"# mine {HOSTILE}\n")
+    assert "# by an editor" in written
+    assert "max_nodes: 150" in written
+    text.fill("run:\n  max_node: 3\n")
+    expect(problems).to_contain_text("unknown key 'run.max_node'")
+    page.get_by_role("link", name="Health").click()
+    page.get_by_role("dialog").get_by_role("button", name="Discard").click()
+    expect(page.get_by_role("heading", name="Health", level=1)).to_be_visible()
+    page.go_back()
+    page.get_by_role("button", name="Bring back the version before").click()
+    expect(text).not_to_have_value(re.compile("max_nodes: 150"))
+    harmless(page)
+    page.get_by_role("button", name="Discard").click()
+    page.get_by_role("link", name="prices.yaml").click()
+    page.get_by_role("button", name=re.compile("openai/gpt-5 ")).click()
+    page.get_by_role("textbox", name="input", exact=True).fill("3.5")
+    page.get_by_role("button", name="Review and save").click()
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page.get_by_text("prices.yaml is saved", exact=True)).to_be_visible()
+    assert "input: 3.5" in (place.home / "prices.yaml").read_text()
+    (place.home / "prices.yaml").unlink()
+    file.write_text(before)
+
+
+def test_rules_are_added_without_a_word_of_yaml(visitor: Visitor, place: Place) -> None:
+    page = visitor.go("settings/approvals.yaml")
+    page.get_by_role("button", name="Add a rule").click()
+    page.get_by_role("textbox", name="name", exact=True).fill(f"mine {HOSTILE}")
+    page.get_by_role("textbox", name="tool", exact=True).fill("no_such_tool")
+    expect(page.get_by_role("list", name="What is wrong")).to_contain_text("no_such_tool")
+    page.get_by_role("textbox", name="tool", exact=True).fill("web_search")
+    page.get_by_role("combobox", name="action", exact=True).select_option("ask")
+    expect(page.get_by_role("list", name="What is wrong")).to_have_count(0)
+    assert_accessible(page)
+    page.get_by_role("button", name="Review and save").click()
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page.get_by_text("approvals.yaml is saved", exact=True)).to_be_visible()
+    file = place.home / "approvals.yaml"
+    assert "action: ask" in file.read_text()
+    harmless(page)
+    file.unlink()
+
+
+def test_the_health_of_the_home_is_seen_and_a_service_restarted(
+    visitor: Visitor, make_visitor: MakeVisitor, place: Place
+) -> None:
+    page = visitor.go("health")
+    expect(page.get_by_text(re.compile(r"\d+ checks found nothing"))).to_be_visible()
+    services = page.get_by_role("region", name="Services")
+    clock = services.get_by_role("row").filter(has_text="clock")
+    pid = clock.get_by_role("cell").nth(2)
+    expect(pid).to_have_text(re.compile(r"\d+"))
+    before = pid.text_content() or ""
+    assert_accessible(page)
+    photograph(page, "health")
+    clock.get_by_role("button", name="Actions for clock").click()
+    page.get_by_role("menuitem", name="Restart").click()
+    expect(pid).not_to_have_text(before)
+    expect(clock).to_contain_text("ready")
+    page.get_by_role("button", name="Check again").click()
+    expect(page.get_by_text("None is configured. They are settings")).to_be_visible()
+    agent_that_stays(place, "healthy")
+    team = page.get_by_role("main").get_by_role("region", name="healthy")
+    expect(team.get_by_role("row").filter(has_text="coordinator")).to_be_visible()
+    team.get_by_role("button", name=re.compile("Actions for healthy")).click()
+    page.get_by_role("menuitem", name="Kill").click()
+    page.get_by_role("dialog").get_by_role("button", name="Kill").click()
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect(team).to_contain_text("asks you")
+    narrow = make_visitor(viewport=NARROW)
+    small = narrow.log_in("/ui/health")
+    expect(small.get_by_role("heading", name="Processes")).to_be_visible()
+    assert small.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+
+
+def test_what_was_spent_is_shown_and_bounded(visitor: Visitor, place: Place) -> None:
+    agent = agent_that_stays(place, "spending")
+    page = visitor.go("usage")
+    rows = page.get_by_role("region", name="What it was spent on")
+    expect(rows.get_by_role("row").filter(has_text="spending")).to_be_visible()
+    bars = page.get_by_role("group", name="US dollars of the last 30 days")
+    expect(bars.get_by_role("img")).to_have_count(30)
+    page.get_by_role("combobox", name="Agent").select_option(label="spending")
+    page.get_by_role("tab", name="Model").click()
+    expect(rows).to_contain_text("openai/fake")
+    page.get_by_role("button", name="Set a budget").click()
+    form = page.get_by_role("dialog")
+    form.get_by_label("Period").select_option("day")
+    form.get_by_label("US dollars").fill("2.5")
+    form.get_by_role("button", name="Save").click()
+    expect(form.get_by_role("alert")).to_contain_text("prices.yaml")
+    form.get_by_label("US dollars").fill("")
+    form.get_by_label("Tokens").fill("500000")
+    assert_accessible(page)
+    form.get_by_role("button", name="Save").click()
+    expect(form).to_be_hidden()
+    expect(page.get_by_text("of 500,000 tokens")).to_be_visible()
+    with Client.for_home(place.home) as client:
+        [budget] = [one for one in client.budgets(agent=agent) if one.period == "day"]
+    assert (budget.tokens, budget.is_own) == (500_000, True)
+    page.reload()
+    expect(page.get_by_role("tab", name="Model")).to_have_attribute("aria-selected", "true")
+    photograph(page, "usage")
+    page.get_by_role("button", name="Change the budget of spending").click()
+    form.get_by_role("button", name="Back to the settings").click()
+    expect(form).to_be_hidden()
+    expect(page.get_by_text("of 500,000 tokens")).to_have_count(0)
+
+
+def test_a_trigger_is_planned_added_fired_and_cancelled(visitor: Visitor, place: Place) -> None:
+    agent = agent_that_stays(place, "waking")
+    page = visitor.go(f"agents/{agent}/triggers")
+    expect(page.get_by_text("No triggers yet")).to_be_visible()
+    page.get_by_role("button", name="Add a trigger").click()
+    form = page.get_by_role("dialog")
+    expect(form.get_by_role("status").get_by_role("listitem")).to_have_count(5)
+    form.get_by_label("Timetable").fill("61 * * * *")
+    expect(form.get_by_role("status")).to_contain_text("cron '61 * * * *'")
+    form.get_by_label("When", exact=True).select_option("heartbeat")
+    form.get_by_label("Every").fill("30m")
+    form.get_by_label("Task").fill(f"Look again {HOSTILE}")
+    form.get_by_label("Name").fill("mornings")
+    expect(form.get_by_role("status").get_by_role("listitem")).to_have_count(5)
+    assert_accessible(page)
+    form.get_by_role("button", name="Add a trigger").click()
+    expect(form).to_be_hidden()
+    row = page.get_by_role("main").get_by_role("listitem").filter(has_text="mornings")
+    expect(row).to_contain_text("every 30 min")
+    expect(row).to_contain_text(HOSTILE)
+    expect(row).to_contain_text(re.compile("in (29|30)m"))
+    photograph(page, "triggers")
+    acts = row.get_by_role("button", name="Actions for mornings")
+    acts.click()
+    page.get_by_role("menuitem", name="Pause").click()
+    expect(row).to_contain_text("paused")
+    acts.click()
+    page.get_by_role("menuitem", name="Resume").click()
+    expect(row).not_to_contain_text("paused")
+    acts.click()
+    page.get_by_role("menuitem", name="Fire now").click()
+    expect(row).to_contain_text("fired once")
+    place.kill("clock")
+    acts.click()
+    page.get_by_role("menuitem", name="Cancel the trigger").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel the trigger").click()
+    expect(row).to_contain_text("cancelled")
+    assert_accessible(page)
+    harmless(page)
+
+
+def test_events_are_found_followed_and_exported(
+    visitor: Visitor, place: Place, tmp_path: Path
+) -> None:
+    agent = agent_that_stays(place, "eventful")
+    page = visitor.go(f"agents/{agent}/events")
+    log = page.get_by_role("log", name="Events")
+    expect(log.get_by_text("agent.created")).to_be_visible()
+    place.command("triggers", agent, "add", HOSTILE, "--in", "2h")
+    created = log.get_by_role("button").filter(has_text="trigger.created")
+    expect(created).to_be_visible()
+    place.kill("human")
+    page.get_by_role("combobox", name="Type").select_option("trigger.*")
+    expect(log.get_by_text("agent.created")).to_have_count(0)
+    expect(created).to_have_count(1)
+    created.click()
+    expect(log.get_by_role("article")).to_contain_text("onerror=window.ran=1")
+    assert_accessible(page)
+    photograph(page, "events")
+    address = page.url
+    assert "type=trigger" in address
+    assert "at=" in address
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    download.value.save_as(tmp_path / "events.jsonl")
+    lines = (tmp_path / "events.jsonl").read_text().splitlines()
+    assert {json.loads(line)["type"] for line in lines} == {"trigger.created"}
+    other = visitor.new_page()
+    other.goto(address)
+    expect(other.get_by_role("log").get_by_role("button", expanded=True)).to_have_count(1)
+    place.command("triggers", agent, "pause", HOSTILE)
+    expect(log.get_by_text("trigger.paused")).to_be_visible()
+    harmless(page)

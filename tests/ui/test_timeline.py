@@ -1,0 +1,45 @@
+"""The timeline of a run: who did what when, live, and what the run waited for."""
+
+import re
+from threading import Event
+
+from playwright.sync_api import expect
+
+from tests.scenarios.place import Place
+from tests.scenarios.steps import DONE, FACT, held, workers
+from tests.ui.visitor import Visitor, assert_accessible, photograph
+
+MODEL_CALL = re.compile("^model call")
+
+
+def test_a_timeline_grows_and_shows_the_critical_path(visitor: Visitor, place: Place) -> None:
+    gate = Event()
+    place.plays(coordinator=workers("tim", "tom"), tim=[FACT, DONE], tom=[FACT, held(DONE, gate)])
+    agent = place.begin("timed")
+    page = visitor.page
+    page.goto(f"{visitor.url}/ui/agents/{agent.name}/timeline")
+    lines = page.get_by_role("listbox", name="Time lines of the entities")
+    tom = lines.get_by_role("group", name="tom")
+    expect(lines.get_by_role("group", name="tim").get_by_role("option").first).to_be_visible()
+    expect(tom.get_by_role("option", name=re.compile("^node tom-facts"))).to_be_visible()
+    gate.set()
+    place.await_end(agent)
+    path = page.locator("section").filter(has=page.get_by_role("heading", name="Critical path"))
+    expect(path.get_by_role("link", name="tom-facts")).to_be_visible()
+
+    tom.get_by_role("option", name=re.compile("^node tom-facts")).click()
+    chosen = page.locator("section").filter(has=page.get_by_role("heading", name="tom-facts"))
+    expect(chosen.get_by_role("link", name="Show the node")).to_be_visible()
+    page.get_by_role("button", name="Zoom in").click()
+    lines.press("ArrowRight")
+    expect(lines.get_by_role("option", selected=True)).to_have_attribute("aria-label", MODEL_CALL)
+    tom.get_by_role("option", name=re.compile("^node tom-facts")).click()
+    page.keyboard.press("0")
+    expect(page.get_by_role("button", name="Zoom out")).to_be_disabled()
+    assert_accessible(page)
+    photograph(page, "timeline")
+    page.get_by_role("button", name="As a table").click()
+    expect(page.get_by_role("table")).to_contain_text("node tom-facts")
+    assert_accessible(page)
+    chosen.get_by_role("link", name="Show the node").click()
+    expect(page).to_have_url(re.compile(f"/agents/{agent.name}/board/[0-9a-f]+$"))

@@ -1,0 +1,65 @@
+"""One worker by the page: its work as it does it, its process, and what is done with both."""
+
+import re
+from threading import Event
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.scenarios.place import Place
+from tests.scenarios.steps import DONE, FACT, held, one_worker, write
+from tests.ui.visitor import Visitor, assert_accessible, photograph
+
+MORE = write("more.csv", "a,b\n1,2\n")
+
+
+def test_a_worker_is_watched_killed_paused_and_done(visitor: Visitor, place: Place) -> None:
+    first, last = Event(), Event()
+    place.plays(
+        coordinator=one_worker("wanda", task="Collect **facts**"),
+        wanda=[FACT, held(MORE, first), held(DONE, last)],
+    )
+    agent = place.begin("watched")
+    page = visitor.page
+    page.goto(f"{visitor.url}/ui/agents/{agent.name}/workers/wanda")
+    main = page.get_by_role("main")
+    expect(main.get_by_role("heading", name="wanda", exact=True)).to_be_visible()
+    node = panel(page, "wanda-facts")
+    expect(node.locator("strong", has_text="facts")).to_be_visible()
+    expect(panel(page, "Latest activity")).to_contain_text("write_file")
+    process = panel(page, "Process")
+    expect(process).to_contain_text("busy")
+    assert_accessible(page)
+    photograph(page, "worker")
+
+    do(page, "Kill")
+    page.get_by_role("dialog").get_by_role("button", name="Kill").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(process).to_contain_text(re.compile(r"Incarnation\s*2"))
+    expect(panel(page, "Latest activity")).to_contain_text("child.ready")
+
+    main.get_by_role("button", name="Pause").click()
+    first.set()
+    expect(main.get_by_role("button", name="Resume")).to_be_visible()
+    expect(main).to_contain_text("paused")
+    main.get_by_role("button", name="Resume").click()
+    expect(main.get_by_role("button", name="Interrupt")).to_be_visible()
+    last.set()
+    place.await_end(agent)
+    expect(panel(page, "Its nodes").get_by_role("link", name="wanda-facts")).to_be_visible()
+    expect(panel(page, "Its nodes")).to_contain_text("completed")
+    page.get_by_role("tab", name="Identity").click()
+    expect(panel(page, "What it keeps")).to_contain_text("wanda")
+    page.goto(f"{visitor.url}/ui/agents/{agent.name}/workers/nobody")
+    expect(page.get_by_text("There is no such worker")).to_be_visible()
+
+
+def panel(page: Page, title: str) -> Locator:
+    """Return a panel of the page by its title."""
+    heading = page.get_by_role("heading", name=title, exact=True)
+    return page.get_by_role("main").locator("section").filter(has=heading)
+
+
+def do(page: Page, what: str) -> None:
+    """Do something by the menu of the page."""
+    page.get_by_role("main").get_by_role("button", name="What can be done").click()
+    page.get_by_role("menuitem", name=what).click()

@@ -20,7 +20,7 @@ from tests.scenarios.steps import (
     tell,
     write,
 )
-from tests.ui.visitor import NARROW, Visitor, assert_accessible, photograph
+from tests.ui.visitor import Visitor, assert_accessible, photograph
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 REPORT = """# Comparison

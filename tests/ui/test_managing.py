@@ -71,7 +71,7 @@ def test_settings_are_changed_in_the_form_and_as_text(visitor: Visitor, place: P
     harmless(page)
     page.get_by_role("button", name="Discard").click()
     page.get_by_role("link", name="prices.yaml").click()
-    page.get_by_role("button", name=re.compile("openai/gpt-5 ")).click()
+    page.get_by_role("button", name="moonshot/kimi").click()
     page.get_by_role("textbox", name="input", exact=True).fill("3.5")
     page.get_by_role("button", name="Review and save").click()
     page.get_by_role("dialog").get_by_role("button", name="Save").click()

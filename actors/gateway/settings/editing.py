@@ -52,6 +52,7 @@ def content(home: Home, file: str, config: Config) -> SettingsContentView:
             "settings": rows_of(file, own, store.home / file, config),
             "sections": {path[0]: said for path, said in remarks().items() if len(path) == 1},
             "shape": about.schema(),
+            "whole_rows": about.whole_rows,
             "version_before": None if before is None else shown(before),
         }
     )

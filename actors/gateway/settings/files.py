@@ -36,7 +36,7 @@ class SettingsFile:
     """One file: what it is for, when a change counts, how it is read, and the shape of it.
 
     `load` reads the file of a home, with what is shipped. `replaces`: it counts instead of the
-    shipped one, not over it.
+    shipped one, not over it; `whole_rows`: so does each row of it.
     """
 
     name: str
@@ -45,6 +45,7 @@ class SettingsFile:
     load: Callable[[Path], object]
     schema: Callable[[], JsonObject]
     replaces: bool = False
+    whole_rows: bool = False
 
 
 def _own(file: Path) -> list[Path]:
@@ -98,6 +99,7 @@ _FILES: Final = (
         "when the broker starts again (agiraph restart broker)",
         lambda home: load_prices(home / "prices.yaml"),
         _table_of(Price),
+        whole_rows=True,
     ),
     SettingsFile(
         "agents.yaml",

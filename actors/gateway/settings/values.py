@@ -32,13 +32,13 @@ def rows_of(name: str, own: JsonObject, file: Path, in_force: Config) -> list[Se
     """Return a row for each setting of a file; of the tables, one for each name."""
     if name == CONFIG:
         return list(_settings(own, file, in_force))
-    shipped = _shipped(name)
-    if SETTINGS_FILES[name].replaces and own:
+    shipped, about = _shipped(name), SETTINGS_FILES[name]
+    if about.replaces and own:
         shipped = {key: shipped.get(key) for key in own}
     rows = []
     for key in [*shipped, *(key for key in own if key not in shipped)]:
         default, said = shipped.get(key), own.get(key)
-        both = isinstance(default, dict) and isinstance(said, dict)
+        both = isinstance(default, dict) and isinstance(said, dict) and not about.whole_rows
         value = {**default, **said} if both and default and said else said
         rows.append(
             SettingView(

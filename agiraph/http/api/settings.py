@@ -54,8 +54,9 @@ class SettingsContentView(SettingsFileView):
 
     What is secret in `text` and in values is shown as `[redacted]`. `own` is what the file says,
     `settings` are the values in force, `sections` what is said of each group of them, `shape` is
-    the JSON Schema of the file. `version_before` is what it held before its last change over the
-    API, None if there was none.
+    the JSON Schema of the file. `whole_rows`: a name in it replaces the shipped one with all that
+    it says. `version_before` is what it held before its last change over the API, None if there was
+    none.
     """
 
     text: str
@@ -63,6 +64,7 @@ class SettingsContentView(SettingsFileView):
     settings: tuple[SettingView, ...]
     sections: dict[str, str] = Field(default_factory=dict)
     shape: JsonObject
+    whole_rows: bool = False
     version_before: str | None = None
 
 

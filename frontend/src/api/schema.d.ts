@@ -2687,8 +2687,9 @@ export interface components {
          *
          *     What is secret in `text` and in values is shown as `[redacted]`. `own` is what the file says,
          *     `settings` are the values in force, `sections` what is said of each group of them, `shape` is
-         *     the JSON Schema of the file. `version_before` is what it held before its last change over the
-         *     API, None if there was none.
+         *     the JSON Schema of the file. `whole_rows`: a name in it replaces the shipped one with all that
+         *     it says. `version_before` is what it held before its last change over the API, None if there was
+         *     none.
          */
         SettingsContentView: {
             name: string;
@@ -2710,6 +2711,8 @@ export interface components {
             shape: {
                 [key: string]: unknown;
             };
+            /** @default false */
+            whole_rows: boolean;
             version_before: string | null;
         };
         /**

@@ -153,7 +153,9 @@ interface OptionProps {
 
 function Option({ option, number, hasKey, isBusy, isOff, onSay }: OptionProps) {
   const { t } = useTranslation("questions");
-  useKey(String(number), t("optionKey", { option }), () => onSay(option), { isOn: hasKey });
+  useKey(String(number), t("optionKey", { option }), (event) => !event.repeat && onSay(option), {
+    isOn: hasKey,
+  });
   const look = option === DENY ? "danger" : option === ALLOW_ONCE ? "main" : "plain";
   return (
     <Button look={look} isBusy={isBusy} disabled={isOff} onClick={() => onSay(option)} className={styles.option}>

@@ -91,10 +91,14 @@ def test_of_the_tables_each_name_is_told(world: World, client: Client) -> None:
     (world.home.path / "prices.yaml").write_text("anthropic/claude-opus-5: {input: 4, output: 9}\n")
     told = rows(client.settings_file("prices.yaml"))
     assert told["anthropic/claude-opus-5"][:2] == (
-        {"input": 4, "output": 9, "cache_read": 0.5, "cache_write": 6.25},
+        {"input": 4, "output": 9},
         "file",
     )
     assert told["openai/gpt-5"][1] == "default"
+    (world.home.path / "providers.yaml").write_text("ollama: {context: 9000}\n")
+    ollama = rows(client.settings_file("providers.yaml"))["ollama"][0]
+    assert isinstance(ollama, dict)
+    assert (ollama["context"], ollama["local"]) == (9000, True)
 
 
 def test_no_secret_is_shown(world: World, client: Client) -> None:

@@ -6,7 +6,7 @@ import { Button, classes, Icon, IconButton, Menu } from "~/ui";
 import styles from "./Composer.module.css";
 import { Uploads } from "./Uploads";
 import { useDraft } from "./drafts";
-import { addressed } from "./mention";
+import { addressed, receiverOf } from "./mention";
 import { useName } from "./Message";
 import type { MessageItem } from "./items";
 import type { Body } from "./outbox";
@@ -35,7 +35,7 @@ export function Composer({ agent, entity, names, reply, onReply, onSend }: Compo
   const picker = useRef<HTMLInputElement>(null);
   const name = useName();
   const hint = useId();
-  const { to } = addressed(text, names, entity);
+  const to = receiverOf(text, names, entity);
   const isUploading = uploads.all.some((one) => one.state !== "done");
   const canSend = text.trim() !== "" && !isUploading;
 

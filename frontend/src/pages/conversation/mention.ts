@@ -43,3 +43,7 @@ export function addressed(text: string, names: readonly string[], here: string):
   const name = [...names, EVERYONE].find((one) => one.toLowerCase() === named.toLowerCase());
   return name !== undefined && rest ? { to: name, text: rest } : { to: here, text: text.trim() };
 }
+
+/** Return whom a text is for, also while nothing stands after the name. */
+export const receiverOf = (text: string, names: readonly string[], here: string): string =>
+  addressed(`${text} .`, names, here).to;

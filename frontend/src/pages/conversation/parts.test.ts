@@ -4,7 +4,7 @@ import { ApiError, type Schemas } from "~/api/client";
 import { withoutAttached } from "./attached";
 import { dayName } from "./days";
 import type { Item } from "./items";
-import { addressed, completed, completionsOf, mentionAt } from "./mention";
+import { addressed, completed, completionsOf, mentionAt, receiverOf } from "./mention";
 import { Outbox } from "./outbox";
 import { countAfter, readUpTo, rowsOf } from "./rows";
 import { placesOf, stepTo, wordsOf } from "./search";
@@ -63,6 +63,7 @@ describe("names", () => {
     expect(addressed("@* look", names, "bob")).toEqual({ to: "*", text: "look" });
     expect(addressed("@nobody look", names, "bob")).toEqual({ to: "bob", text: "@nobody look" });
     expect(addressed("@ada", names, "bob")).toEqual({ to: "bob", text: "@ada" });
+    expect(receiverOf("@ada ", names, "bob")).toBe("ada");
   });
 });
 

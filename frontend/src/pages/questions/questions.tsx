@@ -20,7 +20,11 @@ export default function Questions() {
   const tray = useTray();
   const open = byNeed(data);
   const shown = open.find((one) => one.id === tray.question) ?? open[0];
-  useAnnounced(data, isSuccess);
+  useAnnounced(data, isSuccess, tray.isOpen);
+  const isOver = isSuccess && !data.length;
+  useEffect(() => {
+    if (isOver) showTray({ isOpen: false, question: "" });
+  }, [isOver]);
   useKey("q", t("openKey"), () => showTray({ isOpen: !tray.isOpen }), { isOn: open.length > 0 });
   useKey("Escape", t("closeKey"), () => showTray({ isOpen: false }), {
     isOn: tray.isOpen && open.length > 0,
@@ -105,7 +109,7 @@ function Oldest({ open }: { open: readonly Question[] }) {
 const keyOf = (id: string) => `question ${id}`;
 
 /** Say when a question opens, and take it back when it is open no longer. */
-function useAnnounced(open: readonly Question[], isKnown: boolean): void {
+function useAnnounced(open: readonly Question[], isKnown: boolean, isTrayOpen: boolean): void {
   const { t } = useTranslation("questions");
   const known = useRef<ReadonlySet<string> | null>(null);
   useEffect(() => {
@@ -113,6 +117,7 @@ function useAnnounced(open: readonly Question[], isKnown: boolean): void {
     const { came, gone } = changes(known.current, open);
     known.current = new Set(open.map((one) => one.id));
     gone.forEach((id) => closeToast(keyOf(id)));
+    if (isTrayOpen) open.forEach((one) => closeToast(keyOf(one.id)));
     for (const one of came) {
       const title = t("asks", { name: one.from, agent: one.agent_name });
       const key = keyOf(one.id);
@@ -120,19 +125,14 @@ function useAnnounced(open: readonly Question[], isKnown: boolean): void {
         closeToast(key);
         openQuestion(one.id);
       };
-      toast({
-        key,
-        title,
-        about: firstLine(one.question),
-        tone: "ask",
-        seconds: 10,
-        actions: (
-          <Button size="s" look="main" onClick={show}>
-            {t("answer")}
-          </Button>
-        ),
-      });
+      const actions = (
+        <Button size="s" look="main" onClick={show}>
+          {t("answer")}
+        </Button>
+      );
+      const about = firstLine(one.question);
+      if (!isTrayOpen) toast({ key, title, about, tone: "ask", seconds: 10, actions });
       notify({ title, body: firstLine(one.question), tag: key, onClick: show });
     }
-  }, [open, isKnown, t]);
+  }, [open, isKnown, isTrayOpen, t]);
 }

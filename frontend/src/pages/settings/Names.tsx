@@ -78,10 +78,17 @@ export function Names(props: FormProps) {
 
 function Fields({ name, ...props }: FormProps & { name: string }) {
   const row = props.content.settings.find((one) => one.key[0] === name);
+  const shipped = props.content.whole_rows ? ((row?.default ?? {}) as Record<string, unknown>) : undefined;
   return (
     <div className={styles.fields}>
       {propertiesOf(schemaAt(props.content.shape, [name])).map(([field, shape]) => (
-        <SettingField key={field} {...props} path={[name, field]} fallback={at(row?.default, [field]) ?? shape["default"]} />
+        <SettingField
+          key={field}
+          {...props}
+          path={[name, field]}
+          row={shipped}
+          fallback={at(row?.default, [field]) ?? shape["default"]}
+        />
       ))}
     </div>
   );

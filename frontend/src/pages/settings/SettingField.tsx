@@ -13,6 +13,8 @@ interface SettingFieldProps extends FormProps {
   about?: ReactNode;
   /** What holds where the file says nothing. */
   fallback: unknown;
+  /** The shipped row that this is a field of, where one's own replaces all of it. */
+  row?: Record<string, unknown> | undefined;
 }
 
 export function SettingField(props: SettingFieldProps) {
@@ -22,14 +24,20 @@ export function SettingField(props: SettingFieldProps) {
   const value = valueAt(own, draft, path);
   const isSet = value !== undefined;
   const isChanged = draft.changes.some((one) => JSON.stringify(one.key) === JSON.stringify(path));
-  const change = (next: unknown) =>
+  const name = String(path.at(-1));
+  const change = (next: unknown) => {
+    const above = path.slice(0, -1);
+    const isFirst = props.row && next !== undefined && valueAt(own, draft, above) === undefined;
+    const key = isFirst ? above : path;
+    const said = isFirst ? { ...props.row, [name]: next } : next;
     onDraft(
       withChange(draft, {
-        key: [...path],
-        ...(next === undefined ? { value: null, remove: true } : { value: next as SettingChange["value"], remove: false }),
+        key: [...key],
+        value: (said === undefined ? null : said) as SettingChange["value"],
+        remove: said === undefined,
       }),
     );
-  const name = String(path.at(-1));
+  };
   return (
     <div className={classes(styles.setting, isSet && styles.isSet, isChanged && styles.isChanged)}>
       <div className={styles.control}>

@@ -46,7 +46,7 @@ export function Activity({ agent, worker }: { agent: string; worker: Schemas["Wo
           const shown = withEvents(events, came).slice(-SHOWN).toReversed();
           if (!shown.length) return <p className={styles.quiet}>{t("noActivity")}</p>;
           return (
-            <ol className={styles.activity}>
+            <ol className={styles.activity} tabIndex={0} aria-label={t("activity")}>
               {shown.map((event) => (
                 <li key={event.seq}>
                   <span className={styles.quiet}>

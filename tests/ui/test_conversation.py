@@ -1,0 +1,249 @@
+"""Talking with an entity in the browser: its thread as it grows, and the way back through it."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from agiraph.core.turns import AssistantTurn
+from tests.fakes.model_server import Brain, Reply, SeenRequest, calls, say
+from tests.scenarios.place import Place
+from tests.scenarios.steps import DONE, WAIT, ask, finish, held, node, spawn, tell
+from tests.ui.visitor import NARROW, Visitor, assert_accessible, connection, photograph
+
+STORY: Final = "Once upon a time there was a **table**:\n\n| a | b |\n| - | - |\n| 1 | 2 |"
+HOSTILE: Final = (
+    "</p><script>window.ran=1</script><img src=x onerror=window.ran=1> "
+    "[a](javascript:window.ran=1) ![b](x) <svg onload=window.ran=1> {{constructor}}"
+)
+BUSY: Final = (spawn("dora"), node("tales", "dora"))
+"""Somebody at work, so that the coordinator may wait."""
+
+MANY: Final = 10_000
+MOST_ROWS: Final = 120
+
+
+def entries(page: Page, kind: str) -> Locator:
+    return page.get_by_role("log").locator(f"[data-entry={kind}]")
+
+
+def field(page: Page) -> Locator:
+    return page.get_by_role("combobox", name=re.compile("^Write to"))
+
+
+def write(page: Page, text: str) -> None:
+    field(page).fill(text)
+    field(page).press("Enter")
+
+
+def said_by(seen: SeenRequest) -> str:
+    """Return all that the model has said."""
+    return " ".join(turn.text or "" for turn in seen.turns if isinstance(turn, AssistantTurn))
+
+
+def storyteller(gate: threading.Event) -> Brain:
+    def brain(seen: SeenRequest) -> Reply:
+        if seen.step == 0:
+            return calls(*BUSY, text="I look for help.")
+        if "a story" in seen.said and STORY not in said_by(seen):
+            return replace(say(STORY), text_gate=gate)
+        return WAIT
+
+    return brain
+
+
+@pytest.fixture
+def never() -> Iterator[threading.Event]:
+    """Return what holds a worker back for as long as the test runs."""
+    gate = threading.Event()
+    yield gate
+    gate.set()
+
+
+def test_a_dialogue_with_a_coordinator(
+    visitor: Visitor, place: Place, never: threading.Event
+) -> None:
+    gate = threading.Event()
+    place.plays(coordinator=storyteller(gate), dora=[held(DONE, never)])
+    agent = place.begin("dialogue", goal="Tell **stories**").name
+    page = visitor.log_in(f"/ui/agents/{agent}")
+
+    expect(entries(page, "event").first).to_contain_text("Tell stories")
+    expect(entries(page, "thought")).to_have_text(re.compile("I look for help."))
+    call = page.get_by_role("button", name=re.compile("spawn_worker"))
+    call.click()
+    expect(entries(page, "tool").first).to_contain_text("worker_id")
+
+    field(page).fill("Tell me a story")
+    page.reload()
+    expect(field(page)).to_have_value("Tell me a story")
+    field(page).press("Enter")
+    expect(entries(page, "stream")).to_contain_text("Once upon")
+    expect(entries(page, "message")).to_have_text([re.compile("Tell me a story")])
+    photograph(page, "conversation-streams")
+    gate.set()
+    expect(page.get_by_role("cell", name="2")).to_be_visible()
+    expect(entries(page, "stream")).to_have_count(0)
+    expect(entries(page, "message")).to_have_count(2)
+
+    content = {"name": "data.csv", "mimeType": "text/csv", "buffer": b"a,b\n"}
+    page.locator("input[type=file]").set_input_files(content)  # type: ignore[arg-type]
+    field(page).fill("@d")
+    page.get_by_role("option", name="@dora").click()
+    expect(page.get_by_text("to dora")).to_be_visible()
+    entries(page, "message").last.get_by_role("button", name="Reply").click()
+    field(page).fill("Look at this")
+    expect(page.get_by_role("button", name="Send")).to_be_enabled()
+    field(page).press("Enter")
+    expect(entries(page, "message").last.get_by_role("link", name="data.csv")).to_be_visible()
+    thread = place.json("messages", agent)
+    assert "Attached: _attachments/data.csv" in json.dumps(thread)
+
+    page.keyboard.press("Control+f")
+    page.keyboard.type("upon")
+    expect(page.get_by_role("search")).to_contain_text("1 of 1")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Results only").click()
+    expect(entries(page, "tool")).to_have_count(0)
+    page.reload()
+    expect(entries(page, "message")).to_have_count(3)
+    expect(entries(page, "tool")).to_have_count(0)
+    page.get_by_role("button", name="Everything").click()
+    expect(entries(page, "tool").first).to_be_visible()
+    photograph(page, "conversation")
+    assert_accessible(page)
+
+
+def echo(seen: SeenRequest) -> Reply:
+    """Answer the last number that the person has sent, once."""
+    if seen.step == 0:
+        return calls(*BUSY)
+    numbers = re.findall(r"Number (\d+)", seen.said)
+    word = f"Echo {numbers[-1]}." if numbers else "Ready."
+    return WAIT if word in said_by(seen) else say(word)
+
+
+def test_a_gateway_that_dies_leaves_no_gap_and_no_double(
+    visitor: Visitor, place: Place, never: threading.Event
+) -> None:
+    place.plays(coordinator=echo, dora=[held(DONE, never)])
+    agent = place.begin("echoes").name
+    page = visitor.log_in(f"/ui/agents/{agent}")
+    expect(entries(page, "message")).to_have_text([re.compile("Ready")])
+    said = ["Ready."]
+    for number in range(1, 4):
+        place.kill("human")
+        write(page, f"Number {number}")
+        write(page, f"Also {number}")
+        said += [f"Number {number}", f"Also {number}", f"Echo {number}."]
+        expect(page.get_by_text(f"Echo {number}.")).to_be_visible()
+        expect(entries(page, "pending")).to_have_count(0)
+    expect(connection(page)).to_have_text("Live")
+    expect(entries(page, "message")).to_have_count(len(said))
+    texts = "\n".join(entries(page, "message").all_inner_texts())
+    assert [one for one in said if texts.count(one) != 1] == []
+    numbered = re.findall(r"(?:Number|Also|Echo) \d", texts)
+    assert [one for one in numbered if one[0] != "E"] == [
+        one.rstrip(".") for one in said if one[0] not in "ER"
+    ]
+    keys = page.evaluate("[...document.querySelectorAll('[data-key]')].map((e) => e.dataset.key)")
+    page.reload()
+    expect(entries(page, "message")).to_have_count(len(said))
+    again = "[...document.querySelectorAll('[data-key]')].map((e) => e.dataset.key)"
+    assert page.evaluate(again)[-5:] == keys[-5:]
+
+
+def test_hostile_texts_run_nothing(visitor: Visitor, place: Place) -> None:
+    place.plays(
+        coordinator=[
+            calls(tell("human", HOSTILE), spawn("eve", role=HOSTILE[:60]), text=HOSTILE),
+            ask(HOSTILE, options=[HOSTILE[:80], "no"]),
+            finish(HOSTILE),
+        ]
+    )
+    agent = place.begin("hostile-talk", goal=HOSTILE).name
+    page = visitor.log_in(f"/ui/agents/{agent}")
+    expect(entries(page, "message")).to_have_count(2)
+    page.get_by_role("button", name=re.compile("spawn_worker")).click()
+    page.locator("body").press("q")
+    page.get_by_role("button", name=re.compile("^no")).click()
+    expect(page.get_by_text("The goal is met")).to_be_visible()
+    write(page, HOSTILE)
+    expect(entries(page, "message").last).to_contain_text("{{constructor}}")
+    assert page.evaluate("window.ran") is None
+    links = page.get_by_role("log").locator("a").evaluate_all("all => all.map((a) => a.href)")
+    assert not [one for one in links if one.startswith("javascript")]
+    expect(page.get_by_role("button", name="Begin another run")).to_be_visible()
+
+
+def transcript_of(route: Route) -> None:
+    """Answer with pages of a transcript of very many entries."""
+    query = parse_qs(urlsplit(route.request.url).query)
+    if "before" in query:
+        end = min(MANY, int(query["before"][0]) - 1)
+        numbers = range(max(0, end - int(query["limit"][0])) + 1, end + 1)
+    else:
+        numbers = range(int(query["after"][0]) + 1, MANY + 1)
+    found: list[dict[str, Any]] = [
+        {
+            "seq": number,
+            "kind": "said",
+            "ts": 1_700_000_000 + number,
+            "role": "assistant",
+            "from": "",
+            "content": f"Thought {number}\n\n" + "word " * (number % 50),
+            "tool_calls": [],
+            "call_id": "",
+            "name": "",
+            "is_error": False,
+            "usage": None,
+            "interrupted": number % 2 == 0,
+            "model": "",
+            "arguments": None,
+            "started_at": None,
+            "seconds": None,
+            "exit_code": None,
+        }
+        for number in numbers
+    ]
+    first = found[0]["seq"] if found else 1
+    page = {"entries": found, "next": MANY, "previous": first if first > 1 else None}
+    route.fulfill(json=page)
+
+
+def test_ten_thousand_entries_are_few_rows(visitor: Visitor, place: Place) -> None:
+    place.plays(coordinator=[ask("Shall I go on?")])
+    agent = place.begin("long-talk").name
+    page = visitor.page
+    page.route("**/transcript?**", transcript_of)
+    visitor.go(f"agents/{agent}")
+    log = page.get_by_role("log")
+    expect(entries(page, "message")).to_be_visible()
+    frame = page.get_by_role("region", name="Conversation with coordinator")
+    seen: list[int] = []
+    while not seen or seen[-1] > 1:
+        frame.evaluate("(e) => e.scrollTo(0, 0)")
+        oldest = seen[-1] if seen else MANY + 1
+        page.wait_for_function(
+            """(before) => {
+              const text = document.querySelector("[data-entry=thought]")?.innerText ?? "";
+              const number = Number(/Thought (\\d+)/.exec(text)?.[1] ?? before);
+              return number < before;
+            }""",
+            arg=oldest,
+        )
+        first = entries(page, "thought").first.inner_text()
+        seen.append(int(re.findall(r"Thought (\d+)", first)[0]))
+        assert log.locator("[data-entry]").count() < MOST_ROWS
+    expect(page.get_by_text("The beginning of the conversation")).to_be_visible()
+    page.get_by_role("button", name="Latest").click()
+    expect(entries(page, "message")).to_be_visible()
+    assert log.locator("[data-entry]").count() < MOST_ROWS
+    page.set_viewport_size(NARROW)
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]

@@ -1,0 +1,78 @@
+"""What waits for the person, above every page: answered by a key, refused, answered elsewhere."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.scenarios.place import Place
+from tests.scenarios.steps import DONE, ask, bash, one_worker
+from tests.ui.visitor import Visitor, assert_accessible, connection, photograph
+
+RULES = 'rules: [{name: marks, tool: bash, pattern: "echo mark*", action: ask, reason: it marks}]'
+
+
+@pytest.fixture
+def _rules(place: Place) -> Iterator[None]:
+    rules = place.home / "approvals.yaml"
+    rules.write_text(RULES)
+    yield
+    rules.unlink()
+
+
+def tray(page: Page) -> Locator:
+    return page.get_by_role("region", name=re.compile("open question"))
+
+
+@pytest.mark.usefixtures("_rules")
+def test_questions_wait_above_every_page(visitor: Visitor, place: Place) -> None:
+    place.plays(
+        coordinator=one_worker("quin"),
+        quin=[
+            ask("Which **colour**?", options=["red", "blue"], deadline="2h", default="red"),
+            bash("echo mark one >> marks.txt"),
+            bash("echo mark two >> marks.txt"),
+            ask("Go on?"),
+            DONE,
+        ],
+    )
+    page = visitor.go("usage")
+    other = visitor.new_page()
+    other.goto(f"{visitor.url}/ui/questions")
+    expect(other.get_by_text("Nobody waits for you")).to_be_visible()
+    page.bring_to_front()
+    expect(connection(page)).to_have_text("Live")
+    agent = place.begin("asked")
+
+    expect(page.get_by_text("quin asks (asked)", exact=True)).to_be_visible()
+    expect(tray(page)).to_contain_text("Which colour?")
+    expect(tray(page)).to_contain_text(re.compile(r"due in 1:59:\d\d"))
+    page.locator("body").press("q")
+    expect(tray(page)).to_contain_text("then “red” holds")
+    photograph(page, "question")
+    assert_accessible(page)
+    page.locator("body").press("2")
+    assert place.await_step("quin", 1).result("ask_human") == "blue"
+
+    expect(tray(page)).to_contain_text("echo mark one >> marks.txt")
+    page.get_by_role("button", name=re.compile("Answer")).first.click()
+    page.get_by_role("textbox", name="Why not").fill("not today")
+    photograph(page, "approval")
+    page.get_by_role("button", name="Deny", exact=True).click()
+    assert "not today" in place.await_step("quin", 2).result("bash")
+
+    second = other.get_by_role("listitem").filter(has_text="echo mark two")
+    second.get_by_role("button", name="allow always").click()
+    place.await_step("quin", 3)
+    expect(other.get_by_role("button", name="Take back")).to_be_visible()
+    expect(tray(page)).to_contain_text("Go on?")
+    assert_accessible(other)
+
+    place.json("respond", place.await_question("asked")["id"], "yes")
+    for tab in (page, other):
+        expect(tray(tab)).to_have_count(0)
+    expect(other.get_by_role("row", name=re.compile("Go on.*answered.*yes.*cli"))).to_be_visible()
+    other.get_by_role("button", name="Take back").click()
+    expect(other.get_by_text("Nothing is allowed always.")).to_be_visible()
+    place.await_end(agent)

@@ -1,5 +1,5 @@
 // The bars: each a button, so that they are reached by keys; names stay in view while one scrolls.
-import { useMemo } from "react";
+import { type CSSProperties, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 
 import { classes, formatSeconds } from "~/ui";
@@ -30,7 +30,7 @@ export function Chart({ timeline, now, zoom, chosen, onChoose }: ChartProps) {
           </div>
         ))}
       </div>
-      <div className={styles.time} style={{ width: `${zoom * 100}%` }}>
+      <div className={styles.time} style={{ "--zoom": zoom } as CSSProperties}>
         <div className={styles.ticks} aria-hidden="true">
           {ticks.map((tick) => (
             <span key={tick} style={{ left: `${(tick / seconds) * 100}%` }}>

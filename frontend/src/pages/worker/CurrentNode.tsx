@@ -29,7 +29,7 @@ function Held({ agent, node }: { agent: string; node: string }) {
       actions={<Link to={paths.board(agent, node)}>{t("toBoard")}</Link>}
     >
       {view.data && <StatusSign status={view.data.status} hasWord />}
-      <div className={styles.text}>
+      <div className={styles.text} role="region" aria-label={t("node")} tabIndex={0}>
         <Loaded query={spec}>{({ content }) => <Markdown text={content} />}</Loaded>
       </div>
       <Published agent={agent} node={node} path="" />

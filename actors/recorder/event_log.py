@@ -22,8 +22,10 @@ class EventLog:
     `seq` is the last one's, so that a cursor continues behind it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, agent: str = "") -> None:
+        """`agent` is whose events they are, where the lines do not say it: in a node's log."""
         self._path = path
+        self._agent = agent
         self._reader = SegmentReader(path)
         self._made: dict[int, Event] = {}
         self._made_of = 0
@@ -83,7 +85,7 @@ class EventLog:
             self._made, self._made_of = {}, self._reader.begun
         known = self._made.get(seq)
         if known is None:
-            known = _parsed(self._path, line)
+            known = _parsed(self._path, line, self._agent)
             if seq > self._reader.seen - LATEST:
                 self._made[seq] = known
             if len(self._made) > 2 * LATEST:
@@ -91,12 +93,13 @@ class EventLog:
         return known
 
 
-def _parsed(path: Path, line: Line) -> Event:
+def _parsed(path: Path, line: Line, agent: str) -> Event:
     seq, text = line
     record, _ = parse_line(text.rstrip(b"\n"))
     if record is None:
         raise Corrupt(f"{path}: event {seq} is damaged")
-    return Event.model_validate({**record, "seq": seq})
+    known = {"agent_id": agent} if agent else {}
+    return Event.model_validate({**known, **record, "seq": seq})
 
 
 def _stands_for_deleted(event: Event) -> bool:

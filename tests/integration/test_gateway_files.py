@@ -24,7 +24,7 @@ def node_home(world: World, client: Client) -> NodeHome:
     home.spec.write_text("# Look at the tables\n")
     (home.scratch / "draft.txt").write_text("half")
     (home.published / "facts.md").write_text("# Facts\n")
-    steps = [{"type": "tool.called", "agent_id": AGENT, "ts": float(n), "seq": n} for n in (1, 2)]
+    steps = [{"type": "tool.called", "ts": float(n), "seq": n} for n in (1, 2)]
     home.log.write_text("".join(json.dumps(step) + "\n" for step in steps))
     return home
 

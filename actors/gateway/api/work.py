@@ -218,9 +218,11 @@ def _ref_view(run: RunHome, name: str, path: str) -> RefView:
 
 
 @files_router.get("/agents/{agent}/board/{node}/log")
-def log(run: BegunDep, node: NodeDep, after: After = 0, limit: Limit = 1000) -> EventPageView:
+def log(
+    agent: AgentDep, run: BegunDep, node: NodeDep, after: After = 0, limit: Limit = 1000
+) -> EventPageView:
     """Page through what a node's worker did, step by step."""
-    events = EventLog(run.node(node.folder).log).page(after, limit)
+    events = EventLog(run.node(node.folder).log, agent.id).page(after, limit)
     return EventPageView(events=tuple(events), next=events[-1].seq if events else after)
 
 

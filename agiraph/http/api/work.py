@@ -14,7 +14,8 @@ from agiraph.http.api.base import ApiRequest, ApiView
 class NodeView(NodeTerms, ApiView):
     """A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most.
 
-    `checks` are the commands that its result must pass before it is published.
+    `checks` are the commands that its result must pass before it is published, `refs` what it is
+    given to read: paths under the run by the names that it knows them by.
     """
 
     id: NodeId
@@ -23,6 +24,7 @@ class NodeView(NodeTerms, ApiView):
     status: str
     assigned_worker: str | None = None
     dependencies: tuple[str, ...] = ()
+    refs: dict[str, str] = Field(default_factory=dict)
     parent_node: str | None = None
     children: tuple[str, ...] = ()
     stage: int = 0
@@ -38,7 +40,7 @@ class NodeView(NodeTerms, ApiView):
 
 
 class NodeDetailView(NodeView):
-    """A node with its references and the path of its folder under the run, for `workspace`.
+    """A node with the path of its folder under the run, for `workspace`.
 
     `details` are the last lines of the worker's process or of its error, if the node failed;
     `failed_before` is why the attempt before ended, if it is tried again; `move` is where it goes
@@ -47,7 +49,6 @@ class NodeDetailView(NodeView):
     `evidence` are its checks as they ended, and the SHA-256 of what it has published.
     """
 
-    refs: dict[str, str] = Field(default_factory=dict)
     path: str = ""
     details: str = ""
     failed_before: str = ""

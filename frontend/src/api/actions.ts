@@ -150,6 +150,33 @@ export const useRetryNode = (agent: string, options?: O<Schemas["NodeDetailView"
     options,
   );
 
+export const useCancelNode = (agent: string, options?: O<Schemas["NodeDetailView"]>) =>
+  useAction(
+    ({ node, because = "" }: { node: string; because?: string }, key) =>
+      take(
+        api.POST("/agents/{agent}/board/{node}/cancel", {
+          body: { because },
+          params: { path: { agent, node }, header: keyed(key) },
+        }),
+      ),
+    () => steered(agent),
+    options,
+  );
+
+/** Give a node to another worker, or to any with another model. */
+export const useAssignNode = (agent: string, options?: O<Schemas["NodeDetailView"]>) =>
+  useAction(
+    ({ node, ...body }: { node: string } & Schemas["AssignNodeRequest"], key) =>
+      take(
+        api.POST("/agents/{agent}/board/{node}/assign", {
+          body,
+          params: { path: { agent, node }, header: keyed(key) },
+        }),
+      ),
+    () => steered(agent),
+    options,
+  );
+
 // --- talking ---
 
 export const useSend = (agent: string, options?: O<Schemas["SentView"]>) =>

@@ -240,20 +240,30 @@ export const useNodeLog = (agent: string, node: string, run?: string) =>
 
 export type NodePlace = "scratch" | "published";
 
+export interface NodeFilesOptions {
+  run?: string;
+  /** One of the node's `earlier_attempts`, of what was published. */
+  attempt?: number;
+  /** How many levels of a folder are listed. */
+  depth?: number;
+  isWanted?: boolean;
+}
+
 /** A folder of a node, or a file of it. */
 export const useNodeFiles = (
   agent: string,
   node: string,
   place: NodePlace,
   path = "",
-  run?: string,
+  { isWanted = true, ...about }: NodeFilesOptions = {},
 ) =>
   useQuery({
-    queryKey: ofAgent(agent, "files", "node", node, place, path, run),
+    queryKey: ofAgent(agent, "files", "node", node, place, path, about),
+    enabled: isWanted,
     queryFn: ({ signal }) =>
       take(
         api.GET(`/agents/{agent}/board/{node}/${place}`, {
-          params: { path: { agent, node }, query: { path, run } },
+          params: { path: { agent, node }, query: { path, ...about } },
           signal,
         }),
       ) as Promise<Listing>,

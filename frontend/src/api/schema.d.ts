@@ -2288,7 +2288,7 @@ export interface components {
             token: string | null;
         };
         /**
-         * @description A node with its references and the path of its folder under the run, for `workspace`.
+         * @description A node with the path of its folder under the run, for `workspace`.
          *
          *     `details` are the last lines of the worker's process or of its error, if the node failed;
          *     `failed_before` is why the attempt before ended, if it is tried again; `move` is where it goes
@@ -2328,6 +2328,9 @@ export interface components {
             assigned_worker: string | null;
             /** @default [] */
             dependencies: string[];
+            refs: {
+                [key: string]: string;
+            };
             parent_node: string | null;
             /** @default [] */
             children: string[];
@@ -2346,9 +2349,6 @@ export interface components {
             created_at: number;
             started_at: number | null;
             ended_at: number | null;
-            refs: {
-                [key: string]: string;
-            };
             /** @default  */
             path: string;
             /** @default  */
@@ -2375,7 +2375,8 @@ export interface components {
         /**
          * @description A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most.
          *
-         *     `checks` are the commands that its result must pass before it is published.
+         *     `checks` are the commands that its result must pass before it is published, `refs` what it is
+         *     given to read: paths under the run by the names that it knows them by.
          */
         NodeView: {
             /** @description what to do, in full: the worker sees only this */
@@ -2409,6 +2410,9 @@ export interface components {
             assigned_worker: string | null;
             /** @default [] */
             dependencies: string[];
+            refs: {
+                [key: string]: string;
+            };
             parent_node: string | null;
             /** @default [] */
             children: string[];

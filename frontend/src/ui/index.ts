@@ -8,6 +8,7 @@ export { Empty, ErrorNote, Loaded, Page, Panel, Skeleton, Spinner } from "./layo
 export { Keyboard, useKey } from "./keys";
 export { Code, DiffView, Markdown } from "./Markdown";
 export { Confirm, Dialog, DialogActions, Drawer, Menu, type MenuItem, Tooltip } from "./overlays";
+export { useIsNarrow } from "./media";
 export { askToNotify, notify, useNotifications } from "./notifications";
 export { paths } from "./paths";
 export { useAgentId } from "./place";

@@ -1,0 +1,136 @@
+// The canvas: lanes, cards and edges, moved and zoomed; only what is in sight is in the document.
+import "@xyflow/react/dist/base.css";
+import {
+  Background,
+  type Edge as FlowEdge,
+  MiniMap,
+  type NodeTypes,
+  ReactFlow,
+  useReactFlow,
+  useStore,
+} from "@xyflow/react";
+import { type RefObject, useEffect, useMemo, useRef } from "react";
+import { useTranslation } from "react-i18next";
+
+import { classes, Icon, IconButton, lookOf, useKey } from "~/ui";
+import styles from "./Canvas.module.css";
+import { Card, LaneView } from "./Cards";
+import { type BoardNode, flowEdgesOf, flowNodesOf, type Shown } from "./flow";
+import type { Edge, Graph } from "./graph";
+import { CARD, type Layout } from "./layout";
+
+const TYPES: NodeTypes = { card: Card, lane: LaneView };
+const FIT = { padding: 0.06, maxZoom: 1.1 } as const;
+const LEAST_ZOOM = 0.08;
+const READABLE = 0.85;
+const MOVE_MILLISECONDS = 260;
+
+interface CanvasProps {
+  graph: Graph;
+  layout: Layout;
+  messages: readonly Edge[];
+  shown: Shown;
+  /** A node that is to be in the middle; another object is another wish. */
+  wanted: { node: string } | null;
+}
+
+export function Canvas({ graph, layout, messages, shown, wanted }: CanvasProps) {
+  const { t } = useTranslation("board");
+  const known = useRef<ReadonlyMap<string, BoardNode>>(new Map());
+  const nodes = useMemo(() => {
+    const made = flowNodesOf(graph, layout, shown, known.current);
+    known.current = new Map(made.map((node) => [node.id, node]));
+    return made;
+  }, [graph, layout, shown, known]);
+  const edges = useMemo<FlowEdge[]>(
+    () => flowEdgesOf(graph, messages, layout, shown),
+    [graph, messages, layout, shown],
+  );
+  // Until somebody moves it, the whole board is kept in sight as it grows.
+  const isKept = useRef(wanted === null);
+  return (
+    <ReactFlow
+      onMove={(event) => {
+        if (event) isKept.current = false;
+      }}
+      className={styles.canvas}
+      nodes={nodes}
+      edges={edges}
+      nodeTypes={TYPES}
+      fitView
+      fitViewOptions={FIT}
+      minZoom={LEAST_ZOOM}
+      maxZoom={2}
+      onlyRenderVisibleElements
+      nodesDraggable={false}
+      nodesConnectable={false}
+      nodesFocusable={false}
+      edgesFocusable={false}
+      elementsSelectable={false}
+      panOnScroll
+      zoomOnDoubleClick={false}
+      disableKeyboardA11y
+      proOptions={{ hideAttribution: true }}
+      aria-label={t("graph")}
+    >
+      <Background gap={24} size={1.2} color="var(--line)" />
+      <Moves layout={layout} wanted={wanted} isKept={isKept} />
+      <MiniMap
+        className={styles.map ?? ""}
+        nodeClassName={(node) => mapLooks(node as BoardNode)}
+        nodeBorderRadius={16}
+        ariaLabel={t("map")}
+        pannable
+        zoomable
+      />
+    </ReactFlow>
+  );
+}
+
+const mapLooks = (node: BoardNode): string =>
+  node.type === "lane"
+    ? (styles.mapLane ?? "")
+    : classes(styles.mapCard, styles[lookOf(node.data.node.status).tone]) ?? "";
+
+/** The buttons and keys that move the canvas, and what has it move by itself. */
+function Moves({
+  layout,
+  wanted,
+  isKept,
+}: Pick<CanvasProps, "layout" | "wanted"> & { isKept: RefObject<boolean> }) {
+  const { t } = useTranslation("board");
+  const { fitView, zoomIn, zoomOut, setCenter, getZoom } = useReactFlow();
+  const slow = { duration: MOVE_MILLISECONDS };
+  const fit = () => {
+    isKept.current = true;
+    void fitView({ ...FIT, ...slow });
+  };
+  useKey("f", t("fit"), fit);
+  useKey("+", t("zoomIn"), () => void zoomIn(slow));
+  useKey("-", t("zoomOut"), () => void zoomOut(slow));
+  const places = useRef(layout);
+  const width = useStore((state) => state.width);
+  useEffect(() => {
+    if (width && isKept.current) void fitView(FIT);
+  }, [width, isKept, fitView]);
+  useEffect(() => {
+    if (places.current !== layout && isKept.current) {
+      requestAnimationFrame(() => void fitView({ ...FIT, duration: MOVE_MILLISECONDS }));
+    }
+    places.current = layout;
+  }, [layout, isKept, fitView]);
+  useEffect(() => {
+    const at = wanted && places.current.nodes.get(wanted.node);
+    if (!at) return;
+    isKept.current = false;
+    const zoom = Math.max(getZoom(), READABLE);
+    void setCenter(at.x + CARD.width / 2, at.y + CARD.height / 2, { zoom, duration: MOVE_MILLISECONDS });
+  }, [wanted, setCenter, getZoom, isKept]);
+  return (
+    <div className={styles.moves} role="group" aria-label={t("moves")}>
+      <IconButton label={t("zoomIn")} icon={<Icon name="plus" />} onClick={() => void zoomIn(slow)} />
+      <IconButton label={t("zoomOut")} icon={<Icon name="minus" />} onClick={() => void zoomOut(slow)} />
+      <IconButton label={t("fit")} icon={<Icon name="fit" />} onClick={fit} />
+    </div>
+  );
+}

@@ -1,0 +1,110 @@
+// What stands on the board: a card for each node, a lane for each stage.
+import { Handle, type NodeProps, Position } from "@xyflow/react";
+import { memo } from "react";
+import { useTranslation } from "react-i18next";
+import { Link, useLocation } from "react-router";
+
+import {
+  classes,
+  Duration,
+  formatAge,
+  lookOf,
+  Markdown,
+  Money,
+  paths,
+  StatusSign,
+  Tooltip,
+  useAgentId,
+  useNow,
+} from "~/ui";
+import styles from "./Cards.module.css";
+import type { CardNode, LaneNode } from "./flow";
+import { hasEnded, type NodeView, secondsOf } from "./graph";
+
+export const Card = memo(function Card({ data }: NodeProps<CardNode>) {
+  const { node, doing, usd, isOpen, isFaint, isNew } = data;
+  const { t } = useTranslation("board");
+  const agent = useAgentId();
+  const { search } = useLocation();
+  const tone = lookOf(node.status).tone;
+  const looks = classes(
+    styles.card,
+    styles[tone],
+    isOpen && styles.open,
+    isFaint && styles.faint,
+    isNew && styles.new,
+    node.status === "cancelled" && styles.over,
+  );
+  return (
+    <>
+      <Handle type="target" position={Position.Top} isConnectable={false} />
+      <Link
+        to={{ pathname: paths.board(agent, node.id), search }}
+        className={looks}
+        draggable={false}
+        aria-current={isOpen ? "true" : undefined}
+        data-node={node.name}
+      >
+        <span className={styles.head}>
+          <StatusSign status={node.status} />
+          <span className={styles.name}>{node.name}</span>
+          {node.attempt > 1 && (
+            <span className={styles.attempt}>{t("attemptShort", { count: node.attempt })}</span>
+          )}
+        </span>
+        <span className={styles.doing}>{textOf(node, doing)}</span>
+        <span className={styles.foot}>
+          <span className={styles.worker}>{node.assigned_worker ?? node.role}</span>
+          <Took node={node} />
+          <Money usd={usd} isShort />
+        </span>
+      </Link>
+      <Handle type="source" position={Position.Bottom} isConnectable={false} />
+    </>
+  );
+});
+
+/** What a card says: what its worker does, what came of it, else what is to be done. */
+const textOf = (node: NodeView, doing: string): string => {
+  if (hasEnded(node.status)) return node.result_preview ?? node.task;
+  return doing || node.task;
+};
+
+function Took({ node }: { node: NodeView }) {
+  if (node.status === "running" || node.status === "blocked") return <Ticking node={node} />;
+  const seconds = secondsOf(node, 0);
+  return seconds === null ? null : <Duration seconds={seconds} />;
+}
+
+function Ticking({ node }: { node: NodeView }) {
+  const seconds = secondsOf(node, useNow());
+  return seconds === null ? null : <span>{formatAge(seconds)}</span>;
+}
+
+export const LaneView = memo(function LaneView({ data: { lane } }: NodeProps<LaneNode>) {
+  const { t } = useTranslation("board");
+  const count = lane.nodes.length;
+  return (
+    <div className={classes(styles.lane, lane.status === "running" && styles.running)}>
+      <header className={styles.laneHead}>
+        <h2>{lane.name || t("noStage")}</h2>
+        {lane.status && <StatusSign status={lane.status} hasWord />}
+        {lane.assessment && (
+          <Tooltip text={<Markdown text={lane.assessment} />}>
+            <button type="button" className={styles.assessment}>
+              {t("assessment")}
+            </button>
+          </Tooltip>
+        )}
+        <span className={styles.progress}>
+          {count > 0 && (
+            <>
+              <progress value={lane.ended} max={count} aria-hidden="true" />
+              {t("endedOf", { ended: lane.ended, count })}
+            </>
+          )}
+        </span>
+      </header>
+    </div>
+  );
+});

@@ -1,0 +1,51 @@
+// What a node's worker did, step by step.
+import { useMemo } from "react";
+import { useTranslation } from "react-i18next";
+
+import { useNodeLog } from "~/api/queries";
+import { classes, ErrorNote, Skeleton, Time, VirtualList } from "~/ui";
+import { type LogLine, logLinesOf } from "./log";
+import styles from "./panel.module.css";
+
+export function Log({ agent, node }: { agent: string; node: string }) {
+  const { t } = useTranslation("board");
+  const query = useNodeLog(agent, node);
+  const lines = useMemo(
+    () => logLinesOf(query.data?.pages.flatMap((page) => page.events) ?? []),
+    [query.data],
+  );
+  if (query.error) return <ErrorNote error={query.error} onRetry={() => void query.refetch()} />;
+  if (!query.data) return <Skeleton />;
+  if (!lines.length) return <p className={styles.faint}>{t("noLog")}</p>;
+  return (
+    <div className={styles.log}>
+      <VirtualList
+        rows={lines}
+        rowKey={(line) => line.seq}
+        label={t("log")}
+        estimate={44}
+        onNearEnd={() => {
+          if (query.hasNextPage && !query.isFetching) void query.fetchNextPage();
+        }}
+      >
+        {(line) => <Line line={line} />}
+      </VirtualList>
+    </div>
+  );
+}
+
+function Line({ line }: { line: LogLine }) {
+  return (
+    <div className={classes(styles.line, line.isBad && styles.lineBad)}>
+      <span className={styles.lineTime}>
+        <Time at={line.at} />
+      </span>
+      <span className={styles.lineSign} aria-hidden="true">
+        {line.sign}
+      </span>
+      <div className={styles.lineText}>
+        <b>{line.title}</b> {line.text}
+      </div>
+    </div>
+  );
+}

@@ -18,6 +18,7 @@ from tests.ui.visitor import NARROW, WIDE, ColorScheme, Visitor, connection
 DOCS = Path(__file__).parent
 SHOTS: tuple[tuple[str, str, str], ...] = (
     ("conversation", "agents/{agent}", "narrow dark"),
+    ("timeline", "agents/{agent}/timeline", ""),
     ("worker", "agents/{agent}/workers/ada", ""),
     ("usage", "usage", ""),
 )

@@ -26,7 +26,7 @@ from cli.main import agiraph
 from tests.fakes.gateway import AGENT, World, gateway_world
 from tests.fakes.line import arrived
 
-HTTP = httpx.Client(trust_env=False, verify=False)
+HTTP = httpx.Client(trust_env=False, verify=False, timeout=30)
 RULES = [rule for rule in rules_of(ROUTERS) if rule.scope is not None]
 
 

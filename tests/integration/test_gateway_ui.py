@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from tests.fakes.gateway import World, gateway_world
-from tests.integration.test_gateway_access import call
+
+
+def call(url: str, method: str = "GET", path: str = "/", **named: Any) -> httpx.Response:
+    return httpx.request(method, url + path, trust_env=False, **named)
 
 
 @pytest.fixture

@@ -65,12 +65,14 @@ def _words(tree: ast.AST) -> Iterator[str]:
 
 
 def _not_a_report(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what a `TYPE = ...`, a `type: Literal[...]` or a comparison holds."""
+    """Yield what a `TYPE = ...`, a `type: Literal[...]`, a comparison or a `case` holds."""
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     names = {target.id for target in targets if isinstance(target, ast.Name)}
-    if isinstance(node, ast.Compare) or not names.isdisjoint({"type", "TYPE", "HEARD"}):
+    if isinstance(node, ast.Compare | ast.MatchValue) or not names.isdisjoint(
+        {"type", "TYPE", "HEARD"}
+    ):
         yield from ast.walk(node)
 
 

@@ -18,7 +18,6 @@ MOST_BYTES: Final = 1 << 30
 LOOKED_BACK: Final = 400
 """Records before the end of a call in which its beginning is looked for."""
 
-STARTED, FINISHED, SAID = "tool.started", "tool.finished", "said"
 ENDS = re.compile(r"\[(?:exit code (-?\d+)|killed by signal (\d+))\]$")
 PLAIN = re.compile(r"[a-z0-9]+")
 
@@ -118,12 +117,12 @@ class _Journal:
     def _call_of(self, number: int, record: JsonObject) -> JsonObject:
         """Return the input of a call, and of one that has ended when it began and how it ended."""
         found: JsonObject = {}
-        id, has_ended = record.get("call_id"), record["kind"] == FINISHED
+        id, has_ended = record.get("call_id"), record["kind"] == "tool.finished"
         for line in range(number - 1, max(-1, number - 1 - LOOKED_BACK), -1):
             before = self._record(line)
-            if has_ended and before.get("kind") == STARTED and before.get("call_id") == id:
+            if has_ended and before.get("kind") == "tool.started" and before.get("call_id") == id:
                 found["started_at"] = before.get("ts")
-            if before.get("kind") == SAID and (call := _call(before, id)) is not None:
+            if before.get("kind") == "said" and (call := _call(before, id)) is not None:
                 found["arguments"] = call.arguments
                 break
         if has_ended and record.get("name") == "bash":

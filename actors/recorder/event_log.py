@@ -19,11 +19,11 @@ class EventLog:
     """A reader of one growing log; another process appends to it, fills segments, deletes old ones.
 
     Where events are not kept any more, one of type `events.deleted` stands for all of them: its
-    `seq` is the last one's, so that a cursor continues behind it.
+    `seq` is the last one's, so that a cursor continues behind it. `agent` is whose events they
+    are, where the lines do not say it: in a node's log.
     """
 
     def __init__(self, path: Path, agent: str = "") -> None:
-        """`agent` is whose events they are, where the lines do not say it: in a node's log."""
         self._path = path
         self._agent = agent
         self._reader = SegmentReader(path)

@@ -27,6 +27,7 @@ SEEN_ELSEWHERE = """
     node.deadlock stage.met
     outside.started outside.ended outside.warning sandbox.missing
     worktree.made worktree.merged worktree.conflict worktree.off
+    agent.stepped worker.stepped node.moved node.released human.attached
 """
 ONCE = """
     agent.created agent.started agent.completed agent.paused stage.reconvened worker.spawned

@@ -1,10 +1,12 @@
 """`result` and `run --output`: what a run has delivered, printed or written where it is wanted."""
 
+import threading
+
 import pytest
 
 from tests.fakes.model_server import calls, say
 from tests.scenarios.place import Place
-from tests.scenarios.steps import WAIT, bash, finish, node, publish, spawn, write
+from tests.scenarios.steps import WAIT, bash, finish, held, node, publish, spawn, write
 
 ANSWER = "The fact is in facts.md."
 
@@ -92,13 +94,13 @@ def test_what_appears_meanwhile_is_kept_and_the_answer_is_printed(place: Place) 
         place.await_step("coordinator", 0)
         (place.home / "late.md").write_text("mine")
 
-    run = place.start("run", "x", "--model", "openai/fake", "--name", "late", "-o", "late.md")
+    run = place.start("run", "x", "--model", "openai/fake", "--name", "written", "-o", "late.md")
     appears()
     out, err = run.communicate(60)
-    place.begun.append("late")
+    place.begun.append("written")
     assert (run.wait(), out) == (2, f"{ANSWER}\n")
     assert "late.md exists" in err
-    assert "agiraph result late-" in err
+    assert "agiraph result written-" in err
 
 
 def test_a_run_without_an_answer_says_so_and_hands_over_what_there_is(place: Place) -> None:
@@ -116,7 +118,7 @@ def test_a_run_without_an_answer_says_so_and_hands_over_what_there_is(place: Pla
 
 
 def test_a_run_that_goes_on_has_no_result_yet(place: Place) -> None:
-    place.plays(coordinator=[spawn("ada"), WAIT])
+    place.plays(coordinator=[spawn("ada"), held(WAIT, threading.Event())])
     agent = place.begin("goes-on")
     unfinished = place.command("result", "goes-on")
     assert unfinished.returncode == 1

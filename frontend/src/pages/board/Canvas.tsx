@@ -3,13 +3,14 @@ import "@xyflow/react/dist/base.css";
 import {
   Background,
   type Edge as FlowEdge,
+  getViewportForBounds,
   MiniMap,
   type NodeTypes,
   ReactFlow,
   useReactFlow,
   useStore,
 } from "@xyflow/react";
-import { type RefObject, useEffect, useMemo, useRef } from "react";
+import { type RefObject, useCallback, useEffect, useMemo, useRef } from "react";
 import { useTranslation } from "react-i18next";
 
 import { classes, Icon, IconButton, lookOf, useKey } from "~/ui";
@@ -92,6 +93,19 @@ const mapLooks = (node: BoardNode): string =>
     ? (styles.mapLane ?? "")
     : classes(styles.mapCard, styles[lookOf(node.data.node.status).tone]) ?? "";
 
+/** The box that holds every lane. */
+function boundsOf({ lanes }: Layout) {
+  const boxes = [...lanes.values()];
+  const x = Math.min(...boxes.map((box) => box.x));
+  const y = Math.min(...boxes.map((box) => box.y));
+  return {
+    x,
+    y,
+    width: Math.max(...boxes.map((box) => box.x + box.width)) - x,
+    height: Math.max(...boxes.map((box) => box.y + box.height)) - y,
+  };
+}
+
 /** The buttons and keys that move the canvas, and what has it move by itself. */
 function Moves({
   layout,
@@ -99,26 +113,31 @@ function Moves({
   isKept,
 }: Pick<CanvasProps, "layout" | "wanted"> & { isKept: RefObject<boolean> }) {
   const { t } = useTranslation("board");
-  const { fitView, zoomIn, zoomOut, setCenter, getZoom } = useReactFlow();
+  const { setViewport, zoomIn, zoomOut, setCenter, getZoom } = useReactFlow();
   const slow = { duration: MOVE_MILLISECONDS };
+  const width = useStore((state) => state.width);
+  const height = useStore((state) => state.height);
+  // React Flow's own fitView waits for the next change of a node.
+  const show = useCallback(
+    (duration: number) => {
+      const { padding, maxZoom } = FIT;
+      const whole = getViewportForBounds(boundsOf(layout), width, height, LEAST_ZOOM, maxZoom, padding);
+      void setViewport(whole, { duration });
+    },
+    [layout, width, height, setViewport],
+  );
   const fit = () => {
     isKept.current = true;
-    void fitView({ ...FIT, ...slow });
+    show(MOVE_MILLISECONDS);
   };
   useKey("f", t("fit"), fit);
   useKey("+", t("zoomIn"), () => void zoomIn(slow));
   useKey("-", t("zoomOut"), () => void zoomOut(slow));
   const places = useRef(layout);
-  const width = useStore((state) => state.width);
   useEffect(() => {
-    if (width && isKept.current) void fitView(FIT);
-  }, [width, isKept, fitView]);
-  useEffect(() => {
-    if (places.current !== layout && isKept.current) {
-      requestAnimationFrame(() => void fitView({ ...FIT, duration: MOVE_MILLISECONDS }));
-    }
+    if (width && isKept.current) show(places.current === layout ? 0 : MOVE_MILLISECONDS);
     places.current = layout;
-  }, [layout, isKept, fitView]);
+  }, [layout, width, isKept, show]);
   useEffect(() => {
     const at = wanted && places.current.nodes.get(wanted.node);
     if (!at) return;

@@ -33,8 +33,9 @@ export function useView(): [View, (change: Partial<View>) => void] {
   }, [params, isNarrow]);
   const change = (wanted: Partial<View>) =>
     setParams(
-      (before) => {
-        const next = new URLSearchParams(before);
+      () => {
+        // The address itself: two keys may come before the first one's change is rendered.
+        const next = new URLSearchParams(window.location.search);
         const put = (name: string, value: string) =>
           value ? next.set(name, value) : next.delete(name);
         if (wanted.as) put("view", wanted.as);

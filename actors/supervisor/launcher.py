@@ -88,10 +88,11 @@ class ExecLauncher:
 
         Raises SpawnFailed.
         """
-        kind = launch.kind
-        interpreter, spawned = (
-            self._waiting.pop(kind) if self.is_waiting(kind) else self._fresh(launch)
-        )
+        waiting = self._waiting.pop(launch.kind, None)
+        if waiting is not None and not self._has_all(launch):
+            os.close(waiting[0].pipe)  # it ends
+            waiting = None
+        interpreter, spawned = waiting or self._fresh(launch)
         transport, _ = await asyncio.get_running_loop().connect_write_pipe(
             asyncio.Protocol, os.fdopen(interpreter.pipe, "wb", 0)
         )
@@ -99,6 +100,14 @@ class ExecLauncher:
         self._lifelines[spawned.pid] = transport
         spawned.ended.add_done_callback(lambda _: self._lifelines.pop(spawned.pid).close())
         return spawned
+
+    def _has_all(self, launch: ActorLaunch) -> bool:
+        """Whether one that was started before its launch was known has all that it may see.
+
+        Variables that only the home's own tables name (the key of a provider, say) it has not.
+        """
+        known = environment_for(launch.kind, self._environ)
+        return environment_of(launch, self._environ).keys() <= known.keys()
 
     def _fresh(self, launch: ActorLaunch) -> tuple[WaitingInterpreter, SpawnedProcess]:
         environ = environment_of(launch, self._environ)

@@ -30,20 +30,12 @@ def _bundle() -> None:
     built()
 
 
-@pytest.fixture(scope="session")
-def _town(_bundle: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+@pytest.fixture(scope="module")
+def place(_bundle: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """Return a place whose entities never park and whose services may be killed at any time."""
     with placed(tmp_path_factory.mktemp("town"), settings=SETTINGS, services=SERVICES) as place:
         yield place
-
-
-@pytest.fixture(scope="module")
-def place(_town: Place) -> Iterator[Place]:
-    """Return a place whose entities never park and whose services may be killed at any time.
-
-    Other files have been there before: give no two agents of this folder the same name.
-    """
-    yield _town
-    assert "Traceback" not in _town.traces()
+    assert "Traceback" not in place.traces()
 
 
 @dataclass(frozen=True)

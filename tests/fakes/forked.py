@@ -196,6 +196,17 @@ def _go_through_at_terminal(
     _go_through(program, args, cwd, env, given)
 
 
+def begin_as_program(args: Sequence[str], env: Mapping[str, str]) -> None:
+    """Have Python's streams on descriptors 0 to 2, these words and these variables alone."""
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
+    variables = dict(env)  # they may be our own
+    os.environ.clear()
+    os.environ.update(variables)
+    sys.argv = ["agiraph", *args]
+
+
 def _go_through(
     program: str, args: Sequence[str], cwd: str, env: Mapping[str, str], given: Any
 ) -> None:
@@ -203,14 +214,9 @@ def _go_through(
     for end, stream in zip(given.ends, (0, 1, 2), strict=True):
         os.dup2(end, stream)
         os.close(end)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
     os.chdir(cwd)
     setproctitle.getproctitle()  # it finds its place by the environment that was there first
-    os.environ.clear()
-    os.environ.update(env)
-    sys.argv = ["agiraph", *args]
+    begin_as_program(args, env)
     gc.freeze()
     module, _, function = program.partition(":")
     if program == FRONT_DOOR:

@@ -24,6 +24,7 @@ from actors.spawner.main import AGENT_MODULES, MODULES, preload
 from actors.supervisor import interpreters
 from actors.supervisor.main import main as supervisor_main
 from agiraph import __main__ as front_door
+from tests.fakes.forked import begin_as_program
 
 preload((*MODULES, *AGENT_MODULES))
 for kind in ("router", "broker", "human"):
@@ -108,10 +109,7 @@ def _fork(
         signal.signal(signal.SIGINT, signal.default_int_handler)
         _take(streams)
         setproctitle.setproctitle(" ".join((*PROGRAM, *words)))
-        taken = dict(environ)
-        os.environ.clear()
-        os.environ.update(taken)
-        sys.argv = ["agiraph", *words]
+        begin_as_program(words, environ)
         front_door.main()
         code = 0
     except SystemExit as end:
@@ -129,6 +127,3 @@ def _take(streams: Mapping[int, int]) -> None:
     for number, end in kept.items():
         os.dup2(end, number)
     os.closerange(max(streams) + 1, 1024)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115

@@ -50,31 +50,46 @@ export function Field({
   );
 }
 
-export function Input({
-  label,
-  hint,
-  problem,
-  isLabelUnseen,
-  className,
-  ...rest
-}: About & InputHTMLAttributes<HTMLInputElement>) {
+/** What is said about a control, and the control's own attributes. */
+function parted<T extends About>({ label, hint, problem, isLabelUnseen = false, ...rest }: T) {
+  return [{ label, hint, problem, isLabelUnseen }, rest] as const;
+}
+
+export function Input(props: About & InputHTMLAttributes<HTMLInputElement>) {
+  const [about, { className, ...rest }] = parted(props);
   return (
-    <Field label={label} hint={hint} problem={problem} isLabelUnseen={isLabelUnseen ?? false}>
+    <Field {...about}>
       {(control) => <input className={classes(styles.input, className)} {...rest} {...control} />}
     </Field>
   );
 }
 
-export function TextArea({
+/** A field for words to look for; its label stands in it. */
+export function SearchInput({
   label,
-  hint,
-  problem,
-  isLabelUnseen,
-  className,
-  ...rest
-}: About & TextareaHTMLAttributes<HTMLTextAreaElement>) {
+  value,
+  onText,
+}: {
+  label: string;
+  value: string;
+  onText: (text: string) => void;
+}) {
   return (
-    <Field label={label} hint={hint} problem={problem} isLabelUnseen={isLabelUnseen ?? false}>
+    <Input
+      type="search"
+      label={label}
+      isLabelUnseen
+      placeholder={label}
+      value={value}
+      onChange={(event) => onText(event.target.value)}
+    />
+  );
+}
+
+export function TextArea(props: About & TextareaHTMLAttributes<HTMLTextAreaElement>) {
+  const [about, { className, ...rest }] = parted(props);
+  return (
+    <Field {...about}>
       {(control) => (
         <textarea rows={3} className={classes(styles.input, styles.area, className)} {...rest} {...control} />
       )}
@@ -82,17 +97,10 @@ export function TextArea({
   );
 }
 
-export function Select({
-  label,
-  hint,
-  problem,
-  isLabelUnseen,
-  className,
-  children,
-  ...rest
-}: About & SelectHTMLAttributes<HTMLSelectElement>) {
+export function Select(props: About & SelectHTMLAttributes<HTMLSelectElement>) {
+  const [about, { className, children, ...rest }] = parted(props);
   return (
-    <Field label={label} hint={hint} problem={problem} isLabelUnseen={isLabelUnseen ?? false}>
+    <Field {...about}>
       {(control) => (
         <select className={classes(styles.input, styles.select, className)} {...rest} {...control}>
           {children}

@@ -1,7 +1,7 @@
 // The components that pages are made of.
 export { Button, IconButton } from "./Button";
 export { classes } from "./classes";
-export { Check, Field, Input, Select, TextArea } from "./fields";
+export { Check, Field, Input, SearchInput, Select, TextArea } from "./fields";
 export * from "./format";
 export { Icon, type IconName } from "./Icon";
 export { Empty, ErrorNote, Loaded, Page, Panel, Skeleton, Spinner } from "./layout";
@@ -11,7 +11,7 @@ export { Confirm, Dialog, DialogActions, Drawer, Menu, type MenuItem, Tooltip } 
 export { useIsNarrow } from "./media";
 export { askToNotify, notify, useNotifications } from "./notifications";
 export { paths } from "./paths";
-export { useAgentId } from "./place";
+export { useAgentId, useQuery } from "./place";
 export { QuestionState } from "./QuestionCard";
 export { SafeLink } from "./SafeLink";
 export { Split } from "./Split";

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 
 import { useOverview } from "~/api/queries";
-import { Empty, Icon, Input, Loaded, Page, paths, Tabs } from "~/ui";
+import { Empty, Icon, Loaded, Page, paths, SearchInput, Tabs } from "~/ui";
 import { AgentRow } from "./AgentRow";
 import styles from "./agents.module.css";
 import { Archive } from "./Archive";
@@ -51,14 +51,7 @@ export default function Agents() {
           <div className={styles.page}>
             {all.length > 0 && (
               <div className={styles.find}>
-                <Input
-                  label={t("find")}
-                  isLabelUnseen
-                  type="search"
-                  placeholder={t("find")}
-                  value={words}
-                  onChange={(event) => setWords(event.target.value)}
-                />
+                <SearchInput label={t("find")} value={words} onText={setWords} />
               </div>
             )}
             <Tabs

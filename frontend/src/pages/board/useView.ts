@@ -1,8 +1,7 @@
 // What of the board is shown and how: it stands in the address, so that a link leads to the same.
 import { useMemo } from "react";
-import { useSearchParams } from "react-router";
 
-import { useIsNarrow } from "~/ui";
+import { useIsNarrow, useQuery } from "~/ui";
 
 export interface View {
   as: "graph" | "table";
@@ -19,7 +18,7 @@ const whole = (text: string | null): number | null =>
   text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null;
 
 export function useView(): [View, (change: Partial<View>) => void] {
-  const [params, setParams] = useSearchParams();
+  const [params, setParams] = useQuery();
   const isNarrow = useIsNarrow();
   const view = useMemo<View>(() => {
     const as = params.get("view");
@@ -32,20 +31,12 @@ export function useView(): [View, (change: Partial<View>) => void] {
     };
   }, [params, isNarrow]);
   const change = (wanted: Partial<View>) =>
-    setParams(
-      () => {
-        // The address itself: two keys may come before the first one's change is rendered.
-        const next = new URLSearchParams(window.location.search);
-        const put = (name: string, value: string) =>
-          value ? next.set(name, value) : next.delete(name);
-        if (wanted.as) put("view", wanted.as);
-        if (wanted.statuses) put("status", wanted.statuses.join(","));
-        if (wanted.isFocused !== undefined) put("focus", wanted.isFocused ? "1" : "");
-        if (wanted.hasMessages !== undefined) put("messages", wanted.hasMessages ? "1" : "");
-        if (wanted.at !== undefined) put("at", wanted.at === null ? "" : String(wanted.at));
-        return next;
-      },
-      { replace: true },
-    );
+    setParams({
+      ...(wanted.as && { view: wanted.as }),
+      ...(wanted.statuses && { status: wanted.statuses.join(",") }),
+      ...(wanted.isFocused !== undefined && { focus: wanted.isFocused ? "1" : null }),
+      ...(wanted.hasMessages !== undefined && { messages: wanted.hasMessages ? "1" : null }),
+      ...(wanted.at !== undefined && { at: wanted.at === null ? null : String(wanted.at) }),
+    });
   return [view, change];
 }

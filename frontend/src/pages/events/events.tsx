@@ -1,7 +1,6 @@
 // An agent's events: what happened, as it happens; by type, entity and node; each with an address.
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useSearchParams } from "react-router";
 
 import { useAgent, useWorkers } from "~/api/queries";
 import { useEvents } from "~/live/Live";
@@ -18,6 +17,7 @@ import {
   Skeleton,
   toast,
   useAgentId,
+  useQuery,
   VirtualList,
   type VirtualListHandle,
 } from "~/ui";
@@ -29,17 +29,9 @@ import { readAll, useEventLog } from "./useEventLog";
 export default function Events() {
   const { t } = useTranslation("events");
   const agent = useAgentId();
-  const [query, setQuery] = useSearchParams();
+  const [query, set] = useQuery();
   const filter = readFilter(query);
   const view = useAgent(agent);
-  const set = (values: Partial<Filter> & { at?: string }) => {
-    const next = new URLSearchParams(query);
-    for (const [name, value] of Object.entries(values)) {
-      if (value) next.set(name, value);
-      else next.delete(name);
-    }
-    setQuery(next, { replace: true });
-  };
   return (
     <Page
       title={t("title")}

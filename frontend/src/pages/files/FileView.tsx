@@ -1,11 +1,10 @@
 // A file: as what it is (Markdown, a table, code, an image, a PDF), or compared with another.
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useSearchParams } from "react-router";
 
 import { rawUrl } from "~/api/client";
 import type { FileContent } from "~/api/files";
-import { Button, formatSize, Icon, Size } from "~/ui";
+import { Button, formatSize, Icon, Size, useQuery } from "~/ui";
 import { ChooseOther, Comparison } from "./Comparison";
 import styles from "./files.module.css";
 import { PlaceHead } from "./PlaceHead";
@@ -24,18 +23,13 @@ export function FileView({ agent, run, file }: FileViewProps) {
   const { t } = useTranslation("files");
   const [isSource, setSource] = useState(false);
   const [isChoosing, setChoosing] = useState(false);
-  const [search, setSearch] = useSearchParams();
+  const [search, setSearch] = useQuery();
   const other = search.get("with");
   const isText = file.encoding === "utf-8";
   const kind = kindOf(file.media_type, file.path, isText);
   const compare = (path: string | null) => {
     setChoosing(false);
-    setSearch((now) => {
-      const next = new URLSearchParams(now);
-      if (path === null) next.delete("with");
-      else next.set("with", path);
-      return next;
-    });
+    setSearch({ with: path }, true);
   };
   return (
     <>

@@ -5,7 +5,7 @@ import { useParams, useSearchParams } from "react-router";
 
 import { usePlace } from "~/api/files";
 import { isFolder, useRuns } from "~/api/queries";
-import { Input, Loaded, Page, Select, Split, useAgentId } from "~/ui";
+import { Loaded, Page, SearchInput, Select, Split, useAgentId } from "~/ui";
 import { FileView } from "./FileView";
 import styles from "./files.module.css";
 import { FolderPage } from "./FolderPage";
@@ -22,14 +22,7 @@ export default function Files() {
   const place = usePlace(agent, path, run);
   const side = (
     <>
-      <Input
-        label={t("find")}
-        isLabelUnseen
-        type="search"
-        placeholder={t("find")}
-        value={words}
-        onChange={(event) => setWords(event.target.value)}
-      />
+      <SearchInput label={t("find")} value={words} onText={setWords} />
       <div className={styles.tree}>
         {words.trim() ? (
           <FoundFiles agent={agent} run={run} words={words} />

@@ -14,6 +14,7 @@ import {
   Loaded,
   Page,
   paths,
+  SearchInput,
   Split,
   useAgentId,
 } from "~/ui";
@@ -39,14 +40,7 @@ export default function Memory() {
   );
   const side = (
     <>
-      <Input
-        label={t("find")}
-        isLabelUnseen
-        type="search"
-        placeholder={t("find")}
-        value={words}
-        onChange={(event) => setWords(event.target.value)}
-      />
+      <SearchInput label={t("find")} value={words} onText={setWords} />
       <div className={styles.side}>
         {words.trim() ? <FoundNotes agent={agent} words={words} /> : <Notes agent={agent} shown={shown} />}
       </div>

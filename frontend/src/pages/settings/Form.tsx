@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { Setting } from "~/api/system";
-import { Input } from "~/ui";
+import { SearchInput } from "~/ui";
 import type { FormProps } from "./draft";
 import { Names } from "./Names";
 import { Rules } from "./Rules";
@@ -32,14 +32,7 @@ function Sections(props: FormProps) {
   }
   return (
     <div className={styles.form}>
-      <Input
-        type="search"
-        label={t("find")}
-        isLabelUnseen
-        placeholder={t("find")}
-        value={words}
-        onChange={(event) => setWords(event.target.value)}
-      />
+      <SearchInput label={t("find")} value={words} onText={setWords} />
       {Array.from(sections, ([name, settings]) => (
         <fieldset key={name} className={styles.section}>
           <legend>{name}</legend>

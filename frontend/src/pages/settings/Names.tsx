@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import { Badge, Button, classes, Icon, Input } from "~/ui";
+import { Badge, Button, classes, Icon, Input, SearchInput } from "~/ui";
 import { at, type FormProps, withChange } from "./draft";
 import { inShort, propertiesOf, schemaAt } from "./schema";
 import { SettingField } from "./SettingField";
@@ -27,7 +27,7 @@ export function Names(props: FormProps) {
   };
   return (
     <div className={styles.form}>
-      <Input type="search" label={t("find")} isLabelUnseen placeholder={t("find")} value={words} onChange={(event) => setWords(event.target.value)} />
+      <SearchInput label={t("find")} value={words} onText={setWords} />
       <ul className={styles.names}>
         {shown.map((name) => (
           <li key={name}>

@@ -1,7 +1,6 @@
 // Tokens and money: by day as bars, by agent, entity, stage or model as rows, and the budgets.
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useSearchParams } from "react-router";
 
 import type { Schemas } from "~/api/client";
 import { type UsageBy, useAgents, useUsage } from "~/api/queries";
@@ -17,6 +16,7 @@ import {
   Select,
   Table,
   Tabs,
+  useQuery,
 } from "~/ui";
 import { Budgets } from "./Budgets";
 import { DayChart } from "./DayChart";
@@ -30,21 +30,13 @@ const OF_AGENT = ["entity", "stage", "node", "model", "trigger"] as const;
 
 export default function Usage() {
   const { t } = useTranslation("usage");
-  const [query, setQuery] = useSearchParams();
+  const [query, set] = useQuery();
   const agents = useAgents();
   const agent = query.get("agent") ?? undefined;
   const choices: readonly UsageBy[] = agent ? OF_AGENT : OF_HOME;
   const asked = query.get("by") as UsageBy | null;
   const by = asked && choices.includes(asked) ? asked : (choices[0] ?? "entity");
   const whose = agent ? { agent, run: ALL_RUNS } : {};
-  const set = (values: Record<string, string>) => {
-    const next = new URLSearchParams(query);
-    for (const [name, value] of Object.entries(values)) {
-      if (value) next.set(name, value);
-      else next.delete(name);
-    }
-    setQuery(next, { replace: true });
-  };
   return (
     <Page
       title={t("title")}

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from actors.recorder.event_log import EventLog
 from agiraph.core.models import Event
 from agiraph.http.api import AgentView, CreateAgentRequest
 from agiraph.http.client import Client, NotReachable
 from agiraph.http.event_follower import EventFollower
-from agiraph.storage.home import Home
+from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.segments import segments_of
 from tests.integration.commands import Commands
 
@@ -130,10 +131,10 @@ def test_an_agent_is_stopped_started_again_and_archived(home: Path, folder: Path
             assert {row.state for row in rows} == {"stopped"}
             assert client.agent(agent.id).status == "stopped"
             client.resume(agent.id)
-            read_until(follower, "agent.completed")
+            completed = read_until(follower, "agent.completed")[-1]
         archived = client.archive(agent.id)
         assert agent.id not in [each.id for each in client.agents()]
-        assert (Path(archived.path) / "events.jsonl").exists()
+        assert EventLog(AgentHome(Path(archived.path)).events).last() >= completed.seq
         assert not [row for row in client.entities() if row.address.startswith(agent.id)]
 
 

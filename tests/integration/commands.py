@@ -28,9 +28,7 @@ class Commands:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(KEYS)}
         self.environ = kept | {"AGIRAPH_HOME": str(home)} | dict(environ or {})
 
-    def start(
-        self, *args: str, cwd: Path | None = None, stdin: int = subprocess.DEVNULL
-    ) -> Forked:
+    def start(self, *args: str, cwd: Path | None = None, stdin: int = subprocess.DEVNULL) -> Forked:
         """Start a command and return its process."""
         return Forked(args, cwd=cwd or Path.cwd(), env=self.environ, stdin=stdin)
 

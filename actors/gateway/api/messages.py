@@ -161,8 +161,8 @@ async def inbox(gateway: GatewayDep) -> list[InboxView]:
 
 @router.post("/agents/{agent}/read", dependencies=[TALK])
 async def mark_read(agent: AgentDep, body: MarkReadRequest, gateway: GatewayDep) -> InboxView:
-    """Record that the person has read an agent's conversation, by default all of it."""
-    gateway.messages.mark_read(agent.id, body.seq)
+    """Record that the person has read an agent's conversation, or that with one entity."""
+    gateway.messages.mark_read(agent.id, body.seq, _author(gateway, agent, body.entity))
     return _inbox(gateway, agent)
 
 
@@ -172,9 +172,18 @@ def _inbox(gateway: Gateway, agent: Agent) -> InboxView:
         agent=agent.id,
         agent_name=agent.name,
         read_to=gateway.messages.read_to(agent.id),
+        read_with=gateway.messages.read_with(agent.id),
         unread=sum(unread.values()),
         by_entity=unread,
     )
+
+
+def _author(gateway: Gateway, agent: Agent, entity: str | None) -> str | None:
+    """Return the name of an entity, of this run or of who wrote before; ApiError 404, 409."""
+    if entity is None or gateway.messages.page(agent.id, 0, 1, entity=entity).messages:
+        return entity
+    worker = member_named(agent, gateway.boards.get(gateway.agents.run_of(agent)), entity)
+    return worker.name if worker else COORDINATOR_NAME
 
 
 @router.get("/agents/{agent}/transcript", dependencies=[READ])

@@ -75,8 +75,13 @@ class ConversationCalls:
         """Return how many messages the person has not read, agent by agent, oldest agent first."""
 
     @call("POST /agents/{agent}/read", body=api.MarkReadRequest)
-    def mark_read(self, agent: str, seq: int | None = None) -> api.InboxView:
-        """Record that the person has read an agent's conversation up to `seq`, by default all."""
+    def mark_read(
+        self, agent: str, seq: int | None = None, *, entity: str | None = None
+    ) -> api.InboxView:
+        """Record that the person has read an agent's conversation up to `seq`, by default all.
+
+        With `entity`, a name or an id: only what that one wrote.
+        """
 
     @call("GET /agents/{agent}/transcript")
     def transcript(

@@ -165,6 +165,12 @@ def test_old_segments_are_deleted_whole_and_an_event_tells_it(tmp_path: Path) ->
         picked, _ = log.pick(3, 10, EventFilter(types=frozenset({"node.failed"})))
         assert [one.seq for one in picked] == [first.seq], "whatever was asked for"
         assert seqs(log, first.seq) == list(range(full[2].first, 102))
+        for before in (full[2].first + 1, first.seq + 1):
+            [gone, *kept_of], start, to = log.pick_before(before, 5)
+            assert (gone.seq, gone.data["first"], start) == (first.seq, 1, 0)
+            assert [one.seq for one in kept_of] == list(range(full[2].first, before))
+            assert to == before - 1
+        assert log.pick_before(first.seq, 5) == ([], 0, first.seq - 1)
 
 
 def test_a_bound_of_bytes_holds_as_the_log_grows_and_the_newest_stays(tmp_path: Path) -> None:

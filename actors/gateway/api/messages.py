@@ -16,6 +16,7 @@ from actors.gateway.api.dependencies import (
     Entity,
     GatewayDep,
     Limit,
+    Other,
     RunDep,
     Search,
 )
@@ -203,11 +204,18 @@ def transcript(
 
 
 @router.get("/agents/{agent}/messages", dependencies=[READ])
-async def messages(
-    run: RunDep, after: After = 0, entity: Entity = None, limit: Limit = 1000
+def messages(
+    run: RunDep,
+    after: After = 0,
+    before: Before = None,
+    entity: Entity = None,
+    other: Other = None,
+    limit: Limit = 1000,
 ) -> list[MessageView]:
-    """List the texts between all entities of a run, by default of the current one."""
-    return read_messages(run.messages, after, limit, entity) if run else []
+    """List the texts between all entities of a run, or two; with `before` the last ones before."""
+    if run is None:
+        return []
+    return read_messages(run.messages, after, limit, entity, other=other, before=before)
 
 
 def _receivers(gateway: Gateway, agent: Agent, to: str | None) -> list[Receiver]:

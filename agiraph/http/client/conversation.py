@@ -107,13 +107,16 @@ class ConversationCalls:
         agent: str,
         *,
         after: int = 0,
+        before: int | None = None,
         limit: int = 1000,
         entity: str | None = None,
+        other: str | None = None,
         run: str | None = None,
     ) -> list[api.MessageView]:
         """Return the message log of a run, from the message after `after` on.
 
-        `entity`: only what was said to or by the one of that name.
+        With `before`: the last ones before that. `entity`: only what was said to or by the one of
+        that name; `other`: and by or to this one.
         """
 
     @call("POST /agents/{agent}/respond", body=api.RespondRequest)

@@ -340,7 +340,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the texts between all entities of a run, by default of the current one */
+        /** List the texts between all entities of a run, or two; with `before` the last ones before */
         get: operations["conversation_messages"];
         put?: never;
         post?: never;
@@ -5287,8 +5287,12 @@ export interface operations {
         parameters: {
             query?: {
                 after?: number;
+                /** @description Only what stands before; the last of it comes. */
+                before?: number | null;
                 /** @description Only what was said to or by this one. */
                 entity?: string | null;
+                /** @description Only what was said by or to this one, too. */
+                other?: string | null;
                 limit?: number;
                 run?: string | null;
             };

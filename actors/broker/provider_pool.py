@@ -130,7 +130,7 @@ class ProviderPool:
         return catalog(self.presets, self._environ, self._prices, offline=offline)
 
     async def answering(self, rows: tuple[JsonObject, ...], home: Path) -> tuple[JsonObject, ...]:
-        """Return these rows for people: with local servers as they answer, and what can be played."""
+        """Return these rows with local servers as they answer, and with what can be played."""
         found = await asyncio.to_thread(find_servers, self.presets, self._environ)
         return with_files(with_answers(rows, found), home)
 

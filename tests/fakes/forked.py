@@ -201,6 +201,8 @@ def begin_as_program(args: Sequence[str], env: Mapping[str, str]) -> None:
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
+    for name in ("stdin", "stdout", "stderr"):
+        setattr(sys, f"__{name}__", getattr(sys, name))
     variables = dict(env)  # they may be our own
     os.environ.clear()
     os.environ.update(variables)

@@ -1,5 +1,6 @@
 """What all tests are on: how long properties are searched, and how children are interrupted."""
 
+import gc
 import os
 import signal
 
@@ -13,10 +14,18 @@ settings.load_profile("quick")
 def pytest_configure() -> None:
     """Let children be interrupted as at a terminal, also where the suite runs in the background.
 
-    A shell lets what it starts with `&` ignore SIGINT, and so would every process below it.
+    A shell lets what it starts with `&` ignore SIGINT, and so would every process below it. Nothing
+    that is imported is garbage: it is not searched for, neither now nor later.
     """
+    gc.disable()
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Search for garbage in what the tests make, not in what has been imported for them."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -26,6 +26,7 @@ import setproctitle
 
 FRONT_DOOR = "agiraph.__main__:main"
 PRELOADED = (
+    "tests.fakes.uncollected",
     *(
         "agiraph.__main__",
         "tests.fakes.forked",
@@ -220,6 +221,7 @@ def _go_through(
     setproctitle.getproctitle()  # it finds its place by the environment that was there first
     begin_as_program(args, env)
     gc.freeze()
+    gc.enable()
     module, _, function = program.partition(":")
     if program == FRONT_DOOR:
         import_module("tests.fakes.interpreters").fork_instead()

@@ -1,4 +1,4 @@
-"""Imported first where processes are forked: a fifth of an import goes to the search for garbage."""
+"""Imported first where processes are forked: a fifth of an import goes to the garbage collector."""
 
 import gc
 

@@ -109,7 +109,10 @@ def test_the_console_goes_on_through_the_death_of_the_gateway_and_of_the_router(
     place.plays(coordinator=one_worker("cleo"), cleo=[held(FACT, gate), FACT, DONE])
     agent = place.begin("lasting")
     place.await_step("cleo", 0)
-    one, two = terminal("console", "lasting"), terminal("console", "lasting", environ={"NO_COLOR": "1"})
+    one, two = (
+        terminal("console", "lasting"),
+        terminal("console", "lasting", environ={"NO_COLOR": "1"}),
+    )
     for screen in (one, two):
         screen.await_screen("● live", "coordinator>")
     place.kill("agiraph: human")

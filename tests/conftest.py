@@ -24,18 +24,10 @@ def pytest_collection_finish() -> None:
 def pytest_configure() -> None:
     """Let children be interrupted as at a terminal, also where the suite runs in the background.
 
-    A shell lets what it starts with `&` ignore SIGINT, and so would every process below it. Nothing
-    that is imported is garbage: it is not searched for, neither now nor later.
+    A shell lets what it starts with `&` ignore SIGINT, and so would every process below it.
     """
-    gc.disable()
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_collection_finish() -> None:
-    """Search for garbage in what the tests make, not in what has been imported for them."""
-    gc.freeze()
-    gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:

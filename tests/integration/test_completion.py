@@ -50,7 +50,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def complete(home: Path) -> Complete:
-    """What is offered to a shell for a line; one that ends in a blank is completed by a new word."""
+    """What is offered to a shell for a line; after a blank it is for a new word."""
 
     def offered(line: str) -> list[str]:
         words = [*line.split(), *([""] if line.endswith(" ") else [])]

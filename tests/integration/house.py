@@ -18,7 +18,6 @@ from tests.integration.probe import EVENTS, FAILED, orders_socket
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_SECONDS = 30.0
-LONGEST_PAUSE_SECONDS = 0.2
 LOOK_SECONDS = 0.01
 RESTS_PER_LOOK = 3
 LONGEST_REST_SECONDS = 0.2

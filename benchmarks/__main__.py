@@ -44,9 +44,9 @@ BENCHMARKS = {
     "turns": Benchmark("turns:run", 150),
     "crowd": Benchmark("crowd:run", 150),
     "flood": Benchmark("flood:run", 40),
-    "page": Benchmark("page:run", 300),
+    "page": Benchmark("page:run", 420),
     "soak": Benchmark("soak:run", 900, is_usual=False),
-    "page-soak": Benchmark("page:run_soak", 400, is_usual=False),
+    "page-soak": Benchmark("page:run_soak", 600, is_usual=False),
 }
 FULL_DEADLINE_SECONDS = 1200.0
 SAMPLES = {"team": "teams", "turn": "turns", "spawn": "workers", "wake": "parking"}

@@ -1,8 +1,8 @@
-"""The web UI as somebody sees it: how soon it is there, how soon it shows what happens, how it moves.
+"""The web UI as somebody sees it: how soon it shows itself and what happens, and how it moves.
 
-A real Chromium without a screen looks at a real gateway, whose team (`benchmarks/page_team.py`) does
-as it is told. Chromium draws in software, on the cores that the team needs too: what it can do at
-most is measured in the same run, on an empty page with one thing that moves.
+A real Chromium without a screen looks at a real gateway, whose team (`benchmarks/page_team.py`)
+does as it is told. Chromium draws in software, on the cores that the team needs too: what it can do
+at most is measured in the same run, on an empty page with one thing that moves.
 """
 
 import os
@@ -38,7 +38,8 @@ SCRIPT: Final = """
 (() => {
   const epoch = () => performance.timeOrigin + performance.now();
   const isThere = (selector, text) =>
-    Array.from(document.querySelectorAll(selector)).slice(-9).some((e) => e.textContent.includes(text));
+    Array.from(document.querySelectorAll(selector)).slice(-9)
+      .some((element) => element.textContent.includes(text));
   const bench = (window.bench = { gaps: [], tasks: [] });
   bench.seen = (selector, text = "") => new Promise((done) => {
     const look = () => requestAnimationFrame(
@@ -61,13 +62,13 @@ SCRIPT: Final = """
     cancelAnimationFrame(bench.frame);
     return { gaps: bench.gaps, tasks: bench.tasks };
   };
-  new PerformanceObserver((list) =>
-    bench.tasks.push(...list.getEntries().map((one) => one.duration))).observe({ type: "longtask" });
+  const note = (list) => bench.tasks.push(...list.getEntries().map((one) => one.duration));
+  new PerformanceObserver(note).observe({ type: "longtask" });
   const wanted = sessionStorage.getItem("bench");
   if (wanted) bench.first = bench.seen(wanted).then((at) => at - performance.timeOrigin);
 })();
 """
-CONTROL: Final = """<body style="margin:0"><div style="width:99px;height:99px;background:teal"><script>
+CONTROL: Final = """<div style="width: 99px; height: 99px; background: teal"></div><script>
   const box = document.querySelector("div"), move = (now) => {
     box.style.transform = `translateX(${now % 1000}px)`;
     requestAnimationFrame(move);
@@ -311,7 +312,7 @@ def _flood(
             grown = screen.heap_mb() - heap
             count = f"{RATE * seconds:,.0f} events in {seconds:g} s"
             figures.append(
-                at_most(f"web UI, memory of the {what} page after an hour of {RATE} events a minute",
+                at_most(f"web UI, memory of the {what} page, an hour of {RATE} events a minute",
                         f"{GROWTH_MB} MB more", grown / GROWTH_MB, 1.0,
                         f"{grown:.1f} MB more than {heap:.1f} MB of scripts;"
                         f" renderer {screen.renderer_mb() - resident:+.0f} MB; replayed: {count}")

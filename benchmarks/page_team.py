@@ -184,4 +184,4 @@ if __name__ == "__main__":
     from actors.supervisor.main import main
 
     sys.argv.remove("_supervisor")
-    main(KINDS | {"worker": "benchmarks.page_team:serve"})
+    main({**KINDS} | {"worker": "benchmarks.page_team:serve"})

@@ -51,6 +51,12 @@ def _supervisor() -> None:
     supervisor_main(prestarted=prestarted)
 
 
+def supervise(kinds: Mapping[str, str]) -> None:
+    """Be `agiraph-supervisor`, and as quick to start, with these kinds of processes."""
+    fork_instead()
+    supervisor_main(kinds, interpreters.prestart(os.environ))
+
+
 def has_one_thread() -> bool:
     """Whether a fork copies no lock that another thread may hold."""
     return threading.active_count() == 1 and len(os.listdir("/proc/self/task")) == 1

@@ -1,6 +1,7 @@
 // Markdown, highlighted code and diffs: fetched when first shown, the plain text until then.
 import { lazy, Suspense } from "react";
 
+import { withUnseenShown } from "./format";
 import styles from "./Markdown.module.css";
 
 const MarkdownView = lazy(() => import("./MarkdownView"));
@@ -24,7 +25,7 @@ interface CodeProps {
 
 export function Code(props: CodeProps) {
   return (
-    <Suspense fallback={<pre className={styles.code}>{props.text}</pre>}>
+    <Suspense fallback={<pre className={styles.code}>{withUnseenShown(props.text)}</pre>}>
       <CodeView {...props} />
     </Suspense>
   );
@@ -40,7 +41,7 @@ interface DiffProps {
 /** What differs between two texts, as one column. */
 export function DiffView(props: DiffProps) {
   return (
-    <Suspense fallback={<pre className={styles.code}>{props.after}</pre>}>
+    <Suspense fallback={<pre className={styles.code}>{withUnseenShown(props.after)}</pre>}>
       <DiffTexts {...props} />
     </Suspense>
   );

@@ -45,6 +45,16 @@ test("only pages of ours are led to after logging in", () => {
   expect(paths.files("my agent", "a b/c.md")).toBe("/agents/my%20agent/files/a%20b/c.md");
 });
 
+test("code shows what would be unseen in it or turn it round, other texts of the world stay", () => {
+  expect(format.withUnseenShown("rm \u202Egnp.exe\u2066 a\u200bb")).toBe("rm ⟨U+202E⟩gnp.exe⟨U+2066⟩ a⟨U+200B⟩b");
+  expect(format.withUnseenShown("تحليل 👩‍💻 é\n")).toBe("تحليل 👩‍💻 é\n");
+});
+
+test("a heading that says no more than the title above it is left out", () => {
+  expect(format.withoutTitle("# limits\n\nList them", "limits")).toBe("List them");
+  expect(format.withoutTitle("# limits of all\n\nx", "limits")).toBe("# limits of all\n\nx");
+});
+
 test("what differs has its place in both texts", () => {
   const lines = diffLines("a\nb\nc\n", "a\nB\nc\n");
   expect(lines.map(({ kind, text }) => [kind, text])).toEqual([

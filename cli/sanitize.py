@@ -94,7 +94,7 @@ def fitted(text: str, room: int) -> str:
         if left < 0:
             break
         kept += 1
-    return (line[:kept].rstrip() + ELLIPSIS)[: max(room, 0)]
+    return line[:kept].rstrip() + ELLIPSIS if room > 0 else ""
 
 
 def _cells_of(character: str) -> int:

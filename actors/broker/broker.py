@@ -27,6 +27,7 @@ from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import ProviderError
 from agiraph.llm.fallback import FallbackStarted
 from agiraph.llm.packing import Unpacker
+from agiraph.llm.prices import no_dollars
 from agiraph.messages.body import Body
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.llm_proxy import CloseProxy, OpenProxy, ProxyCostsSettled, SettleProxyCosts
@@ -142,11 +143,7 @@ class Broker:
             case SetBudgetMessage(budget=budget):
                 model = self._without_price(request.models) if budget.usd is not None else None
                 if model is not None:
-                    return RefusedReply(
-                        reason=f"the price of {model} is not known, so a budget in dollars cannot "
-                        "be kept: add it to prices.yaml in the home (then: agiraph restart "
-                        "broker), or set one in tokens"
-                    )
+                    return RefusedReply(reason=no_dollars(model))
                 return BudgetTable(budgets=(limits.set(budget, request.keep),))
             case ResetBudget(scope=scope, key=key, period=period):
                 return BudgetTable(budgets=(limits.unset(scope, key, period),))
@@ -184,6 +181,8 @@ class Broker:
         try:
             self._services.check(asked.model, asked.needs_tools)
             self._calls.require_room(asked.model, asked.characters)
+            if asked.has_usd_budget and (unpriced := self._without_price([asked.model])):
+                raise InvalidInput(no_dollars(unpriced))
         except InvalidInput as error:
             return RefusedReply(reason=str(error), kind=type(error).__name__)
         return Ok()

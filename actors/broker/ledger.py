@@ -62,6 +62,8 @@ GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
 }
 """What usage can be grouped by: the SQL of a group's key, and of its run."""
 
+ALL_RUNS: Final = ""
+
 OF_REQUEST: Final = {"run_id", "node_id", "entity", "model", "attempt", "door"}
 TOKENS: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 OF_USAGE: Final = (*TOKENS, "cost_usd", "is_estimate")
@@ -184,8 +186,9 @@ class UsageLedger:
         columns, places = ", ".join(row), ", ".join("?" * len(row))
         self.put(f"INSERT INTO calls ({columns}) VALUES ({places})", tuple(row.values()))
         self.spending.add(spent.ts, asked, spent.usage)
-        if (known := self._of_runs.get(asked.run_id)) is not None:
-            known[asked.entity] = known.get(asked.entity, Usage()) + spent.usage
+        for run in {asked.run_id, ALL_RUNS}:
+            if (known := self._of_runs.get(run)) is not None:
+                known[asked.entity] = known.get(asked.entity, Usage()) + spent.usage
 
     def limits(self, config: BudgetsConfig, clock: Clock) -> BudgetLimits:
         """Return the budgets, which are stored in this database too."""
@@ -196,8 +199,13 @@ class UsageLedger:
         return self.spending.total(SpendingKey("run", run_id)).usd
 
     def by_entity(self, run_id: str = "", agent: str = "") -> dict[str, Usage]:
-        """Return usage by entity address, of one run, of one agent, or (both empty) of all."""
-        return {row.key: row.usage for row in self.rows("entity", run_id, agent)}
+        """Return usage by entity address, of one run, of one agent, or (both empty) of all.
+
+        That of all is summed once and then updated.
+        """
+        if run_id or agent:
+            return {row.key: row.usage for row in self.rows("entity", run_id, agent)}
+        return self.of_runs((ALL_RUNS,))
 
     def of_runs(self, runs: Iterable[str]) -> dict[str, Usage]:
         """Return usage by entity address in some runs, summed once and then updated.
@@ -207,7 +215,7 @@ class UsageLedger:
         found: dict[str, Usage] = {}
         for run in dict.fromkeys(runs):
             if run not in self._of_runs:
-                self._of_runs[run] = self.by_entity(run)
+                self._of_runs[run] = {row.key: row.usage for row in self.rows("entity", run)}
             for entity, usage in self._of_runs[run].items():
                 found[entity] = found[entity] + usage if entity in found else usage
         return found

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from agiraph.core.money import BudgetScope, BudgetState, Shortage, Unit
 from agiraph.core.turns import ModelRequest
 from agiraph.llm.base import ProviderError
-from agiraph.llm.prices import MILLION, Price, guess_input_tokens
+from agiraph.llm.prices import MILLION, Price, guess_input_tokens, no_dollars
 
 SHORTEST_ANSWER = 1024
 Key = tuple[BudgetScope, str, str]
@@ -110,11 +110,7 @@ class BudgetReservations:
             yield request.max_tokens
             return
         if price is None and any(state.usd is not None for state in states):
-            raise ProviderError(
-                "bad_request",
-                f"the price of {request.model} is not known, so a budget in dollars cannot be "
-                "kept: add it to prices.yaml in the home, or run without a budget",
-            )
+            raise ProviderError("bad_request", no_dollars(request.model))
         need = CostEstimate(guess_input_tokens(request), request.max_tokens, price)
         answer = await self._wait_until_affordable(request, need)
         keys = [_key(state) for state in states]

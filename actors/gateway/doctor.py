@@ -67,6 +67,7 @@ class Doctor:
 
 
 def _environment(home: Path) -> Mapping[str, str]:
-    """Return our environment, and by their names the secrets that other processes were given."""
+    """Return our environment, and what other processes were given: addresses, names of secrets."""
     note = read_note(home)
-    return dict.fromkeys(note.variables if note else (), ELSEWHERE) | dict(os.environ)
+    given = dict.fromkeys(note.variables, ELSEWHERE) | note.addresses if note else {}
+    return given | dict(os.environ)

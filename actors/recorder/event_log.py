@@ -55,6 +55,31 @@ class EventLog:
                 break
         return picked, after
 
+    def pick_before(
+        self, before: int, limit: int, wanted: EventFilter = EVERYTHING, after: int = 0
+    ) -> tuple[list[Event], int, int]:
+        """Return the last wanted events between two seqs, and what was looked at: (after, to].
+
+        At most LOOKED_AT lines are looked at, so a page may be empty though there are older ones;
+        it begins at 0, or at `after`, if there are none. Raises Corrupt, OSError.
+        """
+        to = max(after, min(before - 1, self.last()))
+        start = max(after, to - (limit if wanted.takes_all else LOOKED_AT))
+        events: list[Event] = []
+        seen = start
+        while seen < to and (more := self.page(seen, to - seen)):
+            events += [one for one in more if one.seq <= to]
+            seen = more[-1].seq
+        if not events:  # nothing of it is kept
+            return [], after, to
+        if _stands_for_deleted(events[0]):
+            events[:1], start = self.page(after, 1), after
+        picked = [one for one in events if wanted.takes(one) or _stands_for_deleted(one)]
+        if len(picked) > limit:
+            picked = picked[-limit:]
+            start = picked[0].seq - 1
+        return picked, start, to
+
     def page(self, after: int, limit: int) -> list[Event]:
         """Return up to `limit` events whose seq is greater than `after`, in order.
 

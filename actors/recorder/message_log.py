@@ -7,6 +7,7 @@ The record is written first and the file made from it, so after a crash the file
 under the same number, and a message that is delivered again (same id) leaves no second trace.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from agiraph.core.ids import slug
 from agiraph.http.api import MessageView
 from agiraph.storage.files import replace_file, status_of
 from agiraph.storage.journal import parse_line
-from agiraph.storage.segment_reader import SegmentReader
+from agiraph.storage.segment_reader import Line, SegmentReader
 from agiraph.storage.segments import SEGMENT_BYTES, SegmentedJournal
 
 JOURNAL = ".journal.jsonl"
@@ -95,23 +96,42 @@ def file_name(seq: int, sender: str, to: str) -> str:
 
 
 def read_messages(
-    folder: Path, after: int = 0, limit: int = 1_000, entity: str | None = None
+    folder: Path,
+    after: int = 0,
+    limit: int = 1_000,
+    entity: str | None = None,
+    *,
+    other: str | None = None,
+    before: int | None = None,
 ) -> list[MessageView]:
     """Return up to `limit` messages after line `after` of a log that may be growing.
 
-    With `entity`: only what the one of that name wrote or was written. Raises Corrupt, OSError.
+    With `entity`: only what the one of that name wrote or was written, with `other` only to or by
+    that one. With `before`: the last ones before that line. Raises Corrupt, OSError.
     """
     reader, found = SegmentReader(folder / JOURNAL), list[MessageView]()
-    wanted = (entity or "").casefold()
-    while len(found) < limit and (lines := reader.lines(after, PAGE)):
-        after = lines[-1][0]
-        for seq, line in lines:
-            record = parse_line(line.rstrip(b"\n"))[0]
-            if record is None:
-                raise Corrupt(f"{folder / JOURNAL}: message {seq} is damaged")
-            if not wanted or wanted in (record["from"].casefold(), record["to"].casefold()):
-                found.append(MessageView.model_validate(record))
-    return found[:limit]
+    wanted = {name.casefold() for name in (entity, other) if name}
+    if before is None:
+        while len(found) < limit and (lines := reader.lines(after, PAGE)):
+            after = lines[-1][0]
+            found += _wanted(folder, lines, wanted)
+        return found[:limit]
+    end = min(before - 1, reader.last())
+    while len(found) < limit and end > after:
+        start = max(after, end - PAGE)
+        found[:0] = _wanted(folder, reader.lines(start, end - start), wanted)
+        end = start
+    return found[-limit:]
+
+
+def _wanted(folder: Path, lines: list[Line], names: set[str]) -> Iterator[MessageView]:
+    """Yield the messages that all of these have written or were written; Corrupt."""
+    for seq, line in lines:
+        record = parse_line(line.rstrip(b"\n"))[0]
+        if record is None:
+            raise Corrupt(f"{folder / JOURNAL}: message {seq} is damaged")
+        if names <= {record["from"].casefold(), record["to"].casefold()}:
+            yield MessageView.model_validate(record)
 
 
 def _one_line(name: str) -> str:

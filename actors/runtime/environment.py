@@ -1,5 +1,6 @@
 """The environment of a child: built from a list; each key goes only to the process that uses it."""
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +17,9 @@ PLAIN = frozenset(
     }
 )
 PLAIN_PREFIXES = ("LC_", "AGIRAPH_")
-BROKER_SUFFIXES = ("_API_KEY", "_BASE_URL", "_AUTH_TOKEN")
+ADDRESS_SUFFIX = "_BASE_URL"
+BROKER_SUFFIXES = ("_API_KEY", ADDRESS_SUFFIX, "_AUTH_TOKEN")
+PASSWORD = re.compile("//[^/?#]*@")
 PROXY_NAMES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
 BROKER_NAMES = frozenset({"OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "REQUESTS_CA_BUNDLE"})
 SECRET_SUFFIXES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
@@ -78,6 +81,15 @@ def secret_names(environ: Mapping[str, str]) -> tuple[str, ...]:
             and not name.startswith("AGIRAPH_")
         )
     )
+
+
+def addresses_in(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the addresses of providers that are set, by their variables, without passwords."""
+    return {
+        name: PASSWORD.sub("//", value)
+        for name, value in environ.items()
+        if value and name.endswith(ADDRESS_SUFFIX)
+    }
 
 
 def _may_see(kind: str, name: str) -> bool:

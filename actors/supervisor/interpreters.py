@@ -19,10 +19,14 @@ PASSED_FD = 3
 
 
 class WaitingInterpreter(NamedTuple):
-    """An interpreter that waits for its launch at the other end of `pipe`."""
+    """An interpreter that waits for its launch at the other end of `pipe`.
+
+    `variables` are the names of its environment.
+    """
 
     pid: int
     pipe: int
+    variables: frozenset[str] = frozenset()
 
 
 class PrestartedProcesses(NamedTuple):
@@ -55,7 +59,8 @@ def start_actor(
     """
     for_child, ours = os.pipe()
     try:
-        return WaitingInterpreter(_run(("_actor", *words), for_child, environ, log), ours)
+        pid = _run(("_actor", *words), for_child, environ, log)
+        return WaitingInterpreter(pid, ours, frozenset(environ))
     except OSError:
         os.close(ours)
         raise

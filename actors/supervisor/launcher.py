@@ -5,7 +5,7 @@ import os
 import random
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 import msgpack
 
 from actors.runtime.child import framed_launch, log_file
-from actors.runtime.environment import environment_for, naming_settings
+from actors.runtime.environment import BROKER_KIND, environment_for, naming_settings
 from actors.runtime.launch import ActorLaunch
 from actors.supervisor.causes import cause_of, is_from_outside, oom_kills, size_of, tail_of
 from actors.supervisor.interpreters import (
@@ -24,14 +24,16 @@ from actors.supervisor.interpreters import (
 )
 from actors.supervisor.reaper import Reaper
 from actors.supervisor.restarts import ProcessExit, Restart, RestartHistory, RestartPolicy, decide
-from agiraph.core.errors import Unavailable
+from agiraph.core.errors import InvalidInput, Unavailable
 from agiraph.messages.child import ChildState
 from agiraph.storage.disk_space import is_full_disk
+from agiraph.storage.files import status_of
 
 # A spawner that is restarted at once is ready in about two seconds. Many fresh interpreters in its
 # place would only delay that.
 NEXT_SPAWNER_SECONDS = 5.0
 SPAWNER_KIND = "spawner"
+VARIABLE_FIELDS = ("key_env", "base_url_env")
 EXIT_NOT_MADE = 70
 
 
@@ -54,9 +56,34 @@ class SpawnedProcess:
 
 
 def environment_of(launch: ActorLaunch, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what of `environ` the process of a launch may see."""
+    """Return what of `environ` the process of a launch may see.
+
+    The broker also sees what the home's own providers name, whatever it is called.
+    """
     naming = naming_settings(launch.kind, launch.address, launch.config)
-    return environment_for(launch.kind, environ, naming)
+    seen = environment_for(launch.kind, environ, naming)
+    named = named_by_providers(launch.home) if launch.kind == BROKER_KIND else frozenset[str]()
+    return seen | {name: value for name, value in environ.items() if name in named}
+
+
+def named_by_providers(home: Path) -> frozenset[str]:
+    """Return the variables that `providers.yaml` of a home names; none if it cannot be read."""
+    file = home / "providers.yaml"
+    if status_of(file) is None:
+        return frozenset()
+    from agiraph.llm.registry import read_table  # most homes have no providers of their own
+
+    with suppress(InvalidInput, OSError):  # the broker says what is wrong with it
+        return frozenset(_variables(read_table(file).values()))
+    return frozenset()
+
+
+def _variables(presets: Iterable[Any]) -> Iterator[str]:
+    """Yield the variables for the keys and addresses of providers."""
+    for preset in presets:
+        for field in VARIABLE_FIELDS if isinstance(preset, dict) else ():
+            named = preset.get(field)
+            yield from [named] if isinstance(named, str) else named or ()
 
 
 def further_variables(launch: ActorLaunch, environ: Mapping[str, str]) -> frozenset[str]:
@@ -89,7 +116,7 @@ class ExecLauncher:
         Raises SpawnFailed.
         """
         waiting = self._waiting.pop(launch.kind, None)
-        if waiting is not None and not self._has_all(launch):
+        if waiting is not None and not self._has_all(waiting[0], launch):
             os.close(waiting[0].pipe)  # it ends
             waiting = None
         interpreter, spawned = waiting or self._fresh(launch)
@@ -101,13 +128,12 @@ class ExecLauncher:
         spawned.ended.add_done_callback(lambda _: self._lifelines.pop(spawned.pid).close())
         return spawned
 
-    def _has_all(self, launch: ActorLaunch) -> bool:
+    def _has_all(self, waiting: WaitingInterpreter, launch: ActorLaunch) -> bool:
         """Whether one that was started before its launch was known has all that it may see.
 
-        Variables that only the home's own tables name (the key of a provider, say) it has not.
+        It lacks the variables that only the home names: its providers, or a file of secrets.
         """
-        known = environment_for(launch.kind, self._environ)
-        return environment_of(launch, self._environ).keys() <= known.keys()
+        return environment_of(launch, self._environ).keys() <= waiting.variables
 
     def _fresh(self, launch: ActorLaunch) -> tuple[WaitingInterpreter, SpawnedProcess]:
         environ = environment_of(launch, self._environ)

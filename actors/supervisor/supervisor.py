@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from actors.runtime.child import log_file, rotate_output
-from actors.runtime.environment import secret_names
+from actors.runtime.environment import addresses_in, secret_names
 from actors.runtime.linux import hide_environment
 from actors.runtime.processes import kill_all
 from actors.supervisor.child_monitor import ChildMonitor
@@ -85,6 +85,7 @@ class Supervisor:
                 ends_with_command=self._options.until_eof or self._options.until_unused,
                 belongs_to_users=self._options.until_unused,
                 variables=secret_names(self._options.environ),
+                addresses=addresses_in(self._options.environ),
             )
             self._children.open(self._paths, self._bus)
             hide_environment()

@@ -61,6 +61,14 @@ def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
     return prices.get(model) or prices.get(DATE.sub("", model))
 
 
+def no_dollars(model: str) -> str:
+    """Return why a budget in dollars cannot be kept with a model without a price, and what can."""
+    return (
+        f"the price of {model} is not known, so a budget in dollars cannot be kept: add it to "
+        "prices.yaml in the home (then: agiraph restart broker), or set one in tokens"
+    )
+
+
 def priced_models(
     provider: str, preset: ProviderPreset, prices: Mapping[str, Price]
 ) -> tuple[JsonObject, ...]:

@@ -115,13 +115,14 @@ class CheckModel(Body):
     """Ask whether this model could be called. To the broker; `control.ok` or `control.refused`.
 
     Its window, or that of a fallback, must have room for a goal of `characters`, and it must have
-    tools if there is something that it `needs_tools` for.
+    tools if there is something that it `needs_tools` for, and a price if dollars limit it.
     """
 
     TYPE = "model.check"
     model: str
     characters: int = 0
     needs_tools: str = ""
+    has_usd_budget: bool = False
 
 
 class CountTokens(Body):

@@ -1,14 +1,19 @@
 """SupervisorNote: what a supervisor says of itself in its home while it runs."""
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from agiraph.core.record import Record
 from agiraph.storage.files import read_bytes, read_text, remove_file, replace_bytes
 from agiraph.storage.home import Home
+
+NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class SupervisorNote(Record):
@@ -16,7 +21,8 @@ class SupervisorNote(Record):
 
     `ends_with_command`: it was started by a command for as long as that runs; if it
     `belongs_to_users`, for as long as any command uses it (`home_users.py`). `variables` are the
-    names of the secrets in its environment, of which each process is given its own.
+    names of the secrets in its environment, of which each process is given its own; `addresses`
+    are those of providers there, by their variables.
     """
 
     pid: int
@@ -24,6 +30,7 @@ class SupervisorNote(Record):
     ends_with_command: bool = False
     belongs_to_users: bool = False
     variables: tuple[str, ...] = ()
+    addresses: dict[str, str] = Field(default_factory=dict)
 
 
 def write_note(
@@ -33,6 +40,7 @@ def write_note(
     ends_with_command: bool,
     belongs_to_users: bool,
     variables: tuple[str, ...] = (),
+    addresses: Mapping[str, str] = NONE,
 ) -> None:
     """Leave the note of this process, if the disk takes it; the home's lock must be held."""
     note = SupervisorNote(
@@ -41,6 +49,7 @@ def write_note(
         ends_with_command=ends_with_command,
         belongs_to_users=belongs_to_users,
         variables=variables,
+        addresses=dict(addresses),
     )
     with suppress(OSError):
         replace_bytes(home.system.note, note.model_dump_json().encode(), 0o600)

@@ -3,9 +3,16 @@
 import os
 from pathlib import Path
 
-from agiraph.http.api import AgentCheckView, CheckAgentRequest, FieldProblemView
+from agiraph.http.api import (
+    AgentCheckView,
+    CheckAgentRequest,
+    CreateAgentRequest,
+    FieldProblemView,
+)
 from agiraph.http.client import Client
+from agiraph.llm.prices import no_dollars
 from agiraph.messages.child import StartChild
+from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.model import CheckModel
 from tests.fakes.gateway import World, refused
 from transport.errors import DeadlineExceeded
@@ -74,6 +81,18 @@ def test_what_is_possible_says_what_it_would_be_and_what_it_may_take(
     os.mkdir(folder / "inner")
     again = client.check_agent(request.model_copy(update={"budget_tokens": None}))
     assert told(again.warnings) == {}, "the script costs nothing, so no budget is missed"
+
+
+def test_dollars_without_a_price_are_refused_as_the_run_would_be(
+    world: World, client: Client
+) -> None:
+    refusal = RefusedReply(reason=no_dollars("script/fake"))
+    world.line.answers[CheckModel] = lambda body: refusal if body.has_usd_budget else Ok()
+    asked = CheckAgentRequest(goal="Survey", budget_usd=1, model="script/fake")
+    found = client.check_agent(asked)
+    assert (found.is_possible, told(found.problems)) == (False, {"budget_usd": refusal.reason})
+    created = refused(client.create_agent, CreateAgentRequest(**asked.model_dump()))
+    assert (created.status, created.detail) == (422, refusal.reason)
 
 
 def test_a_broker_that_is_away_is_no_problem_of_a_field(world: World, client: Client) -> None:

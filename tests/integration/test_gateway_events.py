@@ -13,7 +13,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from actors.gateway.live import feeds
 from agiraph.core.models import Event
-from agiraph.http.client import Client, NotReachable, read_door
+from agiraph.http.client import LATEST, Client, NotReachable, read_door
 from agiraph.http.errors import ApiError
 from agiraph.http.event_follower import EventFollower
 from agiraph.messages.event import EventAppended
@@ -51,6 +51,10 @@ def test_events_are_paged_by_a_cursor(world: World, client: Client) -> None:
     last = client.events(AGENT, after=6)
     assert (len(last.events), last.next) == (1, 7)
     assert client.events(AGENT, after=7) == last.model_copy(update={"events": ()})
+    newest = client.events(AGENT, before=LATEST, limit=3)
+    assert ([event.seq for event in newest.events], newest.next) == ([5, 6, 7], 7)
+    older = client.events(AGENT, before=newest.previous, after=2, limit=3)
+    assert ([event.seq for event in older.events], older.previous) == ([3, 4], None)
 
 
 @pytest.mark.parametrize("query", ["after=-1", "after=x", "limit=0", "limit=1000000", "after=1e99"])

@@ -261,6 +261,9 @@ def test_messages_are_unread_until_the_person_has_read_them(world: World, client
     assert (client.agent("survey").unread, client.workers("survey")[0].unread) == (3, 2)
     read = client.mark_read("survey", 1)
     assert (read.read_to, read.by_entity) == (1, {"Alice": 1, "coordinator": 1})
+    read = client.mark_read("survey", entity=alice)
+    assert (read.read_with, read.by_entity) == ({"Alice": 4}, {"coordinator": 1})
+    assert "unknown entity 'Bob'" in refused(client.mark_read, "survey", entity="Bob").detail
     assert client.mark_read("survey").unread == 0
     assert client.inbox()[0].read_to == 4
 

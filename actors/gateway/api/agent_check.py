@@ -14,6 +14,7 @@ from actors.gateway.api.agents import (
     check_input,
     check_plan,
     default_model,
+    has_usd_budget,
     name_for,
     needs_tools,
     require_folder,
@@ -127,7 +128,15 @@ async def _models(
         await found.tried(name, gateway.ask(BROKER, one, Ok, refused=UNPROCESSABLE))
         for name, one in checks.items()
     ]
-    return (model, worker) if all(answers) else None
+    if not all(answers):
+        return None
+    if has_usd_budget(gateway, request):
+        for named in dict.fromkeys((model, worker)):
+            priced = CheckModel(model=named, has_usd_budget=True)
+            asking = gateway.ask(BROKER, priced, Ok, refused=UNPROCESSABLE)
+            if not await found.tried("budget_usd", asking):
+                break
+    return model, worker
 
 
 async def _estimate(
@@ -175,10 +184,6 @@ async def _warn_of_budget(
         prices = []
     settings = gateway.config.budgets
     usd, tokens = request.budget_usd, request.budget_tokens
-    unpriced = [model for model, price in zip(models, prices, strict=False) if price is None]
-    if usd is not None and unpriced:
-        detail = f"the price of {unpriced[0]} is not known, so dollars do not limit it"
-        found.warn("budget_usd", f"{detail}: set one in tokens, or add the price to prices.yaml")
     is_free = bool(prices) and all(p is not None and not p.dearest_input + p.output for p in prices)
     limits = (usd, tokens, settings.run_usd, settings.run_tokens)
     if not is_free and all(limit is None for limit in limits):

@@ -359,16 +359,25 @@ def needs_tools(request: RunRequest) -> str:
     return "work in cycles" if request.mode == "infinite" else ""
 
 
+def has_usd_budget(gateway: Gateway, request: RunRequest) -> bool:
+    """Whether a run, as requested or by the settings, has a budget in dollars."""
+    settings = gateway.config.budgets
+    limits = (request.budget_usd, settings.run_usd, settings.agent_usd, settings.agent_usd_per_day)
+    return any(limit is not None for limit in limits)
+
+
 async def _check_models(
     gateway: Gateway, request: RunRequest, model: str, worker_model: str | None
 ) -> None:
     """Raise ApiError 422 with the reason unless the broker knows these models and can use them.
 
-    The first one must have room for the goal.
+    The first one must have room for the goal, and they a price if dollars limit the run.
     """
-    needs = needs_tools(request)
-    checks = [CheckModel(model=model, characters=len(request.goal), needs_tools=needs)]
+    needs, usd = needs_tools(request), has_usd_budget(gateway, request)
+    checks = [
+        CheckModel(model=model, characters=len(request.goal), needs_tools=needs, has_usd_budget=usd)
+    ]
     if worker_model not in (None, model):
-        checks.append(CheckModel(model=worker_model))
+        checks.append(CheckModel(model=worker_model, has_usd_budget=usd))
     for check in checks:
         await gateway.ask(BROKER, check, Ok, refused=UNPROCESSABLE)

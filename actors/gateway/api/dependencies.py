@@ -60,6 +60,7 @@ Before = Annotated[
     Query(ge=0, le=LAST_CURSOR, description="Only what stands before; the last of it comes."),
 ]
 Entity = Annotated[str | None, Query(description="Only what was said to or by this one.")]
+Other = Annotated[str | None, Query(description="Only what was said by or to this one, too.")]
 Search = Annotated[
     str, Query(max_length=200, description="Only what has these words in it, in capitals or not.")
 ]

@@ -5,7 +5,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Response, WebSocket
 
-from actors.gateway.api.dependencies import LAST_CURSOR, After, AgentDep, GatewayDep, Limit
+from actors.gateway.api.dependencies import (
+    LAST_CURSOR,
+    After,
+    AgentDep,
+    Before,
+    GatewayDep,
+    Limit,
+)
 from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
 from actors.gateway.live.event_feed import follow
@@ -96,11 +103,12 @@ async def page(
     gateway: GatewayDep,
     wanted: Wanted,
     after: After = 0,
+    before: Before = None,
     limit: Limit = 1000,
     accept: Accept = "",
     last_event_id: LastEventId = None,
 ) -> EventPageView | Response:
-    """Page through the event log, or follow it as a stream.
+    """Page through the event log, forwards or, with `before`, backwards, or follow it as a stream.
 
     `next` is the cursor to continue from, at the log's end the same again. With
     `Accept: text/event-stream` the events come as server-sent events, first the log from `after`
@@ -109,7 +117,12 @@ async def page(
     if MEDIA_TYPE in accept:
         cursor = after if last_event_id is None else last_event_id
         return streamed(_feed(gateway, agent, wanted, cursor), _lines_of)
-    events, seen = gateway.agents.events_of(agent).pick(after, limit, wanted)
+    log = gateway.agents.events_of(agent)
+    if before is not None:
+        events, start, to = log.pick_before(before, limit, wanted, after)
+        previous = start + 1 if start > after else None
+        return EventPageView(events=tuple(events), next=to, previous=previous)
+    events, seen = log.pick(after, limit, wanted)
     return EventPageView(events=tuple(events), next=seen)
 
 

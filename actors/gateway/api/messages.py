@@ -16,6 +16,7 @@ from actors.gateway.api.dependencies import (
     Entity,
     GatewayDep,
     Limit,
+    Other,
     RunDep,
     Search,
 )
@@ -161,8 +162,8 @@ async def inbox(gateway: GatewayDep) -> list[InboxView]:
 
 @router.post("/agents/{agent}/read", dependencies=[TALK])
 async def mark_read(agent: AgentDep, body: MarkReadRequest, gateway: GatewayDep) -> InboxView:
-    """Record that the person has read an agent's conversation, by default all of it."""
-    gateway.messages.mark_read(agent.id, body.seq)
+    """Record that the person has read an agent's conversation, or that with one entity."""
+    gateway.messages.mark_read(agent.id, body.seq, _author(gateway, agent, body.entity))
     return _inbox(gateway, agent)
 
 
@@ -172,9 +173,18 @@ def _inbox(gateway: Gateway, agent: Agent) -> InboxView:
         agent=agent.id,
         agent_name=agent.name,
         read_to=gateway.messages.read_to(agent.id),
+        read_with=gateway.messages.read_with(agent.id),
         unread=sum(unread.values()),
         by_entity=unread,
     )
+
+
+def _author(gateway: Gateway, agent: Agent, entity: str | None) -> str | None:
+    """Return the name of an entity, of this run or of who wrote before; ApiError 404, 409."""
+    if entity is None or gateway.messages.page(agent.id, 0, 1, entity=entity).messages:
+        return entity
+    worker = member_named(agent, gateway.boards.get(gateway.agents.run_of(agent)), entity)
+    return worker.name if worker else COORDINATOR_NAME
 
 
 @router.get("/agents/{agent}/transcript", dependencies=[READ])
@@ -194,11 +204,18 @@ def transcript(
 
 
 @router.get("/agents/{agent}/messages", dependencies=[READ])
-async def messages(
-    run: RunDep, after: After = 0, entity: Entity = None, limit: Limit = 1000
+def messages(
+    run: RunDep,
+    after: After = 0,
+    before: Before = None,
+    entity: Entity = None,
+    other: Other = None,
+    limit: Limit = 1000,
 ) -> list[MessageView]:
-    """List the texts between all entities of a run, by default of the current one."""
-    return read_messages(run.messages, after, limit, entity) if run else []
+    """List the texts between all entities of a run, or two; with `before` the last ones before."""
+    if run is None:
+        return []
+    return read_messages(run.messages, after, limit, entity, other=other, before=before)
 
 
 def _receivers(gateway: Gateway, agent: Agent, to: str | None) -> list[Receiver]:

@@ -53,6 +53,9 @@ CREATE INDEX IF NOT EXISTS texts_with ON messages (agent, other, seq)
     WHERE kind IN ('text', 'nudge');
 
 CREATE TABLE IF NOT EXISTS read_cursors (agent TEXT PRIMARY KEY, seq INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS read_with ( -- beyond the agent's own cursor
+    agent TEXT, other TEXT, seq INTEGER NOT NULL, PRIMARY KEY (agent, other)
+) WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS questions (
     number INTEGER PRIMARY KEY,

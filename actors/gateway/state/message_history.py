@@ -117,22 +117,55 @@ class MessageHistory:
         return last[0] if last and last[0].sender != HUMAN_NAME else None
 
     def read_to(self, agent: str) -> int:
-        """Return the number of the last message of an agent that the person has read, 0 if none."""
+        """Return up to which message the person has read all of an agent's, 0 if none."""
         found = self.database.rows("SELECT seq FROM read_cursors WHERE agent = ?", agent)
         return int(found[0][0]) if found else 0
 
-    def mark_read(self, agent: str, seq: int | None = None) -> None:
-        """Record that the person has read an agent's messages up to `seq`, by default all."""
+    def read_with(self, agent: str) -> dict[str, int]:
+        """Return up to which message he has read the conversations that he has read further in.
+
+        By the name of the entity, as its messages write it.
+        """
+        return dict(
+            self.database.rows(
+                'SELECT (SELECT "from" FROM messages WHERE agent = read_with.agent'
+                ' AND other = read_with.other AND "to" = ? ORDER BY seq DESC LIMIT 1) AS name, seq'
+                " FROM read_with WHERE agent = ? AND name IS NOT NULL ORDER BY name",
+                HUMAN_NAME,
+                agent,
+            )
+        )
+
+    def mark_read(self, agent: str, seq: int | None = None, entity: str | None = None) -> None:
+        """Record that the person has read an agent's messages up to `seq`, by default all.
+
+        With `entity` only those of the one of that name, and never fewer than before.
+        """
         seq = self._count if seq is None else min(seq, self._count)
-        self.database.write(("INSERT OR REPLACE INTO read_cursors VALUES (?, ?)", (agent, seq)))
+        if entity is None:
+            forget = "DELETE FROM read_with WHERE agent = ? AND seq <= ?"
+            cursor = ("INSERT OR REPLACE INTO read_cursors VALUES (?, ?)", (agent, seq))
+            self.database.write(cursor, (forget, (agent, seq)))
+        elif seq > self.read_to(agent):
+            further = (
+                "INSERT INTO read_with VALUES (?, ?, ?)"
+                " ON CONFLICT (agent, other) DO UPDATE SET seq = max(seq, excluded.seq)"
+            )
+            self.database.write((further, (agent, key_of(entity), seq)))
         self.when_changed(agent)
 
     def unread(self, agent: str) -> dict[str, int]:
-        """Return how many messages to the person nobody has read yet, by who sent them."""
+        """Return how many messages to the person nobody has read yet, by who sent them.
+
+        A question that is settled needs no reading.
+        """
         return dict(
             self.database.rows(
-                'SELECT "from", count(*) FROM messages'
-                ' WHERE agent = ? AND seq > ? AND "to" = ? GROUP BY "from" ORDER BY "from"',
+                'SELECT "from", count(*) FROM messages LEFT JOIN read_with USING (agent, other)'
+                " WHERE agent = ? AND messages.seq > max(?, coalesce(read_with.seq, 0))"
+                " AND \"to\" = ? AND NOT (kind = 'question' AND EXISTS ("
+                "SELECT 1 FROM questions WHERE id = question_id AND status != 'open'))"
+                ' GROUP BY "from" ORDER BY "from"',
                 agent,
                 self.read_to(agent),
                 HUMAN_NAME,

@@ -79,20 +79,26 @@ class ConversationPageView(ApiView):
 
 
 class MarkReadRequest(ApiRequest):
-    """POST /agents/{a}/read: the person has read the conversation up to `seq`, by default all."""
+    """POST /agents/{a}/read: the person has read the conversation up to `seq`, by default all.
+
+    With `entity`, a name or an id: only what that one wrote.
+    """
 
     seq: int | None = Field(default=None, ge=0, le=2**53)
+    entity: str | None = None
 
 
 class InboxView(ApiView):
-    """An agent's messages to the person: `read_to` is the `seq` of the last one that was read.
+    """An agent's messages to the person: up to the `seq` `read_to` all were read.
 
-    `unread` counts those after it, `by_entity` the same by the name of who sent them.
+    `read_with` holds, by name, up to where the messages of single entities were read beyond it.
+    `unread` counts those that were not, `by_entity` the same by the name of who sent them.
     """
 
     agent: AgentId
     agent_name: str
     read_to: int
+    read_with: dict[str, int] = Field(default_factory=dict)
     unread: int
     by_entity: dict[str, int] = Field(default_factory=dict)
 

@@ -253,7 +253,11 @@ class MemoryHitView(ApiView):
 
 
 class EventPageView(ApiView):
-    """A stretch of the event log, oldest first; `next` is the `seq` to pass as `after`."""
+    """A stretch of the event log, oldest first; `next` is the `seq` to pass as `after`.
+
+    `previous` is the one to pass as `before` for older ones, where `before` was; None at the start.
+    """
 
     events: tuple[Event, ...]
     next: int
+    previous: int | None = None

@@ -75,8 +75,13 @@ class ConversationCalls:
         """Return how many messages the person has not read, agent by agent, oldest agent first."""
 
     @call("POST /agents/{agent}/read", body=api.MarkReadRequest)
-    def mark_read(self, agent: str, seq: int | None = None) -> api.InboxView:
-        """Record that the person has read an agent's conversation up to `seq`, by default all."""
+    def mark_read(
+        self, agent: str, seq: int | None = None, *, entity: str | None = None
+    ) -> api.InboxView:
+        """Record that the person has read an agent's conversation up to `seq`, by default all.
+
+        With `entity`, a name or an id: only what that one wrote.
+        """
 
     @call("GET /agents/{agent}/transcript")
     def transcript(
@@ -102,13 +107,16 @@ class ConversationCalls:
         agent: str,
         *,
         after: int = 0,
+        before: int | None = None,
         limit: int = 1000,
         entity: str | None = None,
+        other: str | None = None,
         run: str | None = None,
     ) -> list[api.MessageView]:
         """Return the message log of a run, from the message after `after` on.
 
-        `entity`: only what was said to or by the one of that name.
+        With `before`: the last ones before that. `entity`: only what was said to or by the one of
+        that name; `other`: and by or to this one.
         """
 
     @call("POST /agents/{agent}/respond", body=api.RespondRequest)

@@ -136,12 +136,15 @@ class WorkCalls:
         agent: str,
         *,
         after: int = 0,
+        before: int | None = None,
         limit: int = 1000,
         types: Sequence[str] = (),
         entity: str | None = None,
         node: str | None = None,
     ) -> api.EventPageView:
         """Return the events after cursor `after`, at most `limit`; `.next` is the next cursor.
+
+        With `before` the last ones before that cursor; `.previous` is the one for older ones.
 
         `types` (such as `node.*`), `entity` (a name, an id or an address) and `node` (a name or an
         id) select them. `.next` is `after` again when nothing follows.

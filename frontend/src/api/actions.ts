@@ -205,13 +205,13 @@ export const useNudge = (agent: string, options?: O<Schemas["SentView"]>) =>
     options,
   );
 
-/** The person has read the conversation up to `seq`, by default all of it. */
+/** The person has read what an entity wrote, up to `seq`, by default all of it. */
 export const useMarkRead = (agent: string, options?: O<Schemas["InboxView"]>) =>
   useAction(
-    (seq: number | undefined, key) =>
+    (read: { entity: string; seq?: number }, key) =>
       take(
         api.POST("/agents/{agent}/read", {
-          body: { seq },
+          body: read,
           params: { path: { agent }, header: keyed(key) },
         }),
       ),

@@ -328,16 +328,3 @@ export const useMemorySearch = (agent: string, query: string) =>
         }),
       ),
   });
-
-/** The texts between all entities of a run. */
-export const useMessages = (agent: string, run?: string, limit = 1000) =>
-  useQuery({
-    queryKey: ofAgent(agent, "messages", run, limit),
-    queryFn: ({ signal }) =>
-      take(
-        api.GET("/agents/{agent}/messages", {
-          params: { path: { agent }, query: { run, limit } },
-          signal,
-        }),
-      ),
-  });

@@ -308,7 +308,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Record that the person has read an agent's conversation, by default all of it */
+        /** Record that the person has read an agent's conversation, or that with one entity */
         post: operations["conversation_mark_read"];
         delete?: never;
         options?: never;
@@ -340,7 +340,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the texts between all entities of a run, by default of the current one */
+        /** List the texts between all entities of a run, or two; with `before` the last ones before */
         get: operations["conversation_messages"];
         put?: never;
         post?: never;
@@ -856,7 +856,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Page through the event log, or follow it as a stream
+         * Page through the event log, forwards or, with `before`, backwards, or follow it as a stream
          * @description `next` is the cursor to continue from, at the log's end the same again. With
          *     `Accept: text/event-stream` the events come as server-sent events, first the log from `after`
          *     (or `Last-Event-ID`) on, then each as it comes; the same path as a WebSocket does it too.
@@ -2047,10 +2047,15 @@ export interface components {
             /** @default  */
             key: string;
         };
-        /** @description A stretch of the event log, oldest first; `next` is the `seq` to pass as `after`. */
+        /**
+         * @description A stretch of the event log, oldest first; `next` is the `seq` to pass as `after`.
+         *
+         *     `previous` is the one to pass as `before` for older ones, where `before` was; None at the start.
+         */
         EventPageView: {
             events: components["schemas"]["Event"][];
             next: number;
+            previous: number | null;
         };
         /**
          * @description The checks of a published result, and the SHA-256 of what is in `published/`.
@@ -2185,14 +2190,18 @@ export interface components {
             questions: string[];
         };
         /**
-         * @description An agent's messages to the person: `read_to` is the `seq` of the last one that was read.
+         * @description An agent's messages to the person: up to the `seq` `read_to` all were read.
          *
-         *     `unread` counts those after it, `by_entity` the same by the name of who sent them.
+         *     `read_with` holds, by name, up to where the messages of single entities were read beyond it.
+         *     `unread` counts those that were not, `by_entity` the same by the name of who sent them.
          */
         InboxView: {
             agent: string;
             agent_name: string;
             read_to: number;
+            read_with: {
+                [key: string]: number;
+            };
             unread: number;
             by_entity: {
                 [key: string]: number;
@@ -2207,9 +2216,14 @@ export interface components {
             expires_at: number;
             session_seconds: number;
         };
-        /** @description POST /agents/{a}/read: the person has read the conversation up to `seq`, by default all. */
+        /**
+         * @description POST /agents/{a}/read: the person has read the conversation up to `seq`, by default all.
+         *
+         *     With `entity`, a name or an id: only what that one wrote.
+         */
         MarkReadRequest: {
             seq?: number | null;
+            entity?: string | null;
         };
         /**
          * @description A file of an agent's memory; `path` as the agent names it: `MEMORY.md`, `knowledge/x.md`.
@@ -5273,8 +5287,12 @@ export interface operations {
         parameters: {
             query?: {
                 after?: number;
+                /** @description Only what stands before; the last of it comes. */
+                before?: number | null;
                 /** @description Only what was said to or by this one. */
                 entity?: string | null;
+                /** @description Only what was said by or to this one, too. */
+                other?: string | null;
                 limit?: number;
                 run?: string | null;
             };
@@ -8732,6 +8750,8 @@ export interface operations {
         parameters: {
             query?: {
                 after?: number;
+                /** @description Only what stands before; the last of it comes. */
+                before?: number | null;
                 limit?: number;
                 type?: string[] | null;
                 entity?: string | null;

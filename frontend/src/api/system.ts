@@ -143,14 +143,14 @@ export interface EventsWanted {
 
 export const readEvents = (
   agent: string,
-  after: number,
+  cursor: { after: number } | { before: number },
   limit: number,
   wanted: EventsWanted,
   signal?: AbortSignal,
 ) =>
   take(
     api.GET("/agents/{agent}/events", {
-      params: { path: { agent }, query: { after, limit, ...wanted } },
+      params: { path: { agent }, query: { ...cursor, limit, ...wanted } },
       signal: signal ?? null,
     }),
   ) as Promise<Schemas["EventPageView"]>;

@@ -390,6 +390,12 @@ async def test_budgets_are_the_humans_to_set_and_dollars_need_a_price(
     unpriced = SetBudgetMessage(budget=usd, models=(MODEL, "anthropic/unpriced"))
     refused = await reply(human, unpriced, RefusedReply)
     assert "the price of anthropic/unpriced is not known" in refused.reason
+    check = CheckModel(model="anthropic/unpriced")
+    await reply(human, check, Ok)
+    bound = check.model_copy(update={"has_usd_budget": True})
+    assert await reply(human, bound, RefusedReply) == RefusedReply(
+        reason=refused.reason, kind="InvalidInput"
+    )
     priced = SetBudgetMessage(budget=usd, models=(MODEL, "nobody/x", "ollama/x"))
     got = await reply(human, priced, BudgetTable)
     assert [(one.usd, one.is_own) for one in got.budgets] == [(2, True)]

@@ -40,11 +40,14 @@ def test_usage_of_runs_is_summed_once_and_follows_what_is_written(tmp_path: Path
         for entity, run in (("a/ada", "r1"), ("b/bob", "r2"), ("b/bob", "r3")):
             ledger.write(spent(entity, run))
         assert ledger.of_runs(["r1", "r2", "r9"]) == ledger.by_entity("r1") | ledger.by_entity("r2")
+        assert ledger.by_entity() == ledger.of_runs(["r1", "r2", "r3"])
         ledger.write(spent("a/ada", cost=None))
         ledger.write(spent("a/cleo"))
         ledger.write(spent("a/cleo", "r3"))
         assert ledger.of_runs(["r1"]) == ledger.by_entity("r1")
         assert ledger.of_runs(["r2", "r3", "r3"])["b/bob"] == ledger.by_entity()["b/bob"]
+        ledger.write(spent("a/ada", ""))
+        assert ledger.by_entity() == {row.key: row.usage for row in ledger.rows("entity")}
 
 
 def test_an_unknown_price_is_no_price_of_nothing(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Text of others on one's own terminal."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cli.sanitize import cells, fitted, one_line, printable
@@ -35,6 +35,7 @@ def test_one_line_is_one_line_of_the_asked_length(text: str, limit: int) -> None
 
 
 @given(st.text(), st.integers(0, 50))
+@example("0\u030000", 2)
 def test_a_fitted_line_takes_at_most_its_room_and_only_loses_its_end(text: str, room: int) -> None:
     line = fitted(text, room)
     assert cells(line) <= room

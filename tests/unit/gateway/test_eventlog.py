@@ -48,6 +48,38 @@ def test_a_narrowed_page_tells_how_far_it_looked(tmp_path: Path) -> None:
     events, seen = log.pick(seen, 5, wanted)
     assert ([event.seq for event in events], seen) == ([LOOKED_AT + 12], LOOKED_AT + 12)
     assert log.pick(seen, 5, wanted) == ([], seen)
+    last = LOOKED_AT + 12
+    events, start, to = log.pick_before(2**53, 1, wanted)
+    assert ([event.seq for event in events], start, to) == ([last], last - 1, last)
+    events, start, to = log.pick_before(last, 5, wanted)
+    assert ([event.seq for event in events], start, to) == ([last - 1], 11, last - 1)
+    assert log.pick_before(12, 5, wanted) == ([], 0, 11)
+
+
+def test_a_log_is_read_backwards_up_to_its_beginning(tmp_path: Path) -> None:
+    write(tmp_path / "log", 1, 7)
+    log = EventLog(tmp_path / "log")
+
+    def back(before: int, limit: int = 3, after: int = 0) -> tuple[list[int], int, int]:
+        events, start, to = log.pick_before(before, limit, after=after)
+        return [event.seq for event in events], start, to
+
+    assert back(99) == ([5, 6, 7], 4, 7)
+    assert back(5) == ([2, 3, 4], 1, 4)
+    assert back(2) == ([1], 0, 1)
+    assert back(1) == back(0) == ([], 0, 0)
+    assert back(6, after=4) == ([5], 4, 5)
+    assert back(3, after=4) == ([], 4, 4)
+
+
+def test_a_damaged_line_is_not_passed_over_backwards(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    write(path, 1, 3)
+    with path.open("ab") as file:
+        file.write(b"damaged\n")
+    write(path, 5, 2)
+    with pytest.raises(Corrupt, match="event 4 is damaged"):
+        EventLog(path).pick_before(99, 5)
 
 
 def test_no_log_and_a_cursor_beyond_the_end_give_nothing(tmp_path: Path) -> None:

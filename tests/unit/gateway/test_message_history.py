@@ -100,6 +100,22 @@ def test_what_was_read_is_remembered_and_what_an_older_version_stored_counts_as_
     assert thread.unread("a-2") == {"Ada": 1}
 
 
+def test_each_conversation_of_an_agent_is_read_by_itself(open_thread: OpenThread) -> None:
+    thread = open_thread()
+    for number, who in enumerate(("Ada", "Bob", "Ada", "Bob"), start=1):
+        thread.add(id=f"{number}", agent="shop", sender=who, to="human", content="x", ts=1.0)
+    thread.mark_read("shop", entity="bob")
+    assert (thread.unread("shop"), thread.read_to("shop")) == ({"Ada": 2}, 0)
+    thread.mark_read("shop", 1, "Ada")
+    thread.mark_read("shop", 1, "Bob")  # an older tab
+    thread = open_thread()
+    assert (thread.unread("shop"), thread.read_with("shop")) == ({"Ada": 1}, {"Ada": 1, "Bob": 4})
+    thread.mark_read("shop", 3)
+    assert (thread.unread("shop"), thread.read_with("shop")) == ({}, {"Bob": 4})
+    thread.mark_read("shop", 2, "Ada")
+    assert (thread.unread("shop"), thread.unread("mill")) == ({}, {})
+
+
 # --- which message a person answers ---
 
 

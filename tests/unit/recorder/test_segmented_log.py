@@ -12,7 +12,7 @@ import pytest
 
 from actors.gateway.live.event_feed import LogSignals, follow
 from actors.gateway.live.feeds import Goodbye
-from actors.recorder import event_file, recorder
+from actors.recorder import event_file, message_log, recorder
 from actors.recorder.event_file import EventFile
 from actors.recorder.event_log import DELETED, EventLog
 from actors.recorder.message_log import JOURNAL, MessageLog, read_messages
@@ -165,6 +165,12 @@ def test_old_segments_are_deleted_whole_and_an_event_tells_it(tmp_path: Path) ->
         picked, _ = log.pick(3, 10, EventFilter(types=frozenset({"node.failed"})))
         assert [one.seq for one in picked] == [first.seq], "whatever was asked for"
         assert seqs(log, first.seq) == list(range(full[2].first, 102))
+        for before in (full[2].first + 1, first.seq + 1):
+            [gone, *kept_of], start, to = log.pick_before(before, 5)
+            assert (gone.seq, gone.data["first"], start) == (first.seq, 1, 0)
+            assert [one.seq for one in kept_of] == list(range(full[2].first, before))
+            assert to == before - 1
+        assert log.pick_before(first.seq, 5) == ([], 0, first.seq - 1)
 
 
 def test_a_bound_of_bytes_holds_as_the_log_grows_and_the_newest_stays(tmp_path: Path) -> None:
@@ -199,7 +205,9 @@ def test_a_deletion_that_was_cut_off_is_finished_and_told_once(tmp_path: Path) -
     assert segments_of(path)[0].first > 1
 
 
-def test_a_message_log_in_segments_is_paged_and_repeats_are_known(tmp_path: Path) -> None:
+def test_a_message_log_in_segments_is_paged_and_repeats_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for begin in (0, 30):
         log = MessageLog(tmp_path, BYTES)
         added = [
@@ -210,6 +218,17 @@ def test_a_message_log_in_segments_is_paged_and_repeats_are_known(tmp_path: Path
     assert len(segments_of(tmp_path / JOURNAL)) == 3
     assert [one.seq for one in read_messages(tmp_path)] == list(range(1, 61))
     assert [one.seq for one in read_messages(tmp_path, 20, 3, "bob")] == [22, 24, 26]
+    monkeypatch.setattr(message_log, "PAGE", 7)
+
+    def back(before: int, limit: int, after: int = 0, **named: str) -> list[int]:
+        return [one.seq for one in read_messages(tmp_path, after, limit, before=before, **named)]
+
+    assert back(2**53, 3) == [58, 59, 60]
+    assert back(20, 12) == list(range(8, 20))
+    assert back(20, 9, after=15, entity="bob") == [16, 18]
+    assert back(2**53, 3, entity="bob", other="Ada") == [56, 58, 60]
+    assert back(9, 99, entity="bob", other="bob") == back(9, 99, entity="bob")
+    assert back(2**53, 3, entity="bob", other="nobody") == []
 
 
 def _write_for_ever(path: Path) -> None:

@@ -1,11 +1,15 @@
 """Who is given which variable."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from actors.runtime.environment import environment_for, secret_names
+from actors.gateway.doctor import ELSEWHERE, _environment
+from actors.runtime.environment import addresses_in, environment_for, secret_names
 from actors.supervisor.launcher import further_variables
+from agiraph.storage.home import Home
+from agiraph.storage.supervisor_note import write_note
 from tests.fakes.launches import launch_of
 
 ENVIRON = {
@@ -46,6 +50,28 @@ def test_the_names_of_secrets_are_told_and_no_others() -> None:
         "DATABASE_PASSWORD",
         "GOOGLE_API_KEY",
     )
+
+
+def test_the_doctor_of_the_gateway_looks_where_the_broker_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path)
+    home.system.path.mkdir()
+    home.system.lock.write_text(str(os.getpid()))
+    environ = ENVIRON | {"FARM_BASE_URL": "http://me:secret@farm:1/v1", "EMPTY_BASE_URL": ""}
+    write_note(
+        home,
+        1.0,
+        ends_with_command=False,
+        belongs_to_users=False,
+        variables=secret_names(environ),
+        addresses=addresses_in(environ),
+    )
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://ours")
+    seen = _environment(tmp_path)
+    assert "secret" not in home.system.note.read_text()
+    assert (seen["ANTHROPIC_API_KEY"], seen["OPENAI_BASE_URL"]) == (ELSEWHERE, "http://ours")
+    assert (seen["FARM_BASE_URL"], seen.get("EMPTY_BASE_URL")) == ("http://farm:1/v1", None)
 
 
 def test_values_are_handed_on_unchanged() -> None:

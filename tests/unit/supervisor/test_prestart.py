@@ -5,8 +5,8 @@ import os
 import signal
 from pathlib import Path
 
-from actors.supervisor.interpreters import start_actor
-from actors.supervisor.launcher import ExecLauncher
+from actors.supervisor.interpreters import WaitingInterpreter, start_actor
+from actors.supervisor.launcher import ExecLauncher, environment_of
 from actors.supervisor.reaper import Reaper
 from actors.supervisor.restarts import ProcessExit
 from tests.fakes.launches import launch_of
@@ -35,3 +35,27 @@ def test_one_whose_launch_never_comes_ends_with_its_descriptor(tmp_path: Path) -
     _, status = os.waitpid(waiting.pid, 0)
     assert os.waitstatus_to_exitcode(status) == 71
     assert log.read_text() == ""
+
+
+def test_one_that_lacks_what_only_the_home_names_is_not_used(tmp_path: Path) -> None:
+    environ = {
+        "PATH": "/bin",
+        "OPENAI_API_KEY": "k",
+        "FARM": "k",
+        "LAB": "k",
+        "AT": "x",
+        "ELSE": "x",
+    }
+    launcher = ExecLauncher(Reaper(), environ)
+    waiting = WaitingInterpreter(1, 1, frozenset({"PATH", "OPENAI_API_KEY", "HOME"}))
+    broker, router = launch_of(tmp_path, "broker"), launch_of(tmp_path)
+    assert launcher._has_all(waiting, broker)
+    assert not launcher._has_all(waiting._replace(variables=frozenset({"PATH"})), broker)
+    table = "farm: {key_env: [FARM, LAB, UNSET]}\nlab: {base_url_env: AT}\nopenai:\n"
+    (tmp_path / "providers.yaml").write_text(table)
+    assert not launcher._has_all(waiting, broker)
+    assert launcher._has_all(waiting, router)
+    assert environment_of(broker, environ).keys() == environ.keys() - {"ELSE"}
+    assert environment_of(router, environ).keys() == {"PATH"}
+    (tmp_path / "providers.yaml").write_text("- damaged: [")
+    assert launcher._has_all(waiting, broker), "the broker itself says what is wrong"

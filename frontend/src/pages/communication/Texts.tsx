@@ -1,8 +1,7 @@
 // The texts of two entities: what the chosen one wrote, with the answers, oldest first.
-import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 
-import { useMessages } from "~/api/queries";
+import { useTexts } from "~/api/traffic";
 import { classes, Loaded, Markdown, Time, VirtualList } from "~/ui";
 import styles from "./communication.module.css";
 
@@ -13,20 +12,22 @@ interface TextsProps {
 
 export function Texts({ agent, pair: { from, to } }: TextsProps) {
   const { t } = useTranslation("communication");
-  const query = useMessages(agent);
-  const texts = useMemo(
-    () =>
-      query.data?.filter(
-        (one) =>
-          (one.from === from && one.to === to) || (one.from === to && one.to === from),
-      ) ?? [],
-    [query.data, from, to],
-  );
+  const query = useTexts(agent, from, to);
+  const older = () => {
+    if (query.hasNextPage && !query.isFetching) void query.fetchNextPage();
+  };
   return (
     <Loaded query={query}>
       {() => (
         <div className={styles.texts}>
-          <VirtualList rows={texts} rowKey={(one) => one.seq} label={t("texts")} isFromEnd role="log">
+          <VirtualList
+            rows={query.texts}
+            rowKey={(one) => one.seq}
+            label={t("texts")}
+            isFromEnd
+            onNearStart={older}
+            role="log"
+          >
             {(one) => (
               <article className={classes(styles.text, one.from === from && styles.own)}>
                 <header>

@@ -11,7 +11,7 @@ import { refresh } from "~/api/stretches";
 import { ErrorNote, Loaded, Page, Skeleton, useAgentId, useKey, type VirtualListHandle } from "~/ui";
 import { About, Actions } from "./Head";
 import { Foot } from "./Foot";
-import type { Item, MessageItem } from "./items";
+import { COORDINATOR, type Item, type MessageItem } from "./items";
 import { useName } from "./Message";
 import { type Body, outbox } from "./outbox";
 import { rowsOf } from "./rows";
@@ -25,7 +25,6 @@ import { useReading } from "./useReading";
 import { useSearch } from "./useSearch";
 import { useThread } from "./useThread";
 
-export const COORDINATOR = "coordinator";
 
 export default function Conversation() {
   const agent = useAgentId();

@@ -3,6 +3,7 @@ import type { ConversationMessage, TranscriptEntry } from "~/api/stretches";
 import type { AgentEvent } from "~/live/eventLog";
 
 export const HUMAN = "human";
+export const COORDINATOR = "coordinator";
 export const EVERYONE = "*";
 
 interface Base {

@@ -6,7 +6,7 @@ import { dayName } from "./days";
 import type { Item } from "./items";
 import { addressed, completed, completionsOf, mentionAt, receiverOf } from "./mention";
 import { Outbox } from "./outbox";
-import { countAfter, readUpTo, rowsOf } from "./rows";
+import { countAfter, readWith, rowsOf } from "./rows";
 import { placesOf, stepTo, wordsOf } from "./search";
 import { outputOf, subjectOf } from "./toolText";
 
@@ -48,12 +48,11 @@ describe("rows", () => {
     expect(rows.map((row) => row.quoted?.id ?? null)).toEqual([null, null, null, "1"]);
   });
 
-  test("one is told to have read up to the first text that one has not seen", () => {
-    const to = (seq: number, from: string, kind = "text") => ({ seq, from, kind, to: "human" });
-    const unread = [to(1, "ada"), to(2, "bob", "question"), to(3, "ada"), to(4, "bob"), to(5, "ada")];
-    expect(readUpTo(unread, (one) => one.from === "ada")).toBe(3);
-    expect(readUpTo(unread, () => true)).toBe(5);
-    expect(readUpTo(unread, () => false)).toBeNull();
+  test("each conversation is read by itself, with the coordinator's what has no other", () => {
+    const unread = { ada: 1, coordinator: 2, supervisor: 1 };
+    expect(readWith("ada", unread, ["ada", "bob"])).toEqual(["ada"]);
+    expect(readWith("bob", unread, ["ada", "bob"])).toEqual([]);
+    expect(readWith("coordinator", unread, ["ada", "bob"])).toEqual(["coordinator", "supervisor"]);
   });
 });
 

@@ -1,6 +1,6 @@
 // Items as rows: who begins to speak, where a day begins, from where on it is unread. Pure.
 import type { ConversationMessage } from "~/api/stretches";
-import { HUMAN, type Item } from "./items";
+import { COORDINATOR, HUMAN, type Item } from "./items";
 
 export interface Row {
   readonly key: string;
@@ -82,20 +82,13 @@ export function countAfter(rows: readonly Row[], key: string): number {
 }
 
 /**
- * Return up to which message the person has read an agent's conversation, as one cursor for all of
- * its entities: not beyond the first text to him that he has not seen; null if it does not move.
- * Questions wait above every page, and are not missed.
+ * Return whose messages are read with a conversation: the entity's; with the coordinator's also those
+ * of all who have no conversation of their own in this run.
  */
-export function readUpTo(
-  unread: readonly { seq: number; from: string; to: string; kind: string }[],
-  seen: (message: { seq: number; from: string }) => boolean,
-): number | null {
-  let upTo: number | null = null;
-  for (const message of unread) {
-    if (message.to === HUMAN && message.kind !== "question" && !seen(message)) break;
-    upTo = message.seq;
-  }
-  return upTo;
+export function readWith(entity: string, unread: Readonly<Record<string, number>>, team: readonly string[]) {
+  return Object.keys(unread).filter(
+    (name) => name === entity || (entity === COORDINATOR && name !== HUMAN && !team.includes(name)),
+  );
 }
 
 /** Whether two rows look the same. */

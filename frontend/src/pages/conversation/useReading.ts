@@ -2,16 +2,10 @@
 import { useEffect, useRef, useState } from "react";
 
 import { useMarkRead } from "~/api/actions";
-import { api, take } from "~/api/client";
-import { useInbox } from "~/api/queries";
+import { useInbox, useWorkers } from "~/api/queries";
 import type { ConversationMessage } from "~/api/stretches";
 import { HUMAN } from "./items";
-import { readUpTo } from "./rows";
-
-const PREFIX = "agiraph.seen.";
-
-/** The newest `seq` that was seen in a conversation, kept in this browser. */
-const seenIn = (place: string): number => Number(localStorage.getItem(PREFIX + place) ?? 0);
+import { readWith } from "./rows";
 
 /** Return up to where it was read when one came, and have what is seen marked as read. */
 export function useReading(
@@ -21,11 +15,14 @@ export function useReading(
   isAtEnd: boolean,
 ): number {
   const inbox = useInbox().data?.find((one) => one.agent === agent || one.agent_name === agent);
+  const { data: workers } = useWorkers(agent);
   const mark = useMarkRead(agent, { onError: () => undefined });
   const isVisible = useVisible();
   const place = `${agent}/${entity}`;
   const [came, setCame] = useState({ place: "", readTo: Infinity });
-  if (came.place !== place && inbox) setCame({ place, readTo: Math.max(inbox.read_to, seenIn(place)) });
+  if (came.place !== place && inbox) {
+    setCame({ place, readTo: Math.max(inbox.read_to, inbox.read_with?.[entity] ?? 0) });
+  }
 
   const { act } = mark;
   const latest = useRef(act);
@@ -33,23 +30,14 @@ export function useReading(
     latest.current = act;
   });
   const last = messages.findLast((message) => message.from !== HUMAN)?.seq ?? 0;
-  const readTo = inbox?.read_to;
-  const unread = inbox?.unread ?? 0;
+  const team = workers?.map((one) => one.name);
+  const names = inbox && team ? readWith(entity, inbox.by_entity ?? {}, team).join("\n") : "";
   useEffect(() => {
-    if (!isVisible || !isAtEnd || readTo === undefined || !unread || last <= readTo) return;
-    localStorage.setItem(PREFIX + place, String(Math.max(seenIn(place), last)));
-    let isOn = true;
-    const params = { path: { agent }, query: { after: readTo, limit: 1000 } };
-    void take(api.GET("/agents/{agent}/conversation", { params }))
-      .then(({ messages: all }) => {
-        const upTo = readUpTo(all, (one) => one.seq <= seenIn(`${agent}/${one.from}`));
-        if (isOn && upTo !== null) latest.current(upTo);
-      })
-      .catch(() => undefined);
-    return () => {
-      isOn = false;
-    };
-  }, [agent, place, last, readTo, unread, isVisible, isAtEnd]);
+    if (!isVisible || !isAtEnd || !names) return;
+    for (const name of names.split("\n")) {
+      latest.current(name === entity ? { entity: name, seq: last } : { entity: name });
+    }
+  }, [entity, last, names, isVisible, isAtEnd]);
   return came.place === place ? came.readTo : Infinity;
 }
 

@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
 import type { AgentEvent } from "~/live/eventLog";
-import { asJsonl, before, isOfType, joined, readFilter, said, toneOf, wantedOf } from "./eventList";
+import { asJsonl, isOfType, joined, readFilter, said, toneOf, wantedOf } from "./eventList";
+import { readOlder } from "./useEventLog";
 
 const event = (seq: number, type = "node.created", data: Record<string, unknown> = {}) =>
   ({ seq, type, data, agent_id: "a", ts: seq, entity: "", run_id: null, node_id: null }) as AgentEvent;
@@ -23,16 +24,27 @@ test("a type, a group and everything", () => {
 
 test("stretches overlap with what is live, and nothing is shown twice", () => {
   const stretches = [
-    { from: 0, to: 2, events: [event(1), event(2)] },
-    { from: 2, to: 4, events: [event(3)] },
+    { before: null, events: [event(1), event(2)] },
+    { before: 3, events: [event(3)] },
   ];
   expect(joined(stretches, [event(3), event(5)]).map((one) => one.seq)).toEqual([1, 2, 3, 5]);
 });
 
-test("older stretches end at the beginning of the log", () => {
-  expect(before(1000)).toEqual({ from: 600, to: 1000 });
-  expect(before(30)).toEqual({ from: 0, to: 30 });
-  expect(before(0)).toBeNull();
+test("older ones are looked for until there are some, or none at all", async () => {
+  const asked: string[] = [];
+  const pages = [
+    { events: [], next: 899, previous: 500 },
+    { events: [event(3)], next: 499, previous: null },
+    { events: [], next: 2, previous: null },
+  ];
+  vi.stubGlobal("fetch", (request: Request) => {
+    asked.push(new URL(request.url).search);
+    return Promise.resolve(Response.json(pages[asked.length - 1]));
+  });
+  expect(await readOlder("a", 900, { type: ["node.*"] })).toEqual({ before: null, events: [event(3)] });
+  expect(asked).toEqual(["?before=900&limit=400&type=node.*", "?before=500&limit=400&type=node.*"]);
+  expect(await readOlder("a", 3, { type: [] })).toEqual({ before: null, events: [] });
+  vi.unstubAllGlobals();
 });
 
 test("an event is told in a line", () => {

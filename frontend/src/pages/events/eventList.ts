@@ -49,18 +49,13 @@ export function isOfType(type: string, wanted: string): boolean {
   return group === null ? type === wanted : type.startsWith(group);
 }
 
-/** A stretch of the log: all that is wanted of it, from after `from` up to `to`. */
+/** A stretch of the log; older ones stand before `before`, none if it is null. */
 export interface Stretch {
-  from: number;
-  to: number;
+  before: number | null;
   events: AgentEvent[];
 }
 
 export const STRETCH = 400;
-
-/** Return where the stretch before another begins; null at the log's beginning. */
-export const before = (from: number): { from: number; to: number } | null =>
-  from <= 0 ? null : { from: Math.max(0, from - STRETCH), to: from };
 
 /** Return all events, each once, oldest first. */
 export function joined(stretches: readonly Stretch[], live: readonly AgentEvent[]): AgentEvent[] {

@@ -7,7 +7,7 @@ import { ofAgent } from "~/api/keys";
 import { type EventsWanted, readEvents } from "~/api/system";
 import type { AgentEvent } from "~/live/eventLog";
 import { useEventListener } from "~/live/Live";
-import { before, type Filter, isOfType, joined, STRETCH, wantedOf } from "./eventList";
+import { type Filter, isOfType, joined, type Stretch, STRETCH, wantedOf } from "./eventList";
 
 const MOST_A_PAGE = 1000;
 const AROUND = 20;
@@ -24,7 +24,7 @@ async function readStretch(
   let after = from;
   while (after < to) {
     const limit = Math.min(MOST_A_PAGE, to - after);
-    const page = await readEvents(agent, after, limit, wanted, signal);
+    const page = await readEvents(agent, { after }, limit, wanted, signal);
     events.push(...page.events.filter((event) => event.seq <= to));
     if (page.next <= after) break;
     after = page.next;
@@ -35,20 +35,36 @@ async function readStretch(
 export const readAll = (agent: string, filter: Filter) =>
   readStretch(agent, 0, Number.MAX_SAFE_INTEGER, wantedOf(filter));
 
+/** Return the last events that are wanted before `end`: some, unless there are none at all. */
+export async function readOlder(
+  agent: string,
+  end: number,
+  wanted: EventsWanted,
+  signal?: AbortSignal,
+): Promise<Stretch> {
+  let before: number | null = end;
+  while (before !== null) {
+    const page = await readEvents(agent, { before }, STRETCH, wanted, signal);
+    before = page.previous ?? null;
+    if (page.events.length) return { before, events: page.events };
+  }
+  return { before, events: [] };
+}
+
 /** `last` is the newest event when the page was opened, `at` one that must be shown. */
 export function useEventLog(agent: string, last: number, filter: Filter, at: number | null) {
   const wanted = wantedOf(filter);
-  const start = Math.max(0, Math.min(last - STRETCH, (at ?? last) - AROUND));
-  const [first] = useState({ from: start, to: last });
+  const [shown] = useState(at);
   const query = useInfiniteQuery({
-    queryKey: ofAgent(agent, "events", wanted, first),
-    initialPageParam: first,
-    queryFn: async ({ pageParam: { from, to }, signal }) => ({
-      from,
-      to,
-      events: await readStretch(agent, from, to, wanted, signal),
-    }),
-    getPreviousPageParam: (page) => before(page.from) ?? undefined,
+    queryKey: ofAgent(agent, "events", wanted, last, shown),
+    initialPageParam: last + 1,
+    queryFn: async ({ pageParam, signal }): Promise<Stretch> => {
+      if (shown === null || pageParam <= last) return readOlder(agent, pageParam, wanted, signal);
+      const from = Math.max(0, Math.min(last - STRETCH, shown - AROUND));
+      const events = await readStretch(agent, from, last, wanted, signal);
+      return { before: from > 0 ? from + 1 : null, events };
+    },
+    getPreviousPageParam: (page) => page.before ?? undefined,
     getNextPageParam: () => undefined,
     staleTime: Infinity,
     meta: { newer: null },

@@ -1,12 +1,14 @@
-import { render, screen } from "@testing-library/react";
-import { beforeAll, expect, test } from "vitest";
+import { fireEvent, render, screen } from "@testing-library/react";
+import { beforeAll, expect, test, vi } from "vitest";
 
 import { wantedLanguage, startTexts } from "~/text/i18n";
 import { diffLines } from "./diff";
 import * as format from "./format";
 import { matches, parseKey } from "./keyNames";
+import { Keys, useKey } from "./keys";
 import { safeAddress } from "./links";
 import MarkdownView from "./MarkdownView";
+import { Dialog } from "./overlays";
 import { nextPage, paths } from "./paths";
 import { titleOf } from "./title";
 import { StatusSign, Unread } from "./values";
@@ -35,6 +37,28 @@ test("keys are told apart", () => {
   expect(matches(parseKey("?"), { ...press, key: "?", ctrlKey: false, shiftKey: true }, "")).toBe(true);
   expect(matches(parseKey("g b"), { ...press, key: "b", ctrlKey: false }, "g")).toBe(true);
   expect(matches(parseKey("g b"), { ...press, key: "b", ctrlKey: false }, "x")).toBe(false);
+});
+
+test("keys of the page count while one neither types nor has a dialog open", () => {
+  const done = vi.fn<() => void>();
+  const Used = () => (useKey("m", "Do it", done), (<input aria-label="words" />));
+  const page = (isOpen: boolean) => (
+    <>
+      <Keys />
+      <Used />
+      <Dialog isOpen={isOpen} onClose={() => undefined} title="Sure?">
+        text
+      </Dialog>
+    </>
+  );
+  const { rerender } = render(page(false));
+  fireEvent.keyDown(screen.getByRole("textbox"), { key: "m" });
+  expect(done).not.toHaveBeenCalled();
+  fireEvent.keyDown(document.body, { key: "m" });
+  expect(done).toHaveBeenCalledTimes(1);
+  rerender(page(true));
+  fireEvent.keyDown(document.body, { key: "m" });
+  expect(done).toHaveBeenCalledTimes(1);
 });
 
 test("only pages of ours are led to after logging in", () => {

@@ -134,7 +134,7 @@ export function flowEdgesOf(
         selectable: false,
         focusable: false,
         zIndex: isMarked ? 1 : edge.kind === "message" ? 2 : -1,
-        ...(edge.count ? { label: String(edge.count) } : {}),
+        ...(edge.count ? { label: String(edge.count), labelBgPadding: [7, 3] as [number, number] } : {}),
       },
     ];
   });

@@ -97,7 +97,7 @@ function Picture({ traffic, chosen, latest, onChoose }: Choice) {
               <path
                 d={arrow.path}
                 className={styles.stroke}
-                strokeWidth={1.5 + 3 * arrow.weight}
+                strokeWidth={1.25 + 1.5 * arrow.weight}
                 markerEnd={`url(#arrow-${isMarked ? "marked" : "plain"})`}
               />
               <g transform={`translate(${arrow.at.x} ${arrow.at.y})`}>

@@ -78,6 +78,8 @@ def _nodes(ctx: click.Context, _incomplete: str) -> list[str]:
 
 
 def _models(ctx: click.Context, _incomplete: str) -> list[str]:
+    from agiraph.core.config import configs_folder
+    from agiraph.llm.embedded.playbook import playbook_names
     from agiraph.llm.prices import load_prices
     from agiraph.llm.registry import load_presets
 
@@ -88,7 +90,8 @@ def _models(ctx: click.Context, _incomplete: str) -> list[str]:
     except InvalidInput:
         return []
     usual = (f"{name}/{one.usual_model}" for name, one in presets.items() if one.usual_model)
-    return [*prices, *usual]
+    played = (f"script/{name}" for name in playbook_names(configs_folder() / "playbooks"))
+    return [*dict.fromkeys([*prices, *usual, *played])]
 
 
 _FOUND_BY: Final[dict[str, Find]] = {

@@ -1,5 +1,7 @@
-"""What all tests are on: how long properties are searched, and how children are interrupted."""
+"""What all tests are on: how long properties are searched, how children are interrupted, and when
+garbage is looked for."""
 
+import gc
 import os
 import signal
 
@@ -8,6 +10,15 @@ from hypothesis import settings
 settings.register_profile("quick", max_examples=50, deadline=None)
 settings.register_profile("thorough", max_examples=1000, deadline=None)
 settings.load_profile("quick")
+
+gc.disable()  # until all is collected: what is imported stays
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from now on, among what tests make; what was imported is none."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_configure() -> None:

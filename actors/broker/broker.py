@@ -164,7 +164,7 @@ class Broker:
         default, why = self._services.default()
         rows = self._services.catalog()
         if asks_servers:
-            rows = await self._services.answering(rows)
+            rows = await self._services.answering(rows, self._runtime.home.path)
         catalog = ModelCatalog(providers=rows, default=default, why=why)
         await self._in_flight.reply(received, catalog)
 

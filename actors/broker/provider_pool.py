@@ -5,6 +5,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 
 from agiraph.core.config import Config, configs_folder
 from agiraph.core.errors import InvalidInput
@@ -12,7 +13,7 @@ from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import Provider, ProviderError, TokenCounter
 from agiraph.llm.connect import connect, first_of_each, module_of
 from agiraph.llm.embedded.playbook import load_playbook
-from agiraph.llm.local_servers import find_servers, with_answers
+from agiraph.llm.local_servers import find_servers, with_answers, with_files
 from agiraph.llm.local_weights import file_of
 from agiraph.llm.prices import Price, catalog
 from agiraph.llm.providers.service import HttpService, ServiceProvider
@@ -128,10 +129,10 @@ class ProviderPool:
         offline = self._config.models.offline
         return catalog(self.presets, self._environ, self._prices, offline=offline)
 
-    async def answering(self, rows: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
-        """Return these rows, those of servers on this machine as the servers answer now."""
+    async def answering(self, rows: tuple[JsonObject, ...], home: Path) -> tuple[JsonObject, ...]:
+        """Return these rows with local servers as they answer, and with what can be played."""
         found = await asyncio.to_thread(find_servers, self.presets, self._environ)
-        return with_answers(rows, found)
+        return with_files(with_answers(rows, found), home)
 
     def default(self) -> tuple[str | None, str]:
         """Return the model taken when none is named, None if there is none, and why."""

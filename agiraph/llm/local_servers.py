@@ -1,4 +1,4 @@
-"""Local servers: which model servers of this machine answer, and the models that they serve."""
+"""What can be called on this machine: the models that its servers serve, playbooks, recordings."""
 
 import http.client
 import json
@@ -7,12 +7,18 @@ import urllib.request
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
+from agiraph.core.config import configs_folder
+from agiraph.llm.embedded.playbook import playbook_names
 from agiraph.llm.registry import BUILT_IN, JsonObject, ProviderPreset
+from agiraph.storage.files import entries
+from agiraph.storage.home import Home
 
 LOOK_SECONDS = 1.5
 LONGEST_LIST = 1 << 20
 NAMED = 3
+MOST_RECORDINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +81,44 @@ def with_answers(
     )
 
 
+def with_files(rows: Iterable[JsonObject], home: Path) -> tuple[JsonObject, ...]:
+    """Return the rows with what the built-in models can play here, as models of theirs.
+
+    These are all playbooks, and the runs that the home has recorded.
+    """
+    played = {"script": playbook_names(configs_folder() / "playbooks"), "replay": _recorded(home)}
+    return tuple(_with_models(row, played.get(row["name"], ())) for row in rows)
+
+
+def _recorded(home: Path) -> tuple[str, ...]:
+    """Return the files of the last recordings."""
+    folder = Home(home).system.recordings
+    try:
+        names = [one.name for one in entries(folder) if one.name.endswith(".jsonl")]
+    except OSError:
+        return ()
+    return tuple(str(folder / name) for name in names[: -MOST_RECORDINGS - 1 : -1])
+
+
+def _with_models(row: JsonObject, names: Iterable[str]) -> JsonObject:
+    """Return a row with further models, which cost nothing; those that are there stay as they are.
+
+    They come in this order, the others first.
+    """
+    known = {one["name"]: one for one in row.get("models", ())}
+    for name in names:
+        free = {"strength": None, "context": row["context"], "input": 0.0, "output": 0.0}
+        known.setdefault(f"{row['name']}/{name}", {"name": f"{row['name']}/{name}"} | free)
+    return row | {"models": tuple(known.values())}
+
+
 def _as_answered(row: JsonObject, server: LocalServer) -> JsonObject:
     told = row | {"usable": row["usable"] and not server.problem, "reason": server.in_words}
     usual = str(row["default_model"] or "").partition("/")[2]
     if server.models and usual not in server.models:
         told["default_model"] = f"{row['name']}/{server.models[0]}"
-    return told
+    if not server.models:
+        return told
+    served = {f"{row['name']}/{name}" for name in server.models}
+    known = tuple(one for one in row.get("models", ()) if one["name"] in served)
+    return _with_models(told | {"models": known}, server.models)

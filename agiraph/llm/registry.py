@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -39,6 +39,10 @@ DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 Row = TypeVar("Row", bound=ConfigSection)
 
 Api = Literal["anthropic", "openai", "responses", "google", "script", "local", "replay"]
+
+
+MERGED: Final[JsonObject] = {"merged": True}
+"""Says in a schema of a table that a person's rows are added to the shipped ones."""
 
 
 class ModelTraits(ConfigSection):
@@ -79,11 +83,11 @@ class ProviderPreset(ModelTraits):
     default_model: str | None = None
     local: bool = False
     headers: dict[str, str] = Field(default_factory=dict)
-    contexts: dict[str, int] = Field(default_factory=dict)
+    contexts: dict[str, int] = Field(default_factory=dict, json_schema_extra=MERGED)
     model: str | None = None
     threads: int | None = Field(default=None, ge=1)
     idle_seconds: float = Field(default=300, gt=0)
-    models: dict[str, JsonObject] = Field(default_factory=dict)
+    models: dict[str, JsonObject] = Field(default_factory=dict, json_schema_extra=MERGED)
 
     @field_validator("models")
     @classmethod

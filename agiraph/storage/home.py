@@ -225,9 +225,12 @@ class SystemHome:
     usage = PathBelow("usage.db")
     """The spending. Written by the broker."""
 
+    recordings = PathBelow("recordings")
+    """The folder of recorded runs, a file each. Written by the broker."""
+
     def recording(self, run: str) -> Path:
         """Return where a run's model calls are recorded. Written by the broker."""
-        return self.path / "recordings" / f"{run}.jsonl"
+        return self.recordings / f"{run}.jsonl"
 
     doors = PathBelow("doors.json")
     """The grants of the LLM proxy, mode 0600. Written by the broker."""

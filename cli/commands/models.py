@@ -81,7 +81,7 @@ def models(home: Path, as_json: bool) -> None:
 
 
 def _of_this_shell(home: Path) -> tuple[list[JsonObject], str | None, str]:
-    from agiraph.llm.local_servers import find_servers, with_answers
+    from agiraph.llm.local_servers import find_servers, with_answers, with_files
     from agiraph.llm.prices import catalog, load_prices
     from agiraph.llm.registry import load_presets, pick_default
 
@@ -89,9 +89,8 @@ def _of_this_shell(home: Path) -> tuple[list[JsonObject], str | None, str]:
     presets, environ = load_presets(home / "providers.yaml"), dict(os.environ)
     prices = load_prices(home / "prices.yaml")
     rows = catalog(presets, environ, prices, offline=config.models.offline)
-    return list(with_answers(rows, find_servers(presets, environ))), *pick_default(
-        config, presets, environ
-    )
+    answered = with_answers(rows, find_servers(presets, environ))
+    return list(with_files(answered, home)), *pick_default(config, presets, environ)
 
 
 # --- external agents -----------------------------------------------------------------------------

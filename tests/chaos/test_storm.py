@@ -1,28 +1,28 @@
 """A short storm: processes of every kind are killed while a team works, and nothing is lost."""
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 
-from cli.chaos.chaos_run import ChaosRun
-from cli.chaos.schedule import hammer, strikes
+from tests.chaos.storm import BLOWS, HAMMERED, STRIKES
+from tests.fakes.forked import Forked
 from tests.scenarios.house import processes_of
+
+DEADLINE_SECONDS = 240.0
 
 
 @pytest.mark.slow
 def test_a_storm_loses_nothing_and_does_nothing_twice(tmp_path: Path) -> None:
-    told: list[str] = []
-    report = ChaosRun(tmp_path, strikes(seed=4), report=told.append).run(12)
-    assert report.strikes.total() == 12
-    assert report.difference.is_none, (report.difference, told)
-    assert not processes_of(tmp_path)
-
-
-@pytest.mark.slow
-def test_services_that_are_killed_again_and_again_lose_nothing(tmp_path: Path) -> None:
-    told: list[str] = []
-    report = ChaosRun(tmp_path, hammer(("broker", "clock"), 0.25), report=told.append).run(24)
-    assert report.strikes.total() == 24
-    assert set(report.strikes) == {"broker kill", "clock kill"}
-    assert report.difference.is_none, (report.difference, told)
+    """In the end two services are killed again and again: each comes back every time."""
+    program = "tests.chaos.storm:main"
+    begun = Forked((str(tmp_path),), cwd=tmp_path, env=os.environ, program=program)
+    out, told = begun.communicate(DEADLINE_SECONDS)
+    assert begun.returncode == 0, told
+    found = json.loads(out)
+    assert found["verdict"] == "good", (found, told)
+    struck = found["strikes"]
+    assert sum(struck.values()) == STRIKES + BLOWS
+    assert {f"{service} kill" for service in HAMMERED} < set(struck)
     assert not processes_of(tmp_path)

@@ -26,6 +26,7 @@ import setproctitle
 
 FRONT_DOOR = "agiraph.__main__:main"
 PRELOADED = (
+    "tests.fakes.uncollected",
     *(
         "agiraph.__main__",
         "tests.fakes.forked",
@@ -201,6 +202,8 @@ def begin_as_program(args: Sequence[str], env: Mapping[str, str]) -> None:
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
+    for name in ("stdin", "stdout", "stderr"):
+        setattr(sys, f"__{name}__", getattr(sys, name))
     variables = dict(env)  # they may be our own
     os.environ.clear()
     os.environ.update(variables)
@@ -218,6 +221,7 @@ def _go_through(
     setproctitle.getproctitle()  # it finds its place by the environment that was there first
     begin_as_program(args, env)
     gc.freeze()
+    gc.enable()
     module, _, function = program.partition(":")
     if program == FRONT_DOOR:
         import_module("tests.fakes.interpreters").fork_instead()

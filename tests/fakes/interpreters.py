@@ -46,9 +46,15 @@ def fork_instead() -> None:
 
 def _supervisor() -> None:
     """Run the supervisor, its first processes begun while it has one thread, as for one run."""
-    prestarted = interpreters.prestart(os.environ)
+    prestarted = None if "--daemon" in sys.argv else interpreters.prestart(os.environ)
     hide_environment()
     supervisor_main(prestarted=prestarted)
+
+
+def supervise(kinds: Mapping[str, str]) -> None:
+    """Be `agiraph-supervisor`, and as quick to start, with these kinds of processes."""
+    fork_instead()
+    supervisor_main(kinds, interpreters.prestart(os.environ))
 
 
 def has_one_thread() -> bool:
@@ -73,7 +79,7 @@ def _fork_command(process: Any, *given: Any) -> None:
     """Do as `subprocess.Popen` does, if what it is to start is our own program."""
     command, (cwd, environ), ends, has_session = given[0], given[5:7], given[10:16], given[21]
     is_ours = not isinstance(command, str) and tuple(command[:4]) == PROGRAM
-    if not is_ours or cwd is not None or not has_one_thread():
+    if not is_ours or not has_one_thread():
         _execute(process, *given)
         return
     reads, writes, errors = ends[0], ends[3], ends[5]
@@ -83,6 +89,7 @@ def _fork_command(process: Any, *given: Any) -> None:
         {number: end if end != -1 else number for number, end in streams.items()},
         os.environ if environ is None else environ,
         has_session=has_session,
+        cwd=cwd,
     )
     process._child_created = True
     process._close_pipe_fds(*ends)
@@ -94,6 +101,7 @@ def _fork(
     environ: Mapping[str, str],
     *,
     has_session: bool,
+    cwd: Path | None = None,
 ) -> int:
     """Fork a process with these descriptors and no others that goes through the front door."""
     gc.freeze()
@@ -104,6 +112,8 @@ def _fork(
     try:
         if has_session:
             os.setsid()
+        if cwd is not None:
+            os.chdir(cwd)
         for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)

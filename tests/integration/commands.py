@@ -28,22 +28,14 @@ class Commands:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(KEYS)}
         self.environ = kept | {"AGIRAPH_HOME": str(home)} | dict(environ or {})
 
-    def start(self, *args: str, **options: Any) -> "subprocess.Popen[str]":
+    def start(self, *args: str, cwd: Path | None = None, stdin: int = subprocess.DEVNULL) -> Forked:
         """Start a command and return its process."""
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", "agiraph", *args],
-            env=self.environ,
-            stdin=options.pop("stdin", subprocess.DEVNULL),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **options,
-        )
+        return Forked(args, cwd=cwd or Path.cwd(), env=self.environ, stdin=stdin)
 
     @contextmanager
     def running(self, *args: str) -> Iterator[Forked]:
         """Keep a command running; it is killed at the end, or when it takes too long."""
-        process = Forked(args, cwd=Path.cwd(), env=self.environ)
+        process = self.start(*args)
         watchdog = threading.Timer(DEADLINE_SECONDS, process.kill)
         watchdog.start()
         try:
@@ -53,17 +45,32 @@ class Commands:
             process.kill()
             process.communicate()
 
-    def run(self, *args: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
+    def run(
+        self, *args: str, cwd: Path | None = None, stdin: str | None = None
+    ) -> "subprocess.CompletedProcess[str]":
         """Run a command to its end."""
         pipe = subprocess.DEVNULL if stdin is None else subprocess.PIPE
-        process = self.start(*args, stdin=pipe)
+        process = self.start(*args, cwd=cwd, stdin=pipe)
+        if process.stdin is not None:
+            process.stdin.write(stdin or "")
         try:
-            out, err = process.communicate(stdin, timeout=DEADLINE_SECONDS)
+            out, err = process.communicate(DEADLINE_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             out, err = process.communicate()
             raise AssertionError(f"{args} did not end:\n{out}\n{err}") from None
-        return subprocess.CompletedProcess(args, process.returncode, out, err)
+        return subprocess.CompletedProcess(args, process.wait(), out, err)
+
+    def program(self, *args: str) -> "subprocess.CompletedProcess[str]":
+        """Run a command to its end as a person does, with all that it imports."""
+        return subprocess.run(
+            [sys.executable, "-P", "-m", "agiraph", *args],
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_SECONDS,
+        )
 
     def here(self, *args: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
         """Run a command to its end in this process."""

@@ -38,6 +38,6 @@ def main(launch: ActorLaunch) -> int:
 
 def supervise() -> None:
     """Run a supervisor with this gateway in place of the real one."""
-    from actors.supervisor.main import main as run
+    from tests.fakes.interpreters import supervise as run
 
     run({**KINDS, "human": "tests.integration.dying_gateway:main"})

@@ -357,6 +357,6 @@ def forged(who: Victim, me: str) -> Iterator[tuple[str, Body]]:
 
 def supervise() -> None:
     """Run a supervisor whose workers may be hostile."""
-    from actors.supervisor.main import main as run
+    from tests.fakes.interpreters import supervise as run
 
     run(KINDS)

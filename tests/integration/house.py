@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_SECONDS = 30.0
 LONGEST_PAUSE_SECONDS = 0.2
 LOOK_SECONDS = 0.01
+RESTS_PER_LOOK = 3
+LONGEST_REST_SECONDS = 0.2
 T = TypeVar("T")
 
 
@@ -30,13 +32,18 @@ def until(
     within_seconds: float = DEADLINE_SECONDS,
     look_seconds: float = LOOK_SECONDS,
 ) -> T:
-    """Return what `found` returns once it is true; fail after a deadline."""
+    """Return what `found` returns once it is true; fail after a deadline.
+
+    A look that takes long, for it starts a program or searches all processes, is followed by a
+    longer rest: whoever waits takes little from those who are waited for.
+    """
     deadline = time.monotonic() + within_seconds
-    while time.monotonic() < deadline:
+    while (began := time.monotonic()) < deadline:
         value = found()
         if value:
             return value
-        time.sleep(look_seconds)
+        rest = RESTS_PER_LOOK * (time.monotonic() - began)
+        time.sleep(max(look_seconds, min(rest, LONGEST_REST_SECONDS)))
     raise AssertionError(f"never happened: {what}")
 
 

@@ -269,7 +269,7 @@ def supervise() -> None:
     PROBE_REAL names one kind that is the real one.
     """
     from actors.runtime import kinds
-    from actors.supervisor.main import main as supervisor_main
+    from tests.fakes.interpreters import supervise as run
 
     real = os.environ.get("PROBE_REAL")
-    supervisor_main(KINDS | ({real: kinds.KINDS[real]} if real else {}))
+    run(KINDS | ({real: kinds.KINDS[real]} if real else {}))

@@ -53,29 +53,31 @@ def team() -> Script:
 
 
 def test_a_folder_is_surveyed_with_no_key_and_nothing_is_left(home: Path, tmp_path: Path) -> None:
+    home.mkdir()
+    (home / "agiraph.yaml").write_text("models: {default: script/survey}\n")
     folder = tmp_path / "my folder"
     folder.mkdir()
     (folder / "prices.csv").write_text("item,price\nbell,7\nlamp,19\n")
-    survey = ("run", "Survey this folder", "--model", "script/survey", "--json")
-    done = Commands(home).run(*survey, "--input", str(folder))
+    survey = ("run", "Survey this folder", "--input", str(folder), "--json")
+    done = Commands(home).program(*survey)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["status"] == "completed"
     assert "prices.csv" in told["result"]
     assert told["usage"]["tokens"] == 0, "no language model had a part"
     assert Path(told["output"]).read_text().strip() == told["result"].strip()
-    assert "model script/survey: from --model" in done.stderr
+    assert "model script/survey: models.default in the settings" in done.stderr
     assert "new worker" in done.stderr
     await_nothing_left(home)
 
 
 def test_without_a_model_nothing_is_created_and_the_ways_to_get_one_are_told(home: Path) -> None:
     commands = Commands(home)
-    done = commands.run("run", "Write a poem")
+    done = commands.here("run", "Write a poem")
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
     ways = ("ANTHROPIC_API_KEY=", "--model ollama/", "--model script/survey --input DIR")
-    said = [commands.run(*words) for words in (("models",), ("doctor",))]
+    said = [commands.here(*words) for words in (("models",), ("doctor",))]
     for shown in (done, *said):
         text = " ".join(shown.stdout.split() + shown.stderr.split())
         assert [way for way in ways if way in text] == [*ways], text
@@ -101,16 +103,6 @@ def test_a_running_supervisor_refuses_what_has_no_model_or_no_folder_to_survey(h
     await_nothing_left(home)
 
 
-def test_the_model_of_the_settings_needs_no_key(home: Path, tmp_path: Path) -> None:
-    home.mkdir()
-    (home / "agiraph.yaml").write_text("models: {default: script/survey}\n")
-    (tmp_path / "here.csv").write_text("a,b\n1,2\n")
-    done = Commands(home).run("run", "Survey", "--input", str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert "model script/survey: models.default in the settings" in done.stderr
-    assert "here.csv" in done.stdout
-
-
 def test_a_question_is_answered_from_another_terminal(home: Path) -> None:
     with FakeModelServer(team()) as server:
         commands = Commands(home, server.env("openai"))
@@ -122,7 +114,7 @@ def test_a_question_is_answered_from_another_terminal(home: Path) -> None:
                 shown += line
                 if "agiraph respond" in line:
                     question = line.split()[line.split().index("respond") + 1]
-                    answered = commands.run("respond", question, "forty-two")
+                    answered = commands.here("respond", question, "forty-two")
                     assert answered.returncode == 0, answered.stderr
             assert running.stdout.read() == REPORT, shown
             assert running.wait(DEADLINE_SECONDS) == 0
@@ -139,6 +131,7 @@ def test_a_timeout_stops_everything_and_is_exit_1(home: Path, held: FakeModelSer
     )
     assert done.returncode == 1
     assert json.loads(done.stdout)["status"] == "stopped"
+    assert "model openai/fake: from --model" in done.stderr
     assert "not finished within 1 seconds" in done.stderr
     await_nothing_left(home)
 
@@ -168,7 +161,7 @@ def test_a_killed_command_takes_its_supervisor_with_it(home: Path, held: FakeMod
 def test_a_supervisor_that_cannot_start_says_why(home: Path) -> None:
     home.mkdir()
     (home / "agiraph.yaml").write_text("run:\n  max_nodez: 3\n")
-    done = Commands(home).run("run", "Survey")
+    done = Commands(home).here("run", "Survey")
     assert (done.returncode, done.stdout) == (2, "")
     assert "agiraph.yaml:2: unknown key 'run.max_nodez'" in done.stderr
     assert "Traceback" not in done.stderr

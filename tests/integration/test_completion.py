@@ -8,20 +8,30 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.front_door import run_here
+
 BASH = """eval "$(agiraph completion bash)"
-COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); {more}
-_agiraph_completion agiraph
-printf '%s\\n' "${{COMPREPLY[@]}}"
+complete_words() {
+    COMPREPLY=(); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+    _agiraph_completion agiraph
+    echo "${COMPREPLY[*]}"
+}
+complete_words agiraph board shop ""
+complete_words agiraph bo
+complete_words agiraph bord ""
 """
 Complete = Callable[[str], list[str]]
 
 
 def bash(program: str, home: Path) -> subprocess.CompletedProcess[str]:
     """Run a program of bash where this `agiraph` is found first."""
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environ = os.environ | {"PATH": path, "AGIRAPH_HOME": str(home)}
     words = ["bash", "--norc", "-c", program]
-    return subprocess.run(words, env=environ, capture_output=True, text=True, check=True)
+    return subprocess.run(words, env=environment(home), capture_output=True, text=True, check=True)
+
+
+def environment(home: Path) -> dict[str, str]:
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return os.environ | {"PATH": path, "AGIRAPH_HOME": str(home)}
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +50,18 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def complete(home: Path) -> Complete:
-    """What bash offers for a line; a line that ends in a blank is completed by a new word."""
+    """What is offered to a shell for a line; after a blank it is for a new word."""
 
     def offered(line: str) -> list[str]:
-        more = 'COMP_WORDS+=(""); ((++COMP_CWORD))' if line.endswith(" ") else ""
-        done = bash(BASH.format(line=line, more=more), home)
+        words = [*line.split(), *([""] if line.endswith(" ") else [])]
+        asked = {
+            "_AGIRAPH_COMPLETE": "bash_complete",
+            "COMP_WORDS": "\n".join(words),
+            "COMP_CWORD": str(len(words) - 1),
+        }
+        done = run_here((), cwd=home, environ={**environment(home), **asked})
         assert done.stderr == ""
-        return done.stdout.split()
+        return [said.removeprefix("plain,") for said in done.stdout.split()]
 
     return offered
 
@@ -64,7 +79,7 @@ def complete(home: Path) -> Complete:
         ("agiraph kill shop-1f2e3d/", ["shop-1f2e3d/coordinator"]),
         ("agiraph logs b", ["broker"]),
         ("agiraph rm news-0a1b2c sh", ["shop-1f2e3d"]),
-        ("agiraph run x -m script/", ["script/survey"]),
+        ("agiraph run x -m script/", ["script/chaos", "script/survey"]),
         ("agiraph triggers news-0a1b2c fi", ["fire"]),
         ("agiraph help comp", []),
     ],
@@ -87,3 +102,8 @@ def test_where_nothing_can_be_known_nothing_is_said(complete: Complete, line: st
 def test_the_script_is_that_of_the_shell(shell: str, home: Path) -> None:
     script = bash(f"agiraph completion {shell}", home).stdout
     assert f"_AGIRAPH_COMPLETE={shell}_complete" in script
+
+
+def test_a_shell_completes_by_the_script(home: Path) -> None:
+    done = bash(BASH, home)
+    assert (done.stdout, done.stderr) == ("a-plan prices\nboard\n\n", "")

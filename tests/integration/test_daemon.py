@@ -4,7 +4,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +12,8 @@ import pytest
 
 from agiraph.http.client import Client
 from agiraph.http.discovery import is_held
-from tests.integration.commands import await_nothing_left
+from tests.integration.commands import Commands, await_nothing_left
 from tests.integration.house import until
-
-DEADLINE_SECONDS = 120.0
 
 
 @pytest.fixture
@@ -29,14 +26,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
 
 
 def daemon(home: Path, *options: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "agiraph", "_supervisor", "--daemon", *options],
-        env=os.environ | {"AGIRAPH_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_SECONDS,
-        check=False,
-    )
+    return Commands(home).run("_supervisor", "--daemon", *options)
 
 
 def holder(home: Path) -> int:
@@ -44,7 +34,7 @@ def holder(home: Path) -> int:
 
 
 def test_a_daemon_returns_when_it_is_ready_and_a_hangup_stops_it_in_order(home: Path) -> None:
-    begun = daemon(home)
+    begun = Commands(home).program("_supervisor", "--daemon")
     assert (begun.returncode, begun.stderr) == (0, "")
     log = home / "system" / "logs" / "supervisor.log"
     pid = holder(home)

@@ -54,7 +54,7 @@ def test_it_completes_a_run_with_one_short_text(tmp_path: Path) -> None:
         pytest.skip(reason)
     commands = Commands(tmp_path / "home")
     asked = ("run", "What is the capital of France?", "--model", MODEL, "--json")
-    done = commands.run(*asked)
+    done = commands.program(*asked)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["status"] == "completed"
@@ -69,7 +69,7 @@ def test_prompts_that_fill_its_window_fail_the_run_before_it_reads_them(tmp_path
     commands.home.mkdir()
     own = "local: {context: 1024, models: {smollm2: {tool_mode: native}}}"
     (commands.home / "providers.yaml").write_text(own)
-    done = commands.run("run", "Say hello.", "--model", MODEL, "--json")
+    done = commands.program("run", "Say hello.", "--model", MODEL, "--json")
     told = json.loads(done.stdout)
     assert (done.returncode, told["status"], told["usage"]["tokens"]) == (1, "failed", 0)
     assert "its window of 1,024 tokens is too small" in told["reason"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.front_door import run_here
 from tests.integration.commands import Commands
 
 
@@ -21,9 +22,7 @@ def person(tmp_path: Path) -> Commands:
 
 def told(person: Commands, *words: str) -> "subprocess.CompletedProcess[str]":
     """Run a command in a folder of the project."""
-    process = person.start(*words, cwd=person.home.parent / "shop" / "data")
-    output, errors = process.communicate(timeout=120)
-    return subprocess.CompletedProcess(words, process.returncode, output, errors)
+    return run_here(words, cwd=person.home.parent / "shop" / "data", environ=person.environ)
 
 
 def test_a_run_in_a_project_has_its_defaults_and_its_home(person: Commands) -> None:
@@ -32,7 +31,8 @@ def test_a_run_in_a_project_has_its_defaults_and_its_home(person: Commands) -> N
         "home = '~/.agiraph-shop'\n"
         "[run]\nmodel = 'script/survey'\ninput = 'data'\nbudget = '90m-tokens'\ntimeout = '2m'\n"
     )
-    done = told(person, "--json", "run", "Survey")
+    data = person.home.parent / "shop" / "data"
+    done = person.run("--json", "run", "Survey", cwd=data)
     assert done.returncode == 0, done.stderr
     outcome = json.loads(done.stdout)
     assert (outcome["status"], "one" in outcome["result"]) == ("completed", True)

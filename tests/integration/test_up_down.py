@@ -47,7 +47,7 @@ def test_up_returns_when_it_is_ready_and_down_when_all_has_ended(commands: Comma
     assert none.returncode == 4
     assert none.stdout.startswith("supervisor   none runs; start it with: agiraph up\n")
 
-    begun = commands.run("up")
+    begun = commands.program("up")
     assert (begun.returncode, begun.stderr) == (0, "the supervisor is ready\n")
     pid = int((home / "system" / "lock").read_text())
     log = home / "system" / "logs" / "supervisor.log"
@@ -65,7 +65,7 @@ def test_up_returns_when_it_is_ready_and_down_when_all_has_ended(commands: Comma
     assert found["processes"] > 4
     assert str(log) in found["logs"]
 
-    ended = commands.run("down")
+    ended = commands.here("down")
     assert (ended.returncode, ended.stdout) == (0, "")
     assert ended.stderr == f"the supervisor (pid {pid}) has stopped\nno agent is unfinished\n"
     await_nothing_left(home)
@@ -106,7 +106,7 @@ def test_down_says_what_is_unfinished_and_up_continues_it(tmp_path: Path) -> Non
 def test_up_with_settings_that_cannot_be_is_wrong_usage(commands: Commands) -> None:
     commands.home.mkdir()
     (commands.home / "agiraph.yaml").write_text("run:\n  max_conc: 3\n")
-    done = commands.here("up")
+    done = commands.run("up")
     assert (done.returncode, done.stdout) == (2, "")
     assert "agiraph.yaml:2: unknown key 'run.max_conc'" in done.stderr
     done = commands.here("up", "--http", "nowhere")
@@ -125,13 +125,8 @@ def test_the_supervisor_of_a_command_is_left_to_it(commands: Commands) -> None:
 def test_the_supervisor_of_a_run_is_left_to_it_too(commands: Commands, tmp_path: Path) -> None:
     words = ("Watch", "--model", "script/survey", "--input", str(tmp_path), "--mode", "infinite")
     with commands.running("run", *words):
-        status = until(
-            lambda: (
-                (found := json.loads(commands.here("status", "--json").stdout)).get("api") and found
-            ),
-            "its gateway",
-        )
-        assert status["ends_with_command"] is True
+        until((commands.home / "human" / "address.json").exists, "its gateway")
+        assert commands.json("status")["ends_with_command"] is True
         assert commands.here("down").returncode == 1
     begun = commands.run("up")  # it waited for the end of that one
     assert begun.returncode == 0, begun.stderr
@@ -159,7 +154,7 @@ def test_at_login_it_is_started_by_the_system(tmp_path: Path) -> None:
     (system / "secrets.env").write_text("MOONSHOT_API_KEY=of-the-file\n")
     (system / "secrets.env").chmod(0o600)
 
-    begun = commands.run("up", "--at-login")
+    begun = commands.here("up", "--at-login")
     try:
         assert begun.returncode == 0, begun.stderr
         [unit] = units.iterdir()
@@ -172,7 +167,7 @@ def test_at_login_it_is_started_by_the_system(tmp_path: Path) -> None:
         usable = {row["name"]: row["usable"] for row in commands.json("models")}
         assert (usable["moonshot"], usable["anthropic"]) == (True, False)
     finally:
-        ended = commands.run("down", "--at-login")
+        ended = commands.here("down", "--at-login")
         await_nothing_left(commands.home)
     assert ended.returncode == 0
     assert not unit.exists()
@@ -183,7 +178,7 @@ def test_at_login_is_refused_where_nothing_starts_anything(
     commands: Commands, tmp_path: Path
 ) -> None:
     commands.environ["PATH"] = str(tmp_path)
-    done = commands.run("up", "--at-login")
+    done = commands.here("up", "--at-login")
     assert (done.returncode, done.stdout) == (1, "")
     assert "neither systemd (systemctl) nor launchd (launchctl)" in done.stderr
     assert f"`agiraph up --home '{commands.home}'`" in done.stderr

@@ -2,7 +2,9 @@
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 import pytest
 
@@ -25,6 +27,7 @@ from tests.scenarios.steps import (
 )
 from tests.scenarios.terminal import Terminal, Terminals, needs_tmux
 
+NO_MORE: Final[Mapping[str, str]] = MappingProxyType({})
 DONE = publish("done")
 FACT = write("fact.md", "a fact")
 
@@ -42,9 +45,9 @@ def terminal(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """Return a maker of terminals, which are closed after the test."""
     made: list[Terminal] = []
 
-    def make(*args: str, size: tuple[int, int] = (80, 24), **environ: str) -> Terminal:
+    def make(*args: str, environ: Mapping[str, str] = NO_MORE, **options: Any) -> Terminal:
         socket = tmp_path_factory.mktemp("t") / "s"
-        made.append(Terminal(socket, {**place.environ, **environ}, *args, size=size))
+        made.append(Terminal(socket, {**place.environ, **environ}, *args, **options))
         return made[-1]
 
     yield make
@@ -58,7 +61,7 @@ def test_a_question_is_answered_with_one_key_on_a_small_screen(
     asks = ask("Which database?", options=["PostgreSQL", "SQLite"])
     place.plays(coordinator=one_worker("ada"), ada=[asks, FACT, DONE])
     agent = place.begin("asker")
-    screen = terminal("console", "asker")
+    screen = terminal("console", "asker", is_program=True)
     shown = screen.await_screen("ada asks: Which database?", "1  PostgreSQL", "● live")
     assert all(len(line) <= 80 for line in shown.splitlines())
     screen.keys("2")
@@ -106,7 +109,10 @@ def test_the_console_goes_on_through_the_death_of_the_gateway_and_of_the_router(
     place.plays(coordinator=one_worker("cleo"), cleo=[held(FACT, gate), FACT, DONE])
     agent = place.begin("lasting")
     place.await_step("cleo", 0)
-    one, two = terminal("console", "lasting"), terminal("console", "lasting", NO_COLOR="1")
+    one, two = (
+        terminal("console", "lasting"),
+        terminal("console", "lasting", environ={"NO_COLOR": "1"}),
+    )
     for screen in (one, two):
         screen.await_screen("● live", "coordinator>")
     place.kill("agiraph: human")

@@ -1,14 +1,16 @@
 """Each command of `--help`, typed at terminals of 80x24 and 160x50, in homes of every kind.
 
 Fresh, with hundreds of agents, with nothing running, and with two people at once: nothing wraps or
-is torn apart, no traceback or raw data is shown, and each ends with the code that is documented.
+is torn apart, no traceback or raw data is shown, and each ends with the code that is documented. On
+the wide terminal a line is typed wherever it may be answered otherwise than with an error.
 """
 
 import os
+import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Barrier
@@ -25,7 +27,7 @@ from tests.scenarios.plays import PLAYS, Play, commands_in, does_something, faul
 from tests.scenarios.steps import DONE, FACT, Plays, ask, finish, one_worker
 from tests.scenarios.terminal import Terminal, needs_tmux
 
-AGENTS = 500
+AGENTS = 200
 BARRIER_SECONDS = 90
 PEOPLE: Mapping[str, Size] = {"ann": SMALL, "bob": WIDE}
 SETTINGS = {"run": {"park_after_seconds": 0.2}}
@@ -76,16 +78,39 @@ def running(full: Full) -> Iterator[Place]:
         yield place
 
 
-def at_once(home: Path, environ: Mapping[str, str], names: Mapping[str, str], codes: Codes) -> None:
-    """Have two people type every play at the same moments, on a small and on a wide terminal."""
+@pytest.fixture(scope="module")
+def seats() -> Iterator[Mapping[str, Session]]:
+    """Return the terminals of the people, which stand for the module, with no key."""
+    bare = {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "PAGER": "cat"}
+    with ExitStack() as stack:
+        yield {
+            person: stack.enter_context(closing(Session(ROOT, bare, size)))
+            for person, size in PEOPLE.items()
+        }
+
+
+def at_once(
+    seats: Mapping[str, Session],
+    environ: Mapping[str, str],
+    names: Mapping[str, str],
+    codes: Codes,
+    also: Callable[[Play], bool] = lambda play: True,
+) -> None:
+    """Have two people type every play at the same moments, on a small and on a wide terminal.
+
+    On the wide one only those are typed that are `also`.
+    """
     together = Barrier(len(PEOPLE))
 
     def play_all(person: str) -> list[str]:
         about = {**names, "me": person, "mine": f"old-00{1 + [*PEOPLE].index(person)}"}
         found: list[str] = []
-        with closing(Session(ROOT, {**environ, "PAGER": "cat"}, PEOPLE[person])) as session:
-            for play in filter(codes, PLAYS):
-                together.wait(BARRIER_SECONDS)
+        session = seats[person]
+        variables = (f"{name}={shlex.quote(value)}" for name, value in environ.items())
+        session.do(f"export {' '.join(variables)}")
+        for play in filter(codes, PLAYS):
+            together.wait(BARRIER_SECONDS)
+            if session.size == SMALL or also(play):
                 found += faults(session, play, about, codes)
         return found
 
@@ -104,9 +129,9 @@ def faults(session: Session, play: Play, names: Mapping[str, str], codes: Codes)
     return [f"$ {line} [at {session.size[0]} columns]\n    {fault}" for fault in found]
 
 
-def environ_of(home: Path) -> dict[str, str]:
-    """Return the variables of a person who uses a home and has no key."""
-    return {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "HOME": str(home), "AGIRAPH_HOME": str(home)}
+def of(home: Path) -> dict[str, str]:
+    """Return the variables of a person who uses a home."""
+    return {"HOME": str(home), "AGIRAPH_HOME": str(home)}
 
 
 def test_each_command_has_a_play() -> None:
@@ -116,18 +141,20 @@ def test_each_command_has_a_play() -> None:
     assert not without, f"a line for each in tests/scenarios/plays.py: {without}"
 
 
-def test_each_command_in_a_fresh_home(tmp_path: Path) -> None:
-    at_once(tmp_path, environ_of(tmp_path), NAMES, Play.codes_in_fresh_home)
+def test_each_command_in_a_fresh_home(seats: Mapping[str, Session], tmp_path: Path) -> None:
+    at_once(seats, of(tmp_path), NAMES, Play.codes_in_fresh_home, lambda play: False)
 
 
-def test_each_command_with_nothing_running(full: Full) -> None:
-    at_once(full.home, environ_of(full.home), full.names, Play.codes_without_supervisor)
+def test_each_command_with_nothing_running(seats: Mapping[str, Session], full: Full) -> None:
+    codes = Play.codes_without_supervisor
+    at_once(seats, of(full.home), full.names, codes, lambda play: play.needs == "home")
 
 
 def test_each_command_of_two_people_at_once_among_hundreds_of_agents(
-    full: Full, running: Place
+    seats: Mapping[str, Session], full: Full, running: Place
 ) -> None:
-    at_once(full.home, running.environ, full.names, lambda play: play.codes)
+    environ = {**running.server.env("openai"), **of(full.home)}
+    at_once(seats, environ, full.names, lambda play: play.codes)
 
 
 @needs_tmux

@@ -157,11 +157,9 @@ def test_an_agent_that_comes_back_from_the_archive_begins_its_next_cycle(
     drowsy_place: Place, is_stopped: bool
 ) -> None:
     place, name = drowsy_place, f"archived-{is_stopped}".lower()
-    folder = place.home / name
-    folder.mkdir()
-    about = ("--mode", "infinite", "--input", str(folder), "--model", "script/survey")
-    agent = place.begin(name, *about, "--cycle", "10m", goal="Watch this folder")
-    until(lambda: cycle(agent) == 1, "the first survey")
+    place.plays(lambda seen: call("end_cycle", notes="nothing new"))
+    agent = place.begin(name, "--mode", "infinite", "--cycle", "10m", goal="Watch this folder")
+    until(lambda: cycle(agent) == 1, "the first cycle")
     until(lambda: place.states(agent.name)[f"{agent.name}/coordinator"] == "parked", "its rest")
     if is_stopped:  # its wake-up call waits in its mailbox, which is lost in the archive
         assert place.command("stop", name).returncode == 0
@@ -170,4 +168,4 @@ def test_an_agent_that_comes_back_from_the_archive_begins_its_next_cycle(
         assert place.command(act, name).returncode == 0
     if not is_stopped:
         begin_cycle(place, 2, name)
-    until(lambda: cycle(agent) == 2, "the second survey")
+    until(lambda: cycle(agent) == 2, "the second cycle")

@@ -1,7 +1,7 @@
 """A team whose models were taken over attacks, from its shells, every path the runtime touches.
 
 What its commands leave behind (links, pipes, devices, folders in the place of files, hard links,
-seventy thousand names) leads no process of the house outside: nothing of the person's is read or
+twenty thousand names) leads no process of the house outside: nothing of the person's is read or
 changed, no secret of the home is shown to a model, the work ends, and others are not disturbed.
 """
 
@@ -36,7 +36,7 @@ pytestmark = [
 ]
 
 SECRET = "the-persons-own-4711"
-NAMES = 70_000
+NAMES = 22_000
 TODAY = datetime.now(UTC).date().isoformat()
 FIRST, SECOND = "Break out", "Break out again"
 
@@ -72,6 +72,8 @@ SWAP = """
 import os, sys
 os.makedirs("real", exist_ok=True)
 for _ in range(200_000):
+    if os.path.exists("enough"):
+        break
     try:
         os.rename("sub", "kept")
         os.symlink(sys.argv[1], "sub")
@@ -80,7 +82,7 @@ for _ in range(200_000):
     except OSError:
         pass
 """
-"""Exchanges a folder for a link and back, over and over."""
+"""Exchanges a folder for a link and back, over and over, until there is a file `enough`."""
 
 
 def python(program: str, *words: object) -> str:
@@ -209,6 +211,7 @@ def test_nothing_that_a_team_plants_leads_a_process_of_the_house_outside(
                 all_of("read_file", "leak.txt", "zero", "pipe"),
                 call("list_files", path="."),
                 call("memory_read", path="memory.md"),
+                write("enough", "mine"),
             ),
             publish("planted"),
         ],

@@ -68,7 +68,7 @@ def test_who_is_not_known_is_named_with_those_who_are(
 @needs_tmux
 def test_a_long_one_is_shown_with_the_pager(place: Place, tmp_path: Path) -> None:
     environ = {**place.environ, "PAGER": "less", "TERM": "screen"}
-    terminal = Terminal(tmp_path / "tmux", environ, "transcript", "read")
+    terminal = Terminal(tmp_path / "tmux", environ, "transcript", "read", is_program=True)
     terminal.await_screen("# ", "/coordinator", ":")
     terminal.keys("q")
     terminal.await_screen("[left with 0]")

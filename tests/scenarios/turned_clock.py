@@ -68,6 +68,6 @@ def main(launch: ActorLaunch) -> int:
 
 def supervise() -> None:
     """Run a supervisor whose clock goes by the file."""
-    from actors.supervisor.main import main as run
+    from tests.fakes.interpreters import supervise as run
 
     run({**KINDS, "clock": "tests.scenarios.turned_clock:main"})

@@ -35,9 +35,11 @@ def test_nothing_that_a_team_is_called_or_says_or_leaves_runs(
 
 
 def come_to(visitor: Visitor, path: str) -> Page:
-    """Go to a page, and wait until it has come to rest."""
-    page = visitor.go(path)
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    """Go to a page, by way of none, and wait until it has come to rest."""
+    page = visitor.go("nowhere")
+    expect(page.get_by_role("heading", level=1)).to_have_count(0)
+    visitor.go(path)
+    expect(page.get_by_role("heading", level=1).first).to_be_visible()
     expect(connection(page)).to_have_text("Live")
     expect(page.get_by_role("status", name="Loading")).to_have_count(0)
     return page

@@ -51,5 +51,5 @@ def test_a_new_agent_is_checked_and_started_once(
     made = [one for one in place.json("agents") if one["name"] == "made-here"]
     place.begun += [one["id"] for one in made]
     assert [one["goal"] for one in made] == ["Find <b>nothing</b>"]
-    page.goto(f"{visitor.url}/ui/new")
+    visitor.go("new")
     expect(goal).to_have_value("")

@@ -42,7 +42,7 @@ def test_keys_and_the_palette_lead_everywhere(visitor: Visitor, place: Place) ->
     place.plays(coordinator=[ask("Which shell?")])
     agent = place.begin("keyed", goal="Ask about shells").name
     place.await_question(agent)
-    page.goto(f"{visitor.url}/ui/agents/{agent}")
+    visitor.go(f"agents/{agent}")
     expect(page.get_by_role("banner")).to_contain_text("keyed")
 
     page.keyboard.press("?")

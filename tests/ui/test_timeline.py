@@ -16,8 +16,7 @@ def test_a_timeline_grows_and_shows_the_critical_path(visitor: Visitor, place: P
     gate = Event()
     place.plays(coordinator=workers("tim", "tom"), tim=[FACT, DONE], tom=[FACT, held(DONE, gate)])
     agent = place.begin("timed")
-    page = visitor.page
-    page.goto(f"{visitor.url}/ui/agents/{agent.name}/timeline")
+    page = visitor.go(f"agents/{agent.name}/timeline")
     lines = page.get_by_role("listbox", name="Time lines of the entities")
     tom = lines.get_by_role("group", name="tom")
     expect(lines.get_by_role("group", name="tim").get_by_role("option").first).to_be_visible()

@@ -19,8 +19,7 @@ def test_a_worker_is_watched_killed_paused_and_done(visitor: Visitor, place: Pla
         wanda=[FACT, held(MORE, first), held(DONE, last)],
     )
     agent = place.begin("watched")
-    page = visitor.page
-    page.goto(f"{visitor.url}/ui/agents/{agent.name}/workers/wanda")
+    page = visitor.go(f"agents/{agent.name}/workers/wanda")
     main = page.get_by_role("main")
     expect(main.get_by_role("heading", name="wanda", exact=True)).to_be_visible()
     node = panel(page, "wanda-facts")
@@ -49,7 +48,7 @@ def test_a_worker_is_watched_killed_paused_and_done(visitor: Visitor, place: Pla
     expect(panel(page, "Its nodes")).to_contain_text("completed")
     page.get_by_role("tab", name="Identity").click()
     expect(panel(page, "What it keeps")).to_contain_text("wanda")
-    page.goto(f"{visitor.url}/ui/agents/{agent.name}/workers/nobody")
+    visitor.go(f"agents/{agent.name}/workers/nobody")
     expect(page.get_by_text("There is no such worker")).to_be_visible()
 
 

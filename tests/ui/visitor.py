@@ -5,10 +5,12 @@ import os
 import re
 from pathlib import Path
 from typing import Any, Final, Literal, cast
+from urllib.parse import urlsplit
 
 from playwright.sync_api import (
     Browser,
     BrowserContext,
+    CDPSession,
     ConsoleMessage,
     Locator,
     Page,
@@ -36,6 +38,14 @@ axe.run(document, {runOnly: %s, resultTypes: ["violations"]}).then((found) =>
     nodes: one.nodes.slice(0, 5).map((node) => node.html.slice(0, 200) + " " + node.failureSummary),
   })))
 """
+WALK: Final = """
+(path) => {
+  const idx = (history.state?.idx ?? 0) + 1;
+  history.pushState({idx, key: `walk${idx}`, usr: null}, "", path);
+  dispatchEvent(new PopStateEvent("popstate", {state: history.state}));
+}
+"""
+"""As a link of the page does; a load takes ten times as long."""
 OF_THE_NETWORK: Final = re.compile(r"Failed to load resource|WebSocket connection to|net::ERR_")
 """What Chromium itself says of a gateway that refuses or is away; the page must bear it."""
 
@@ -81,8 +91,11 @@ class Visitor:
         return self.page
 
     def go(self, path: str) -> Page:
-        """Go to another page of the web UI by its address; return the tab."""
-        self.page.goto(f"{self.url}/ui/{path}")
+        """Go to another page of the web UI, inside it if one is there; return the tab."""
+        if urlsplit(self.page.url).path.startswith("/ui/"):
+            self.page.evaluate(WALK, f"/ui/{path}")
+        else:
+            self.page.goto(f"{self.url}/ui/{path}")
         return self.page
 
     def close(self) -> None:
@@ -132,11 +145,7 @@ def _await_scheme(page: Page, scheme: ColorScheme) -> None:
 def _judged(page: Page, rules: dict[str, Any]) -> list[dict[str, Any]]:
     session = page.context.new_cdp_session(page)
     try:
-        frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
-        named = {"frameId": frame, "worldName": "axe"}
-        world = session.send("Page.createIsolatedWorld", named)["executionContextId"]
-        axe = installed(AXE).read_text(encoding="utf-8")
-        session.send("Runtime.evaluate", {"expression": axe, "contextId": world})
+        world = _world_of_axe(session)
         asked = {"expression": JUDGE % json.dumps(rules), "contextId": world}
         answer = session.send(
             "Runtime.evaluate", asked | {"awaitPromise": True, "returnByValue": True}
@@ -145,6 +154,18 @@ def _judged(page: Page, rules: dict[str, Any]) -> list[dict[str, Any]]:
         session.detach()
     assert "exceptionDetails" not in answer, answer["exceptionDetails"]
     return cast(list[dict[str, Any]], answer["result"]["value"])
+
+
+def _world_of_axe(session: CDPSession) -> int:
+    """Return the world in which axe is; a document keeps it."""
+    frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+    named = {"frameId": frame, "worldName": "axe"}
+    world = int(session.send("Page.createIsolatedWorld", named)["executionContextId"])
+    asked = {"expression": "typeof axe", "contextId": world}
+    if session.send("Runtime.evaluate", asked)["result"]["value"] == "undefined":
+        axe = installed(AXE).read_text(encoding="utf-8")
+        session.send("Runtime.evaluate", {"expression": axe, "contextId": world})
+    return world
 
 
 def photograph(page: Page, name: str) -> None:

@@ -20,7 +20,7 @@ from agiraph.core.yaml_text import KeyPath, Lines, key_lines, read_text, read_ya
 from agiraph.external.preset import AgentPreset, load_agents
 from agiraph.http.api import JsonObject, SettingsProblemView
 from agiraph.llm.prices import Price, load_prices
-from agiraph.llm.registry import ProviderPreset, load_presets, parse_model
+from agiraph.llm.registry import ModelTraits, ProviderPreset, load_presets, parse_model
 from agiraph.tools.approvals.policy import ApprovalRule
 from agiraph.tools.approvals.policy_file import policy_file, read_policy
 from agiraph.tools.table import tool_names
@@ -61,6 +61,15 @@ def _table_of(row: type[BaseModel]) -> Callable[[], JsonObject]:
     return schema
 
 
+def _providers() -> JsonObject:
+    """Return the shape of providers, with that of a single model's traits."""
+    shape = _table_of(ProviderPreset)()
+    traits = ModelTraits.model_json_schema()
+    traits.pop("required", None)
+    shape["additionalProperties"]["properties"]["models"]["additionalProperties"] = traits
+    return shape
+
+
 def _rules() -> JsonObject:
     rule = ApprovalRule.model_json_schema()
     for name in ("tool", "worker"):
@@ -91,7 +100,7 @@ _FILES: Final = (
         "Model services of your own, and what differs from the shipped ones.",
         "when the broker starts again (agiraph restart broker), for an entity at its next start",
         lambda home: load_presets(home / PROVIDERS),
-        _table_of(ProviderPreset),
+        _providers,
     ),
     SettingsFile(
         "prices.yaml",

@@ -1,5 +1,5 @@
 // The shell: sidebar, top bar, the page, and what can come above it.
-import { lazy, Suspense, useEffect, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Outlet, useLocation, useMatch, useNavigate } from "react-router";
 
@@ -7,6 +7,7 @@ import { ApiError } from "~/api/client";
 import { useAgent, useInbox } from "~/api/queries";
 import { AgentLive, HomeLive } from "~/live/Live";
 import { Drawer, paths, useAgentId, useKey } from "~/ui";
+import { fetchedPart } from "~/ui/fetched";
 import { Keys } from "~/ui/keys";
 import { AGENT_PAGES, HOME_PAGES } from "~/ui/paths";
 import { setUnread } from "~/ui/title";
@@ -15,8 +16,8 @@ import { NotFound } from "./PageFrame";
 import { Sidebar } from "./Sidebar";
 import { TopBar } from "./TopBar";
 
-const Palette = lazy(() => import("./Palette"));
-const Questions = lazy(() => import("~/pages/questions/questions"));
+const Palette = fetchedPart(() => import("./Palette"));
+const Questions = fetchedPart(() => import("~/pages/questions/questions"));
 
 export function Frame() {
   const { t } = useTranslation("app");

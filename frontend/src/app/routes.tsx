@@ -1,7 +1,8 @@
 // Which page is at which address. Each is fetched when it is first shown.
-import { type ComponentType, lazy } from "react";
+import type { ComponentType } from "react";
 import { createBrowserRouter, type RouteObject } from "react-router";
 
+import { fetchedPart } from "~/ui/fetched";
 import { AgentFrame, Frame } from "./Frame";
 import { Login } from "./Login";
 import { Broken, NotFound, PageFrame } from "./PageFrame";
@@ -9,7 +10,7 @@ import { Broken, NotFound, PageFrame } from "./PageFrame";
 type Load = () => Promise<{ default: ComponentType }>;
 
 const page = (path: string, load: Load): RouteObject => {
-  const Shown = lazy(load);
+  const Shown = fetchedPart(load);
   return { path, element: <PageFrame page={<Shown />} /> };
 };
 

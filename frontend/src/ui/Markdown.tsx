@@ -1,16 +1,29 @@
 // Markdown, highlighted code and diffs: fetched when first shown, the plain text until then.
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 
+import { fetchedPart } from "./fetched";
 import { withUnseenShown } from "./format";
 import styles from "./Markdown.module.css";
 
-const MarkdownView = lazy(() => import("./MarkdownView"));
-const CodeView = lazy(() => import("./CodeView"));
-const DiffTexts = lazy(() => import("./DiffTexts"));
+const MarkdownView = fetchedPart(() => import("./MarkdownView"), PlainText);
+const CodeView = fetchedPart(() => import("./CodeView"), PlainCode);
+const DiffTexts = fetchedPart(() => import("./DiffTexts"), PlainAfter);
+
+function PlainText({ text }: { text: string }) {
+  return <div className={styles.plain}>{text}</div>;
+}
+
+function PlainCode({ text }: CodeProps) {
+  return <pre className={styles.code}>{withUnseenShown(text)}</pre>;
+}
+
+function PlainAfter({ after }: DiffProps) {
+  return <pre className={styles.code}>{withUnseenShown(after)}</pre>;
+}
 
 export function Markdown({ text }: { text: string }) {
   return (
-    <Suspense fallback={<div className={styles.plain}>{text}</div>}>
+    <Suspense fallback={<PlainText text={text} />}>
       <MarkdownView text={text} />
     </Suspense>
   );
@@ -25,7 +38,7 @@ interface CodeProps {
 
 export function Code(props: CodeProps) {
   return (
-    <Suspense fallback={<pre className={styles.code}>{withUnseenShown(props.text)}</pre>}>
+    <Suspense fallback={<PlainCode {...props} />}>
       <CodeView {...props} />
     </Suspense>
   );
@@ -41,7 +54,7 @@ interface DiffProps {
 /** What differs between two texts, as one column. */
 export function DiffView(props: DiffProps) {
   return (
-    <Suspense fallback={<pre className={styles.code}>{withUnseenShown(props.after)}</pre>}>
+    <Suspense fallback={<PlainAfter {...props} />}>
       <DiffTexts {...props} />
     </Suspense>
   );

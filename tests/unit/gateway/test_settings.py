@@ -101,6 +101,17 @@ def test_of_the_tables_each_name_is_told(world: World, client: Client) -> None:
     assert (ollama["context"], ollama["local"]) == (9000, True)
 
 
+def test_tables_in_a_file_have_the_shape_of_their_rows(client: Client) -> None:
+    shape = client.settings_file("providers.yaml").shape["additionalProperties"]["properties"]
+    assert {"api", "context"} <= shape["models"]["additionalProperties"]["properties"].keys()
+    merged = [name for name, one in shape.items() if one.get("merged")]
+    assert merged == ["contexts", "models"], "rows of one's own are added to the shipped ones"
+    settings = client.settings_file("agiraph.yaml").shape
+    about = {one.key: one.about for one in client.settings_file("agiraph.yaml").settings}
+    assert 'args: ["-y", ' in about["mcp", "servers"], "an example is told as it stands"
+    assert settings["$defs"]["McpConfig"]["properties"]["servers"]["patternProperties"]
+
+
 def test_no_secret_is_shown(world: World, client: Client) -> None:
     own(world, f"{OWN}# old: sk-ant-0123456789abcdef\n")
     view = client.settings_file("agiraph.yaml")

@@ -2,11 +2,14 @@
 
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from agiraph.llm.local_servers import LocalServer, find_servers, with_answers
+from agiraph.llm.local_servers import LocalServer, find_servers, with_answers, with_files
+from agiraph.llm.prices import catalog
 from agiraph.llm.registry import load_presets, usable
+from agiraph.storage.home import Home
 from tests.fakes.model_server import FakeModelServer, say
 
 
@@ -41,6 +44,23 @@ def test_a_server_that_answers_is_usable_with_the_models_that_it_has(
         assert (rows[name]["usable"], rows[name]["reason"]) == (False, f"does not answer: {nobody}")
     assert rows["anthropic"]["reason"] == "ANTHROPIC_API_KEY is not set"
     assert rows["script"]["usable"]
+
+
+def test_only_what_can_be_called_here_is_offered(tmp_path: Path) -> None:
+    Home(tmp_path).system.recordings.mkdir(parents=True)
+    for run in ("r1", "r2"):
+        Home(tmp_path).system.recording(run).touch()
+    found = {"ollama": LocalServer(("qwen3", "llama3.1")), "vllm": LocalServer(problem="no")}
+    rows = with_files(with_answers(catalog(load_presets(), {}, {}), found), tmp_path)
+    models = {row["name"]: [one["name"] for one in row["models"]] for row in rows}
+    assert models["ollama"] == ["ollama/llama3.1", "ollama/qwen3"]
+    assert (models["vllm"], models["llamacpp"]) == ([], ["llamacpp/default"])
+    assert models["script"] == ["script/survey", "script/chaos"]
+    folder = Home(tmp_path).system.recordings
+    assert models["replay"] == [f"replay/{folder}/r2.jsonl", f"replay/{folder}/r1.jsonl"]
+    free = next(row for row in rows if row["name"] == "replay")["models"][0]
+    assert (free["input"], free["output"]) == (0, 0)
+    assert all(one.keys() == free.keys() for row in rows for one in row["models"])
 
 
 def test_what_is_no_url_is_said() -> None:

@@ -86,7 +86,7 @@ function Fields({ name, ...props }: FormProps & { name: string }) {
           key={field}
           {...props}
           path={[name, field]}
-          row={shipped}
+          whole={shipped && { key: [name], value: shipped }}
           fallback={at(row?.default, [field]) ?? shape["default"]}
         />
       ))}

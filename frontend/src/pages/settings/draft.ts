@@ -50,16 +50,30 @@ export function at(values: unknown, key: Key): unknown {
   return found;
 }
 
-/** Return what a place will say: the newest change of it, else what the file says. */
-export function valueAt(own: unknown, draft: Draft, key: Key): unknown {
-  for (const change of draft.changes.toReversed()) {
-    if (same(change.key, key)) return change.remove ? undefined : change.value;
-    if (isBelow(key, change.key)) {
-      return change.remove ? undefined : at(change.value, key.slice(change.key.length));
-    }
+type Table = Record<string | number, unknown>;
+
+/** Return plain values with another one at a place, undefined for none; what is above comes with it. */
+export function changed(values: unknown, key: Key, value: unknown): unknown {
+  const [first, ...rest] = key;
+  if (first === undefined) return value;
+  const isTable = typeof values === "object" && values !== null;
+  const inner = changed(isTable ? (values as Table)[first] : undefined, rest, value);
+  if (typeof first === "number") {
+    const list = Array.isArray(values) ? values : [];
+    return inner === undefined ? list.toSpliced(first, 1) : Object.assign([...list], { [first]: inner });
   }
-  return at(own, key);
+  const next: Table = isTable ? { ...values } : {};
+  if (inner === undefined) delete next[first];
+  else next[first] = inner;
+  return next;
 }
+
+/** Return what a place will say: what the file says, with the changes of it and of what is in it. */
+export const valueAt = (own: unknown, draft: Draft, key: Key): unknown =>
+  at(
+    draft.changes.reduce((values, one) => changed(values, one.key, one.remove ? undefined : one.value), own),
+    key,
+  );
 
 /** What every form of a file is given. */
 export interface FormProps {

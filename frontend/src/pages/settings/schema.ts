@@ -4,7 +4,7 @@ import type { SettingsContent } from "~/api/system";
 export type Shape = Record<string, unknown>;
 
 export interface FieldKind {
-  kind: "toggle" | "choice" | "number" | "text" | "list" | "other";
+  kind: "toggle" | "choice" | "number" | "text" | "list" | "table" | "group" | "free";
   choices: readonly string[];
   isWhole: boolean;
   /** It may be empty: null. */
@@ -13,7 +13,7 @@ export interface FieldKind {
   isWordOrList: boolean;
 }
 
-const PLAIN: FieldKind = { kind: "other", choices: [], isWhole: false, isNullable: false, isWordOrList: false };
+const PLAIN: FieldKind = { kind: "free", choices: [], isWhole: false, isNullable: false, isWordOrList: false };
 
 const asShape = (value: unknown): Shape =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Shape) : {};
@@ -31,10 +31,14 @@ export function schemaAt(root: Shape, key: readonly (string | number)[]): Shape 
   let shape: Shape = root;
   for (const part of key) {
     const own = asShape(shape["properties"])[part];
-    shape = resolved(typeof part === "number" ? shape["items"] : (own ?? shape["additionalProperties"]), root);
+    shape = resolved(typeof part === "number" ? shape["items"] : (own ?? rowOf(shape)), root);
   }
   return shape;
 }
+
+/** Return the schema of the rows of a table, whose names are free. */
+const rowOf = (shape: Shape): unknown =>
+  Object.values(asShape(shape["patternProperties"]))[0] ?? shape["additionalProperties"];
 
 export const propertiesOf = (shape: Shape): [string, Shape][] =>
   Object.entries(asShape(shape["properties"])) as [string, Shape][];
@@ -55,6 +59,8 @@ export function kindOf(schema: unknown, root: Shape): FieldKind {
       return { ...PLAIN, kind: "text" };
     case "array":
       return isOfWords(shape, root) ? { ...PLAIN, kind: "list" } : PLAIN;
+    case "object":
+      return { ...PLAIN, kind: shape["properties"] ? "group" : "table" };
     default:
       return PLAIN;
   }
@@ -101,6 +107,12 @@ export function read(text: string, kind: FieldKind): unknown {
     }
     case "text":
       return text === "" && kind.isNullable ? null : text;
+    case "free":
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        return text;
+      }
     default:
       return text;
   }

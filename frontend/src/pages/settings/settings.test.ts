@@ -69,11 +69,11 @@ test("the schema says what a field is", () => {
     ["names", "list"],
     ["tool", "list"],
     ["is", "toggle"],
-    ["table", "other"],
+    ["table", "table"],
   ]);
   expect(kinds["timeout"]?.isNullable).toBe(true);
   expect(kinds["policy"]?.choices).toEqual(["all", "any"]);
-  expect(kindOf(schemaAt(ROOT, ["nowhere", "at", "all"]), ROOT).kind).toBe("other");
+  expect(kindOf(schemaAt(ROOT, ["nowhere", "at", "all"]), ROOT).kind).toBe("free");
 });
 
 test("what is written in a field is what is read from it", () => {

@@ -27,11 +27,13 @@ export default defineConfig({
     },
   },
   test: {
-    environment: "jsdom",
+    environment: "node", // what needs a document says so: `@vitest-environment jsdom`
     include: ["src/**/*.test.{ts,tsx}"],
     setupFiles: ["src/testing.ts"],
     css: false,
     restoreMocks: true,
-    maxWorkers: 2,
+    pool: "threads",
+    maxWorkers: 1, // with its modules and its one document for all: they cost more than the tests
+    isolate: false,
   },
 });

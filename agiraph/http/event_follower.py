@@ -7,7 +7,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 from urllib.parse import urlencode
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
@@ -108,7 +108,7 @@ class Follower(Generic[Item]):
                 return self._connection
             except InvalidStatus as refused:
                 if refused.response.status_code < 500:
-                    raise _denied(refused) from None
+                    raise denied(refused) from None
                 reason: Exception = refused
             except (OSError, EOFError, AgiraphError, WebSocketException) as error:
                 reason = error
@@ -124,17 +124,8 @@ class Follower(Generic[Item]):
         return self._wanted
 
     def _open(self) -> ClientConnection:
-        url, token = self._door()
-        query = urlencode(self._query(), doseq=True)
-        connecting = connect(
-            f"ws{url.removeprefix('http')}{self._path}?{query}",
-            additional_headers={"Authorization": f"Bearer {token}"},
-            open_timeout=OPEN_SECONDS,
-            close_timeout=1,
-            ssl=self._trust if url.startswith("https:") else None,
-            proxy=None,
-            max_size=LARGEST_FRAME,
-        )
+        uri, options = opening(self._door, self._path, self._query(), self._trust)
+        connecting: ClientConnection = connect(uri, **options)
         return self._open_things.enter_context(connecting)
 
 
@@ -167,7 +158,23 @@ class EventFollower(Follower[Event]):
         return {"after": self.seq, **self._wanted}
 
 
-def _denied(error: InvalidStatus) -> ApiError:
+def opening(
+    door: Door, path: str, query: Mapping[str, object], trust: ssl.SSLContext | None
+) -> tuple[str, dict[str, Any]]:
+    """Return the URI of a WebSocket, and with what to connect; NotReachable."""
+    url, token = door()
+    return f"ws{url.removeprefix('http')}{path}?{urlencode(query, doseq=True)}", {
+        "additional_headers": {"Authorization": f"Bearer {token}"},
+        "open_timeout": OPEN_SECONDS,
+        "close_timeout": 1,
+        "ssl": trust if url.startswith("https:") else None,
+        "proxy": None,
+        "max_size": LARGEST_FRAME,
+    }
+
+
+def denied(error: InvalidStatus) -> ApiError:
+    """Return the refusal of a WebSocket."""
     status = error.response.status_code
     try:
         detail = json.loads(error.response.body or b"")["detail"]

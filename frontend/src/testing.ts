@@ -1,5 +1,7 @@
-// What every test of the page has.
-import { cleanup } from "@testing-library/react";
+// What every test of the page has: one with a document, its document cleared.
 import { afterEach } from "vitest";
 
-afterEach(cleanup);
+if (typeof document !== "undefined") {
+  const { cleanup } = await import("@testing-library/react");
+  afterEach(cleanup);
+}

@@ -280,6 +280,30 @@ def test_the_clients_follow_changes_and_text_through_a_restart(tmp_path: Path) -
         assert told == EventsChangeView(agent=AGENT, seq=2, types=("node.started",))
 
 
+def test_the_async_client_follows_text_through_a_restart(tmp_path: Path) -> None:
+    with asyncio.Runner() as runner:
+
+        async def heard(world: World, text: str, at: int) -> str:
+            hearing = asyncio.ensure_future(anext(following))
+            async with asyncio.timeout(SECONDS):
+                while not hearing.done():  # nothing is sent before it has connected
+                    world.arrive(arrived(piece(text, at), "broker"))
+                    await asyncio.wait([hearing], timeout=0.05)
+            return hearing.result().text
+
+        with gateway_world(tmp_path) as world:
+            world.add_agent()
+            client = AsyncClient.for_home(tmp_path)
+            following = client.follow_text(AGENT, "coordinator")
+            assert runner.run(heard(world, "I be", 0)) == "I be"
+            with pytest.raises(ApiError, match="nobody"):
+                runner.run(anext(client.follow_text("nobody")))
+        with gateway_world(tmp_path) as world:
+            assert runner.run(heard(world, "gin", 4)) == "gin"
+            runner.run(following.aclose())
+            runner.run(client.close())
+
+
 # --- everybody at a glance, a run as time lines ---
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import operator
 import re
 import threading
 from collections.abc import Iterator
@@ -167,11 +168,15 @@ def keys(page: Page, selector: str = "[data-key]") -> list[str]:
 
 def expect_thread(page: Page, place: Place, agent: str) -> None:
     """Wait until the messages of an agent are rows, each once and in their order."""
-    messages = place.json("messages", agent)
-    wanted = [f"m:{one['id']}" for one in messages]
+
+    def compared() -> tuple[list[str], list[str]]:
+        wanted = [f"m:{one['id']}" for one in place.json("messages", agent)]
+        return keys(page, "[data-entry=message]"), wanted
+
     with contextlib.suppress(AssertionError):
-        until(lambda: keys(page, "[data-entry=message]") == wanted, "the whole thread")
-    assert keys(page, "[data-entry=message]") == wanted, messages
+        until(lambda: operator.eq(*compared()), "the whole thread")
+    shown, wanted = compared()
+    assert shown == wanted
 
 
 def test_hostile_texts_run_nothing(visitor: Visitor, place: Place) -> None:

@@ -123,5 +123,6 @@ def remarks() -> Mapping[KeyPath, str]:
 
 
 def _remark(line: str) -> str:
-    match = REMARK.search(QUOTED.sub('""', line))
-    return " ".join(match[1].split()) if match else ""
+    bare = QUOTED.sub(lambda text: "_" * len(text[0]), line)  # a `#` in a text begins none
+    match = REMARK.search(bare)
+    return " ".join(line[match.start(1) :].split()) if match else ""

@@ -1,6 +1,7 @@
 """The client for a program with an event loop: the same calls, as coroutines."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
@@ -10,7 +11,7 @@ from httpx_sse import EventSource, ServerSentEvent, aconnect_sse
 from pydantic import TypeAdapter
 
 from agiraph.core.models import Event
-from agiraph.http.api.live import ChangeView
+from agiraph.http.api.live import ChangeView, StreamedTextView
 from agiraph.http.client.call import Answer, ApiCall, AsyncCaller, agent_path, given
 from agiraph.http.client.connection import (
     BAD_REQUEST,
@@ -19,6 +20,7 @@ from agiraph.http.client.connection import (
     GatewayConnection,
     refusal_of,
 )
+from agiraph.http.errors import NotReachable
 
 STREAM_TIMEOUT = httpx.Timeout(10.0, read=45.0)
 """The gateway sends something every 15 seconds; after three times that it is gone."""
@@ -89,6 +91,41 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
         async with aclosing(self._messages("/changes", dict)) as messages:
             async for message in messages:
                 yield read(message.data)
+
+    async def follow_text(
+        self, agent: str, entity: str | None = None
+    ) -> AsyncGenerator[StreamedTextView, None]:
+        """Yield what an agent's models write, as they write it; or one entity's.
+
+        First what was written so far of the answers that are not complete. Raises NotReachable
+        when the gateway stays away, ApiError (status 404) for an unknown agent.
+        """
+        from websockets.asyncio.client import connect  # few follow texts
+        from websockets.exceptions import InvalidStatus, WebSocketException
+
+        from agiraph.http.event_follower import denied, opening
+
+        path, wanted = agent_path(agent, "stream"), given(entity=entity)
+        lost_at: float | None = None
+        while True:
+            reason: Exception | None = None
+            try:
+                uri, options = opening(self._door, path, wanted, self._trust)
+                async with connect(uri, **options) as socket:
+                    lost_at = None
+                    async for frame in socket:
+                        yield StreamedTextView.model_validate_json(frame)
+            except InvalidStatus as refused:
+                if refused.response.status_code < SERVER_ERROR:
+                    raise denied(refused) from None
+                reason = refused
+            except (OSError, EOFError, NotReachable, WebSocketException) as error:
+                reason = error
+            now = time.monotonic()
+            lost_at = now if lost_at is None else lost_at
+            if now - lost_at >= self._patience_seconds:
+                raise NotReachable(f"cannot follow {path}: {reason}") from reason
+            await asyncio.sleep(PAUSE_SECONDS)
 
     async def _messages(
         self, path: str, query: Callable[[], Mapping[str, Any]]

@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { expect, test, vi } from "vitest";
 
 import { ApiError, escapePath, keyed, makeClient, newKey, take } from "./client";

@@ -107,6 +107,8 @@ def test_tables_in_a_file_have_the_shape_of_their_rows(client: Client) -> None:
     merged = [name for name, one in shape.items() if one.get("merged")]
     assert merged == ["contexts", "models"], "rows of one's own are added to the shipped ones"
     settings = client.settings_file("agiraph.yaml").shape
+    about = {one.key: one.about for one in client.settings_file("agiraph.yaml").settings}
+    assert 'args: ["-y", ' in about["mcp", "servers"], "an example is told as it stands"
     assert settings["$defs"]["McpConfig"]["properties"]["servers"]["patternProperties"]
 
 

@@ -10,20 +10,24 @@ import {
   useReactFlow,
   useStore,
 } from "@xyflow/react";
-import { type RefObject, useCallback, useEffect, useMemo, useRef } from "react";
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { classes, Icon, IconButton, lookOf, useKey } from "~/ui";
 import styles from "./Canvas.module.css";
-import { Card, LaneView } from "./Cards";
+import { Card, IsFar, LaneView } from "./Cards";
 import { type BoardNode, flowEdgesOf, flowNodesOf, type Shown } from "./flow";
 import type { Edge, Graph } from "./graph";
-import { CARD, type Layout } from "./layout";
+import { boundsOf, CARD, type Layout } from "./layout";
 
 const TYPES: NodeTypes = { card: Card, lane: LaneView };
 const FIT = { padding: 0.06, maxZoom: 1.1 } as const;
 const LEAST_ZOOM = 0.08;
 const READABLE = 0.85;
+/** So many nodes need no map. */
+const FEW = 8;
+const FAR = 0.3;
+const MOST_AT_ONCE = 1000;
 const MOVE_MILLISECONDS = 260;
 
 interface CanvasProps {
@@ -49,42 +53,47 @@ export function Canvas({ graph, layout, messages, shown, wanted }: CanvasProps) 
   );
   // Until somebody moves it, the whole board is kept in sight as it grows.
   const isKept = useRef(wanted === null);
+  const [isFar, setFar] = useState(false);
   return (
-    <ReactFlow
-      onMove={(event) => {
-        if (event) isKept.current = false;
-      }}
-      className={styles.canvas}
-      nodes={nodes}
-      edges={edges}
-      nodeTypes={TYPES}
-      fitView
-      fitViewOptions={FIT}
-      minZoom={LEAST_ZOOM}
-      maxZoom={2}
-      onlyRenderVisibleElements
-      nodesDraggable={false}
-      nodesConnectable={false}
-      nodesFocusable={false}
-      edgesFocusable={false}
-      elementsSelectable={false}
-      panOnScroll
-      zoomOnDoubleClick={false}
-      disableKeyboardA11y
-      proOptions={{ hideAttribution: true }}
-      aria-label={t("graph")}
-    >
-      <Background gap={24} size={1.2} color="var(--line)" />
-      <Moves layout={layout} wanted={wanted} isKept={isKept} />
-      <MiniMap
-        className={styles.map ?? ""}
-        nodeClassName={(node) => mapLooks(node as BoardNode)}
-        nodeBorderRadius={16}
-        ariaLabel={t("map")}
-        pannable
-        zoomable
-      />
-    </ReactFlow>
+    <IsFar value={isFar}>
+      <ReactFlow
+        onMove={(event) => {
+          if (event) isKept.current = false;
+        }}
+        className={styles.canvas}
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={TYPES}
+        fitView
+        fitViewOptions={FIT}
+        minZoom={LEAST_ZOOM}
+        maxZoom={2}
+        onlyRenderVisibleElements={!isFar || nodes.length > MOST_AT_ONCE}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        elementsSelectable={false}
+        panOnScroll
+        zoomOnDoubleClick={false}
+        disableKeyboardA11y
+        proOptions={{ hideAttribution: true }}
+        aria-label={t("graph")}
+      >
+        <Background gap={24} size={1.2} color="var(--line)" />
+        <Moves layout={layout} wanted={wanted} isKept={isKept} onFar={setFar} />
+        {graph.nodes.size > FEW && (
+          <MiniMap
+            className={styles.map ?? ""}
+            nodeClassName={(node) => mapLooks(node as BoardNode)}
+            nodeBorderRadius={16}
+            ariaLabel={t("map")}
+            pannable
+            zoomable
+          />
+        )}
+      </ReactFlow>
+    </IsFar>
   );
 }
 
@@ -93,35 +102,30 @@ const mapLooks = (node: BoardNode): string =>
     ? (styles.mapLane ?? "")
     : classes(styles.mapCard, styles[lookOf(node.data.node.status).tone]) ?? "";
 
-/** The box that holds every lane. */
-function boundsOf({ lanes }: Layout) {
-  const boxes = [...lanes.values()];
-  const x = Math.min(...boxes.map((box) => box.x));
-  const y = Math.min(...boxes.map((box) => box.y));
-  return {
-    x,
-    y,
-    width: Math.max(...boxes.map((box) => box.x + box.width)) - x,
-    height: Math.max(...boxes.map((box) => box.y + box.height)) - y,
-  };
-}
-
 /** The buttons and keys that move the canvas, and what has it move by itself. */
 function Moves({
   layout,
   wanted,
   isKept,
-}: Pick<CanvasProps, "layout" | "wanted"> & { isKept: RefObject<boolean> }) {
+  onFar,
+}: Pick<CanvasProps, "layout" | "wanted"> & {
+  isKept: RefObject<boolean>;
+  onFar: (isFar: boolean) => void;
+}) {
   const { t } = useTranslation("board");
   const { setViewport, zoomIn, zoomOut, setCenter, getZoom } = useReactFlow();
   const slow = { duration: MOVE_MILLISECONDS };
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
+  const isFar = useStore((state) => state.transform[2] < FAR);
+  useEffect(() => onFar(isFar), [isFar, onFar]);
   // React Flow's own fitView waits for the next change of a node.
   const show = useCallback(
     (duration: number) => {
       const { padding, maxZoom } = FIT;
-      const whole = getViewportForBounds(boundsOf(layout), width, height, LEAST_ZOOM, maxZoom, padding);
+      const bounds = boundsOf(layout);
+      if (!bounds) return;
+      const whole = getViewportForBounds(bounds, width, height, LEAST_ZOOM, maxZoom, padding);
       void setViewport(whole, { duration });
     },
     [layout, width, height, setViewport],

@@ -3,8 +3,9 @@ import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 
+import { useRuns } from "~/api/queries";
 import { Button, classes, formatSize, Icon, IconButton, Markdown, paths, QuestionState, Time } from "~/ui";
-import { withoutAttached } from "./attached";
+import { type Attached, runOf, withoutAttached } from "./attached";
 import { clockOf } from "./days";
 import { HUMAN, type MessageItem, type ThoughtItem } from "./items";
 import styles from "./Message.module.css";
@@ -58,6 +59,28 @@ export function LongText({ text }: { text: string }) {
   );
 }
 
+interface FilesProps {
+  agent: string;
+  files: readonly Attached[];
+  at: number;
+}
+
+/** What is attached, where it lies: in the run in which the message was written. */
+function Files({ agent, files, at }: FilesProps) {
+  const { data: runs = [] } = useRuns(agent);
+  return (
+    <ul className={styles.files}>
+      {files.map((file) => (
+        <li key={file.path}>
+          <Link to={{ pathname: paths.files(agent, file.path), search: runOf(runs, at) }}>
+            <Icon name="file" /> {file.name} <span>{formatSize(file.bytes)}</span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 interface MessageProps {
   row: Row;
   item: MessageItem;
@@ -75,15 +98,7 @@ export function Message({ row, item, agent, onReply }: MessageProps) {
       {row.quoted && <Quoted message={row.quoted} />}
       <LongText text={text} />
       {files.length > 0 && (
-        <ul className={styles.files}>
-          {files.map((file) => (
-            <li key={file.path}>
-              <Link to={paths.files(agent, file.path)}>
-                <Icon name="file" /> {file.name} <span>{formatSize(file.bytes)}</span>
-              </Link>
-            </li>
-          ))}
-        </ul>
+        <Files agent={agent} files={files} at={message.ts} />
       )}
       {message.question_id && message.kind === "question" && (
         <QuestionState id={message.question_id} />

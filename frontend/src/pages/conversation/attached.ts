@@ -19,3 +19,10 @@ export function withoutAttached(content: string): { text: string; files: Attache
   }));
   return { text: content.slice(0, line.index), files };
 }
+
+/** Return the query that names the run in which a message was written, '' for the current one. */
+export function runOf(runs: readonly { id: string; started_at: number }[], at: number): string {
+  const sorted = runs.toSorted((one, other) => one.started_at - other.started_at);
+  const run = sorted.findLast((one) => one.started_at <= at);
+  return run && run !== sorted.at(-1) ? `?run=${encodeURIComponent(run.id)}` : "";
+}

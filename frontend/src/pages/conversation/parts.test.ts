@@ -1,7 +1,8 @@
+// @vitest-environment jsdom
 import { describe, expect, test, vi } from "vitest";
 
 import { ApiError, type Schemas } from "~/api/client";
-import { withoutAttached } from "./attached";
+import { runOf, withoutAttached } from "./attached";
 import { dayName } from "./days";
 import type { Item } from "./items";
 import { addressed, completed, completionsOf, mentionAt, receiverOf } from "./mention";
@@ -101,6 +102,15 @@ describe("texts", () => {
       ],
     });
     expect(withoutAttached("Attached: nothing").files).toEqual([]);
+  });
+
+  test("what is attached lies in the run in which the message was written", () => {
+    const runs = [
+      { id: "r2", started_at: 20 },
+      { id: "r1", started_at: 10 },
+    ];
+    expect([5, 15, 20, 99].map((at) => runOf(runs, at))).toEqual(["", "?run=r1", "", ""]);
+    expect(runOf([], 5)).toBe("");
   });
 
   test("a call in one line", () => {

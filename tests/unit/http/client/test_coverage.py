@@ -100,4 +100,4 @@ def test_both_clients_offer_the_same() -> None:
     def offered(client: type) -> set[str]:
         return {name for name in dir(client) if not name.startswith("_")}
 
-    assert offered(Client) == offered(AsyncClient) | {"follow_text"}
+    assert offered(Client) == offered(AsyncClient)

@@ -1,6 +1,7 @@
 """The shape of the code: short functions, small files and folders, few Protocols."""
 
 import ast
+import gc
 from collections import Counter
 from collections.abc import Iterator
 
@@ -29,7 +30,12 @@ def texts() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def nodes(texts: dict[str, str]) -> list[tuple[str, Definition]]:
     """Every function and class of the product, with its module's path."""
-    return [(path, node) for path, text in texts.items() for node in definitions(ast.parse(text))]
+    gc.disable()  # trees are many objects, of which none is garbage
+    try:
+        trees = {path: ast.parse(text) for path, text in texts.items()}
+        return [(path, node) for path, tree in trees.items() for node in definitions(tree)]
+    finally:
+        gc.enable()
 
 
 def definitions(tree: ast.AST) -> Iterator[Definition]:

@@ -44,7 +44,9 @@ BENCHMARKS = {
     "turns": Benchmark("turns:run", 150),
     "crowd": Benchmark("crowd:run", 150),
     "flood": Benchmark("flood:run", 40),
+    "page": Benchmark("page:run", 420),
     "soak": Benchmark("soak:run", 900, is_usual=False),
+    "page-soak": Benchmark("page:run_soak", 600, is_usual=False),
 }
 FULL_DEADLINE_SECONDS = 1200.0
 SAMPLES = {"team": "teams", "turn": "turns", "spawn": "workers", "wake": "parking"}
@@ -76,7 +78,7 @@ def main(
 ) -> None:
     """Measure Agiraph beside its peers and print the ratios.
 
-    NAMES are the benchmarks to run [default: all but soak].
+    NAMES are the benchmarks to run [default: all but the soaks].
     """
     if child is not None:
         _run_here(child, Options(quick, full, Product(against or ROOT)))

@@ -36,7 +36,10 @@ function useLoginCheck(): () => Promise<boolean> {
   );
 }
 
-function useRefresher(): Refresher {
+/** The page's one: an agent on screen is told of by the changes of the home, too. */
+const RefresherContext = createContext<Refresher | null>(null);
+
+function useNewRefresher(): Refresher {
   const client = useQueryClient();
   const refresher = useMemo(() => new Refresher((key) => void refresh(client, key)), [client]);
   useEffect(() => () => refresher.stop(), [refresher]);
@@ -46,7 +49,7 @@ function useRefresher(): Refresher {
 /** Follow the changes of the home for as long as this is on the page. */
 export function HomeLive({ children }: { children: ReactNode }) {
   const client = useQueryClient();
-  const refresher = useRefresher();
+  const refresher = useNewRefresher();
   const isLoggedIn = useLoginCheck();
   useEffect(() => {
     const seen = new Map<string, number>();
@@ -71,7 +74,7 @@ export function HomeLive({ children }: { children: ReactNode }) {
     return () => socket.stop();
   }, [client, refresher, isLoggedIn]);
   usePolling(refresher);
-  return children;
+  return <RefresherContext value={refresher}>{children}</RefresherContext>;
 }
 
 /** Show at once what an entity does; its status follows when it is asked for. */
@@ -113,7 +116,8 @@ const AgentLiveContext = createContext<AgentLiveValue | null>(null);
 
 /** Follow one agent: its events keep what is shown of it true. */
 export function AgentLive({ agent, children }: { agent: string; children: ReactNode }) {
-  const refresher = useRefresher();
+  const refresher = useContext(RefresherContext);
+  if (!refresher) throw new Error("no <HomeLive> above");
   const isLoggedIn = useLoginCheck();
   const { data } = useQuery(agentQuery(agent));
   // Where to begin: the log as it was when this agent was first looked at. What comes later moves on.

@@ -1,33 +1,16 @@
 // What is live of one agent, shared by all that show it: its events, and the text as it streams.
+import { Batch } from "./batch";
 import { connection } from "./connection";
 import { type AgentEvent, withEvents } from "./eventLog";
 import { LiveSocket } from "./socket";
 import { NO_STREAMS, type StreamedPiece, type Streams, withoutEnded, withPieces } from "./streamed";
 
 export const MOST_EVENTS = 5_000;
-const BATCH_MILLISECONDS = 40;
+/** A page with thousands of rows is drawn anew in less. */
+const EVENTS_GAP_MILLISECONDS = 120;
+const TEXT_GAP_MILLISECONDS = 40;
 /** How long a text that has ended is shown while its entry of the transcript is on its way. */
 const LINGER_MILLISECONDS = 1_500;
-
-type Took<T> = (items: T[]) => void;
-
-/** Hands on what comes in batches, so that a page draws once for many. */
-class Batch<T> {
-  private items: T[] = [];
-  private timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(private readonly took: Took<T>) {}
-
-  add(item: T): void {
-    this.items.push(item);
-    this.timer ??= setTimeout(() => {
-      const items = this.items;
-      this.items = [];
-      this.timer = undefined;
-      this.took(items);
-    }, BATCH_MILLISECONDS);
-  }
-}
 
 class Listeners<T> {
   private readonly all = new Set<(item: T) => void>();
@@ -49,7 +32,7 @@ export class AgentFeed {
   constructor(agent: string, after: number, isLoggedIn: () => Promise<boolean>) {
     this.cursor = after;
     const name = `events ${agent}`;
-    const batch = new Batch<AgentEvent>(this.take);
+    const batch = new Batch<AgentEvent>(this.take, EVENTS_GAP_MILLISECONDS);
     this.socket = new LiveSocket({
       path: () => `/agents/${encodeURIComponent(agent)}/events?after=${this.cursor}`,
       onMessage: (message) => {
@@ -86,7 +69,7 @@ export class TextFeed {
   private readonly socket: LiveSocket;
 
   constructor(agent: string, isLoggedIn: () => Promise<boolean>) {
-    const batch = new Batch<StreamedPiece>(this.take);
+    const batch = new Batch<StreamedPiece>(this.take, TEXT_GAP_MILLISECONDS);
     this.socket = new LiveSocket({
       path: () => `/agents/${encodeURIComponent(agent)}/stream`,
       onMessage: (message) => batch.add(message as StreamedPiece),

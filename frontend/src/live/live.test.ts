@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import type { QueryKey } from "~/api/keys";
+import { Batch } from "./batch";
 import { type Change, concernOf, keysOf, keysOfChange } from "./concerns";
 import { connectionOf } from "./connection";
 import { type AgentEvent, withEvents } from "./eventLog";
@@ -58,6 +59,21 @@ test("what changes often is asked for at once and then now and then", () => {
   expect(asked).toHaveLength(3);
   vi.advanceTimersByTime(3000);
   expect(asked).toHaveLength(4);
+});
+
+test("what comes alone is handed on soon, what comes all the time in batches", () => {
+  const took: number[][] = [];
+  const batch = new Batch<number>((items) => took.push(items), 100);
+  batch.add(1);
+  vi.advanceTimersByTime(20);
+  expect(took).toEqual([[1]]);
+  for (let item = 2; item <= 21; item++) {
+    batch.add(item);
+    vi.advanceTimersByTime(10);
+  }
+  expect(took).toHaveLength(3);
+  vi.advanceTimersByTime(100);
+  expect(took.flat()).toEqual(Array.from({ length: 21 }, (_, place) => place + 1));
 });
 
 const piece = (at: number, text: string, more: Partial<StreamedPiece> = {}): StreamedPiece => ({

@@ -1,12 +1,13 @@
 // Has what became old asked for again: at once, then at most every so often, however much happens.
-import type { QueryKey } from "~/api/keys";
+import type { AgentThing, QueryKey } from "~/api/keys";
 
 const GAP_MILLISECONDS = 300;
-const HOME_GAP_MILLISECONDS = 1_000;
+const LONG_GAP_MILLISECONDS = 1_000;
+const SUMS = new Set<unknown>(["usage", "timeline", "traffic", "files"] satisfies AgentThing[]);
 
-/** How long after a key was asked for it is not asked for again; what is of all agents, longer. */
-const gapOf = (key: QueryKey): number =>
-  key[0] === "home" ? HOME_GAP_MILLISECONDS : GAP_MILLISECONDS;
+/** How long after a key was asked for it is not asked for again; what sums up much, longer. */
+const gapOf = ([whose, , thing]: QueryKey): number =>
+  whose === "home" || SUMS.has(thing) ? LONG_GAP_MILLISECONDS : GAP_MILLISECONDS;
 
 export class Refresher {
   private readonly waiting = new Map<string, QueryKey>();

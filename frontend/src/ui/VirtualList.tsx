@@ -6,6 +6,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import {
   forwardRef,
   type ReactNode,
+  useCallback,
   useEffect,
   useImperativeHandle,
   useLayoutEffect,
@@ -16,6 +17,10 @@ import styles from "./VirtualList.module.css";
 
 const NEAR_START = 600;
 const AT_END = 48;
+
+/** Whether one is at the end: one who was stays there, however much comes, until he moves up. */
+export const isStillAtEnd = (below: number, wasAtEnd: boolean, hasMovedUp: boolean): boolean =>
+  below < AT_END || (wasAtEnd && !hasMovedUp);
 
 export interface VirtualListHandle {
   toEnd: () => void;
@@ -55,11 +60,12 @@ function Inner<Row>(
 ) {
   const frame = useRef<HTMLDivElement>(null);
   const wasAtEnd = useRef<boolean | null>(null);
+  const top = useRef(0);
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => frame.current,
     estimateSize: () => estimate,
-    getItemKey: (index) => rowKey(rows[index] as Row),
+    getItemKey: useCallback((index: number) => rowKey(rows[index] as Row), [rows, rowKey]),
     overscan: 8,
     anchorTo: isFromEnd ? "end" : "start",
     followOnAppend: isFromEnd,
@@ -98,7 +104,9 @@ function Inner<Row>(
     const below = element.scrollHeight - element.scrollTop - element.clientHeight;
     if (element.scrollTop < NEAR_START) onNearStart?.();
     if (below < NEAR_START) onNearEnd?.();
-    const isAtEnd = below < AT_END;
+    const isAtEnd = isStillAtEnd(below, isFromEnd && wasAtEnd.current === true, element.scrollTop < top.current);
+    top.current = element.scrollTop;
+    if (isFromEnd && isAtEnd && below >= AT_END) list.scrollToEnd();
     if (isAtEnd !== wasAtEnd.current) onAtEnd?.(isAtEnd);
     wasAtEnd.current = isAtEnd;
   };

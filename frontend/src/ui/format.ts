@@ -1,7 +1,14 @@
 // Values as people read them, in the words of the command line: money, tokens, sizes, times. Pure.
 
-const group = (value: number, digits: number) =>
-  value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const numbers = new Map<number, Intl.NumberFormat>();
+
+function group(value: number, digits: number): string {
+  const known = numbers.get(digits);
+  const exactly = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  const format = known ?? new Intl.NumberFormat("en-US", exactly);
+  if (!known) numbers.set(digits, format);
+  return format.format(value);
+}
 
 /** Dollars; an unknown price as nothing. */
 export function formatMoney(usd: number | null | undefined): string {
@@ -53,16 +60,46 @@ export function formatAge(seconds: number): string {
 
 export type TimeForm = "time" | "full" | "day";
 
+const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
+const DAY = { year: "numeric", month: "short", day: "numeric" } as const;
+const FORMS = {
+  day: DAY,
+  clock: CLOCK,
+  minute: { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+  full: { ...DAY, ...CLOCK },
+} as const;
+const times = new Map<string, Intl.DateTimeFormat>();
+
+/** An epoch time in one of the forms; a format is dear to make, and made once. */
+export function formatAs(form: keyof typeof FORMS, at: number, language: string): string {
+  const name = `${form} ${language}`;
+  const known = times.get(name);
+  const format = known ?? new Intl.DateTimeFormat(language, FORMS[form]);
+  if (!known) times.set(name, format);
+  return format.format(at * 1000);
+}
+
 /** An epoch time in the reader's zone, with the date if it is not today's. */
 export function formatTime(at: number, now: number, language: string, form: TimeForm = "time"): string {
-  const when = new Date(at * 1000);
-  const isToday = when.toDateString() === new Date(now * 1000).toDateString();
-  const clock = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
-  const day = { year: "numeric", month: "short", day: "numeric" } as const;
-  if (form === "day") return when.toLocaleDateString(language, day);
-  if (form === "time" && isToday) return when.toLocaleTimeString(language, clock);
-  return when.toLocaleString(language, { ...day, ...clock });
+  if (form !== "time") return formatAs(form, at, language);
+  return formatAs(dayOf(now) === dayOf(at) ? "clock" : "full", at, language);
 }
+
+/** Return what tells the day of a time in the reader's zone: cheap while the day stays the same. */
+export function makeDayOf(): (at: number) => number {
+  let [start, end] = [0, 0];
+  return (at) => {
+    if (at < start || at >= end) {
+      const date = new Date(at * 1000);
+      const [year, month, day] = [date.getFullYear(), date.getMonth(), date.getDate()];
+      start = new Date(year, month, day).getTime() / 1000;
+      end = new Date(year, month, day + 1).getTime() / 1000;
+    }
+    return start;
+  };
+}
+
+const dayOf = makeDayOf();
 
 /** The last part of an address or id: `survey-1a2b/worker-ada` is `worker-ada`. */
 export const lastPart = (address: string): string => address.slice(address.lastIndexOf("/") + 1);

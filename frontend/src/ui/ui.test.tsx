@@ -11,6 +11,7 @@ import MarkdownView from "./MarkdownView";
 import { nextPage, paths } from "./paths";
 import { titleOf } from "./title";
 import { StatusSign, Unread } from "./values";
+import { isStillAtEnd } from "./VirtualList";
 
 beforeAll(startTexts);
 
@@ -92,4 +93,22 @@ test("the language is the chosen one, else the browser's, else English", () => {
   expect(wantedLanguage(null, ["fr", "de-AT"])).toBe("de");
   expect(wantedLanguage("xx", ["fr"])).toBe("en");
   expect(titleOf(2, "Board")).toBe("(2) Board · Agiraph");
+});
+
+test("who is at the end of a list stays there until he moves up himself", () => {
+  const [wasAtEnd, hasMovedUp] = [true, true];
+  expect(isStillAtEnd(0, !wasAtEnd, hasMovedUp)).toBe(true);
+  expect(isStillAtEnd(2222, wasAtEnd, !hasMovedUp)).toBe(true);
+  expect(isStillAtEnd(2222, wasAtEnd, hasMovedUp)).toBe(false);
+  expect(isStillAtEnd(2222, !wasAtEnd, !hasMovedUp)).toBe(false);
+});
+
+test("the day of a time is told by the clock of the reader", () => {
+  const dayOf = format.makeDayOf();
+  const [noon, evening, night] = [[2, 12], [2, 23], [3, 1]].map(
+    ([day, hour]) => new Date(2026, 10, day, hour).getTime() / 1000,
+  ) as [number, number, number];
+  expect(dayOf(noon)).toBe(dayOf(evening));
+  expect(dayOf(night)).not.toBe(dayOf(evening));
+  expect(dayOf(noon)).toBe(dayOf(evening));
 });

@@ -10,12 +10,12 @@ import {
   useReactFlow,
   useStore,
 } from "@xyflow/react";
-import { type RefObject, useCallback, useEffect, useMemo, useRef } from "react";
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { classes, Icon, IconButton, lookOf, useKey } from "~/ui";
 import styles from "./Canvas.module.css";
-import { Card, LaneView } from "./Cards";
+import { Card, IsFar, LaneView } from "./Cards";
 import { type BoardNode, flowEdgesOf, flowNodesOf, type Shown } from "./flow";
 import type { Edge, Graph } from "./graph";
 import { CARD, type Layout } from "./layout";
@@ -24,6 +24,8 @@ const TYPES: NodeTypes = { card: Card, lane: LaneView };
 const FIT = { padding: 0.06, maxZoom: 1.1 } as const;
 const LEAST_ZOOM = 0.08;
 const READABLE = 0.85;
+const FAR = 0.3;
+const MOST_AT_ONCE = 1000;
 const MOVE_MILLISECONDS = 260;
 
 interface CanvasProps {
@@ -49,42 +51,45 @@ export function Canvas({ graph, layout, messages, shown, wanted }: CanvasProps) 
   );
   // Until somebody moves it, the whole board is kept in sight as it grows.
   const isKept = useRef(wanted === null);
+  const [isFar, setFar] = useState(false);
   return (
-    <ReactFlow
-      onMove={(event) => {
-        if (event) isKept.current = false;
-      }}
-      className={styles.canvas}
-      nodes={nodes}
-      edges={edges}
-      nodeTypes={TYPES}
-      fitView
-      fitViewOptions={FIT}
-      minZoom={LEAST_ZOOM}
-      maxZoom={2}
-      onlyRenderVisibleElements
-      nodesDraggable={false}
-      nodesConnectable={false}
-      nodesFocusable={false}
-      edgesFocusable={false}
-      elementsSelectable={false}
-      panOnScroll
-      zoomOnDoubleClick={false}
-      disableKeyboardA11y
-      proOptions={{ hideAttribution: true }}
-      aria-label={t("graph")}
-    >
-      <Background gap={24} size={1.2} color="var(--line)" />
-      <Moves layout={layout} wanted={wanted} isKept={isKept} />
-      <MiniMap
-        className={styles.map ?? ""}
-        nodeClassName={(node) => mapLooks(node as BoardNode)}
-        nodeBorderRadius={16}
-        ariaLabel={t("map")}
-        pannable
-        zoomable
-      />
-    </ReactFlow>
+    <IsFar value={isFar}>
+      <ReactFlow
+        onMove={(event) => {
+          if (event) isKept.current = false;
+        }}
+        className={styles.canvas}
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={TYPES}
+        fitView
+        fitViewOptions={FIT}
+        minZoom={LEAST_ZOOM}
+        maxZoom={2}
+        onlyRenderVisibleElements={!isFar || nodes.length > MOST_AT_ONCE}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        elementsSelectable={false}
+        panOnScroll
+        zoomOnDoubleClick={false}
+        disableKeyboardA11y
+        proOptions={{ hideAttribution: true }}
+        aria-label={t("graph")}
+      >
+        <Background gap={24} size={1.2} color="var(--line)" />
+        <Moves layout={layout} wanted={wanted} isKept={isKept} onFar={setFar} />
+        <MiniMap
+          className={styles.map ?? ""}
+          nodeClassName={(node) => mapLooks(node as BoardNode)}
+          nodeBorderRadius={16}
+          ariaLabel={t("map")}
+          pannable
+          zoomable
+        />
+      </ReactFlow>
+    </IsFar>
   );
 }
 
@@ -111,12 +116,18 @@ function Moves({
   layout,
   wanted,
   isKept,
-}: Pick<CanvasProps, "layout" | "wanted"> & { isKept: RefObject<boolean> }) {
+  onFar,
+}: Pick<CanvasProps, "layout" | "wanted"> & {
+  isKept: RefObject<boolean>;
+  onFar: (isFar: boolean) => void;
+}) {
   const { t } = useTranslation("board");
   const { setViewport, zoomIn, zoomOut, setCenter, getZoom } = useReactFlow();
   const slow = { duration: MOVE_MILLISECONDS };
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
+  const isFar = useStore((state) => state.transform[2] < FAR);
+  useEffect(() => onFar(isFar), [isFar, onFar]);
   // React Flow's own fitView waits for the next change of a node.
   const show = useCallback(
     (duration: number) => {

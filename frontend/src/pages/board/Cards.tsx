@@ -1,6 +1,6 @@
 // What stands on the board: a card for each node, a lane for each stage.
-import { Handle, type NodeProps, Position } from "@xyflow/react";
-import { memo } from "react";
+import type { NodeProps } from "@xyflow/react";
+import { createContext, memo, useContext } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, useLocation } from "react-router";
 
@@ -21,48 +21,63 @@ import styles from "./Cards.module.css";
 import type { CardNode, LaneNode } from "./flow";
 import { hasEnded, type NodeView, secondsOf } from "./graph";
 
+/** The board is seen from so far that no text on it can be read. */
+export const IsFar = createContext(false);
+
 export const Card = memo(function Card({ data }: NodeProps<CardNode>) {
   const { node, doing, usd, isOpen, isFaint, isNew } = data;
   const { t } = useTranslation("board");
   const agent = useAgentId();
   const { search } = useLocation();
   const tone = lookOf(node.status).tone;
+  const isFar = useContext(IsFar);
   const looks = classes(
     styles.card,
     styles[tone],
+    isFar && styles.far,
     isOpen && styles.open,
     isFaint && styles.faint,
     isNew && styles.new,
     node.status === "cancelled" && styles.over,
   );
   return (
-    <>
-      <Handle type="target" position={Position.Top} isConnectable={false} />
-      <Link
-        to={{ pathname: paths.board(agent, node.id), search }}
-        className={looks}
-        draggable={false}
-        aria-current={isOpen ? "true" : undefined}
-        data-node={node.name}
-      >
-        <span className={styles.head}>
-          <StatusSign status={node.status} />
-          <span className={styles.name}>{node.name}</span>
-          {node.attempt > 1 && (
-            <span className={styles.attempt}>{t("attemptShort", { count: node.attempt })}</span>
-          )}
-        </span>
-        <span className={styles.doing}>{textOf(node, doing)}</span>
-        <span className={styles.foot}>
-          <span className={styles.worker}>{node.assigned_worker ?? node.role}</span>
-          <Took node={node} />
-          <Money usd={usd} isShort />
-        </span>
-      </Link>
-      <Handle type="source" position={Position.Bottom} isConnectable={false} />
-    </>
+    <Link
+      to={{ pathname: paths.board(agent, node.id), search }}
+      className={looks}
+      draggable={false}
+      aria-current={isOpen ? "true" : undefined}
+      aria-label={isFar ? node.name : undefined}
+      data-node={node.name}
+    >
+      <Anchors />
+      {!isFar && (
+        <>
+          <span className={styles.head}>
+            <StatusSign status={node.status} />
+            <span className={styles.name}>{node.name}</span>
+            {node.attempt > 1 && (
+              <span className={styles.attempt}>{t("attemptShort", { count: node.attempt })}</span>
+            )}
+          </span>
+          <span className={styles.doing}>{textOf(node, doing)}</span>
+          <span className={styles.foot}>
+            <span className={styles.worker}>{node.assigned_worker ?? node.role}</span>
+            <Took node={node} />
+            <Money usd={usd} isShort />
+          </span>
+        </>
+      )}
+    </Link>
   );
 });
+
+/** Where edges begin and end: React Flow reads their places; its own handles follow every move. */
+const Anchors = () => (
+  <>
+    <span className="react-flow__handle react-flow__handle-top target" data-handlepos="top" />
+    <span className="react-flow__handle react-flow__handle-bottom source" data-handlepos="bottom" />
+  </>
+);
 
 /** What a card says: what its worker does, what came of it, else what is to be done. */
 const textOf = (node: NodeView, doing: string): string => {

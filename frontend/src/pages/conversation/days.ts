@@ -1,4 +1,6 @@
 // Days as a reader names them. Pure.
+import { formatAs } from "~/ui";
+
 const DAY = 86_400_000;
 
 export function dayName(at: number, now: number, language: string): string {
@@ -13,5 +15,4 @@ export function dayName(at: number, now: number, language: string): string {
   return when.toLocaleDateString(language, { weekday: "long", day: "numeric", month: "long", ...year });
 }
 
-export const clockOf = (at: number, language: string): string =>
-  new Date(at * 1000).toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+export const clockOf = (at: number, language: string): string => formatAs("minute", at, language);

@@ -41,30 +41,42 @@ interface Placed {
 }
 
 /** Return everything since the horizon, oldest first. */
-export function merge(logs: Logs, horizon = -Infinity): Item[] {
-  const transcript = ofTranscript(logs.entity, logs.entries);
-  const doubles = saidToHuman(transcript.spoken, logs.messages);
-  const ofLogs = [
-    ofMessages(logs.messages),
-    transcript.items.filter((item) => !doubles.has(item.key)),
-    ofEvents(logs.events),
-  ];
-  const placed = ofLogs.flatMap(inOwnOrder).filter(({ at }) => at >= horizon);
-  placed.sort((one, other) => one.at - other.at || one.log - other.log || one.place - other.place);
-  const seen = new Set<string>();
-  return placed.flatMap(({ item }) => {
-    if (seen.has(item.key)) return [];
-    seen.add(item.key);
-    return [item];
-  });
+export function merge({ entity, messages, entries, events }: Logs, horizon = -Infinity): Item[] {
+  return merged(
+    { messages, talk: ofMessages(messages), work: ofTranscript(entity, entries), seen: ofEvents(events) },
+    horizon,
+  );
 }
 
-function inOwnOrder(items: readonly Item[], log: number): Placed[] {
-  let at = -Infinity;
-  return items.map((item, place) => {
-    at = Math.max(at, item.at);
-    return { item, at, log, place };
+/** The three logs, each as items: what has not changed need not be made again. */
+export interface ItemLogs {
+  readonly messages: readonly ConversationMessage[];
+  readonly talk: readonly Item[];
+  readonly work: ReturnType<typeof ofTranscript>;
+  readonly seen: readonly Item[];
+}
+
+/** As `merge`, of logs that are items already. A conversation is long and grows often. */
+export function merged({ messages, talk, work, seen }: ItemLogs, horizon: number): Item[] {
+  const doubles = saidToHuman(work.spoken, messages);
+  const placed: Placed[] = [];
+  [talk, work.items, seen].forEach((items, log) => {
+    let at = -Infinity;
+    items.forEach((item, place) => {
+      if (doubles.has(item.key)) return;
+      at = Math.max(at, item.at);
+      if (at >= horizon) placed.push({ item, at, log, place });
+    });
   });
+  placed.sort((one, other) => one.at - other.at || one.log - other.log || one.place - other.place);
+  const known = new Set<string>();
+  const found: Item[] = [];
+  for (const { item } of placed) {
+    if (known.has(item.key)) continue;
+    known.add(item.key);
+    found.push(item);
+  }
+  return found;
 }
 
 const CLOCKS_DIFFER_SECONDS = 2;

@@ -1,5 +1,6 @@
 // Items as rows: who begins to speak, where a day begins, from where on it is unread. Pure.
 import type { ConversationMessage } from "~/api/stretches";
+import { makeDayOf } from "~/ui";
 import { COORDINATOR, HUMAN, type Item } from "./items";
 
 export interface Row {
@@ -30,18 +31,19 @@ export function authorOf(item: Item): string {
   }
 }
 
-const dayOf = (at: number) => new Date(at * 1000).toDateString();
 const isVoice = (item: Item) => item.is === "message" || item.is === "thought";
 
 /** Return the rows of items; `readTo` is the `seq` of the last message that was read before. */
 export function rowsOf(items: readonly Item[], readTo: number): Row[] {
   let author = "";
   let spokenAt = -Infinity;
-  let before: Item | undefined;
   let hasUnread = false;
   const quotedOf = makeQuotedOf();
+  const dayOf = makeDayOf();
+  let day = NaN;
   return items.map((item) => {
-    const isNewDay = !before || dayOf(before.at) !== dayOf(item.at);
+    const isNewDay = day !== dayOf(item.at);
+    day = dayOf(item.at);
     const isFirstUnread = !hasUnread && isUnread(item, readTo);
     hasUnread ||= isFirstUnread;
     const isFirst =
@@ -53,7 +55,6 @@ export function rowsOf(items: readonly Item[], readTo: number): Row[] {
       author = authorOf(item);
       spokenAt = item.at;
     } else if (item.is === "event") author = "";
-    before = item;
     return { key: item.key, item, isFirst, isNewDay, isFirstUnread, quoted: quotedOf(item) };
   });
 }

@@ -4,7 +4,8 @@ import { useCallback, useMemo } from "react";
 import { useConversation, useTranscript } from "~/api/stretches";
 import { RESULT_TYPES, SHOWN_TYPES } from "./eventLines";
 import { useShownEvents } from "./eventPages";
-import { horizonOf, isInTheWay, merge, type Reach } from "./merge";
+import { ofEvents, ofMessages, ofTranscript } from "./items";
+import { horizonOf, isInTheWay, merged, type Reach } from "./merge";
 
 interface Log {
   isPending: boolean;
@@ -32,9 +33,12 @@ export function useThread(agent: string, entity: string, upTo: number, isAll: bo
     reachOf(seen, seen.events[0]?.ts),
   ];
   const horizon = horizonOf(reaches);
+  const ofTalk = useMemo(() => ofMessages(talk.messages), [talk.messages]);
+  const ofWork = useMemo(() => ofTranscript(entity, entries), [entity, entries]);
+  const ofSeen = useMemo(() => ofEvents(seen.events), [seen.events]);
   const items = useMemo(
-    () => merge({ entity, messages: talk.messages, entries, events: seen.events }, horizon),
-    [entity, talk.messages, entries, seen.events, horizon],
+    () => merged({ messages: talk.messages, talk: ofTalk, work: ofWork, seen: ofSeen }, horizon),
+    [talk.messages, ofTalk, ofWork, ofSeen, horizon],
   );
 
   const logs = [talk, work, seen];

@@ -1,0 +1,29 @@
+// Hands on what comes in batches, so that a page draws once for many: soon if it is quiet, at most
+// every so often if much comes.
+
+const SOON_MILLISECONDS = 12;
+
+export class Batch<T> {
+  private items: T[] = [];
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private notBefore = 0;
+
+  constructor(
+    private readonly took: (items: T[]) => void,
+    private readonly gapMilliseconds: number,
+  ) {}
+
+  add(item: T): void {
+    this.items.push(item);
+    const wait = Math.max(SOON_MILLISECONDS, this.notBefore - Date.now());
+    this.timer ??= setTimeout(() => this.hand(), wait);
+  }
+
+  private hand(): void {
+    const items = this.items;
+    this.items = [];
+    this.timer = undefined;
+    this.took(items);
+    this.notBefore = Date.now() + this.gapMilliseconds;
+  }
+}

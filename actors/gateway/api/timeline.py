@@ -80,7 +80,7 @@ def _thinking(gateway: Gateway, agent: Agent, board: Board) -> Iterator[Bar]:
     for address, node in holders.items():
         doing = gateway.activities.get(address)
         if doing is not None and doing.state == "busy" and doing.step.startswith(THINKING):
-            name = doing.step.removeprefix(THINKING)
+            name = doing.step.removeprefix(THINKING).strip("()").partition("/")[2]
             yield Bar(f"now-{address}", "model", address, name, doing.since, None, node=node)
 
 

@@ -18,7 +18,9 @@ from tests.ui.visitor import NARROW, WIDE, ColorScheme, Visitor, connection
 DOCS = Path(__file__).parent
 SHOTS: tuple[tuple[str, str, str], ...] = (
     ("conversation", "agents/{agent}", "narrow dark"),
+    ("board", "agents/{agent}/board?messages=1", "narrow dark"),
     ("timeline", "agents/{agent}/timeline", ""),
+    ("communication", "agents/{agent}/communication", ""),
     ("worker", "agents/{agent}/workers/ada", ""),
     ("usage", "usage", ""),
 )

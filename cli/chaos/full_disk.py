@@ -8,7 +8,6 @@ either root or user namespaces.
 import os
 import random
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -29,8 +28,8 @@ FULL_SECONDS = (0.2, 1.2)
 MOUNT_AND_GO = 'mount -t tmpfs -o "size=$0" tmpfs "$1" && shift && exec "$@"'
 
 
-def run_on_small_disk(folder: Path, words: Sequence[str]) -> int:
-    """Run `agiraph WORDS` where a small disk is mounted on `folder`; return its exit code.
+def run_on_small_disk(folder: Path, command: Sequence[str]) -> int:
+    """Run a command where a small disk is mounted on `folder`; return its exit code.
 
     Raises InvalidInput where nothing may be mounted.
     """
@@ -44,8 +43,7 @@ def run_on_small_disk(folder: Path, words: Sequence[str]) -> int:
             "--full-disk mounts a small disk, which needs Linux with `unshare` (util-linux), and "
             "root or user namespaces; nothing can be mounted here"
         )
-    agiraph = [sys.executable, "-P", "-m", "agiraph", *words]
-    inner = [*apart, "sh", "-c", MOUNT_AND_GO, SIZE, str(folder), *agiraph]
+    inner = [*apart, "sh", "-c", MOUNT_AND_GO, SIZE, str(folder), *command]
     return subprocess.run(inner, check=False).returncode
 
 

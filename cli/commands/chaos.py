@@ -136,7 +136,8 @@ def chaos(
 def _on_small_disk(words: list[str]) -> int:
     """Run this command again where a small disk is mounted; return its exit code."""
     with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:
-        return run_on_small_disk(Path(folder), ["chaos", "--full-disk", "--on", folder, *words])
+        again = ("chaos", "--full-disk", "--on", folder, *words)
+        return run_on_small_disk(Path(folder), [sys.executable, "-P", "-m", "agiraph", *again])
 
 
 def facts(report: ChaosReport) -> dict[str, object]:

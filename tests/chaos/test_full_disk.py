@@ -1,23 +1,51 @@
 """A short storm of a disk that is full again and again: nobody is lost, and nothing."""
 
 import json
-import subprocess
-import sys
+import os
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
-from cli.exits import WRONG_USAGE
+from agiraph.core.errors import InvalidInput
+from cli.chaos.full_disk import run_on_small_disk
+from tests.fakes.forked import Forked
+from tests.fakes.front_door import run_here
+from tests.fakes.small_disk import small_disk
+
+DEADLINE_SECONDS = 240.0
+PROGRAM = ["-P", "-m", "agiraph"]
+LOOK = 'df -k "$0" | grep -q "^tmpfs *24576 " && touch "$0/inside" && exit 7'
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_full_again_and_again_loses_nothing() -> None:
-    words = ["chaos", "--full-disk", "--kills", "3", "--seed", "3", "--json"]
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "agiraph", *words], check=False, capture_output=True, text=True
-    )
-    if done.returncode == WRONG_USAGE:
-        pytest.skip(done.stderr)
-    assert done.returncode == 0, done.stdout + done.stderr
-    told = json.loads(done.stdout)
+def test_a_disk_that_is_full_again_and_again_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Sequence[str]] = []
+
+    def note(folder: Path, command: Sequence[str]) -> int:
+        begun.append([word if word != str(folder) else str(tmp_path / "disk") for word in command])
+        return 3
+
+    monkeypatch.setattr("cli.commands.chaos.run_on_small_disk", note)
+    words = ("chaos", "--full-disk", "--kills", "3", "--seed", "3", "--json")
+    assert run_here(words, cwd=tmp_path, environ=os.environ).returncode == 3
+    [[_, *again]] = begun
+    assert again[: len(PROGRAM)] == PROGRAM
+    with small_disk(tmp_path):
+        command = Forked(again[len(PROGRAM) :], cwd=tmp_path, env=os.environ)
+        out, errors = command.communicate(DEADLINE_SECONDS)
+    assert command.returncode == 0, out + errors
+    told = json.loads(out)
     assert told["strikes"] == {"full disk": 3}
     assert told["verdict"] == "good"
+
+
+def test_a_small_disk_is_seen_by_the_command_alone_and_is_gone_with_it(tmp_path: Path) -> None:
+    try:
+        code = run_on_small_disk(tmp_path, ["sh", "-c", LOOK, str(tmp_path)])
+    except InvalidInput as error:
+        pytest.skip(str(error))
+    assert code == 7
+    assert not list(tmp_path.iterdir())

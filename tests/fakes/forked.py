@@ -37,7 +37,7 @@ PRELOADED = (
     ),
     *("cli.progress", "cli.own_supervisor", "tests.fakes.interpreters"),
     *("httpx", "click", "pydantic", "zmq.asyncio", "psutil", "yaml", "msgpack"),
-    *("anthropic", "openai", "uvicorn"),
+    *("anthropic", "openai", "uvicorn", "mcp", "cli.console.ui.main", "cli.console.ui.top_app"),
 )
 """What is imported. No process is named here: tests look for those by what `ps` shows of them."""
 

@@ -23,9 +23,14 @@ def prefix_share(bodies: Sequence[bytes]) -> float:
 
 def _common(one: bytes, other: bytes) -> int:
     """Return how long the common beginning of two texts is."""
-    most = min(len(one), len(other))
-    differs = (n for n in range(most) if one[n] != other[n])
-    return most if one[:most] == other[:most] else next(differs)
+    least, most = 0, min(len(one), len(other))
+    while least < most:
+        middle = (least + most + 1) // 2
+        if one[least:middle] == other[least:middle]:
+            least = middle
+        else:
+            most = middle - 1
+    return least
 
 
 def cached_share(bodies: Sequence[Mapping[str, Any]]) -> float:

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from agiraph.http.discovery import is_held
 from tests.fakes.forked import FRONT_DOOR, Forked
 from tests.fakes.front_door import run_here
+from tests.integration.house import until
 
 DEADLINE_SECONDS = 60.0
 KEYS = ("ANTHROPIC_", "OPENAI_", "OPENROUTER_", "MOONSHOT_", "MINIMAX_", "AGIRAPH_")
@@ -121,10 +121,16 @@ def processes_of(home: Path) -> dict[int, str]:
 
 def await_nothing_left(home: Path) -> None:
     """Wait until no process of this home lives and its lock is free."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
+    left: dict[int, str] = {}
+
+    def is_alone() -> bool:
+        nonlocal left
+        if is_held(home):
+            return False
         left = processes_of(home)
-        if not left and not is_held(home):
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"still there: {left}")
+        return not left and not is_held(home)
+
+    try:
+        until(is_alone, "the end of all", within_seconds=20)
+    except AssertionError:
+        raise AssertionError(f"still there: {left}") from None

@@ -153,7 +153,13 @@ def test_an_agents_own_budget_is_set_and_whoever_waits_for_more_goes_on(place: P
     assert (asked["status"], asked["answered_via"]) == ("answered", "budget")
     assert place.json("budget", name, "--remove")["tokens"] is None
     assert {one["scope"] for one in place.json("budget", name)} == {"trigger"}
-    events = [row["data"] for row in place.json("events", name, "--type", "human.budget")]
     triggers = [("trigger", tokens) for tokens in (90_000, 40_000)]
     agents = [("agent", tokens) for tokens in (LIMIT, 200_000, None)]
-    assert [(one["scope"], one["tokens"]) for one in events] == [*triggers, *agents]
+
+    def set_budgets() -> list[tuple[str, int | None]]:
+        rows = place.json("events", name, "--type", "human.budget")
+        return [(row["data"]["scope"], row["data"]["tokens"]) for row in rows]
+
+    until(
+        lambda: set_budgets() == [*triggers, *agents], "the events of all budgets, in their order"
+    )

@@ -53,7 +53,7 @@ def test_a_later_run_names_what_is_unfinished_and_resumes_it_when_told_to(house:
 def test_what_was_detached_goes_on_in_a_later_run_which_says_so(house: MakeHouse) -> None:
     with two(house) as both:
         detached = ("run", "Do the second", "--name", "apart", "--detach", *MODEL)
-        both.json(*detached)
+        both.start(*detached).communicate(WITHIN_SECONDS)
         both.await_asked("second")
         both.gates.open["first"].set()
         said = both.finish(both.first, "first")

@@ -1,7 +1,7 @@
 """Agiraph as a MCP server: any MCP client gives a team a goal, talks with it and reads it."""
 
 import asyncio
-import subprocess
+import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -13,6 +13,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.fakes.forked import Forked
 from tests.fakes.model_server import call, say
 from tests.integration.house import all_gone, until
 from tests.scenarios.house import ROOT, processes_of, title_of
@@ -42,18 +43,12 @@ def over_pipes(place: Place, talk: TALK, *options: str) -> None:
 def url(place: Place) -> Iterator[str]:
     """Return where `agiraph mcp serve --http` listens."""
     words = ("mcp", "serve", "--http", "127.0.0.1:0", "--home", str(place.home))
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "agiraph", *words],
-        env={**place.environ, "PYTHONPATH": str(ROOT)},
-        stderr=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-        text=True,
-    )
+    process = Forked(words, cwd=place.home, env={**place.environ, "PYTHONPATH": str(ROOT)})
     assert process.stderr is not None
     said = process.stderr.readline()
     assert "agiraph mcp ready: http://127.0.0.1:" in said, said
     yield said.rpartition(" ")[2].strip()
-    process.terminate()
+    process.send_signal(signal.SIGTERM)
     process.communicate(timeout=20)
 
 

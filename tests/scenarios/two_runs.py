@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.fakes.forked import Forked
+from tests.fakes.front_door import run_here
 from tests.fakes.model_server import Brain, Reply, SeenRequest
 from tests.integration.commands import await_nothing_left
 from tests.integration.house import until
@@ -76,11 +77,10 @@ class Two:
         self.first.wait(WITHIN_SECONDS)
 
     def json(self, *args: str) -> Any:
-        """Return what a command prints with --json."""
-        process = self.start(*args, "--json")
-        out, err = process.communicate(WITHIN_SECONDS)
-        assert process.wait() == 0, err
-        return json.loads(out)
+        """Return what a command that only asks prints with --json."""
+        done = run_here((*args, "--json"), cwd=self.house.home, environ=self.house.environ)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
 
     def status(self, name: str) -> str:
         """Return how an agent stands."""

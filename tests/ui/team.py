@@ -41,6 +41,7 @@ EVIL: Final = (
     '[a](javascript:window.ran=1) ![b](x" onerror="window.ran=1) `${window.ran=1}` '
     "<iframe srcdoc='<script>parent.ran=1</script>'></iframe>"
 )
+MALLORY: Final = "mallory" + 33 * "W"
 EVIL_FILE: Final = "<img src=x onerror=window.ran=1>.md"
 
 
@@ -123,14 +124,15 @@ def _evil(seen: SeenRequest) -> Reply:
     """Play the coordinator, and its one worker."""
     if ", the coordinator of a team" in seen.system[:400]:
         steps = [
-            spawn("mallory", role=EVIL[:60]),
-            node(EVIL[:40].replace("/", "|"), "mallory", task=EVIL),
+            spawn(MALLORY, role=EVIL[:60] + 300 * "R"),
+            node(EVIL[:40].replace("/", "|"), MALLORY, task=300 * "T" + EVIL + "\u202e\u200b"),
             tell("human", EVIL),
             WAIT,
         ]
     else:
         steps = [
             calls(write(EVIL_FILE, EVIL), write("page.html", EVIL), write("p.svg", EVIL)),
+            tell("coordinator", 300 * "M" + EVIL),
             bash(f"printf '%s' {EVIL!r}; exit 3"),
             tell("human", EVIL),
             ask(EVIL, options=[EVIL[:60], HOSTILE]),

@@ -1,12 +1,11 @@
-"""The work board of a real team: it grows live; a node is looked at, cancelled and run again."""
+"""The work board of a real team, live: nodes are looked at, run again, moved and cancelled."""
 
 import re
 from threading import Event
-from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.fakes.model_server import Reply, call, calls
+from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
 from tests.scenarios.place import Place
 from tests.scenarios.steps import (
     WAIT,
@@ -15,6 +14,7 @@ from tests.scenarios.steps import (
     finish,
     held,
     node,
+    place_of,
     publish,
     spawn,
     tell,
@@ -23,6 +23,7 @@ from tests.scenarios.steps import (
 from tests.ui.visitor import Visitor, assert_accessible, photograph
 
 HOSTILE = "<img src=x onerror=alert(1)>"
+SLOW = bash("echo half > notes.md; sleep 300.093")
 REPORT = """# Comparison
 
 | vendor | price | memory |
@@ -34,25 +35,44 @@ AMD costs **half** as much.
 """
 
 
-def researcher(company: str, gate: Event | None = None) -> Plays:
-    """Write what is known of a company; hold it back until the gate is open."""
-    found = f"# {company}\n\n- many TFLOPS\n- much memory\n"
-    return [
-        call("checkpoint", summary=f"Read three pages about {company}"),
-        tell("coordinator", f"{company} publishes no prices. Shall I estimate?"),
-        write("findings.md", found),
-        held(publish(f"{company}'s chips are described, with prices and memory."), gate),
-    ]
+def researcher(company: str, colleague: str) -> Plays:
+    """Write what is known of a company; the second time there is more of it."""
+
+    def play(seen: SeenRequest) -> Reply:
+        name, step = place_of(seen)
+        if name == "intel-chips":
+            return SLOW
+        memory = "more" if "This is attempt 2" in seen.said else "much"
+        return [
+            call("checkpoint", summary=f"Read three pages about {company}"),
+            tell(colleague, f"{company} publishes no prices. Shall I estimate?"),
+            write("findings.md", f"# {company}\n\n- many TFLOPS\n- {memory} memory\n"),
+            publish(f"{company}'s chips are described, with prices and memory."),
+        ][step]
+
+    return [play] * 12
 
 
-def card(page: Page, name: str) -> Any:
+def ends(seen: SeenRequest) -> Reply:
+    """Wait until the report is there."""
+    is_there = any("half as much" in result for result in seen.results("wait"))
+    return finish("Compared.") if is_there else WAIT
+
+
+def card(page: Page, name: str) -> Locator:
     """Return the card of a node."""
     return page.locator(f'[data-node="{name}"]')
 
 
+def run_again(panel: Locator, dialog: Locator, because: str) -> None:
+    panel.get_by_role("button", name="Run again").click()
+    dialog.get_by_label("Why").fill(because)
+    dialog.get_by_role("button", name="Run again").click()
+
+
 def test_a_board_grows_live_and_its_nodes_are_acted_on(visitor: Visitor, place: Place) -> None:
     later, slow = Event(), Event()
-    leads: list[Reply] = [
+    leads: list[Reply | Brain] = [
         calls(spawn("ada"), spawn("bob"), spawn("cleo"), spawn("dora", role="writer")),
         calls(
             node("nvidia-chips", "ada", role="researcher", labels=["hardware"]),
@@ -69,15 +89,13 @@ def test_a_board_grows_live_and_its_nodes_are_acted_on(visitor: Visitor, place: 
             ),
             later,
         ),
-        WAIT,
-        WAIT,
-        finish("Compared."),
+        *[ends] * 12,
     ]
     place.plays(
         coordinator=leads,
-        ada=researcher("NVIDIA"),
-        bob=researcher("AMD"),
-        cleo=[bash("echo half > notes.md; sleep 300.093")],
+        ada=researcher("NVIDIA", "bob"),
+        bob=researcher("AMD", "coordinator"),
+        cleo=[SLOW],
         dora=[write("report.md", REPORT), held(publish("AMD costs half as much."), slow)],
     )
     folder = place.begin("chips", goal="Compare AI chips")
@@ -86,18 +104,30 @@ def test_a_board_grows_live_and_its_nodes_are_acted_on(visitor: Visitor, place: 
     expect(card(page, "intel-chips")).to_contain_text("cleo")
     expect(card(page, "nvidia-chips")).to_contain_text("completed")
     assert card(page, "report").count() == 0
+    card(page, "amd-chips").click()
+    panel = page.get_by_role("complementary", name="Node")
+    dialog = page.get_by_role("dialog")
+    run_again(panel, dialog, "Look for more")
+    expect(card(page, "amd-chips")).to_contain_text(re.compile("completed.*attempt 2", re.DOTALL))
+    page.keyboard.press("Escape")
     later.set()
     expect(card(page, "report")).to_contain_text("running")
     photograph(page, "board")
-    assert_accessible(page)
 
     card(page, "amd-chips").click()
-    panel = page.get_by_role("complementary", name="Node")
     expect(panel.get_by_role("heading", name="amd-chips")).to_be_visible()
     expect(panel).to_contain_text("with prices and memory")
     expect(panel.get_by_text("test -s findings.md")).to_be_visible()
     expect(panel.get_by_text("passed")).to_be_visible()
-    expect(panel.get_by_text("much memory")).to_be_visible()
+    expect(panel.get_by_text("more memory")).to_be_visible()
+    panel.get_by_label("Compare with").select_option("1")
+    differs = panel.get_by_role("region", name="Difference")
+    expect(differs).to_contain_text(re.compile("- much memory.*- more memory", re.DOTALL))
+    run_again(panel, dialog, "And more")
+    expect(page.get_by_text("report began with its result").first).to_be_visible()
+    page.keyboard.press("Escape")
+    dialog.get_by_role("button", name="Close").last.click()
+    expect(panel).to_be_visible()
     panel.get_by_role("tab", name="Task").click()
     expect(panel.get_by_text("Do amd-chips").first).to_be_visible()
     panel.get_by_role("tab", name="Log").click()
@@ -107,9 +137,15 @@ def test_a_board_grows_live_and_its_nodes_are_acted_on(visitor: Visitor, place: 
 
     card(page, "intel-chips").click()
     expect(panel.get_by_text(HOSTILE).first).to_be_visible()
+    panel.get_by_role("button", name="Move").click()
+    dialog.get_by_label("Worker").select_option("ada · worker")
+    dialog.get_by_role("button", name="Move node").click()
+    expect(card(page, "intel-chips")).to_contain_text(re.compile("attempt 2.*ada", re.DOTALL))
+    page.keyboard.press("m")
+    written = page.locator(".react-flow__edge.message")
+    expect(written).to_have_text("1")
     place.kill(f"coordinator {agent}")
     panel.get_by_role("button", name="Cancel node").click()
-    dialog = page.get_by_role("dialog")
     dialog.get_by_label("Why").fill("No longer needed")
     assert_accessible(page)
     dialog.get_by_role("button", name="Cancel node").click()
@@ -117,6 +153,15 @@ def test_a_board_grows_live_and_its_nodes_are_acted_on(visitor: Visitor, place: 
     expect(panel.get_by_label("Reason")).to_contain_text("No longer needed")
     slow.set()
     place.await_end(folder)
+
+    page.get_by_role("button", name="History").click()
+    slider = page.get_by_role("slider", name="History")
+    slider.fill("0")
+    expect(page.get_by_text("No work yet")).to_be_visible()
+    slider.fill("12")
+    expect(card(page, "nvidia-chips")).to_be_visible()
+    expect(card(page, "report")).to_have_count(0)
+    page.get_by_role("button", name="Back to now").click()
 
     card(page, "report").click()
     expect(panel.get_by_role("cell", name="$15,000")).to_be_visible()
@@ -133,7 +178,6 @@ def test_a_board_grows_live_and_its_nodes_are_acted_on(visitor: Visitor, place: 
     pairs = page.get_by_role("list", name="Who wrote to whom")
     expect(pairs.get_by_role("listitem")).to_have_count(2)
     photograph(page, "communication")
-    assert_accessible(page)
-    pairs.get_by_role("button", name="bob").click()
+    pairs.get_by_role("button", name="bob to").click()
     expect(page.get_by_role("log")).to_contain_text("AMD publishes no prices")
     expect(page).to_have_url(re.compile("from=bob&to=coordinator"))

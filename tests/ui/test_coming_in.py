@@ -73,6 +73,12 @@ def test_one_comes_in_by_a_link_and_back_to_where_one_was_going(
     assert place.command("logout", "--all").returncode == 0
     expect(page).to_have_url(AT_LOGIN)
     expect(tab).to_have_url(AT_LOGIN)
+    tab.goto(link)
+    expect(tab.get_by_role("alert")).to_contain_text("was used already, is too old")
+    tab.get_by_label("Code").fill(visitor.link().partition("#")[2])
+    tab.get_by_role("button", name="Log in").click()
+    expect(tab).to_have_url(f"{visitor.url}/ui/agents/{agent}/files")
+    expect(page).to_have_url(f"{visitor.url}/ui/agents/{agent}/board?x=1")
 
 
 def test_a_page_of_another_origin_can_do_nothing_with_the_session(

@@ -1,9 +1,12 @@
-"""Every page of the web UI: for everybody (WCAG 2.2 AA, a phone's width), and whatever it shows."""
+"""Every page of the web UI: for everybody (WCAG 2.2 AA, a phone's width), and whatever it shows.
+
+Each is judged here as it stands; stories judge what opens on it.
+"""
 
 from playwright.sync_api import Page, expect
 
 from tests.scenarios.place import Place
-from tests.ui.team import HOSTILE, hostile, hosting, pages_of
+from tests.ui.team import HOSTILE, MALLORY, hostile, hosting, pages_of
 from tests.ui.visitor import NARROW, WIDE, Visitor, barriers, connection, is_too_wide
 
 
@@ -23,10 +26,13 @@ def test_nothing_that_a_team_is_called_or_says_or_leaves_runs(
     visitor: Visitor, place: Place
 ) -> None:
     with hostile(place) as agent:
-        for path in pages_of(place, agent, "mallory"):
+        for path in pages_of(place, agent, MALLORY):
             page = come_to(visitor, path)
             if path.startswith("agents/"):
                 expect(page.get_by_role("banner")).to_contain_text(HOSTILE)
+            page.set_viewport_size(NARROW)
+            assert not is_too_wide(page), path
+            page.set_viewport_size(WIDE)
             assert page.evaluate("window.ran") is None, path
             assert page.locator("a[href^='javascript:' i], iframe[srcdoc]").count() == 0, path
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.scenarios.place import Place
 from tests.scenarios.steps import DONE, ask, bash, one_worker
@@ -69,7 +69,18 @@ def test_questions_wait_above_every_page(visitor: Visitor, place: Place) -> None
     expect(tray(page)).to_contain_text("Go on?")
     assert_accessible(other)
 
-    place.json("respond", place.await_question("asked")["id"], "yes")
+    question = place.await_question("asked")["id"]
+
+    def answered_before(route: Route) -> None:
+        place.json("respond", question, "yes")
+        route.continue_()
+
+    page.route("**/respond", answered_before)
+    page.locator("body").press("q")
+    tray(page).get_by_role("textbox").fill("no")
+    tray(page).get_by_role("button", name="Answer", exact=True).click()
+    refused = page.get_by_text(re.compile("was answered by human .* over cli: yes"))
+    expect(refused.first).to_be_visible()
     for tab in (page, other):
         expect(tray(tab)).to_have_count(0)
     expect(other.get_by_role("row", name=re.compile("Go on.*answered.*yes.*cli"))).to_be_visible()

@@ -4,6 +4,7 @@ import { common, createLowlight } from "lowlight";
 import { useMemo } from "react";
 import { Fragment, jsx, jsxs } from "react/jsx-runtime";
 
+import { withUnseenShown } from "./format";
 import "./highlight.css";
 import styles from "./Markdown.module.css";
 
@@ -16,7 +17,8 @@ interface CodeViewProps {
   hasNumbers?: boolean;
 }
 
-export default function CodeView({ text, language = "", hasNumbers = false }: CodeViewProps) {
+export default function CodeView({ text: code, language = "", hasNumbers = false }: CodeViewProps) {
+  const text = useMemo(() => withUnseenShown(code), [code]);
   const shown = useMemo(() => {
     if (!lowlight.registered(language) || text.length > LONGEST) return text;
     return toJsxRuntime(lowlight.highlight(language, text), { Fragment, jsx, jsxs });

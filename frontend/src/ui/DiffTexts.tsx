@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 import { classes } from "./classes";
 import { diffLines } from "./diff";
 import styles from "./DiffTexts.module.css";
+import { withUnseenShown } from "./format";
 
 const SIGNS = { same: " ", added: "+", removed: "-", gap: "…" } as const;
 
@@ -16,7 +17,10 @@ interface DiffTextsProps {
 
 export default function DiffTexts({ before, after, names }: DiffTextsProps) {
   const { t } = useTranslation("common");
-  const lines = useMemo(() => diffLines(before, after), [before, after]);
+  const lines = useMemo(
+    () => diffLines(withUnseenShown(before), withUnseenShown(after)),
+    [before, after],
+  );
   if (!lines.length) return <p className={styles.none}>{t("noDifference")}</p>;
   return (
     <div className={styles.diff} role="region" aria-label={t("difference")} tabIndex={0}>

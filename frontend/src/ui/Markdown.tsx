@@ -2,6 +2,7 @@
 import { Suspense } from "react";
 
 import { fetchedPart } from "./fetched";
+import { withUnseenShown } from "./format";
 import styles from "./Markdown.module.css";
 
 const MarkdownView = fetchedPart(() => import("./MarkdownView"), PlainText);
@@ -13,11 +14,11 @@ function PlainText({ text }: { text: string }) {
 }
 
 function PlainCode({ text }: CodeProps) {
-  return <pre className={styles.code}>{text}</pre>;
+  return <pre className={styles.code}>{withUnseenShown(text)}</pre>;
 }
 
 function PlainAfter({ after }: DiffProps) {
-  return <pre className={styles.code}>{after}</pre>;
+  return <pre className={styles.code}>{withUnseenShown(after)}</pre>;
 }
 
 export function Markdown({ text }: { text: string }) {

@@ -103,3 +103,13 @@ const dayOf = makeDayOf();
 
 /** The last part of an address or id: `survey-1a2b/worker-ada` is `worker-ada`. */
 export const lastPart = (address: string): string => address.slice(address.lastIndexOf("/") + 1);
+
+const UNSEEN = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069]/gu;
+
+/** Code whose unseen characters, which may turn the order of others, are seen: `⟨U+202E⟩`. */
+export const withUnseenShown = (code: string): string =>
+  code.replace(UNSEEN, (one) => `⟨U+${one.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}⟩`);
+
+/** A Markdown text without its first heading if that is the title under which it is shown. */
+export const withoutTitle = (text: string, title: string): string =>
+  text.startsWith(`# ${title}\n`) ? text.slice(title.length + 3).trimStart() : text;

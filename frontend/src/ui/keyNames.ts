@@ -39,6 +39,10 @@ export function matches(name: KeyName, press: Press, before: string): boolean {
   return press.key === name.key || (name.isShift && press.key.toLowerCase() === name.key);
 }
 
+/** Whether a dialog is open: the keys are for it, wherever the focus is. */
+export const isInDialog = (): boolean =>
+  document.querySelector(':is([role="dialog"], [role="alertdialog"])[data-state="open"]') !== null;
+
 /** Whether keys that are pressed there are text. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 
 import { Dialog } from "./overlays";
 import styles from "./keys.module.css";
-import { isTyping, matches, parseKey } from "./keyNames";
+import { isInDialog, isTyping, matches, parseKey } from "./keyNames";
 
 export interface KeyUse {
   /** `?`, `Escape`, `Mod+k`, or two that follow each other: `g b`. */
@@ -58,8 +58,8 @@ export function Keys() {
     const take = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.isComposing) return;
       const before = Date.now() - first.at < BETWEEN_MILLISECONDS ? first.key : "";
-      const typing = isTyping(event.target);
-      // The latest registered comes first: a dialog's before the page's.
+      const typing = isInDialog() || isTyping(event.target);
+      // The latest registered comes first: an open card's before the page's.
       const use = uses.findLast(
         (one) => (one.isForTyping || !typing) && matches(parseKey(one.keys), event, before),
       );

@@ -1,13 +1,15 @@
 // @vitest-environment jsdom
-import { render, screen } from "@testing-library/react";
-import { beforeAll, expect, test } from "vitest";
+import { fireEvent, render, screen } from "@testing-library/react";
+import { beforeAll, expect, test, vi } from "vitest";
 
 import { wantedLanguage, startTexts } from "~/text/i18n";
 import { diffLines } from "./diff";
 import * as format from "./format";
 import { matches, parseKey } from "./keyNames";
+import { Keys, useKey } from "./keys";
 import { safeAddress } from "./links";
 import MarkdownView from "./MarkdownView";
+import { Dialog } from "./overlays";
 import { nextPage, paths } from "./paths";
 import { titleOf } from "./title";
 import { StatusSign, Unread } from "./values";
@@ -39,12 +41,44 @@ test("keys are told apart", () => {
   expect(matches(parseKey("g b"), { ...press, key: "b", ctrlKey: false }, "x")).toBe(false);
 });
 
+test("keys of the page count while one neither types nor has a dialog open", () => {
+  const done = vi.fn<() => void>();
+  const Used = () => (useKey("m", "Do it", done), (<input aria-label="words" />));
+  const page = (isOpen: boolean) => (
+    <>
+      <Keys />
+      <Used />
+      <Dialog isOpen={isOpen} onClose={() => undefined} title="Sure?">
+        text
+      </Dialog>
+    </>
+  );
+  const { rerender } = render(page(false));
+  fireEvent.keyDown(screen.getByRole("textbox"), { key: "m" });
+  expect(done).not.toHaveBeenCalled();
+  fireEvent.keyDown(document.body, { key: "m" });
+  expect(done).toHaveBeenCalledTimes(1);
+  rerender(page(true));
+  fireEvent.keyDown(document.body, { key: "m" });
+  expect(done).toHaveBeenCalledTimes(1);
+});
+
 test("only pages of ours are led to after logging in", () => {
   expect(nextPage("/ui/agents/a/board?x=1")).toBe("/agents/a/board?x=1");
   for (const odd of [null, "", "//evil.example", "https://evil.example", "/\\evil", "/ui/login"]) {
     expect(nextPage(odd)).toBe("/");
   }
   expect(paths.files("my agent", "a b/c.md")).toBe("/agents/my%20agent/files/a%20b/c.md");
+});
+
+test("code shows what would be unseen in it or turn it round, other texts of the world stay", () => {
+  expect(format.withUnseenShown("rm \u202Egnp.exe\u2066 a\u200bb")).toBe("rm ⟨U+202E⟩gnp.exe⟨U+2066⟩ a⟨U+200B⟩b");
+  expect(format.withUnseenShown("تحليل 👩‍💻 é\n")).toBe("تحليل 👩‍💻 é\n");
+});
+
+test("a heading that says no more than the title above it is left out", () => {
+  expect(format.withoutTitle("# limits\n\nList them", "limits")).toBe("List them");
+  expect(format.withoutTitle("# limits of all\n\nx", "limits")).toBe("# limits of all\n\nx");
 });
 
 test("what differs has its place in both texts", () => {

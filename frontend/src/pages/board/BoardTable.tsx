@@ -39,7 +39,7 @@ export function BoardTable({ graph, shown }: { graph: Graph; shown: Shown }) {
       ),
     },
     { key: "status", label: t("status"), cell: (node) => <StatusSign status={node.status} hasWord /> },
-    { key: "worker", label: t("worker"), cell: (node) => node.assigned_worker ?? node.role },
+    { key: "worker", label: t("worker"), cell: (node) => <span className={styles.who}>{node.assigned_worker ?? node.role}</span> },
     {
       key: "doing",
       label: t("doing"),

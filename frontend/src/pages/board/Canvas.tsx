@@ -18,12 +18,14 @@ import styles from "./Canvas.module.css";
 import { Card, IsFar, LaneView } from "./Cards";
 import { type BoardNode, flowEdgesOf, flowNodesOf, type Shown } from "./flow";
 import type { Edge, Graph } from "./graph";
-import { CARD, type Layout } from "./layout";
+import { boundsOf, CARD, type Layout } from "./layout";
 
 const TYPES: NodeTypes = { card: Card, lane: LaneView };
 const FIT = { padding: 0.06, maxZoom: 1.1 } as const;
 const LEAST_ZOOM = 0.08;
 const READABLE = 0.85;
+/** So many nodes need no map. */
+const FEW = 8;
 const FAR = 0.3;
 const MOST_AT_ONCE = 1000;
 const MOVE_MILLISECONDS = 260;
@@ -80,14 +82,16 @@ export function Canvas({ graph, layout, messages, shown, wanted }: CanvasProps) 
       >
         <Background gap={24} size={1.2} color="var(--line)" />
         <Moves layout={layout} wanted={wanted} isKept={isKept} onFar={setFar} />
-        <MiniMap
-          className={styles.map ?? ""}
-          nodeClassName={(node) => mapLooks(node as BoardNode)}
-          nodeBorderRadius={16}
-          ariaLabel={t("map")}
-          pannable
-          zoomable
-        />
+        {graph.nodes.size > FEW && (
+          <MiniMap
+            className={styles.map ?? ""}
+            nodeClassName={(node) => mapLooks(node as BoardNode)}
+            nodeBorderRadius={16}
+            ariaLabel={t("map")}
+            pannable
+            zoomable
+          />
+        )}
       </ReactFlow>
     </IsFar>
   );
@@ -97,19 +101,6 @@ const mapLooks = (node: BoardNode): string =>
   node.type === "lane"
     ? (styles.mapLane ?? "")
     : classes(styles.mapCard, styles[lookOf(node.data.node.status).tone]) ?? "";
-
-/** The box that holds every lane. */
-function boundsOf({ lanes }: Layout) {
-  const boxes = [...lanes.values()];
-  const x = Math.min(...boxes.map((box) => box.x));
-  const y = Math.min(...boxes.map((box) => box.y));
-  return {
-    x,
-    y,
-    width: Math.max(...boxes.map((box) => box.x + box.width)) - x,
-    height: Math.max(...boxes.map((box) => box.y + box.height)) - y,
-  };
-}
 
 /** The buttons and keys that move the canvas, and what has it move by itself. */
 function Moves({
@@ -132,7 +123,9 @@ function Moves({
   const show = useCallback(
     (duration: number) => {
       const { padding, maxZoom } = FIT;
-      const whole = getViewportForBounds(boundsOf(layout), width, height, LEAST_ZOOM, maxZoom, padding);
+      const bounds = boundsOf(layout);
+      if (!bounds) return;
+      const whole = getViewportForBounds(bounds, width, height, LEAST_ZOOM, maxZoom, padding);
       void setViewport(whole, { duration });
     },
     [layout, width, height, setViewport],

@@ -29,13 +29,20 @@ export default function Board() {
           board.nodes.length || board.stages.length ? (
             <Shown now={board} />
           ) : (
-            <Empty icon="board" title={t("emptyTitle")}>
-              {t("emptyAbout")}
-            </Empty>
+            <Nothing />
           )
         }
       </Loaded>
     </Page>
+  );
+}
+
+function Nothing() {
+  const { t } = useTranslation("board");
+  return (
+    <Empty icon="board" title={t("emptyTitle")}>
+      {t("emptyAbout")}
+    </Empty>
   );
 }
 
@@ -64,7 +71,9 @@ function Shown({ now }: { now: BoardView }) {
     if (!isNarrow) setOpen(node);
   };
   useKey("Escape", t("closeNode"), close, { isOn: open !== null });
-  const canvas = layout ? (
+  const canvas = !graph.lanes.length ? (
+    <Nothing />
+  ) : layout ? (
     <Canvas {...{ graph, layout, messages, shown, wanted }} />
   ) : (
     <Skeleton lines={8} />

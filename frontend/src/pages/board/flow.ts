@@ -122,6 +122,7 @@ export function flowEdgesOf(
     const isFaint = inView !== null && !(inView.has(edge.from) && inView.has(edge.to));
     const isMarked = !isFaint && (edge.from === open || edge.to === open);
     const isLive = graph.nodes.get(edge.to)?.status === "running";
+    const color = `var(--${isMarked || edge.kind === "message" ? "accent" : isLive ? "busy" : "edge"})`;
     const looks = [edge.kind, isFaint && "faint", isMarked && "marked", isLive && "live"];
     return [
       {
@@ -129,11 +130,11 @@ export function flowEdgesOf(
         source: edge.from,
         target: edge.to,
         className: looks.filter(Boolean).join(" "),
-        markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16, color: "var(--edge)" },
+        markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16, color },
         selectable: false,
         focusable: false,
         zIndex: isMarked ? 1 : edge.kind === "message" ? 2 : -1,
-        ...(edge.count ? { label: String(edge.count) } : {}),
+        ...(edge.count ? { label: String(edge.count), labelBgPadding: [7, 3] as [number, number] } : {}),
       },
     ];
   });

@@ -11,7 +11,7 @@ import {
   relatedTo,
   secondsOf,
 } from "./graph";
-import { CARD, laneLayoutOf, layoutOf, rowsOf, shapeOf } from "./layout";
+import { boundsOf, CARD, laneLayoutOf, layoutOf, rowsOf, shapeOf } from "./layout";
 
 const node = (name: string, more: Partial<NodeView> = {}): NodeView =>
   ({
@@ -140,6 +140,13 @@ test("how a node stands does not change the shape of its lane, another node does
   expect(key(more)[1]).not.toBe(key(chain)[1]);
 });
 
+test("a board before its first stage has no bounds, another one those of its lanes", () => {
+  expect(boundsOf(laidOut(board([], [])))).toBeNull();
+  const layout = laidOut(chain);
+  const [first, last] = [layout.lanes.get(0), layout.lanes.get(1)];
+  expect(boundsOf(layout)).toEqual({ x: 0, y: 0, width: first?.width, height: (last?.y ?? 0) + (last?.height ?? 0) });
+});
+
 test("an empty lane is a line of its own", () => {
   expect(laneLayoutOf({ children: [] })).toMatchObject({ width: 0, height: 0 });
 });
@@ -174,4 +181,6 @@ test("edges of the open node are marked, those of others that are not looked at 
     "ref faint",
     "part faint",
   ]);
+  const heads = edges.map(({ markerEnd }) => (typeof markerEnd === "object" ? markerEnd.color : ""));
+  expect(heads).toEqual(["var(--accent)", "var(--edge)", "var(--edge)"]);
 });

@@ -117,3 +117,17 @@ export function layoutOf(graph: Graph, laid: ReadonlyMap<string, LaneLayout>): L
   }
   return { lanes, nodes };
 }
+
+/** Return the box that holds every lane; null if there is none. */
+export function boundsOf({ lanes }: Layout): Box | null {
+  const boxes = Array.from(lanes.values());
+  if (!boxes.length) return null;
+  const x = Math.min(...boxes.map((box) => box.x));
+  const y = Math.min(...boxes.map((box) => box.y));
+  return {
+    x,
+    y,
+    width: Math.max(...boxes.map((box) => box.x + box.width)) - x,
+    height: Math.max(...boxes.map((box) => box.y + box.height)) - y,
+  };
+}

@@ -97,7 +97,7 @@ function Picture({ traffic, chosen, latest, onChoose }: Choice) {
               <path
                 d={arrow.path}
                 className={styles.stroke}
-                strokeWidth={1.5 + 3 * arrow.weight}
+                strokeWidth={1.25 + 1.5 * arrow.weight}
                 markerEnd={`url(#arrow-${isMarked ? "marked" : "plain"})`}
               />
               <g transform={`translate(${arrow.at.x} ${arrow.at.y})`}>
@@ -112,9 +112,11 @@ function Picture({ traffic, chosen, latest, onChoose }: Choice) {
         {places.map(({ name, x, y, wrote, got }) => (
           <g key={name} transform={`translate(${x} ${y})`} className={styles.place}>
             <rect x={-PILL.width / 2} y={-PILL.height / 2} width={PILL.width} height={PILL.height} rx={12} />
-            <text textAnchor="middle" y={-4} className={styles.name}>
-              {name.length > 15 ? `${name.slice(0, 14)}…` : name}
-            </text>
+            <foreignObject x={8 - PILL.width / 2} y={-18} width={PILL.width - 16} height={20}>
+              <div className={styles.name} dir="auto">
+                {name}
+              </div>
+            </foreignObject>
             <text textAnchor="middle" y={13} className={styles.sums}>
               ↑{wrote} ↓{got}
             </text>

@@ -4,7 +4,7 @@ import { Link } from "react-router";
 
 import type { Schemas } from "~/api/client";
 import { isFolder, useNode, useNodeFiles, useNodeSpec } from "~/api/queries";
-import { Code, Loaded, Markdown, Panel, paths, Size, StatusSign } from "~/ui";
+import { Code, Loaded, Markdown, Panel, paths, Size, StatusSign, withoutTitle } from "~/ui";
 import styles from "./worker.module.css";
 
 export function CurrentNode({ agent, worker }: { agent: string; worker: Schemas["WorkerView"] }) {
@@ -30,7 +30,7 @@ function Held({ agent, node }: { agent: string; node: string }) {
     >
       {view.data && <StatusSign status={view.data.status} hasWord />}
       <div className={styles.text} role="region" aria-label={t("node")} tabIndex={0}>
-        <Loaded query={spec}>{({ content }) => <Markdown text={content} />}</Loaded>
+        <Loaded query={spec}>{({ content }) => <Markdown text={withoutTitle(content, view.data?.name ?? "")} />}</Loaded>
       </div>
       <Published agent={agent} node={node} path="" />
     </Panel>

@@ -47,7 +47,7 @@ function Whole({ agent, worker }: { agent: string; worker: WorkerView }) {
       about={
         <>
           <StatusSign status={worker.status} hasWord />
-          {worker.role && <span>{worker.role}</span>}
+          {worker.role && <span className={styles.role}>{worker.role}</span>}
           <Link to={paths.entity(agent, worker.name)}>{t("talk")}</Link>
         </>
       }

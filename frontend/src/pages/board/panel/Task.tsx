@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 
 import { useNodeRefs, useNodeSpec } from "~/api/queries";
-import { Icon, Loaded, Markdown, paths, Size } from "~/ui";
+import { Icon, Loaded, Markdown, paths, Size, withoutTitle } from "~/ui";
 import type { OfNode } from "./Facts";
 import styles from "./panel.module.css";
 
@@ -22,7 +22,7 @@ export function Task({ agent, node }: OfNode) {
           </div>
         </section>
       )}
-      {spec.error ? <Markdown text={node.task} /> : <Loaded query={spec}>{(file) => <Markdown text={file.content} />}</Loaded>}
+      {spec.error ? <Markdown text={node.task} /> : <Loaded query={spec}>{(file) => <Markdown text={withoutTitle(file.content, node.name)} />}</Loaded>}
       {node.dependencies.length > 0 && (
         <section>
           <h3>{t("after")}</h3>

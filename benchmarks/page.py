@@ -64,8 +64,6 @@ SCRIPT: Final = """
   };
   const note = (list) => bench.tasks.push(...list.getEntries().map((one) => one.duration));
   new PerformanceObserver(note).observe({ type: "longtask" });
-  const wanted = sessionStorage.getItem("bench");
-  if (wanted) bench.first = bench.seen(wanted).then((at) => at - performance.timeOrigin);
 })();
 """
 CONTROL: Final = """<div style="width: 99px; height: 99px; background: teal"></div><script>
@@ -115,9 +113,9 @@ class Screen:
 
     def first_paint(self, path: str, selector: str) -> float:
         """Return the milliseconds until a page shows something, from when it is gone to."""
-        self.page.evaluate("(selector) => sessionStorage.setItem('bench', selector)", selector)
-        self.visitor.go(path)
-        return float(self.page.evaluate("bench.first"))
+        self.page.goto(f"{self.visitor.url}/ui/{path}", wait_until="commit")
+        seen = "async (selector) => await bench.seen(selector) - performance.timeOrigin"
+        return float(self.page.evaluate(seen, selector))
 
     def frames(self, act: Callable[[], object]) -> Frames:
         """Return the frames that were drawn while something was done."""
@@ -228,6 +226,7 @@ def _paints(screen: Screen, agent: str, count: int) -> list[Figure]:
     pages = {"the agents": ("", "main li a"), "a conversation": (f"agents/{agent}", ENTRY)}
     figures = []
     for what, (path, selector) in pages.items():
+        screen.show(path, selector)
         cold = []
         for _ in range(count):
             screen.devtools.send("Network.clearBrowserCache")
@@ -291,13 +290,13 @@ def _flood(
 ) -> list[Figure]:
     """Measure frames while a team reports many events, on each page that shows it."""
     pages = {
-        "conversation": (f"agents/{agent}/with/{WORKER}", ENTRY),
-        "board": (f"agents/{agent}/board", NODE),
-        "events": (f"agents/{agent}/events", EVENT),
+        "a conversation": (f"agents/{agent}/with/{WORKER}", ENTRY),
+        "the board": (f"agents/{agent}/board", NODE),
+        "the events page": (f"agents/{agent}/events", EVENT),
     }
     figures = []
     for what, (path, selector) in pages.items():
-        progress(f"{RATE} events a second on the {what} page, {seconds:g} s")
+        progress(f"{RATE} events a second on {what}, {seconds:g} s")
         screen.show(path, selector)
         screen.page.wait_for_timeout(2000)
         heap, resident = (screen.heap_mb(), screen.renderer_mb()) if has_memory else (0.0, 0.0)
@@ -305,14 +304,14 @@ def _flood(
         longest = max(frames.gaps)
         seen = f"{frames.about}; longest task {max(frames.tasks, default=0):.0f} ms"
         figures.append(
-            at_most(f"web UI, {RATE} events a second: longest frame of the {what} page",
+            at_most(f"web UI, {RATE} events a second for {seconds:g} s: longest frame of {what}",
                     f"{FRAME_MS} ms", longest / FRAME_MS, 1.0, seen)
         )  # fmt: skip
         if has_memory:
             grown = screen.heap_mb() - heap
             count = f"{RATE * seconds:,.0f} events in {seconds:g} s"
             figures.append(
-                at_most(f"web UI, memory of the {what} page, an hour of {RATE} events a minute",
+                at_most(f"web UI, memory of {what} after an hour of {RATE} events a minute",
                         f"{GROWTH_MB} MB more", grown / GROWTH_MB, 1.0,
                         f"{grown:.1f} MB more than {heap:.1f} MB of scripts;"
                         f" renderer {screen.renderer_mb() - resident:+.0f} MB; replayed: {count}")

@@ -5,13 +5,14 @@ import { createRoot } from "react-dom/client";
 
 import "./ui/tokens.css";
 import { App } from "./app/App";
+import { fetchFirst } from "./app/routes";
 import { startTheme } from "./app/theme";
 import { startTexts } from "./text/i18n";
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce;
 if (nonce) setNonce(nonce);
 startTheme();
-await startTexts();
+await Promise.all([startTexts(), fetchFirst(window.location.pathname)]);
 
 const root = document.getElementById("root");
 if (root) {

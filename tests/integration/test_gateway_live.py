@@ -371,7 +371,7 @@ def test_a_run_is_shown_as_time_lines_while_it_goes_on(world: World, client: Cli
         lines.append(json.dumps(event.model_dump(mode="json")))
     with path.open("a") as file:
         file.write("".join(f"{line}\n" for line in lines))
-    status = EntityStatus(state="busy", step="thinking claude")
+    status = EntityStatus(state="busy", step="thinking (anthropic/claude)")
     world.arrive(arrived(status, LEAD, sent_at=7.0))
     found = client.timeline("survey")
     assert (found.run, found.start, found.end, found.seq) == (RUN, 3.0, None, 5)

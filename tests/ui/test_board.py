@@ -113,7 +113,6 @@ def test_a_board_grows_live_and_its_nodes_are_acted_on(visitor: Visitor, place: 
     later.set()
     expect(card(page, "report")).to_contain_text("running")
     photograph(page, "board")
-    assert_accessible(page)
 
     card(page, "amd-chips").click()
     expect(panel.get_by_role("heading", name="amd-chips")).to_be_visible()
@@ -179,7 +178,6 @@ def test_a_board_grows_live_and_its_nodes_are_acted_on(visitor: Visitor, place: 
     pairs = page.get_by_role("list", name="Who wrote to whom")
     expect(pairs.get_by_role("listitem")).to_have_count(2)
     photograph(page, "communication")
-    assert_accessible(page)
     pairs.get_by_role("button", name="bob to").click()
     expect(page.get_by_role("log")).to_contain_text("AMD publishes no prices")
     expect(page).to_have_url(re.compile("from=bob&to=coordinator"))

@@ -28,7 +28,7 @@ HOSTILE: Final = (
 BUSY: Final = (spawn("dora"), node("tales", "dora"))
 """Somebody at work, so that the coordinator may wait."""
 
-MANY: Final = 2_000
+MANY: Final = 1_000
 MOST_ROWS: Final = 120
 
 
@@ -142,7 +142,7 @@ def test_a_gateway_that_dies_leaves_no_gap_and_no_double(
     page.set_viewport_size({"width": 1440, "height": 6000})  # every row is there
     expect(entries(page, "message")).to_have_text([re.compile("Ready")])
     said: list[str] = []
-    for number in range(1, 4):
+    for number in (1, 2):
         place.kill("human")
         for text in (f"Number {number}", f"Also {number}"):
             write(page, text)
@@ -205,7 +205,7 @@ def test_hostile_texts_run_nothing(visitor: Visitor, place: Place) -> None:
 
 
 def transcript_of(route: Route) -> None:
-    """Answer with pages of a transcript of very many entries."""
+    """Answer with pages of a transcript of many entries."""
     query = parse_qs(urlsplit(route.request.url).query)
     if "before" in query:
         end = min(MANY, int(query["before"][0]) - 1)
@@ -239,7 +239,7 @@ def transcript_of(route: Route) -> None:
     route.fulfill(json=page)
 
 
-def test_thousands_of_entries_are_few_rows(visitor: Visitor, place: Place) -> None:
+def test_a_thousand_entries_are_few_rows(visitor: Visitor, place: Place) -> None:
     place.plays(coordinator=[ask("Shall I go on?")])
     agent = place.begin("long-talk").name
     page = visitor.page

@@ -1,4 +1,7 @@
-"""Every page of the web UI: for everybody (WCAG 2.2 AA, a phone's width), and whatever it shows."""
+"""Every page of the web UI: for everybody (WCAG 2.2 AA, a phone's width), and whatever it shows.
+
+Each is judged here as it stands; stories judge what opens on it.
+"""
 
 from playwright.sync_api import Page, expect
 

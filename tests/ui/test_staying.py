@@ -50,9 +50,10 @@ def test_two_tabs_and_two_people_agree(
     place.plays(coordinator=[ask("Shall I go on?")])
     agent = place.begin("shared").name
     other = make_visitor()
-    pages = [visitor.page, visitor.new_page(), other.log_in(f"/ui/agents/{agent}")]
+    tab = visitor.new_page()
+    tab.goto(f"{visitor.url}/ui/agents/{agent}")
+    pages = [visitor.go(f"agents/{agent}"), tab, other.log_in(f"/ui/agents/{agent}")]
     for page in pages:
-        page.goto(f"{visitor.url}/ui/agents/{agent}")
         expect(page.get_by_role("banner")).to_contain_text("shared")
     steer(pages[0], "Pause shared")
     for page in pages:

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.scenarios.place import Place
 from tests.scenarios.steps import DONE, FACT, held, one_worker, write
-from tests.ui.visitor import Visitor, assert_accessible, photograph
+from tests.ui.visitor import Visitor, photograph
 
 MORE = write("more.csv", "a,b\n1,2\n")
 
@@ -27,7 +27,6 @@ def test_a_worker_is_watched_killed_paused_and_done(visitor: Visitor, place: Pla
     expect(panel(page, "Latest activity")).to_contain_text("write_file")
     process = panel(page, "Process")
     expect(process).to_contain_text("busy")
-    assert_accessible(page)
     photograph(page, "worker")
 
     do(page, "Kill")

@@ -80,7 +80,8 @@ def _thinking(gateway: Gateway, agent: Agent, board: Board) -> Iterator[Bar]:
     for address, node in holders.items():
         doing = gateway.activities.get(address)
         if doing is not None and doing.state == "busy" and doing.step.startswith(THINKING):
-            name = doing.step.removeprefix(THINKING).strip("()").partition("/")[2]
+            model = doing.step.removeprefix(THINKING).strip("()")
+            name = model.partition("/")[2] or model  # as the spans of ended calls have it
             yield Bar(f"now-{address}", "model", address, name, doing.since, None, node=node)
 
 

@@ -83,10 +83,10 @@ def test_who_attaches_late_or_waits_late_is_told_how_it_ended(place: Place) -> N
 def test_the_end_of_a_budget_is_an_exit_code_of_its_own(place: Place) -> None:
     reply = Reply(usage=Usage(input_tokens=LIMIT, output_tokens=10), text="Much")
     place.plays(coordinator=[reply, reply])
-    spent = place.begin("spent", "--budget", "60k-tokens", "--when-spent", "stop")
+    spent = place.begin("spent-up", "--budget", "60k-tokens", "--when-spent", "stop")
     place.await_end(spent, "failed")
-    assert place.command("wait", "spent").returncode == 3
-    assert place.command("attach", "spent").returncode == 3
+    assert place.command("wait", "spent-up").returncode == 3
+    assert place.command("attach", "spent-up").returncode == 3
 
 
 def test_who_waits_no_longer_leaves_the_team_at_work(place: Place, gate: Event) -> None:

@@ -158,8 +158,8 @@ def test_an_agent_is_paused_and_stopped_with_all_it_has_started(
 ) -> None:
     command = program(tmp_path, STUBBORN)
     place.plays(coordinator=led("dan", f"{command} 2"))
-    agent = place.begin("halted")
-    folder = working_in(place, "halted", "dan-tool")
+    agent = place.begin("halted-outside")
+    folder = working_in(place, "halted-outside", "dan-tool")
     everyone = [one for one in of_folder(folder) if process_guard.START not in words_of(one)]
     assert len(everyone) >= 2
     worker = f"{agent.name}/{place.worker(agent, 'dan').name}"
@@ -186,12 +186,12 @@ print("It is blue.")
 
 def test_a_question_to_the_human_is_answered_into_the_inbox(place: Place, tmp_path: Path) -> None:
     place.plays(coordinator=led("eli", program(tmp_path, CURIOUS)))
-    agent = place.begin("curious")
-    question = place.await_question("curious")
+    agent = place.begin("curious-outside")
+    question = place.await_question("curious-outside")
     assert (question["question"], question["from"]) == ("Which colour?", "eli")
     place.json("respond", question["id"], "blue")
     place.await_end(agent)
-    result = folder_of(place, "curious", "eli-tool") / "published/_result.md"
+    result = folder_of(place, "curious-outside", "eli-tool") / "published/_result.md"
     assert result.read_text() == "It is blue.\n", "its last message takes the place of a result"
 
 

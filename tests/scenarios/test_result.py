@@ -48,19 +48,19 @@ def test_the_answer_is_printed_and_everything_written_into_a_folder(place: Place
 
 def test_nothing_is_replaced_unasked(place: Place) -> None:
     delivering(place)
-    place.await_end(place.begin("again"))
+    place.await_end(place.begin("unasked"))
     report, folder = place.home / "mine.md", place.home / "full"
     report.write_text("mine")
     folder.mkdir()
     (folder / "mine.md").write_text("mine")
-    refused = place.command("result", "again", "-o", "mine.md")
+    refused = place.command("result", "unasked", "-o", "mine.md")
     assert (refused.returncode, report.read_text()) == (2, "mine")
     assert "mine.md exists (possible: another name, or --force" in refused.stderr
-    into = place.command("result", "again", "-o", "full")
+    into = place.command("result", "unasked", "-o", "full")
     assert (into.returncode, "full/ is not empty" in into.stderr) == (2, True)
-    assert place.command("result", "again", "-o", "mine.md", "--force").returncode == 0
+    assert place.command("result", "unasked", "-o", "mine.md", "--force").returncode == 0
     assert report.read_text() == f"{ANSWER}\n"
-    assert place.command("result", "again", "-o", "full", "--force").returncode == 0
+    assert place.command("result", "unasked", "-o", "full", "--force").returncode == 0
     assert (folder / "mine.md").read_text() == "mine"
     assert (folder / "facts" / "facts.md").read_text() == "one fact"
 
@@ -106,12 +106,12 @@ def test_what_appears_meanwhile_is_kept_and_the_answer_is_printed(place: Place) 
 def test_a_run_without_an_answer_says_so_and_hands_over_what_there_is(place: Place) -> None:
     steps = [spawn("ada"), node("facts", "ada"), WAIT, say("Hm."), say("Hm.")]
     place.plays(coordinator=steps, ada=[write("facts.md", "one fact"), publish()])
-    agent = place.begin("unanswered")
+    agent = place.begin("without-answer")
     place.await_end(agent, "failed")
-    failed = place.command("result", "unanswered")
+    failed = place.command("result", "without-answer")
     assert (failed.returncode, failed.stdout) == (1, "")
-    assert "unanswered has no answer, it is failed: the coordinator stopped" in failed.stderr
-    partly = place.command("result", "unanswered", "-o", "partly/")
+    assert "without-answer has no answer, it is failed: the coordinator stopped" in failed.stderr
+    partly = place.command("result", "without-answer", "-o", "partly/")
     assert partly.returncode == 1
     assert (place.home / "partly/facts/facts.md").read_text() == "one fact"
     assert not (place.home / "partly/_output.md").exists()

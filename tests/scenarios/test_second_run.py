@@ -110,12 +110,12 @@ def test_a_goal_for_an_agent_at_work_is_refused(place: Place) -> None:
 
     def meanwhile() -> None:
         place.await_step("coordinator", 0)
-        refused = place.command("run", SECOND, "--agent", "busy")
+        refused = place.command("run", SECOND, "--agent", "busy-runner")
         gate.set()
         assert refused.returncode == 1
-        assert "agent 'busy' is still at work in run" in refused.stderr
+        assert "agent 'busy-runner' is still at work in run" in refused.stderr
 
-    place.lead(FIRST, "--name", "busy", meanwhile=meanwhile)
+    place.lead(FIRST, "--name", "busy-runner", meanwhile=meanwhile)
 
 
 def test_a_run_that_was_stopped_is_given_up_for_another_goal(place: Place) -> None:

@@ -213,8 +213,8 @@ def test_stop_ends_workers_with_all_that_descends_from_them(place: Place) -> Non
 
 def test_an_answer_resumes_the_call_that_asked_and_a_second_one_comes_late(place: Place) -> None:
     place.plays(coordinator=one_worker("fay"), fay=[FACT, ask("Which year?"), DONE])
-    agent = place.begin("asker")
-    question = place.await_question("asker")
+    agent = place.begin("steered-asker")
+    question = place.await_question("steered-asker")
     assert (question["from"], question["question"]) == ("fay", "Which year?")
     place.kill(f"worker {place.worker(agent, 'fay').name}")
     assert place.json("respond", question["id"], "2026")["status"] == "answered"
@@ -224,8 +224,8 @@ def test_an_answer_resumes_the_call_that_asked_and_a_second_one_comes_late(place
     assert "2026" in late.stderr
     assert place.await_step("fay", 2).result("ask_human") == "2026"
     place.await_end(agent)
-    assert place.json("questions", "asker") == []
-    assert len(place.json("questions", "asker", "--all")) == 1
+    assert place.json("questions", "steered-asker") == []
+    assert len(place.json("questions", "steered-asker", "--all")) == 1
 
 
 def test_an_answer_to_a_call_that_was_interrupted_is_a_message(place: Place) -> None:

@@ -163,7 +163,7 @@ def test_a_parent_whose_part_failed_is_told_why_and_tries_again(place: Place) ->
         "slow": makes("slow", gate),
         "sound": makes("sound"),
     }
-    outcome = lead(place, by_node([own("whole"), *TELL_ALL], nodes), "Do it", "again")
+    outcome = lead(place, by_node([own("whole"), *TELL_ALL], nodes), "Do it", "recursed")
     rows = json.loads(outcome.published("whole-")["whole.json"])["nodes"]
     done = {"slow": "completed", "sound": "completed"}
     assert {row["name"]: row["status"] for row in rows} == done

@@ -5,7 +5,7 @@ import json
 import operator
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
@@ -27,6 +27,8 @@ HOSTILE: Final = (
 )
 BUSY: Final = (spawn("dora"), node("tales", "dora"))
 """Somebody at work, so that the coordinator may wait."""
+
+Rows = dict[str | None, list[str]]
 
 MANY: Final = 1_000
 MOST_ROWS: Final = 120
@@ -167,16 +169,27 @@ def keys(page: Page, selector: str = "[data-key]") -> list[str]:
 
 
 def expect_thread(page: Page, place: Place, agent: str) -> None:
-    """Wait until the messages of an agent are rows, each once and in their order."""
+    """Wait until the messages of an agent are rows, each once, those of each sender in order.
 
-    def compared() -> tuple[list[str], list[str]]:
-        wanted = [f"m:{one['id']}" for one in place.json("messages", agent)]
-        return keys(page, "[data-entry=message]"), wanted
+    Of two that cross each other the page shows first what was sent first; the log, what came first.
+    """
+
+    def compared() -> tuple[Rows, Rows]:
+        senders = {f"m:{one['id']}": one["from"] for one in place.json("messages", agent)}
+        return by_sender(keys(page, "[data-entry=message]"), senders), by_sender(senders, senders)
 
     with contextlib.suppress(AssertionError):
         until(lambda: operator.eq(*compared()), "the whole thread")
     shown, wanted = compared()
     assert shown == wanted
+
+
+def by_sender(found: Iterable[str], senders: Mapping[str, str]) -> Rows:
+    """Return keys of messages in their order, by who sent them."""
+    rows = list(found)
+    return {
+        who: [key for key in rows if senders.get(key) == who] for who in (*senders.values(), None)
+    }
 
 
 def test_hostile_texts_run_nothing(visitor: Visitor, place: Place) -> None:

@@ -60,7 +60,7 @@ export function Canvas({ graph, layout, messages, shown, wanted }: CanvasProps) 
         onMove={(event) => {
           if (event) isKept.current = false;
         }}
-        className={styles.canvas}
+        className={classes(styles.canvas, isFar && styles.far)}
         nodes={nodes}
         edges={edges}
         nodeTypes={TYPES}

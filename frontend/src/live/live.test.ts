@@ -50,15 +50,30 @@ test("events that come again are there once", () => {
   expect(withEvents(known, [event(3), event(4)], 2).map((one) => one.seq)).toEqual([3, 4]);
 });
 
-test("what changes often is asked for at once and then now and then", () => {
+test("what changes often is asked for at once, soon again, and then now and then", () => {
+  const asked: [number, unknown][] = [];
+  const start = Date.now();
+  const refresher = new Refresher(([whose]) => asked.push([Date.now() - start, whose]));
+  for (let count = 0; count < 200; count++) {
+    refresher.add([["agent", "a", "board"], ["home", "overview"]]);
+    vi.advanceTimersByTime(10);
+  }
+  vi.advanceTimersByTime(3000);
+  const times = (wanted: string) => asked.filter(([, whose]) => whose === wanted).map(([time]) => time);
+  expect(times("agent")).toEqual([0, 60, 360, 660, 960, 1260, 1560, 1860, 2160]);
+  expect(times("home")).toEqual([0, 1000, 2000]);
+  refresher.add([["agent", "a", "board"]]);
+  expect(times("agent")).toHaveLength(10);
+});
+
+test("what is to be asked for is forgotten when the page is left", () => {
   const asked: QueryKey[] = [];
   const refresher = new Refresher((key) => asked.push(key));
-  for (let count = 0; count < 50; count++) refresher.add([["agent", "a", "board"], ["home", "overview"]]);
-  expect(asked).toHaveLength(2);
-  vi.advanceTimersByTime(300);
-  expect(asked).toHaveLength(3);
+  refresher.add([["home", "overview"]]);
+  refresher.add([["home", "overview"]]);
+  refresher.stop();
   vi.advanceTimersByTime(3000);
-  expect(asked).toHaveLength(4);
+  expect(asked).toHaveLength(1);
 });
 
 test("what comes alone is handed on soon, what comes all the time in batches", () => {

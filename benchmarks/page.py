@@ -245,8 +245,8 @@ def _pixels(home: RunningHome, screen: Screen, agent: str, count: int) -> list[F
     """Measure from when an event can be read in the log until a frame with it has been drawn."""
     figures = []
     places = {
-        "conversation": (f"agents/{agent}/with/{WORKER}", ENTRY, "note", WORKER),
-        "board": (f"agents/{agent}/board", NODE, "node", None),
+        "conversation": (f"agents/{agent}/with/{WORKER}", ENTRY, "note ", WORKER),
+        "board": (f"agents/{agent}/board", NODE, "node mark-", None),
     }
     for what, (path, selector, order, to) in places.items():
         progress(f"from the log to the {what}")
@@ -254,11 +254,10 @@ def _pixels(home: RunningHome, screen: Screen, agent: str, count: int) -> list[F
         found = []
         for number in range(count):
             name = f"mark-{100 + number}"
-            text = name if to else f"{name}"
             screen.page.evaluate(
-                "([s, t]) => void (bench.mark = bench.seen(s, t))", [selector, text]
+                "([s, t]) => void (bench.mark = bench.seen(s, t))", [selector, name]
             )
-            written = _written(home, agent, name, f"{order} {name}", to)
+            written = _written(home, agent, name, f"{order}{100 + number}", to)
             found.append(float(screen.page.evaluate("bench.mark")) - 1000 * written)
         median, late = statistics.median(found), percentile(found, 0.95)
         figures.append(

@@ -5,7 +5,7 @@ has what it is told to have done, in its own transcript and in events to the rec
 
     nodes COUNT             to the coordinator: make nodes until there are so many
     node NAME               to the coordinator: make this one
-    note NAME               to the worker: report one event with this name in its text
+    note NUMBER             to the worker: report one event with mark-NUMBER in its text
     entries COUNT           to the worker: add so many entries to the transcript
     work RATE SECONDS       to the worker: report so many events a second, with their entries
 """
@@ -116,7 +116,8 @@ class _Worker:
     async def take(self, words: list[str]) -> None:
         """Do what a text says."""
         match words:
-            case ["note", name]:
+            case ["note", number]:
+                name = f"mark-{number}"  # not in the order, which stands in the conversation too
                 self._report("tool.refused", {"tool": "bash", "subject": name, "reason": name})
             case ["entries", count]:
                 turns = (self._turn(next(self._turns)) for _ in range(int(count) // 3 + 1))

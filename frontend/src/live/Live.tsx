@@ -41,7 +41,7 @@ const RefresherContext = createContext<Refresher | null>(null);
 
 function useNewRefresher(): Refresher {
   const client = useQueryClient();
-  const refresher = useMemo(() => new Refresher((key) => void refresh(client, key)), [client]);
+  const refresher = useMemo(() => new Refresher((key) => refresh(client, key)), [client]);
   useEffect(() => () => refresher.stop(), [refresher]);
   return refresher;
 }

@@ -1,5 +1,5 @@
-// Hands on what comes in batches, so that a page draws once for many: soon if it is quiet, at most
-// every so often if much comes.
+// Hands on what comes in batches, so that a page draws once for many: soon if it is quiet, soon once
+// more after that (events come in pairs), at most every so often if much comes.
 
 const SOON_MILLISECONDS = 12;
 
@@ -7,6 +7,7 @@ export class Batch<T> {
   private items: T[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
   private notBefore = 0;
+  private quiet = 0;
 
   constructor(
     private readonly took: (items: T[]) => void,
@@ -24,6 +25,8 @@ export class Batch<T> {
     this.items = [];
     this.timer = undefined;
     this.took(items);
-    this.notBefore = Date.now() + this.gapMilliseconds;
+    const now = Date.now();
+    this.notBefore = now < this.quiet ? now + this.gapMilliseconds : now;
+    this.quiet = now + 2 * this.gapMilliseconds;
   }
 }

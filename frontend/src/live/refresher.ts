@@ -1,60 +1,52 @@
-// Has what became old asked for again: at once, soon after once more, then at most every so often,
-// however much happens.
+// Has what became old asked for again: at once, then as often as the answers are cheap, however much
+// happens.
 import type { AgentThing, QueryKey } from "~/api/keys";
 
-/** After a quiet time: events come in pairs (claimed, started), and the second one counts too. */
-const FIRST_GAP_MILLISECONDS = 60;
-const GAP_MILLISECONDS = 300;
+const GAP_MILLISECONDS = 60;
 const LONG_GAP_MILLISECONDS = 1_000;
+/** What took so long is left alone for so many times as long: at most a sixth of the time is spent on it. */
+const REST = 5;
 const SUMS = new Set<unknown>(["usage", "timeline", "traffic", "files"] satisfies AgentThing[]);
 
-const isSum = ([whose, , thing]: QueryKey): boolean => whose === "home" || SUMS.has(thing);
-
-/** How long after a key was asked for it is not asked for again; what sums up much, longer. */
-const gapOf = (key: QueryKey): number => (isSum(key) ? LONG_GAP_MILLISECONDS : GAP_MILLISECONDS);
-const firstGapOf = (key: QueryKey): number => (isSum(key) ? LONG_GAP_MILLISECONDS : FIRST_GAP_MILLISECONDS);
-
-interface Asked {
-  /** From when on the key may be asked for again. */
-  due: number;
-  /** When the key has been quiet for so long that it begins anew. */
-  quiet: number;
-}
+/** How long after its answer a key is not asked for again at least; what sums up much, longer. */
+const gapOf = ([whose, , thing]: QueryKey): number =>
+  whose === "home" || SUMS.has(thing) ? LONG_GAP_MILLISECONDS : GAP_MILLISECONDS;
 
 export class Refresher {
+  /** What was asked for and may not be yet again, and what is to happen then. */
+  private readonly resting = new Map<string, ReturnType<typeof setTimeout> | null>();
   private readonly waiting = new Map<string, QueryKey>();
-  private readonly asked = new Map<string, Asked>();
-  private timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly ask: (key: QueryKey) => void) {}
+  constructor(private readonly ask: (key: QueryKey) => Promise<unknown>) {}
 
   add(keys: Iterable<QueryKey>): void {
-    for (const key of keys) this.waiting.set(JSON.stringify(key), key);
-    this.flush();
+    for (const key of keys) {
+      const name = JSON.stringify(key);
+      if (this.resting.has(name)) this.waiting.set(name, key);
+      else void this.begin(name, key);
+    }
   }
 
   /** Forget what was to be asked for. */
   stop(): void {
-    clearTimeout(this.timer);
+    for (const timer of this.resting.values()) if (timer !== null) clearTimeout(timer);
+    this.resting.clear();
     this.waiting.clear();
   }
 
-  private flush(): void {
-    const now = Date.now();
-    for (const [name, { quiet }] of this.asked) if (now >= quiet) this.asked.delete(name);
-    let next = Infinity;
-    for (const [name, key] of this.waiting) {
-      const before = this.asked.get(name);
-      if (before && now < before.due) {
-        next = Math.min(next, before.due);
-        continue;
-      }
-      const due = now + (before ? gapOf(key) : firstGapOf(key));
-      this.asked.set(name, { due, quiet: due + gapOf(key) });
-      this.waiting.delete(name);
-      this.ask(key);
-    }
-    clearTimeout(this.timer);
-    if (next < Infinity) this.timer = setTimeout(() => this.flush(), next - now);
+  private async begin(name: string, key: QueryKey): Promise<void> {
+    this.resting.set(name, null);
+    const began = Date.now();
+    await this.ask(key);
+    if (!this.resting.has(name)) return;
+    const rest = Math.max(gapOf(key), REST * (Date.now() - began));
+    this.resting.set(name, setTimeout(() => this.again(name), rest));
+  }
+
+  private again(name: string): void {
+    const key = this.waiting.get(name);
+    this.waiting.delete(name);
+    this.resting.delete(name);
+    if (key) void this.begin(name, key);
   }
 }

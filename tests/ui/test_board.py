@@ -70,6 +70,17 @@ def run_again(panel: Locator, dialog: Locator, because: str) -> None:
     dialog.get_by_role("button", name="Run again").click()
 
 
+def the_address_of_a_node_shows_it_large_enough_to_be_read(page: Page, address: str) -> None:
+    usual = page.viewport_size
+    assert usual is not None
+    page.set_viewport_size({"width": 1100, "height": 420})  # the whole board is small in it
+    page.goto(f"{page.url.partition('/agents/')[0]}/agents/{address}")
+    expect(card(page, "report")).to_be_in_viewport(ratio=1)
+    large = "element => element.getBoundingClientRect().width >= 0.8 * element.offsetWidth"
+    page.wait_for_function(large, arg=card(page, "report").element_handle())
+    page.set_viewport_size(usual)
+
+
 def test_a_board_grows_live_and_its_nodes_are_acted_on(visitor: Visitor, place: Place) -> None:
     later, slow = Event(), Event()
     leads: list[Reply | Brain] = [
@@ -173,6 +184,7 @@ def test_a_board_grows_live_and_its_nodes_are_acted_on(visitor: Visitor, place: 
     expect(table.get_by_role("row")).to_have_count(4)  # the focus leaves intel-chips out
     page.keyboard.press("Escape")
     page.go_back()
+    the_address_of_a_node_shows_it_large_enough_to_be_read(page, f"{agent}/board/report")
 
     page = visitor.go(f"agents/{agent}/communication")
     pairs = page.get_by_role("list", name="Who wrote to whom")

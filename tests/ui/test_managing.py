@@ -138,9 +138,7 @@ def test_the_health_of_the_home_is_seen_and_a_service_restarted(
     expect(page.get_by_text("Sent to clock again", exact=True)).to_be_visible()
     expect(page.get_by_text("None. Messages that crash their receiver")).to_be_visible()
     page.get_by_role("row", name="phone").get_by_role("button", name="Test").click()
-    expect(
-        page.get_by_text("phone did not deliver the test message", exact=True)
-    ).to_be_visible()
+    expect(page.get_by_text("phone did not deliver the test message", exact=True)).to_be_visible()
     expect(page.get_by_text("ConnectError", exact=True)).to_be_visible()
     services = page.get_by_role("region", name="Services")
     clock = services.get_by_role("row").filter(has_text="clock")

@@ -64,8 +64,6 @@ export function Canvas({ graph, layout, messages, shown, wanted }: CanvasProps) 
         nodes={nodes}
         edges={edges}
         nodeTypes={TYPES}
-        fitView
-        fitViewOptions={FIT}
         minZoom={LEAST_ZOOM}
         maxZoom={2}
         onlyRenderVisibleElements={!isFar || nodes.length > MOST_AT_ONCE}
@@ -80,7 +78,7 @@ export function Canvas({ graph, layout, messages, shown, wanted }: CanvasProps) 
         proOptions={{ hideAttribution: true }}
         aria-label={t("graph")}
       >
-        <Background gap={24} size={1.2} color="var(--line)" />
+        {!isFar && <Background gap={24} size={1.2} color="var(--line)" />}
         <Moves layout={layout} wanted={wanted} isKept={isKept} onFar={setFar} />
         {graph.nodes.size > FEW && (
           <MiniMap
@@ -113,13 +111,14 @@ function Moves({
   onFar: (isFar: boolean) => void;
 }) {
   const { t } = useTranslation("board");
-  const { setViewport, zoomIn, zoomOut, setCenter, getZoom } = useReactFlow();
+  const { setViewport, zoomIn, zoomOut, setCenter, getZoom, viewportInitialized } = useReactFlow();
   const slow = { duration: MOVE_MILLISECONDS };
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
   const isFar = useStore((state) => state.transform[2] < FAR);
+  const isReady = viewportInitialized && width > 0;
   useEffect(() => onFar(isFar), [isFar, onFar]);
-  // React Flow's own fitView waits for the next change of a node.
+  // React Flow's own fitView waits for the next change of a node, and overrules a node that is wanted.
   const show = useCallback(
     (duration: number) => {
       const { padding, maxZoom } = FIT;
@@ -139,16 +138,18 @@ function Moves({
   useKey("-", t("zoomOut"), () => void zoomOut(slow));
   const places = useRef(layout);
   useEffect(() => {
-    if (width && isKept.current) show(places.current === layout ? 0 : MOVE_MILLISECONDS);
+    if (isReady && isKept.current) show(places.current === layout ? 0 : MOVE_MILLISECONDS);
     places.current = layout;
-  }, [layout, width, isKept, show]);
+  }, [layout, isReady, isKept, show]);
+  const found = useRef<typeof wanted>(null);
   useEffect(() => {
     const at = wanted && places.current.nodes.get(wanted.node);
-    if (!at) return;
+    if (!at || !isReady || found.current === wanted) return;
     isKept.current = false;
+    found.current = wanted;
     const zoom = Math.max(getZoom(), READABLE);
     void setCenter(at.x + CARD.width / 2, at.y + CARD.height / 2, { zoom, duration: MOVE_MILLISECONDS });
-  }, [wanted, setCenter, getZoom, isKept]);
+  }, [wanted, isReady, setCenter, getZoom, isKept]);
   return (
     <div className={styles.moves} role="group" aria-label={t("moves")}>
       <IconButton label={t("zoomIn")} icon={<Icon name="plus" />} onClick={() => void zoomIn(slow)} />

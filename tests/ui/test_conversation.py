@@ -108,8 +108,8 @@ def test_a_dialogue_with_a_coordinator(
     field(page).press("Enter")
     expect(entries(page, "message").last.get_by_role("link", name="data.csv")).to_be_visible()
     expect(entries(page, "message").last).to_contain_text("You Tell me a story")
-    thread = place.json("messages", agent)
-    assert "Attached: _attachments/data.csv" in json.dumps(thread)
+    attached = "Attached: _attachments/data.csv"
+    until(lambda: attached in json.dumps(place.json("messages", agent)), "the message in the list")
 
     page.keyboard.press("Control+f")
     page.keyboard.type("upon")

@@ -3,6 +3,7 @@
 from playwright.sync_api import expect
 
 from agiraph.http.client import Client
+from tests.integration.house import until
 from tests.scenarios.place import Place
 from tests.scenarios.steps import ask
 from tests.ui.conftest import MakeVisitor
@@ -36,7 +37,8 @@ def test_a_memory_is_edited_with_its_history_and_nobody_overwrites_another(
     text.press("Control+s")
     expect(page.get_by_role("heading", name="Reports", exact=True)).to_be_visible()
     expect(page.get_by_role("navigation").get_by_role("link", name="reports")).to_be_visible()
-    assert "preferences/reports.md" in place.json("messages", agent)[-1]["content"]
+    told = "preferences/reports.md"
+    until(lambda: told in place.json("messages", agent)[-1]["content"], "the coordinator is told")
 
     page.get_by_role("button", name="Edit").click()
     text.fill("# Reports\n\nMine.")

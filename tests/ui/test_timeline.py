@@ -25,6 +25,7 @@ def test_a_timeline_grows_and_shows_the_critical_path(visitor: Visitor, place: P
     place.await_end(agent)
     path = page.locator("section").filter(has=page.get_by_role("heading", name="Critical path"))
     expect(path.get_by_role("link", name="tom-facts")).to_be_visible()
+    expect(tom.get_by_role("option", name=MODEL_CALL).last).to_be_visible()
 
     tom.get_by_role("option", name=re.compile("^node tom-facts")).click()
     chosen = page.locator("section").filter(has=page.get_by_role("heading", name="tom-facts"))

@@ -69,6 +69,18 @@ test("what changes often is asked for at once, and then as often as the answers 
   expect(times("usage")).toEqual([0, 1100, 2200]);
 });
 
+test("what could not be had is asked for again", async () => {
+  const asked: QueryKey[] = [];
+  const refresher = new Refresher((key) => {
+    asked.push(key);
+    return Promise.reject(new Error("the gateway is away"));
+  });
+  refresher.add([["agent", "a", "board"]]);
+  await vi.advanceTimersByTimeAsync(1000);
+  refresher.add([["agent", "a", "board"]]);
+  expect(asked).toHaveLength(2);
+});
+
 test("what is to be asked for is forgotten when the page is left", async () => {
   const asked: QueryKey[] = [];
   const refresher = new Refresher((key) => Promise.resolve(asked.push(key)));

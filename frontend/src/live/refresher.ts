@@ -37,7 +37,7 @@ export class Refresher {
   private async begin(name: string, key: QueryKey): Promise<void> {
     this.resting.set(name, null);
     const began = Date.now();
-    await this.ask(key);
+    await this.ask(key).catch(() => undefined); // its query says what was wrong; it is asked for again
     if (!this.resting.has(name)) return;
     const rest = Math.max(gapOf(key), REST * (Date.now() - began));
     this.resting.set(name, setTimeout(() => this.again(name), rest));

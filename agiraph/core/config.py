@@ -254,6 +254,16 @@ class SupervisorConfig(ConfigSection):
     shutdown_seconds: float = Field(gt=0)
 
 
+class HostsConfig(ConfigSection):
+    """How other machines reach this home, and for how long each may work without it."""
+
+    listen: str = Field(pattern=r"^(tcp://\S+:\d+)?$")
+    advertise: str = Field(pattern=r"^(tcp://\S+:\d+)?$")
+    lease_seconds: float = Field(ge=3)
+    renew_seconds: float = Field(gt=0)
+    invitation_seconds: float = Field(gt=0)
+
+
 class RouterConfig(ConfigSection):
     """How messages that wait are kept."""
 
@@ -375,6 +385,7 @@ class Config(ConfigSection):
     broker: BrokerConfig
     door: DoorConfig
     supervisor: SupervisorConfig
+    hosts: HostsConfig
     router: RouterConfig
     bus: BusConfig
     http: HttpConfig

@@ -28,7 +28,13 @@ TRACER = Address("tracer")
 HUMAN = Address("human")
 WEB = Address("tools/web")
 
+FILES = Address("files")
+
 TOOLS_PREFIX = "tools/"
+HOST_PREFIX = "host/"
+INVITE_PREFIX = "invite/"
+NO_AGENTS = frozenset({"console", "tools", "host", "invite"})
+"""What an address begins with that belongs to no agent."""
 
 COORDINATOR_NAME = "coordinator"
 HUMAN_NAME = "human"
@@ -163,7 +169,7 @@ def is_plain_name(text: str) -> bool:
 def agent_of(address: str) -> AgentId | None:
     """Return the agent an address belongs to, or None for a service such as the broker."""
     agent, slash, _ = address.partition("/")
-    return AgentId(agent) if slash and agent not in ("console", "tools", "host") else None
+    return AgentId(agent) if slash and agent not in NO_AGENTS else None
 
 
 def split_model(model: str) -> tuple[str, str]:

@@ -19,8 +19,10 @@ from agiraph.core.ids import (
     BROKER,
     CLOCK,
     COORDINATOR_NAME,
+    HOST_PREFIX,
     HUMAN,
     HUMAN_NAME,
+    INVITE_PREFIX,
     RECORDER,
     ROUTER,
     SUPERVISOR,
@@ -37,6 +39,8 @@ from agiraph.messages import (
     context,
     control,
     event,
+    files,
+    host,
     llm_proxy,
     model,
     node,
@@ -147,6 +151,20 @@ def _of_own_agent(
     body: trigger.CreateTrigger | trigger.ChangeTrigger | trigger.ListTriggers,
 ) -> bool:
     return sender == HUMAN or agent_of(sender) == body.agent
+
+
+def _host(sender: str, _to: str, _body: Body) -> bool:
+    return sender.startswith(HOST_PREFIX)
+
+
+def _guest(sender: str, _to: str, _body: Body) -> bool:
+    """Who holds an invitation may join, and nothing else."""
+    return sender.startswith(INVITE_PREFIX)
+
+
+def _worker(sender: str, _to: str, _body: Body) -> bool:
+    """The service `files` checks which paths."""
+    return is_worker(sender)
 
 
 def _tool_process(sender: str, _to: str, _body: Body) -> bool:
@@ -363,6 +381,33 @@ RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
         event.EventAppended: _only(RECORDER),
         event.EventsGrew: _only(RECORDER),
         event.EntityStatus: _anybody,
+        host.KnownHosts: _only(SUPERVISOR),
+        host.HostRefused: _only(ROUTER),
+        host.JoinHost: _guest,
+        host.HostJoined: _reply,
+        host.LeaveHome: _host,
+        host.RenewLease: _host,
+        host.LeaseRenewed: _reply,
+        host.SpawnOnHost: _only(SUPERVISOR),
+        host.ProcessSpawned: _reply,
+        host.SignalOnHost: _only(SUPERVISOR),
+        host.ExitedOnHost: _host,
+        host.InviteHost: _only(HUMAN),
+        host.HostInvited: _reply,
+        host.ListHosts: _only(HUMAN),
+        host.HostTable: _reply,
+        host.ChangeHost: _only(HUMAN),
+        host.MoveChild: _only(HUMAN),
+        files.ListFiles: _worker,
+        files.FilesListed: _reply,
+        files.ReadFile: _worker,
+        files.FilePart: _reply,
+        files.WriteFile: _worker,
+        files.OfferFile: _worker,
+        files.FileWanted: _reply,
+        files.SendPart: _worker,
+        files.RemoveFile: _worker,
+        files.MakeEntry: _worker,
     }
 )
 MESSAGES: Final = tuple(RULES)

@@ -1,0 +1,130 @@
+"""Files: between an entity on another machine and the home, by the service `files`.
+
+Paths are relative to the agent's home (`runs/R/workers/W/conversation.jsonl`). A sender reads what
+its scope lets it read, and writes only its own folder and the folder of the node that it holds.
+All are passing requests: whoever gets no answer asks again, and nothing changes twice by it.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from agiraph.core.record import Record
+from agiraph.messages.body import Body
+
+FileKind = Literal["file", "folder", "link"]
+
+
+class FileEntry(Record):
+    """A file, folder or link; `digest` is the SHA-256 in hexadecimal of a file's content.
+
+    `root` says below what `path` lies: `home` (the agent's) or `input` (the input folder).
+    """
+
+    path: str
+    kind: FileKind = "file"
+    size: int = 0
+    mode: int = 0o644
+    mtime_ns: int = 0
+    digest: str = ""
+    target: str = ""
+    root: Literal["home", "input"] = "home"
+
+
+class ListFiles(Body):
+    """Request all entries below these paths that the sender may read. Worker to `files`.
+
+    `known` is the `version` of an earlier answer: if nothing has changed, the answer is empty and
+    has the same version. Answered by `files.listed`.
+    """
+
+    TYPE = "files.list"
+    below: tuple[str, ...] = ()
+    root: Literal["home", "input"] = "home"
+    known: str = ""
+
+
+class FilesListed(Body):
+    """The entries, in the order of their paths."""
+
+    TYPE = "files.listed"
+    entries: tuple[FileEntry, ...] = ()
+    version: str
+
+
+class ReadFile(Body):
+    """Request a part of a file, at most 1 MiB. Worker to `files`; answered by `files.part`."""
+
+    TYPE = "files.read"
+    path: str
+    root: Literal["home", "input"] = "home"
+    offset: int = Field(default=0, ge=0)
+    size: int = Field(default=1 << 20, ge=0, le=1 << 20)
+
+
+class FilePart(Body):
+    """The bytes at `offset`, fewer at the file's end; `total` is the file's size now."""
+
+    TYPE = "files.part"
+    data: bytes
+    total: int
+    mtime_ns: int = 0
+
+
+class WriteFile(Body):
+    """Make a file end with `data` at `offset`; with offset 0 it is replaced as a whole.
+
+    Worker to `files`, in order; answered by `control.ok`. Refused if the file is shorter.
+    """
+
+    TYPE = "files.write"
+    path: str
+    data: bytes
+    offset: int = Field(default=0, ge=0)
+    mode: int = 0o644
+
+
+class OfferFile(Body):
+    """Announce a large file. Worker to `files`; answered by `files.wanted`.
+
+    Its content is sent by `files.send`; the last part puts it at `path`.
+    """
+
+    TYPE = "files.offer"
+    path: str
+    size: int
+    digest: str
+    mode: int = 0o644
+
+
+class FileWanted(Body):
+    """Which byte is needed next; `size` itself if the file is there (by its content's hash)."""
+
+    TYPE = "files.wanted"
+    offset: int
+
+
+class SendPart(Body):
+    """A part of an offered file. Worker to `files`; answered by `files.wanted`."""
+
+    TYPE = "files.send"
+    path: str
+    digest: str
+    offset: int
+    data: bytes
+
+
+class RemoveFile(Body):
+    """Remove a file, a link, or a folder with all that is in it. Answered by `control.ok`."""
+
+    TYPE = "files.remove"
+    path: str
+
+
+class MakeEntry(Body):
+    """Make a folder, or a link to `target`. Worker to `files`; answered by `control.ok`."""
+
+    TYPE = "files.make"
+    path: str
+    target: str = ""
+    mode: int = 0o755

@@ -1,0 +1,251 @@
+"""Hosts: the other machines of a home, how they join it, and the processes that run on them.
+
+A host's address is `host/{name}`; its connection is authenticated by its CURVE key. An invitation
+is a key, too: whoever connects with it has the address `invite/{id}` and may only join.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from agiraph.core.ids import Address
+from agiraph.core.record import Record
+from agiraph.messages.body import Body
+
+
+class MachineFacts(Record):
+    """What a machine is. `labels` are those found on it: `linux`, `has:docker`, `gpu` ...
+
+    `version` is that of Agiraph, `boot` identifies this boot of the machine.
+    """
+
+    version: str
+    platform: str = ""
+    python: str = ""
+    cores: int = 1
+    memory_bytes: int = 0
+    labels: tuple[str, ...] = ()
+    boot: str = ""
+
+
+class HostProcess(Record):
+    """A process of an entity on a host; `started_at` in seconds since the epoch."""
+
+    address: Address
+    incarnation: int
+    pid: int
+    started_at: float = 0.0
+    cpu_seconds: float = 0.0
+    memory_bytes: int = 0
+
+
+class HostInfo(Record):
+    """One row of the table of hosts.
+
+    `state`: `away` is silent, and its lease still runs; `lost` is silent, its lease has ended, and
+    what it ran is started elsewhere. A cordoned host gets no new work. `labels` are those given by
+    a person and those found; `skew_seconds` is its clock minus ours.
+    """
+
+    name: str
+    state: Literal["ready", "away", "lost"]
+    is_cordoned: bool = False
+    labels: tuple[str, ...] = ()
+    facts: MachineFacts | None = None
+    processes: int = 0
+    load: float = 0.0
+    free_memory_bytes: int = 0
+    latency_seconds: float | None = None
+    skew_seconds: float | None = None
+    seen_at: float | None = None
+    lease_seconds: float = 0.0
+    """How much of its lease is left."""
+
+
+class KnownHosts(Body):
+    """The CURVE keys that may use the uplink. Supervisor to router, whenever they change.
+
+    Public key (Z85) to the address of its owner, `host/{name}` or `invite/{id}`. Each list is
+    complete: a connection whose key is not on it is closed.
+    """
+
+    TYPE = "host.known"
+    known: dict[str, str] = Field(default_factory=dict)
+
+
+class HostRefused(Body):
+    """A connection or a hello over the uplink was refused, for the audit. Router to supervisor."""
+
+    TYPE = "host.refused"
+    peer: str
+    reason: str
+
+
+class JoinHost(Body):
+    """Join the home, under a name that is free. Holder of an invitation to supervisor.
+
+    `public_key` is the CURVE key that the host made for itself. Answered by `host.joined`.
+    """
+
+    TYPE = "host.join"
+    name: str
+    public_key: str
+    labels: tuple[str, ...] = ()
+    facts: MachineFacts
+
+
+class HostJoined(Body):
+    """The host was admitted; its invitation has ended. Supervisor to the requester."""
+
+    TYPE = "host.joined"
+    name: str
+
+
+class LeaveHome(Body):
+    """The host leaves the home for good. Host to supervisor; answered by `control.ok`."""
+
+    TYPE = "host.leave"
+
+
+class RenewLease(Body):
+    """The host is there, and runs these processes. Host to supervisor, regularly.
+
+    `sent_at` is read from the host's monotonic clock and comes back in the answer, `host.lease`;
+    `now` is its wall clock. `facts` are in the first of each connection.
+    """
+
+    TYPE = "host.renew"
+    sent_at: float
+    now: float
+    load: float = 0.0
+    free_memory_bytes: int = 0
+    facts: MachineFacts | None = None
+    processes: tuple[HostProcess, ...] = ()
+    latency_seconds: float | None = None
+
+
+class LeaseRenewed(Body):
+    """The host may run its processes until `sent_at + seconds`, by its own clock.
+
+    `epoch` changes with each start of the supervisor: what the host started for another one it
+    kills before anything else. Supervisor to host.
+    """
+
+    TYPE = "host.lease"
+    sent_at: float
+    seconds: float
+    epoch: str
+
+
+class SpawnOnHost(Body):
+    """Start the process of this launch (`ActorLaunch.pack`). Supervisor to host.
+
+    Answered by `host.spawned` or `control.refused`; a launch that already runs is confirmed.
+    """
+
+    TYPE = "host.spawn"
+    launch: bytes
+    epoch: str
+
+
+class ProcessSpawned(Body):
+    """The process exists. Host to the requester."""
+
+    TYPE = "host.spawned"
+    pid: int
+
+
+class SignalOnHost(Body):
+    """Send a signal to a process, or with SIGTERM and SIGKILL to its group. Supervisor to host.
+
+    A process that does not run there is reported by `host.exited` again.
+    """
+
+    TYPE = "host.signal"
+    address: Address
+    incarnation: int
+    signal: int
+
+
+class ExitedOnHost(Body):
+    """A process has ended. Host to supervisor.
+
+    `tail` are the last lines of its stderr; `step` and `was_ready` are what it noted in its file of
+    attempts; `oom_kills` is how many processes the kernel killed for lack of memory meanwhile.
+    """
+
+    TYPE = "host.exited"
+    DURABLE = True
+    address: Address
+    incarnation: int
+    exit_code: int | None = None
+    signal: int | None = None
+    oom_kills: int = 0
+    tail: tuple[str, ...] = ()
+    step: str = ""
+    was_ready: bool = False
+    is_repeated_crash: bool = False
+
+
+class InviteHost(Body):
+    """Make an invitation, which ends when it is used or after `seconds`. Human to supervisor.
+
+    `name` and `labels` are those that the host will have; without a name it chooses its own.
+    """
+
+    TYPE = "host.invite"
+    name: str | None = None
+    labels: tuple[str, ...] = ()
+    seconds: float = Field(default=3600.0, gt=0)
+    url: str | None = None
+    """How the other machine reaches this one, where that is not the address listened at."""
+
+
+class HostInvited(Body):
+    """The line with which another machine joins, a secret, valid until `expires_at` (Unix time)."""
+
+    TYPE = "host.invited"
+    line: str
+    expires_at: float
+
+
+class ListHosts(Body):
+    """Request the table of hosts. Human to supervisor; answered by `host.table`."""
+
+    TYPE = "host.list"
+
+
+class HostTable(Body):
+    """All hosts that have joined. `listens_at` is the uplink's url, empty if it is closed."""
+
+    TYPE = "host.table"
+    hosts: tuple[HostInfo, ...] = ()
+    listens_at: str = ""
+    invitations: int = 0
+
+
+class ChangeHost(Body):
+    """Change a host. Human to supervisor; answered by `host.table`.
+
+    `cordon`: it gets no new work; `drain`: cordon it and move what it runs elsewhere; `remove`:
+    drain it and refuse its key from then on; `label`: replace the labels given by a person.
+    """
+
+    TYPE = "host.change"
+    DURABLE = True
+    name: str
+    how: Literal["cordon", "uncordon", "drain", "remove", "label"]
+    labels: tuple[str, ...] = ()
+
+
+class MoveChild(Body):
+    """Move an entity to another machine, between two of its steps. Human to supervisor.
+
+    `host` is a host's name, `home`, or empty: whichever suits. Answered by `child.started` once it
+    runs there, or refused and left where it is.
+    """
+
+    TYPE = "child.move"
+    DURABLE = True
+    address: Address
+    host: str = ""

@@ -163,10 +163,7 @@ class RunWorktrees:
     async def _of_rest(self, board: Board) -> list[str]:
         """Return a line for each node whose changes were not merged: its branch keeps them."""
         lost = [n for n in board.nodes.values() if n.status in ("failed", "cancelled")]
-        saved = [(node, await self._save(node)) for node in lost]
-        for node in lost:
-            if node.status == "failed" and self._repository is not None:
-                await self._tree(node, self._repository).remove()
+        saved = [(node, await self._rescue(node)) for node in lost]
         return [
             f"Not merged: what node {node.name}, which has {node.status}, had changed "
             f"(branch {branch})."
@@ -174,18 +171,31 @@ class RunWorktrees:
             if branch
         ]
 
+    async def _rescue(self, node: WorkNode) -> str:
+        """Save what a node has left, and remove the worktree of one that has failed.
+
+        Return its branch, '' if it adds nothing or could not be saved: then its worktree stays.
+        """
+        assert self._repository is not None
+        try:
+            branch = await self._save(node)
+            if node.status == "failed":
+                await self._tree(node, self._repository).remove()
+        except (Refused, GitFailed, OSError) as error:
+            self._runtime.log.warning("a worktree was not saved", node=node.name, why=str(error))
+            return ""
+        return branch
+
     async def _save(self, node: WorkNode) -> str:
-        """Commit what a node has left in its worktree; return its branch, '' if it adds nothing."""
+        """Commit what a node has left in its worktree; return its branch, '' if it adds nothing.
+
+        Raises Refused, GitFailed, OSError; then nothing of it may be removed.
+        """
         repository = self._repository
         assert repository is not None
         tree = self._tree(node, repository)
         if tree.is_made:
-            try:
-                await tree.commit(unfinished_message(node))
-            except (Refused, GitFailed, OSError) as error:
-                self._runtime.log.warning(
-                    "a worktree was not saved", node=node.name, why=str(error)
-                )
+            await tree.commit(unfinished_message(node))
         if not await repository.is_unmerged(tree.order.branch):
             return ""
         await self._hand_over(tree.order.branch)
@@ -201,6 +211,7 @@ class RunWorktrees:
         """Remove all worktrees, once the run has ended and its workers are gone; branches stay."""
         if self._repository is None or not self._repository.has_worktrees:
             return
+        is_whole = True
         async with self._merging:
             for node in board.nodes.values():
                 tree = self._tree(node, self._repository)
@@ -208,10 +219,11 @@ class RunWorktrees:
                     if node.status != "completed":
                         await self._save(node)
                     await tree.remove()
-                except (GitFailed, OSError) as error:
-                    why = str(error)
+                except (Refused, GitFailed, OSError) as error:
+                    is_whole, why = False, str(error)
                     self._runtime.log.warning("a worktree stays", path=str(tree.path), why=why)
-            self._repository.forget_worktrees()
+            if is_whole:
+                self._repository.forget_worktrees()
 
     def _report(self, kind: str, data: JsonObject, node: WorkNode, commit: str) -> None:
         self._context.report(kind, data, f"{node.id}.{commit}", node_id=node.id)

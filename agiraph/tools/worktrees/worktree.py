@@ -139,7 +139,7 @@ class Worktree:
     def is_made(self) -> bool:
         """Whether it was created and not removed."""
         admin = self._admin()
-        return admin is not None and is_file(admin / READY)
+        return admin is not None and is_file(admin / READY) and is_folder(self.path)
 
     def _admin(self) -> Path | None:
         """Return git's folder for this worktree."""

@@ -9,7 +9,7 @@ from actors.coordinator.worktrees import RunWorktrees
 from agiraph.board.board import Board
 from agiraph.core.ids import AgentId, NodeId, RunId, WorkerId
 from agiraph.core.models import Worker, WorkNode
-from agiraph.tools.worktrees.git import MergeConflict
+from agiraph.tools.worktrees.git import GitFailed, MergeConflict
 from agiraph.tools.worktrees.worktree import Worktree
 from tests.fakes.line import FakeLine
 from tests.unit.entity.contexts import entity_context
@@ -169,3 +169,24 @@ async def test_a_conflict_is_told_and_refused(tmp_path: Path) -> None:
     with pytest.raises(MergeConflict, match=r"in: a\.txt"):
         await place.worktrees().merge(late, committed.commit)
     assert place.told() == ["worktree.merged", "worktree.conflict"]
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled"])
+async def test_a_worktree_that_cannot_be_saved_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str
+) -> None:
+    place = Place(tmp_path)
+    tree = await place.made(place.node("eve", status=status))
+    (tree.path / "c.txt").write_text("half\n")
+
+    async def fails(_tree: Worktree, _message: str) -> None:
+        raise GitFailed("no time")
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(Worktree, "commit", fails)
+        assert await place.worktrees().closing_words(place.board) == ""
+        await place.worktrees().clear(place.board)
+        assert (tree.path / "c.txt").read_text() == "half\n"
+    await place.worktrees().clear(place.board)
+    assert place.checkout.show(f"agiraph/{RUN}/eve-eve-id", "c.txt") == "half"
+    assert not tree.path.exists()

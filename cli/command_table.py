@@ -103,6 +103,7 @@ _TABLE = {
     (SET_UP, "commands.local"): {
         "local": "Install or try the model that runs on this machine.",
     },
+    (SET_UP, "commands.hosts"): {"host": "Run agents on more machines; join a home as one."},
     (SET_UP, "commands.mcp"): {"mcp": "Serve Agiraph over MCP; list tool servers."},
     (SET_UP, "commands.access"): {
         "tokens": "List, add, rotate or revoke API tokens.",

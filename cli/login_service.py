@@ -31,7 +31,7 @@ WITHIN_SECONDS: Final = 30.0
 ODD: Final = re.compile(r'[\x00-\x1f\x7f"\\]')
 UNIT: Final = """\
 [Unit]
-Description=Agiraph supervisor of {home}
+Description=Agiraph {what} of {home}
 
 [Service]
 ExecStart={command}
@@ -95,14 +95,14 @@ def service_command(home: Path, options: Sequence[str]) -> list[str]:
     return [*program, "--home", str(home), "--environment", secrets, *options]
 
 
-def systemd_unit(command: Sequence[str], home: Path, path: str) -> str:
-    """Return the text of a systemd user unit; `path` is its PATH.
+def systemd_unit(command: Sequence[str], home: Path, path: str, what: str = "supervisor") -> str:
+    """Return the text of a systemd user unit; `path` is its PATH, `what` it runs of the folder.
 
     The colon before the program (systemd 244) keeps `$` in the words as it is.
     """
     words = " ".join(map(_unit_word, [f":{command[0]}", *command[1:]]))
     shown = ODD.sub("?", str(home)).replace("%", "%%")
-    return UNIT.format(home=shown, command=words, path=_unit_word(f"PATH={path}"))
+    return UNIT.format(what=what, home=shown, command=words, path=_unit_word(f"PATH={path}"))
 
 
 def _unit_word(text: str) -> str:

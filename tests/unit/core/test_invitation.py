@@ -1,0 +1,59 @@
+"""The invitation: what is written is read, and what is no good says why."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.invitation import PREFIX, Invitation, check_host_name, read_invitation
+
+NOW = 1_000_000.0
+INVITATION = Invitation(
+    url="tcp://home.example:7400",
+    server_key="K" * 40,
+    id="7f3a",
+    secret="S" * 40,
+    name="north",
+    expires_at=NOW + 60,
+)
+LINE = INVITATION.line()
+
+
+@given(st.text(min_size=1), st.text())
+def test_what_is_written_is_read(url: str, name: str) -> None:
+    made = INVITATION.model_copy(update={"url": url, "name": name})
+    assert read_invitation(made.line(), NOW) == made
+
+
+def test_a_terminal_may_have_broken_the_line() -> None:
+    assert read_invitation(f"  {LINE[:50]}\n  {LINE[50:]}\n", NOW) == INVITATION
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("", "'' is no invitation: `agiraph host invite` "),
+        ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA", "is no invitation"),
+        (f"{PREFIX}2:abc", "has version 2, this Agiraph reads version 1"),
+        (f"{PREFIX}1:", "cut off or changed"),
+        (f"{PREFIX}x:abc", "cut off or changed"),
+        (LINE.replace("1:", "1:ä"), "cut off or changed"),
+        (INVITATION.model_copy(update={"expires_at": NOW}).line(), "expired 0 s ago"),
+    ],
+)
+def test_what_is_no_good_says_why(line: str, told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        read_invitation(line, NOW)
+
+
+def test_a_line_that_is_cut_off_anywhere_says_so() -> None:
+    for length in range(len(PREFIX) + 2, len(LINE)):
+        with pytest.raises(InvalidInput, match="cut off or changed"):
+            read_invitation(LINE[:length], NOW)
+
+
+def test_a_host_has_a_plain_name_other_than_home() -> None:
+    assert check_host_name("north-1") == "north-1"
+    for name in ("", "-a", "A", "a/b", "..", "a" * 64, "home"):
+        with pytest.raises(InvalidInput, match=f"'{name}' cannot be the name of a host"):
+            check_host_name(name)

@@ -89,9 +89,9 @@ class HostFolder:
         """Write down what makes this machine a host, the key first; raises OSError."""
         make_private_folder(self.path)
         replace_bytes(self.key_file, key.model_dump_json().encode(), 0o600)
-        self.rename(record)
+        self.write_record(record)
 
-    def rename(self, record: HostRecord) -> None:
+    def write_record(self, record: HostRecord) -> None:
         """Replace the record; raises OSError."""
         replace_file(self.record_file, record.model_dump_json(indent=1))
 

@@ -42,6 +42,6 @@ def test_the_one_host_of_a_machine_needs_no_name(
     folder_for("north", {}).join(RECORD, KEY)
     assert joined_folder({}).path == tmp_path / ".agiraph-host" / "north"
     folder_for("south", {}).join(RECORD, KEY)
-    with pytest.raises(InvalidInput, match="several hosts .north, south.*--folder "):
+    with pytest.raises(InvalidInput, match=r"several hosts .north, south.*--folder "):
         joined_folder({})
     assert joined_folder({FOLDER_VARIABLE: str(tmp_path / "x")}).path == tmp_path / "x"

@@ -24,6 +24,7 @@ def main() -> None:
         "_spawner": _spawner,
         "_supervisor": _supervisor,
         "_run_supervisor": _run_supervisor,
+        "_host": _host,
     }
     if len(sys.argv) > 1 and sys.argv[1] in inner:
         inner[sys.argv.pop(1)]()
@@ -77,6 +78,14 @@ def supervisor_main() -> None:
     _supervisor()
 
 
+def host_main() -> None:
+    """Run `agiraph-host`."""
+    gc.disable()
+    open_standard_descriptors()
+    _find_folders()
+    _host()
+
+
 def _actor() -> None:
     importlib.import_module("actors.runtime.child").exec_main(sys.argv[1:])
 
@@ -97,6 +106,12 @@ def _supervisor() -> None:
     _end_at_interrupt()
     _hide_environment()
     importlib.import_module("actors.supervisor.main").main()
+
+
+def _host() -> None:
+    _end_at_interrupt()
+    _hide_environment()
+    importlib.import_module("actors.host.main").main()
 
 
 def _run_supervisor() -> None:

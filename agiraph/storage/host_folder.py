@@ -68,8 +68,6 @@ class HostFolder:
     """Held by the host process."""
     starts = PathBelow("starts")
     """How often the host process has started: its incarnation."""
-    processes = PathBelow("processes.json")
-    """What it runs, to be killed by the next host process if this one is killed."""
     log = PathBelow("host.jsonl")
     """The host process's log."""
     cache = PathBelow("cache")

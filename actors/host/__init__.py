@@ -1,0 +1,1 @@
+"""The host process: a machine that has joined a home and runs workers for it, under a lease."""

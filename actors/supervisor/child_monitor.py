@@ -6,25 +6,15 @@ The desired state decides: an end that was ordered is never followed by a restar
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, assert_never
 
-from actors.runtime.child import log_file
-from actors.runtime.crash_counter import ProcessNote, is_repeated_crash, read_note
-from actors.supervisor.causes import (
-    KillReason,
-    cause_of,
-    fault_of,
-    is_from_outside,
-    oom_kills,
-    size_of,
-    tail_of,
-)
+from actors.supervisor.causes import KillReason, cause_of, fault_of, is_from_outside
 from actors.supervisor.child_register import Desired
-from actors.supervisor.launcher import EXIT_NOT_MADE, SpawnedProcess, SpawnFailed
+from actors.supervisor.launcher import EXIT_NOT_MADE, SpawnFailed
+from actors.supervisor.process_handle import ExitEvidence, ProcessHandle
 from actors.supervisor.restarts import (
     EXIT_NO_SPACE,
     LONGEST_WAIT_FOR_ROOM,
@@ -38,10 +28,9 @@ from actors.supervisor.restarts import (
     Verdict,
     decide,
 )
-from actors.supervisor.stopping import end_process, kill_process, terminate
+from actors.supervisor.stopping import end_process, kill_process
 from agiraph.messages.child import ChildSpec, ChildState, ExitCause
 from agiraph.storage.disk_space import is_full_disk
-from agiraph.storage.home import Home
 from transport.signal import Signal
 
 ENDED = frozenset({"stopped", "failed", "exited", "parked"})
@@ -53,7 +42,7 @@ class ChildProcess:
     """One incarnation of a child."""
 
     incarnation: int
-    spawned: SpawnedProcess
+    handle: ProcessHandle
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     kill_reason: KillReason | None = None
     step: str = ""
@@ -86,7 +75,7 @@ class MonitorHooks:
 
     policy: Callable[["ChildMonitor"], RestartPolicy]
     allot: Callable[[str], int]
-    launch: Callable[[ChildSpec, int], Awaitable[SpawnedProcess]]
+    launch: Callable[[ChildSpec, int], Awaitable[ProcessHandle]]
     ask_to_stop: Callable[[str], bool]
     changed: Callable[["ChildMonitor", str | None], None]
     crashed: Callable[["ChildMonitor", ExitCause], None]
@@ -101,7 +90,6 @@ class ChildMonitor:
         self,
         spec: ChildSpec,
         hooks: MonitorHooks,
-        home: Home,
         desired: Desired = "running",
         budget: RestartCounter | None = None,
     ) -> None:
@@ -117,7 +105,6 @@ class ChildMonitor:
         self._ready_before_known = 0
         self.budget = budget or RestartCounter()
         self._hooks = hooks
-        self._home = home
         self._woken = asyncio.Event()
         self._is_wanted_awake = False
         self.was_parked = desired == "parked"
@@ -197,7 +184,7 @@ class ChildMonitor:
         """Kill the process now; its cause will name the reason."""
         if self.process is not None:
             self.process.kill_reason = kill_reason
-            await kill_process(self.process.spawned)
+            await kill_process(self.process.handle)
 
     def ready(self, incarnation: int) -> None:
         """Note that an incarnation reports that it is ready, perhaps before `launch` has returned.
@@ -235,20 +222,20 @@ class ChildMonitor:
     async def _end(self, process: ChildProcess, grace_seconds: float | None = None) -> None:
         def ask() -> None:
             if not (process.ready.is_set() and self._hooks.ask_to_stop(self.address)):
-                terminate(process.spawned.pid)
+                process.handle.terminate()
 
         own = self.spec.shutdown_seconds
         grace = own if grace_seconds is None else min(own, grace_seconds)
-        await end_process(process.spawned, ask, grace)
+        await end_process(process.handle, ask, grace)
 
     async def _supervise(self) -> None:
         while True:
-            ended, process = await self._run_incarnation()
+            ended, was_ready = await self._run_incarnation()
             self.process = None
             if self.desired != "running":
                 return
             self.cause = ended.describe()
-            verdict = self._verdict(ended, process)
+            verdict = self._verdict(ended, was_ready)
             match verdict:
                 case Restart(delay, history):
                     self.was_parked = False
@@ -280,32 +267,28 @@ class ChildMonitor:
         if self.why is not None:
             self._hooks.crashed(self, self.why)
 
-    def _verdict(self, ended: ProcessExit, process: ChildProcess | None) -> Verdict:
-        noted = None if process is None else self._noted(process)
-        was_ready = process is not None and (
-            process.ready.is_set() or (noted is not None and noted.is_ready)
-        )
+    def _verdict(self, ended: ProcessExit, was_ready: bool) -> Verdict:
         now = asyncio.get_running_loop().time()
         policy = self._hooks.policy(self)
         return decide(policy, self.budget.history, ended, was_ready, now, random.random())
 
-    async def _run_incarnation(self) -> tuple[ProcessExit, ChildProcess | None]:
-        """Start the child and wait for its end; return how it ended, and store why in `why`."""
+    async def _run_incarnation(self) -> tuple[ProcessExit, bool]:
+        """Start the child and wait for its end; return how it ended, and whether it was ready.
+
+        Why it ended is stored in `why`.
+        """
         self._become("starting", self.cause)
         self._is_wanted_awake = False
         incarnation = await self._allotted()
         if incarnation is None:
-            return ProcessExit(code=EXIT_NO_SPACE), None
-        log = log_file(self._home.path, self.address)
-        offset, killed = size_of(log), oom_kills()
+            return ProcessExit(code=EXIT_NO_SPACE), False
         try:
-            spawned = await self._hooks.launch(self.spec, incarnation)
+            handle = await self._hooks.launch(self.spec, incarnation)
         except SpawnFailed as error:
             code = EXIT_NO_SPACE if error.is_full else EXIT_NOT_MADE
-            return self._with_cause(
-                ProcessExit(code=code), KillReason("not_made", str(error))
-            ), None
-        process = ChildProcess(incarnation, spawned)
+            not_made = KillReason("not_made", str(error))
+            return self._with_cause(ProcessExit(code=code), not_made, ExitEvidence()), False
+        process = ChildProcess(incarnation, handle)
         self.process = process
         self._changed.set()
         if self._ready_before_known == incarnation:
@@ -313,12 +296,11 @@ class ChildMonitor:
         if self.desired != "running":
             await self._end(process)
         await self._await_ready(process)
-        ended = await spawned.ended
-        tail = tail_of(log, offset)
-        step = self.last_step(process)
-        return self._with_cause(
-            ended, process.kill_reason, oom_kills() - killed, step, tail
-        ), process
+        ended, left = await handle.ended, handle.evidence()
+        if left.step is None:
+            left = replace(left, step=process.step)
+        was_ready = process.ready.is_set() or left.was_ready
+        return self._with_cause(ended, process.kill_reason, left), was_ready
 
     async def _allotted(self) -> int | None:
         """Return the next incarnation once the disk has room for it; None if no longer wanted."""
@@ -334,43 +316,36 @@ class ChildMonitor:
             self._become("starting", self.cause)
 
     def last_step(self, process: ChildProcess) -> str:
-        """Return what a process was doing last: from its file, else what it reported."""
-        noted = self._noted(process)
-        return process.step if noted is None else noted.step
-
-    def _noted(self, process: ChildProcess) -> ProcessNote | None:
-        """Return what a process noted of itself: what it sent may have been lost with it."""
-        return read_note(self._attempts, self.address, process.incarnation)
-
-    @property
-    def _attempts(self) -> Path:
-        return self._home.system.attempts
+        """Return what a process was doing last: as it noted, else as it reported."""
+        noted = process.handle.noted_step()
+        return process.step if noted is None else noted
 
     def _with_cause(
-        self,
-        ended: ProcessExit,
-        kill_reason: KillReason | None,
-        killed: int = 0,
-        step: str = "",
-        tail: Sequence[str] = (),
+        self, ended: ProcessExit, kill_reason: KillReason | None, left: ExitEvidence
     ) -> ProcessExit:
         """Return the end with its cause in words, and store the cause."""
-        self.why = cause_of(ended, kill_reason=kill_reason, oom_kills=killed, step=step, tail=tail)
+        self.why = cause_of(
+            ended,
+            kill_reason=kill_reason,
+            oom_kills=left.oom_kills,
+            step=left.step or "",
+            tail=left.tail,
+        )
         return replace(
             ended,
             text=self.why.text,
             is_from_outside=is_from_outside(self.why),
-            is_again=bool(fault_of(self.why)) and is_repeated_crash(self._attempts, self.address),
+            is_again=bool(fault_of(self.why)) and left.is_repeated_crash,
         )
 
     async def _await_ready(self, process: ChildProcess) -> None:
         """Wait until the process is ready or has ended; kill one that takes too long."""
         ready = asyncio.create_task(process.ready.wait())
         limit = self.spec.ready_within_seconds
-        events: list[asyncio.Future[Any]] = [ready, process.spawned.ended]
+        events: list[asyncio.Future[Any]] = [ready, process.handle.ended]
         await asyncio.wait(events, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
-        if not process.ready.is_set() and not process.spawned.ended.done():
+        if not process.ready.is_set() and not process.handle.ended.done():
             await self.kill_for(KillReason("not_ready", f"not ready within {limit:g} s"))
 
     async def _pause(self, seconds: float) -> bool:

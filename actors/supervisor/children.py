@@ -25,13 +25,13 @@ from actors.supervisor.heartbeat_monitor import (
     Hung,
     SuspectedHang,
 )
-from actors.supervisor.launcher import ExecLauncher, ForkLauncher, SpawnedProcess, further_variables
+from actors.supervisor.launcher import ExecLauncher, ForkLauncher, further_variables
 from actors.supervisor.options import SERVICES, SPAWNER, SupervisorOptions
 from actors.supervisor.orphan_processes import OrphanProcesses, boot_id, kill_leftovers, started_at
 from actors.supervisor.paths import socket_url
+from actors.supervisor.process_handle import LocalHandle, ProcessFiles, ProcessHandle
 from actors.supervisor.reaper import Reaper
 from actors.supervisor.restarts import GroupKey, RestartPolicy, affected, group_of, members_of
-from actors.supervisor.stopping import dump_stack
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, Address, AgentId, agent_of
 from agiraph.messages.child import ChildFailed, ChildSpec, ChildState, ExitCause
@@ -132,9 +132,7 @@ class Children:
         """Return the keeper of a child, with this spec from its next start on."""
         monitor = self.monitors.get(spec.address)
         if monitor is None:
-            monitor = self.monitors[spec.address] = ChildMonitor(
-                spec, self._hooks, Home(self.home), desired
-            )
+            monitor = self.monitors[spec.address] = ChildMonitor(spec, self._hooks, desired)
         monitor.spec = spec
         monitor.budget = self._budget_of(spec, monitor.budget)
         return monitor
@@ -215,7 +213,7 @@ class Children:
         """Return the next incarnation of an address, written down."""
         return self.register.allot(address)
 
-    async def _launch(self, spec: ChildSpec, incarnation: int) -> SpawnedProcess:
+    async def _launch(self, spec: ChildSpec, incarnation: int) -> ProcessHandle:
         """Start the process of a child: forked by the spawner, or in a fresh interpreter.
 
         A fresh one runs the router, what was prestarted, and any process that is given a secret:
@@ -227,10 +225,11 @@ class Children:
         launcher: ExecLauncher | ForkLauncher = (
             self._exec if is_fresh or self.fork is None else self.fork
         )
+        files = ProcessFiles(self.home, spec.address, incarnation)
         spawned = await launcher.spawn(launch)
         self.log.info("started", child=spec.address, incarnation=incarnation, pid=spawned.pid)
         self._note_process(spec.address, spawned.pid)
-        return spawned
+        return LocalHandle(spawned, files)
 
     def _changed(self, monitor: ChildMonitor, cause: str | None) -> None:
         """Log, remember and report a new state of a child."""
@@ -365,7 +364,7 @@ class Children:
         step = monitor.last_step(process)
         self.log.warning("suspect", child=monitor.address, seconds=seconds, step=step)
         self._report(monitor, "entity.suspect", {"seconds": round(seconds, 1), "step": step})
-        dump_stack(process.spawned.pid)
+        process.handle.dump_stack()
 
     # --- agents without their command -----------------------------------------------------------
 

@@ -1,29 +1,13 @@
-"""Rows of the process table: what the kernel and the monitors know about each process.
-
-Processor time and memory are read from /proc where there is one, which costs a tenth of asking
-psutil: `agiraph top` and metrics ask for the table of a hundred processes many times a second.
-"""
+"""Rows of the process table: what the kernel and the monitors know about each process."""
 
 import os
-from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-
-import psutil
 
 from actors.supervisor.child_monitor import ChildMonitor
 from actors.supervisor.launcher import ForkLauncher
 from actors.supervisor.options import SPAWNER
+from actors.supervisor.process_stats import ProcessStats, stats_of
 from agiraph.core.ids import SUPERVISOR
 from agiraph.messages.child import ChildInfo
-
-HAS_PROC = os.path.isdir("/proc/self")
-TICKS = os.sysconf("SC_CLK_TCK")
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-STAT_BYTES = 2048
-
-USER, SYSTEM, STARTED, PAGES = 11, 12, 19, 21
-"""Places in /proc/PID/stat behind the name, see proc_pid_stat(5)."""
 
 
 def child_row(monitor: ChildMonitor, incarnation: int) -> ChildInfo:
@@ -41,13 +25,14 @@ def child_row(monitor: ChildMonitor, incarnation: int) -> ChildInfo:
     if process is None:
         return info
     doing = {"step": process.step, "step_since": process.step_since}
-    return with_stats(info.model_copy(update=doing), process.spawned.pid)
+    handle = process.handle
+    return with_stats(info.model_copy(update=doing), handle.pid, handle.stats())
 
 
 def own_rows(incarnation: int, fork: ForkLauncher | None) -> list[ChildInfo]:
     """Return the rows of the supervisor itself and of the spawner, if this house has one."""
     me = ChildInfo(address=SUPERVISOR, kind="supervisor", state="ready", incarnation=incarnation)
-    rows = [with_stats(me, os.getpid())]
+    rows = [with_stats(me, os.getpid(), stats_of(os.getpid()))]
     if fork is not None:
         spawner = ChildInfo(
             address=SPAWNER,
@@ -57,13 +42,13 @@ def own_rows(incarnation: int, fork: ForkLauncher | None) -> list[ChildInfo]:
             cause=fork.cause,
             next_start=fork.next_start,
         )
-        rows.append(spawner if fork.pid is None else with_stats(spawner, fork.pid))
+        pid = fork.pid
+        rows.append(spawner if pid is None else with_stats(spawner, pid, stats_of(pid)))
     return rows
 
 
-def with_stats(info: ChildInfo, pid: int) -> ChildInfo:
+def with_stats(info: ChildInfo, pid: int | None, stats: ProcessStats | None) -> ChildInfo:
     """Return the row with what the kernel knows of its process; only the pid if it is gone."""
-    stats = stats_of(pid)
     if stats is None:
         return info.model_copy(update={"pid": pid})  # it ended a moment ago
     return info.model_copy(
@@ -74,50 +59,3 @@ def with_stats(info: ChildInfo, pid: int) -> ChildInfo:
             "memory_bytes": stats.memory_bytes,
         }
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessStats:
-    """Of one process; `started_at` in seconds since the epoch."""
-
-    started_at: float
-    cpu_seconds: float
-    memory_bytes: int
-
-
-def stats_of(pid: int) -> ProcessStats | None:
-    """Return what the kernel knows of a process, None if it is gone."""
-    return _of_proc(pid) if HAS_PROC else _of_psutil(pid)
-
-
-def _of_proc(pid: int) -> ProcessStats | None:
-    try:
-        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)  # plain: /proc
-        try:
-            stat = os.read(fd, STAT_BYTES)
-        finally:
-            os.close(fd)
-    except OSError:  # also ESRCH: it ended between the two calls
-        return None
-    stats = stat.rpartition(b")")[2].split()
-    return ProcessStats(
-        started_at=_booted_at() + int(stats[STARTED]) / TICKS,
-        cpu_seconds=(int(stats[USER]) + int(stats[SYSTEM])) / TICKS,
-        memory_bytes=int(stats[PAGES]) * PAGE_BYTES,
-    )
-
-
-@lru_cache(1)
-def _booted_at() -> float:
-    lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()  # plain: /proc
-    return next(float(line.split()[1]) for line in lines if line.startswith("btime"))
-
-
-def _of_psutil(pid: int) -> ProcessStats | None:
-    try:
-        process = psutil.Process(pid)
-        with process.oneshot():
-            cpu, memory = process.cpu_times(), process.memory_info()
-            return ProcessStats(process.create_time(), cpu.user + cpu.system, memory.rss)
-    except psutil.Error:
-        return None

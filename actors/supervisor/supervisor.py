@@ -31,7 +31,6 @@ from actors.supervisor.paths import (
     remove_socket_folder,
     remove_stale_socket_folders,
 )
-from actors.supervisor.reaper import kill_group
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from actors.supervisor.supervisor_service import SupervisorService
 from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address, agent_of
@@ -205,7 +204,7 @@ class Supervisor:
         process = self._children.monitors[HUMAN].process
         try:
             address = json.loads(read_bytes(self._paths.human.address))
-            if process is not None and address["pid"] == process.spawned.pid:
+            if process is not None and address["pid"] == process.handle.pid:
                 return str(address["url"])
         except (OSError, ValueError, KeyError, TypeError):
             pass  # the gateway has written none
@@ -272,8 +271,8 @@ class Supervisor:
         """Begin to stop; a second call kills at once what still runs."""
         if self._end.is_set():
             for monitor in self._children.monitors.values():
-                if monitor.process is not None and not monitor.process.spawned.ended.done():
-                    kill_group(monitor.process.spawned.pid)
+                if monitor.process is not None and not monitor.process.handle.ended.done():
+                    monitor.process.handle.signal_group(signal.SIGKILL)
         self._end.set()
 
     def _give_up(self, reason: str) -> None:

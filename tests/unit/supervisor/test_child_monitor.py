@@ -8,10 +8,10 @@ import pytest
 
 from actors.supervisor.child_monitor import ChildMonitor, MonitorHooks
 from actors.supervisor.launcher import SpawnedProcess
+from actors.supervisor.process_handle import LocalHandle, ProcessFiles
 from actors.supervisor.restarts import ProcessExit, RestartPolicy
 from agiraph.core.ids import Address
 from agiraph.messages.child import ChildSpec
-from agiraph.storage.home import Home
 
 ADDRESS = Address("shop/ada")
 NOBODY = 2**30
@@ -42,17 +42,18 @@ class Busy:
             broken=self.broken,
         )
         spec = ChildSpec(address=ADDRESS, kind="worker")
-        self.monitor = ChildMonitor(spec, hooks, Home(home))
+        self.monitor = ChildMonitor(spec, hooks)
 
     def allot(self, address: str) -> int:
         self.lives += 1
         return self.lives
 
-    async def launch(self, spec: ChildSpec, incarnation: int) -> SpawnedProcess:
+    async def launch(self, spec: ChildSpec, incarnation: int) -> LocalHandle:
         await self.monitor.wake()  # mail has come while it starts
         if self.is_quick:
             self.monitor.ready(incarnation)
-        return SpawnedProcess(pid=NOBODY, ended=self.ended)
+        spawned = SpawnedProcess(pid=NOBODY, ended=self.ended)
+        return LocalHandle(spawned, ProcessFiles(self.home, ADDRESS, incarnation))
 
     def changed(self, monitor: ChildMonitor, cause: str | None) -> None:
         if monitor.state == "parked":

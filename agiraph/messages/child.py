@@ -59,6 +59,7 @@ class ChildInfo(Record):
     """One row of the process table. `step` is the activity that the process reported last.
 
     `step_since` is when that began; `next_start` when a process that backs off is restarted.
+    `host` is the name of the host that it runs on, empty on the home's machine.
     """
 
     address: Address
@@ -74,6 +75,7 @@ class ChildInfo(Record):
     step: str = ""
     step_since: float | None = None
     next_start: float | None = None
+    host: str = ""
 
 
 class StartChild(Body):

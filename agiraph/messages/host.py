@@ -8,24 +8,11 @@ from typing import Literal
 
 from pydantic import Field
 
+from agiraph.core.hosts import HostInfo as HostInfo
+from agiraph.core.hosts import MachineFacts as MachineFacts
 from agiraph.core.ids import Address
 from agiraph.core.record import Record
 from agiraph.messages.body import Body
-
-
-class MachineFacts(Record):
-    """What a machine is. `labels` are those found on it: `linux`, `has:docker`, `gpu` ...
-
-    `version` is that of Agiraph, `boot` identifies this boot of the machine.
-    """
-
-    version: str
-    platform: str = ""
-    python: str = ""
-    cores: int = 1
-    memory_bytes: int = 0
-    labels: tuple[str, ...] = ()
-    boot: str = ""
 
 
 class HostProcess(Record):
@@ -37,29 +24,6 @@ class HostProcess(Record):
     started_at: float = 0.0
     cpu_seconds: float = 0.0
     memory_bytes: int = 0
-
-
-class HostInfo(Record):
-    """One row of the table of hosts.
-
-    `state`: `away` is silent, and its lease still runs; `lost` is silent, its lease has ended, and
-    what it ran is started elsewhere. A cordoned host gets no new work. `labels` are those given by
-    a person and those found; `skew_seconds` is its clock minus ours.
-    """
-
-    name: str
-    state: Literal["ready", "away", "lost"]
-    is_cordoned: bool = False
-    labels: tuple[str, ...] = ()
-    facts: MachineFacts | None = None
-    processes: int = 0
-    load: float = 0.0
-    free_memory_bytes: int = 0
-    latency_seconds: float | None = None
-    skew_seconds: float | None = None
-    seen_at: float | None = None
-    lease_seconds: float = 0.0
-    """How much of its lease is left."""
 
 
 class KnownHosts(Body):

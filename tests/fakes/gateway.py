@@ -33,6 +33,14 @@ from agiraph.messages.child import (
     StopChild,
 )
 from agiraph.messages.control import AskMailboxDepths, MailboxDepths, Ok, RefusedReply
+from agiraph.messages.host import (
+    ChangeHost,
+    HostInfo,
+    HostInvited,
+    HostTable,
+    InviteHost,
+    ListHosts,
+)
 from agiraph.messages.model import (
     AskBudgets,
     AskUsage,
@@ -60,6 +68,35 @@ AGENT = AgentId("survey-abc123")
 RUN = RunId("20260101-000000-aaaaaa")
 
 
+class FakeHosts:
+    """The supervisor's part with hosts: `table` is what it has, each `change` is done at once."""
+
+    def __init__(self) -> None:
+        self.table: dict[str, HostInfo] = {}
+        self.invited: list[InviteHost] = []
+
+    def add(self, name: str, **facts: Any) -> None:
+        """Let a machine have joined."""
+        self.table[name] = HostInfo.model_validate({"name": name, "state": "ready"} | facts)
+
+    def answer(self, body: Body) -> Body:
+        """Answer as the supervisor does."""
+        match body:
+            case InviteHost():
+                self.invited.append(body)
+                return HostInvited(line="agiraph-invitation:1:abc", expires_at=100 + body.seconds)
+            case ChangeHost(how="remove"):
+                del self.table[body.name]
+            case ChangeHost():
+                done: dict[str, Any] = {"is_cordoned": body.how != "uncordon"}
+                if body.how == "label":
+                    done = {"labels": body.labels}
+                self.table[body.name] = self.table[body.name].model_copy(update=done)
+        return HostTable(
+            hosts=tuple(self.table.values()), listens_at="tcp://0.0.0.0:7400", invitations=1
+        )
+
+
 class World:
     """A home with one agent, its gateway at work in a thread, and who answers it on the bus."""
 
@@ -70,6 +107,7 @@ class World:
         self.loop = asyncio.new_event_loop()
         self._thread: threading.Thread | None = None
         self._serving: asyncio.Task[None] | None = None
+        self.hosts = FakeHosts()
         self._answer_on_the_bus()
 
     def start(self) -> None:
@@ -248,6 +286,8 @@ class World:
             router_url="ipc:///x",
         )
 
+        for about in (InviteHost, ListHosts, ChangeHost):
+            answers[about] = lambda body: self.hosts.answer(body)
         for request in (CreateTrigger, ChangeTrigger, ListTriggers):
             answers[request] = self._clock
 

@@ -104,7 +104,7 @@ def _row(
     spent = usage.by_entity.get(child.address, Usage()) if usage else Usage()
     shown = {
         "name": name,
-        "host": host,
+        "host": child.host or host,
         "state": activity.state if activity else child.state,
         "cpu": _cpu(gateway, child),
         "mailbox": depths.depths.get(child.address, (0, 0))[0] if depths else 0,

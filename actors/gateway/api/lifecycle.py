@@ -95,7 +95,7 @@ async def act(entity: str, act: EntityAct, gateway: GatewayDep, cause: CauseDep)
             done = SteeredEntityView(address=exact.address, state=exact.state)
             return SteeredView(act=act, entities=(done,))
         return await _act_on_all(gateway, [exact], act, cause)
-    found = _named(gateway, table, entity)
+    found = entity_named(gateway, table, entity)
     if isinstance(found, Agent):
         return await _act_on_agent(gateway, found, act, cause)
     return await _act_on_all(gateway, [found], act, cause)
@@ -126,7 +126,7 @@ def _team(table: Sequence[ChildInfo], agent: Agent) -> list[ChildInfo]:
     return sorted(mine, key=lambda child: child.address != coordinator_address(agent.id))
 
 
-def _named(gateway: Gateway, table: Sequence[ChildInfo], text: str) -> Agent | ChildInfo:
+def entity_named(gateway: Gateway, table: Sequence[ChildInfo], text: str) -> Agent | ChildInfo:
     """Return the agent or the child that an id or a name, `AGENT/NAME` or a beginning means.
 
     An agent comes before a worker of the same name. Raises ApiError 404, 409 that list the known.

@@ -78,6 +78,9 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
         {"text": "run:\n  max_concurrent: 8\n"},
     ],
     "SettingChange": [{"key": ["run", "max_concurrent"], "value": 8}],
+    "InviteHostRequest": [{"name": "build-2", "labels": ["gpu"], "seconds": 3600}],
+    "LabelHostRequest": [{"labels": ["gpu", "has:docker"]}],
+    "MoveEntityRequest": [{"host": "build-2"}, {"host": "home"}],
     "SetPresenceRequest": [{"status": "away", "until": 1767348000, "channel": "mail"}],
     "AgentView": [
         {

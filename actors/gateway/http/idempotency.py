@@ -36,7 +36,7 @@ KEYS = f"1 to {LONGEST} printable ASCII characters"
 SUCCESS = range(200, 300)
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
-SECRETS = ("/tokens", "/logins", "/login", "/consoles")
+SECRETS = ("/tokens", "/logins", "/login", "/consoles", "/hosts/invitations")
 """Where an answer holds a secret that is nowhere on disk: it is given only once."""
 FULL_SECONDS = 5.0
 PAUSE_SECONDS = 0.2

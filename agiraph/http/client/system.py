@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from agiraph.core.hosts import HostAct
 from agiraph.core.turns import UsageGroup
 from agiraph.http import api
 from agiraph.http.client.call import LONG_SECONDS, ApiCall, ApiMethod, call, reader, segment
@@ -34,6 +35,30 @@ class SystemCalls:
 
         An agent's id or name means its coordinator and all its workers. 404 lists the known.
         """
+
+    @call("POST /entities/{entity:path}/move", body=api.MoveEntityRequest, seconds=LONG_SECONDS)
+    def move(self, entity: str, *, host: str | None = None) -> api.MovedEntityView:
+        """Move a worker to a host, to `home` or to whichever suits; return once it runs there."""
+
+    @call("GET /hosts")
+    def hosts(self) -> api.HostsView:
+        """Return the other machines of the home, by name."""
+
+    @call("POST /hosts/invitations")
+    def invite_host(self, invitation: api.InviteHostRequest) -> api.InvitationView:
+        """Make an invitation for one other machine; its line is a secret, shown only here."""
+
+    @call("POST /hosts/{host}/{act}", seconds=LONG_SECONDS)
+    def steer_host(self, host: str, act: HostAct) -> api.HostsView:
+        """Cordon, uncordon or drain a host; 404 lists the known."""
+
+    @call("POST /hosts/{host}/labels")
+    def label_host(self, host: str, labels: api.LabelHostRequest) -> api.HostsView:
+        """Replace the labels that a person has given a host."""
+
+    @call("DELETE /hosts/{host}", seconds=LONG_SECONDS)
+    def remove_host(self, host: str) -> api.HostsView:
+        """Drain a host and refuse its key from then on."""
 
     @call("POST /consoles")
     def attach_console(self) -> api.ConsoleTicketView:

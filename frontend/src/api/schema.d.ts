@@ -95,6 +95,108 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the other machines of this home, by name */
+        get: operations["hosts_hosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/hosts/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make an invitation with which one other machine can join, once */
+        post: operations["hosts_invite"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/hosts/{host}/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Replace the labels that a person has given a host */
+        post: operations["hosts_label"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/hosts/{host}/{act}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cordon a host (no new work), undo that, or drain it: what it runs goes elsewhere */
+        post: operations["hosts_steer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/hosts/{host}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Drain a host and refuse its key from then on */
+        delete: operations["hosts_remove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/entities/{entity}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move a worker to another machine, between two of its steps */
+        post: operations["hosts_move"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/{agent}/pause": {
         parameters: {
             query?: never;
@@ -2190,6 +2292,47 @@ export interface components {
             questions: string[];
         };
         /**
+         * @description One row of the table of hosts.
+         *
+         *     `state`: `away` is silent, and its lease still runs; `lost` is silent, its lease has ended, and
+         *     what it ran is started elsewhere. A cordoned host gets no new work. `labels` are those given by
+         *     a person and those found; `skew_seconds` is its clock minus ours.
+         */
+        HostInfo: {
+            name: string;
+            /** @enum {string} */
+            state: "ready" | "away" | "lost";
+            /** @default false */
+            is_cordoned: boolean;
+            /** @default [] */
+            labels: string[];
+            facts: components["schemas"]["MachineFacts"] | null;
+            /** @default 0 */
+            processes: number;
+            /** @default 0 */
+            load: number;
+            /** @default 0 */
+            free_memory_bytes: number;
+            latency_seconds: number | null;
+            skew_seconds: number | null;
+            seen_at: number | null;
+            /** @default 0 */
+            lease_seconds: number;
+        };
+        /**
+         * @description GET /hosts: the hosts that have joined, by name; `invitations` counts those still open.
+         *
+         *     `listens_at` is where they connect, empty if no other machine can join this home.
+         */
+        HostsView: {
+            /** @default [] */
+            hosts: components["schemas"]["HostInfo"][];
+            /** @default  */
+            listens_at: string;
+            /** @default 0 */
+            invitations: number;
+        };
+        /**
          * @description An agent's messages to the person: up to the `seq` `read_to` all were read.
          *
          *     `read_with` holds, by name, up to where the messages of single entities were read beyond it.
@@ -2207,7 +2350,29 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /** @description POST /hosts/invitations: `line` is a secret, for `agiraph host join` on the other machine. */
+        InvitationView: {
+            line: string;
+            expires_at: number;
+        };
+        /**
+         * @description An invitation for one machine, valid for `seconds` [default: `hosts.invitation_seconds`].
+         *
+         *     Without a `name` the machine chooses its own. `url` is how it reaches this home, where that is
+         *     not the address listened at.
+         */
+        InviteHostRequest: {
+            name?: string | null;
+            /** @default [] */
+            labels?: string[];
+            seconds?: number | null;
+            url?: string | null;
+        };
         JsonValue: unknown;
+        /** @description The labels that a person gives a host, in place of those given before. */
+        LabelHostRequest: {
+            labels: string[];
+        };
         /** @description A one-time link. `path` is what follows the gateway's address in it, code included. */
         LoginView: {
             path: string;
@@ -2215,6 +2380,26 @@ export interface components {
             scope: "read" | "talk" | "control";
             expires_at: number;
             session_seconds: number;
+        };
+        /**
+         * @description What a machine is. `labels` are those found on it: `linux`, `has:docker`, `gpu` ...
+         *
+         *     `version` is that of Agiraph, `boot` identifies this boot of the machine.
+         */
+        MachineFacts: {
+            version: string;
+            /** @default  */
+            platform: string;
+            /** @default  */
+            python: string;
+            /** @default 1 */
+            cores: number;
+            /** @default 0 */
+            memory_bytes: number;
+            /** @default [] */
+            labels: string[];
+            /** @default  */
+            boot: string;
         };
         /**
          * @description POST /agents/{a}/read: the person has read the conversation up to `seq`, by default all.
@@ -2284,6 +2469,16 @@ export interface components {
             default: string | null;
             /** @default  */
             why: string;
+        };
+        /** @description Where an entity is to run: a host's name, `home`, or empty for whichever suits. */
+        MoveEntityRequest: {
+            host?: string | null;
+        };
+        /** @description An entity that was moved, and the host that it runs on now (`home`: the home's machine). */
+        MovedEntityView: {
+            address: string;
+            host: string;
+            incarnation: number;
         };
         /** @description A token with its secret, which is shown this once; null for the home's own. */
         NewTokenView: {
@@ -3919,6 +4114,576 @@ export interface operations {
             };
             /** @description Not with this token, or not with this path. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    hosts_hosts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostsView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    hosts_invite: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InviteHostRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvitationView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    hosts_label: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                host: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LabelHostRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostsView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    hosts_steer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                host: string;
+                act: "cordon" | "uncordon" | "drain";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostsView"];
+                };
+            };
+            /** @description The header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    hosts_remove: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                host: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostsView"];
+                };
+            };
+            /** @description The header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    hosts_move: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                entity: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MoveEntityRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MovedEntityView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

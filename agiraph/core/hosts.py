@@ -1,0 +1,54 @@
+"""Hosts: what is known of the other machines of a home, and how they and labels are spelled."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from agiraph.core.record import Record
+
+HOME_HOST = "home"
+"""How the machine of the home is called where a host is named."""
+
+HostName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
+HostLabel = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9:._-]{0,39}$")]
+"""`gpu`, `linux`, `has:docker`."""
+
+HostAct = Literal["cordon", "uncordon", "drain"]
+
+
+class MachineFacts(Record):
+    """What a machine is. `labels` are those found on it: `linux`, `has:docker`, `gpu` ...
+
+    `version` is that of Agiraph, `boot` identifies this boot of the machine.
+    """
+
+    version: str
+    platform: str = ""
+    python: str = ""
+    cores: int = 1
+    memory_bytes: int = 0
+    labels: tuple[str, ...] = ()
+    boot: str = ""
+
+
+class HostInfo(Record):
+    """One row of the table of hosts.
+
+    `state`: `away` is silent, and its lease still runs; `lost` is silent, its lease has ended, and
+    what it ran is started elsewhere. A cordoned host gets no new work. `labels` are those given by
+    a person and those found; `skew_seconds` is its clock minus ours.
+    """
+
+    name: str
+    state: Literal["ready", "away", "lost"]
+    is_cordoned: bool = False
+    labels: tuple[str, ...] = ()
+    facts: MachineFacts | None = None
+    processes: int = 0
+    load: float = 0.0
+    free_memory_bytes: int = 0
+    latency_seconds: float | None = None
+    skew_seconds: float | None = None
+    seen_at: float | None = None
+    lease_seconds: float = 0.0
+    """How much of its lease is left."""

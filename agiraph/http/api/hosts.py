@@ -1,0 +1,63 @@
+"""Hosts: the other machines on which workers run, invitations to join, moves of a worker."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from agiraph.core.hosts import HostInfo, HostLabel, HostName
+from agiraph.http.api.access import Seconds
+from agiraph.http.api.base import ApiRequest, ApiView
+
+Labels = Annotated[tuple[HostLabel, ...], Field(max_length=50)]
+Url = Annotated[str, Field(pattern=r"^tcp://[^\s/]+:\d{1,5}$")]
+
+
+class HostsView(ApiView):
+    """GET /hosts: the hosts that have joined, by name; `invitations` counts those still open.
+
+    `listens_at` is where they connect, empty if no other machine can join this home.
+    """
+
+    hosts: tuple[HostInfo, ...] = ()
+    listens_at: str = ""
+    invitations: int = 0
+
+
+class InviteHostRequest(ApiRequest):
+    """An invitation for one machine, valid for `seconds` [default: `hosts.invitation_seconds`].
+
+    Without a `name` the machine chooses its own. `url` is how it reaches this home, where that is
+    not the address listened at.
+    """
+
+    name: HostName | None = None
+    labels: Labels = ()
+    seconds: Seconds | None = None
+    url: Url | None = None
+
+
+class InvitationView(ApiView):
+    """POST /hosts/invitations: `line` is a secret, for `agiraph host join` on the other machine."""
+
+    line: str
+    expires_at: float
+
+
+class LabelHostRequest(ApiRequest):
+    """The labels that a person gives a host, in place of those given before."""
+
+    labels: Labels
+
+
+class MoveEntityRequest(ApiRequest):
+    """Where an entity is to run: a host's name, `home`, or empty for whichever suits."""
+
+    host: HostName | None = None
+
+
+class MovedEntityView(ApiView):
+    """An entity that was moved, and the host that it runs on now (`home`: the home's machine)."""
+
+    address: str
+    host: str
+    incarnation: int

@@ -1,0 +1,77 @@
+"""The HTTP API over a real socket: other machines, invitations, moves of a worker."""
+
+import httpx
+import pytest
+
+from agiraph.http.api import InviteHostRequest, LabelHostRequest
+from agiraph.http.client import Client
+from agiraph.messages.child import ChildStarted
+from agiraph.messages.control import RefusedReply
+from agiraph.messages.host import MoveChild
+from tests.fakes.gateway import AGENT, World, refused
+from transport.errors import DeadlineExceeded
+
+LABELS = ("gpu", "has:docker")
+
+
+@pytest.fixture(autouse=True)
+def machines(world: World) -> None:
+    world.hosts.add("north", labels=("linux",), processes=2)
+    world.hosts.add("east", state="away")
+
+
+def test_hosts_are_listed_labelled_cordoned_drained_and_removed(
+    world: World, client: Client
+) -> None:
+    found = client.hosts()
+    assert [(one.name, one.state) for one in found.hosts] == [("east", "away"), ("north", "ready")]
+    assert (found.listens_at, found.invitations) == ("tcp://0.0.0.0:7400", 1)
+    assert client.steer_host("north", "drain").hosts[1].is_cordoned
+    assert not client.steer_host("north", "uncordon").hosts[1].is_cordoned
+    assert client.label_host("north", LabelHostRequest(labels=LABELS)).hosts[1].labels == LABELS
+    assert [one.name for one in client.remove_host("east").hosts] == ["north"]
+    error = refused(client.steer_host, "west", "cordon")
+    assert (error.status, error.detail) == (404, "unknown host 'west' (known: north)")
+
+
+def test_an_invitation_is_valid_as_the_settings_say_and_is_shown_once(
+    world: World, client: Client, url: str, token: str
+) -> None:
+    made = client.invite_host(InviteHostRequest(name="west", labels=("gpu",)))
+    assert made.line.startswith("agiraph-invitation:1:")
+    assert world.hosts.invited[0].seconds == world.line.config.hosts.invitation_seconds
+    own = {"Authorization": f"Bearer {token}"}
+    headers = own | {"Idempotency-Key": "once"}
+    calls = [
+        httpx.post(f"{url}/hosts/invitations", json={"seconds": 60}, headers=headers)
+        for _ in range(2)
+    ]
+    assert [one.status_code for one in calls] == [201, 409]
+    assert "shown only once" in calls[1].json()["detail"]
+    error = refused(client.invite_host, InviteHostRequest.model_construct(name="A B"))
+    assert (error.status, "name" in error.detail) == (422, True)
+    told = httpx.post(f"{url}/hosts/north/labels", json={"labels": ["a b"]}, headers=own)
+    assert told.status_code == 422
+
+
+def test_a_worker_is_moved_by_its_name_and_nobody_else(world: World, client: Client) -> None:
+    world.add_agent()
+    (ada,) = world.add_team("Ada")
+
+    def moved(body: MoveChild) -> ChildStarted:
+        row = world.children[body.address]
+        world.children[body.address] = row.model_copy(update={"host": body.host})
+        return ChildStarted(address=body.address, incarnation=2)
+
+    world.line.answers[MoveChild] = moved
+    done = client.move("Ada", host="north")
+    assert (done.address, done.host, done.incarnation) == (f"{AGENT}/{ada}", "north", 2)
+    assert {row.address: row.host for row in client.entities()}[done.address] == "north"
+    for whom, said in (("survey", "is an agent"), ("supervisor", "is a supervisor")):
+        error = refused(client.move, whom, host="north")
+        assert (error.status, said in error.detail) == (422, True), error.detail
+    world.line.answers[MoveChild] = lambda body: RefusedReply(reason="'north' is cordoned")
+    assert refused(client.move, "Ada", host="north").detail == "'north' is cordoned"
+    world.line.answers[MoveChild] = lambda body: DeadlineExceeded("too late")
+    error = refused(client.move, "Ada", host="north")
+    assert (error.status, "after the step" in error.detail) == (504, True)

@@ -66,6 +66,7 @@ _TABLE = {
         "kill": "Kill an entity's process.",
         "dead": "List dead letters, or retry one.",
     },
+    (STEER, "commands.hosts"): {"move": "Move a worker to another machine."},
     (STEER, "commands.spending"): {"budget": "Show or set budgets."},
     (STEER, "commands.triggers"): {"triggers": "List, add, pause or cancel triggers."},
     (STEER, "commands.agents"): {
@@ -103,7 +104,7 @@ _TABLE = {
     (SET_UP, "commands.local"): {
         "local": "Install or try the model that runs on this machine.",
     },
-    (SET_UP, "commands.hosts"): {"host": "Run agents on more machines; join a home as one."},
+    (SET_UP, "commands.hosts"): {"host": "Let other machines run workers; join a home as one."},
     (SET_UP, "commands.mcp"): {"mcp": "Serve Agiraph over MCP; list tool servers."},
     (SET_UP, "commands.access"): {
         "tokens": "List, add, rotate or revoke API tokens.",

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,6 +44,19 @@ def parse_http(
     return host.strip("[]"), int(port)
 
 
+def parse_listen(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> str | None:
+    """Return where other machines connect, `tcp://ADDR:PORT`."""
+    if value is None:
+        return None
+    address, _, port = value.removeprefix("tcp://").rpartition(":")
+    is_port = port.isascii() and port.isdecimal() and 0 < int(port) <= HIGHEST_PORT
+    if not value.startswith("tcp://") or not re.fullmatch(r"[^\s/]+", address) or not is_port:
+        raise click.BadParameter(f"'{value}' is not tcp://ADDR:PORT, as in tcp://0.0.0.0:7400")
+    return value
+
+
 def main(kinds: Mapping[str, str] = KINDS, prestarted: PrestartedProcesses | None = None) -> None:
     """Run the command; `kinds` says which function runs each kind of process.
 
@@ -59,6 +73,12 @@ def main(kinds: Mapping[str, str] = KINDS, prestarted: PrestartedProcesses | Non
     callback=parse_http,
     metavar="HOST:PORT",
     help="Where the HTTP API listens (port 0: any).",
+)
+@click.option(
+    "--listen",
+    callback=parse_listen,
+    metavar="tcp://ADDR:PORT",
+    help="Where other machines connect [default: nowhere].",
 )
 @click.option("--json-logs", is_flag=True, help="Log one JSON object a line.")
 @click.option("--until-eof", is_flag=True, help="Stop when standard input is closed.")
@@ -79,6 +99,7 @@ def command(
     home: Path | None,
     config: Path | None,
     http: tuple[str, int] | None,
+    listen: str | None,
     json_logs: bool,
     until_eof: bool,
     until_unused: bool,
@@ -93,7 +114,7 @@ def command(
     """
     folder = (home or chosen_home()).expanduser().absolute()
     try:
-        settings = with_options(load(folder, config), http, json_logs)
+        settings = with_options(load(folder, config), http, json_logs, listen)
         if (refusal := settings.http.why_refused()) is not None:
             raise InvalidInput(refusal)  # the API would be open to the network in the clear
         for word, is_given in (("--until-eof", until_eof), ("--until-unused", until_unused)):
@@ -104,7 +125,7 @@ def command(
         click.echo(str(error), err=True)
         sys.exit(EXIT_USAGE)
     if daemon:
-        options = options_again(config, http, json_logs, environment)
+        options = options_again(config, http, json_logs, environment, listen)
         sys.exit(go_to_background(folder, options))
     kinds, prestarted = given
     sys.exit(
@@ -119,11 +140,13 @@ def options_again(
     http: tuple[str, int] | None,
     json_logs: bool = False,
     environment: Path | None = None,
+    listen: str | None = None,
 ) -> tuple[str, ...]:
     """Return the same options as command-line words."""
     return (
         *(("--config", str(config.absolute())) if config is not None else ()),
         *(("--http", f"{http[0]}:{http[1]}") if http is not None else ()),
+        *(("--listen", listen) if listen is not None else ()),
         *(("--json-logs",) if json_logs else ()),
         *(("--environment", str(environment.absolute())) if environment is not None else ()),
     )
@@ -151,11 +174,16 @@ def load(home: Path, config: Path | None) -> Config:
     return load_config(*files, *([config] if config is not None else []))
 
 
-def with_options(config: Config, http: tuple[str, int] | None, json_logs: bool) -> Config:
+def with_options(
+    config: Config, http: tuple[str, int] | None, json_logs: bool, listen: str | None = None
+) -> Config:
     """Return the settings with what the command line said over them."""
     if http is not None:
         place = config.http.model_copy(update={"host": http[0], "port": http[1]})
         config = config.model_copy(update={"http": place})
+    if listen is not None:
+        hosts = config.hosts.model_copy(update={"listen": listen})
+        config = config.model_copy(update={"hosts": hosts})
     endpoint = os.environ.get(OTLP_VARIABLE, "")
     if endpoint.startswith("http") and not config.telemetry.otlp_endpoint:
         telemetry = config.telemetry.model_copy(

@@ -9,9 +9,13 @@ from agiraph.core.record import Record
 HOME_HOST = "home"
 """How the machine of the home is called where a host is named."""
 
-HostName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
-HostLabel = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9:._-]{0,39}$")]
+NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
+LABEL_PATTERN = r"^[a-z0-9][a-z0-9:._-]{0,39}$"
 """`gpu`, `linux`, `has:docker`."""
+UPLINK_PATTERN = r"^tcp://[^\s/]+:\d{1,5}$"
+
+HostName = Annotated[str, Field(pattern=NAME_PATTERN)]
+HostLabel = Annotated[str, Field(pattern=LABEL_PATTERN)]
 
 HostAct = Literal["cordon", "uncordon", "drain"]
 

@@ -34,6 +34,7 @@ PROCESSES = (
     Column("ADDRESS", "address"),
     Column("KIND", "kind", spare=6),
     Column("STATE", "state", state_label),
+    Column("HOST", "host"),
     Column("PID", "pid", align="right"),
     Column("RESTARTS", "restarts", format_count, align="right", spare=3),
     Column("CPU", "cpu", format_percent, align="right", spare=5),
@@ -79,6 +80,8 @@ def ps(client: "Client", agent: str | None) -> Shown:
     runs: these are the entities that it had.
     """
     found = client.entities()
+    are_far = len({one.host for one in found}) > 1
+    columns = [one for one in PROCESSES if are_far or one.key != "host"]
     home = click.get_current_context().params["home"]
     if any((one.address, one.state) == (SUPERVISOR, "stopped") for one in found):
         remark(f"agiraph: no supervisor runs on home {home}, so nothing runs; {START_ONE}")
@@ -87,7 +90,7 @@ def ps(client: "Client", agent: str | None) -> Shown:
         found = [entity for entity in found if entity.address.startswith(prefix)]
     if not has_room(home):
         remark(f"agiraph: the disk of {home} is full: {WAITING}")
-    return Listing(found, PROCESSES, "no entities")
+    return Listing(found, columns, "no entities")
 
 
 @click.command(

@@ -67,10 +67,17 @@ def _place(
     return parse_http(ctx, option, value)
 
 
+def _uplink(ctx: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    from actors.supervisor.main import parse_listen
+
+    return parse_listen(ctx, option, value)
+
+
 @click.command(
     epilog=examples(
         "agiraph up",
         "agiraph up --http 127.0.0.1:8000",
+        "agiraph up --listen tcp://0.0.0.0:7400   # for hosts (agiraph host invite)",
         "agiraph up --at-login",
     )
 )
@@ -81,6 +88,12 @@ def _place(
     help="Where the HTTP API listens (port 0: any).",
 )
 @click.option(
+    "--listen",
+    metavar="tcp://ADDR:PORT",
+    callback=_uplink,
+    help="Where other machines connect [default: nowhere].",
+)
+@click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A settings file that overrides the home's own.",
@@ -89,7 +102,12 @@ def _place(
 @home_option
 @json_option(f"one JSON object: started, {FIELDS}")
 def up(
-    http: tuple[str, int] | None, config: Path | None, at_login: bool, home: Path, as_json: bool
+    http: tuple[str, int] | None,
+    listen: str | None,
+    config: Path | None,
+    at_login: bool,
+    home: Path,
+    as_json: bool,
 ) -> int:
     """Start the supervisor of this home in the background; return when it is ready.
 
@@ -99,7 +117,7 @@ def up(
     """
     from actors.supervisor.main import options_again
 
-    options = options_again(config, http)
+    options = options_again(config, http, listen=listen)
     service = _install(home, options) if at_login else None
     is_ended = True
     while is_ended:

@@ -143,7 +143,10 @@ def spent_by(members: Iterable[MemberRow]) -> tuple[int, float | None]:
 
 @dataclass(frozen=True, slots=True)
 class TopRow:
-    """One entity. `label` is `agent` for a coordinator, `agent/worker`, or a service's address."""
+    """One entity. `label` is `agent` for a coordinator, `agent/worker`, or a service's address.
+
+    That of a process on another machine ends in `@HOST`.
+    """
 
     label: str
     address: str
@@ -192,7 +195,8 @@ def top_rows(rows: Iterable[EntityView], now: float, agent: str | None = None) -
     listed = list(rows)
     names = {row.address.partition("/")[0]: row.name for row in listed if row.kind == "coordinator"}
     wanted = [row for row in listed if agent is None or row.address.startswith(f"{agent}/")]
-    return [_top_row(row, names, now) for row in wanted]
+    here = next((row.host for row in listed if "/" not in row.address), "")
+    return [_top_row(row, names, now, here) for row in wanted]
 
 
 def ordered(rows: Iterable[TopRow], by: str, *, is_reversed: bool = False) -> list[TopRow]:
@@ -212,10 +216,10 @@ def totals(rows: Sequence[TopRow]) -> tuple[int, float, int]:
     return len(rows), sum(row.cpu for row in rows), sum(row.memory for row in rows)
 
 
-def _top_row(row: EntityView, names: dict[str, str], now: float) -> TopRow:
+def _top_row(row: EntityView, names: dict[str, str], now: float, here: str) -> TopRow:
     why_down = row.cause or "" if row.state in ("failed", "stopped", "backing_off") else ""
     return TopRow(
-        label=_label(row, names),
+        label=_label(row, names) + (f" @{one_line(row.host, 40)}" if row.host != here else ""),
         address=row.address,
         kind=row.kind,
         state=row.state,

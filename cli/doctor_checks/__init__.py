@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from agiraph.core.errors import AgiraphError
-from cli.doctor_checks import beside, home, machine
+from cli.doctor_checks import beside, home, hosts, machine
 from cli.doctor_checks.check import DoctorCheck, DoctorContext, fail, warn
 
 CHECKS: Mapping[str, Callable[[DoctorContext], DoctorCheck]] = MappingProxyType(
@@ -29,6 +29,7 @@ CHECKS: Mapping[str, Callable[[DoctorContext], DoctorCheck]] = MappingProxyType(
         "approvals": home.check_approvals,
         "supervisor": home.check_supervisor,
         "processes": home.check_processes,
+        "hosts": hosts.check_hosts,
         "socket path": home.check_socket,
         "sandbox": beside.check_sandbox,
         "models": beside.check_providers,

@@ -4,12 +4,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agiraph.core.hosts import HostInfo, HostLabel, HostName
+from agiraph.core.hosts import UPLINK_PATTERN, HostInfo, HostLabel, HostName
 from agiraph.http.api.access import Seconds
 from agiraph.http.api.base import ApiRequest, ApiView
 
 Labels = Annotated[tuple[HostLabel, ...], Field(max_length=50)]
-Url = Annotated[str, Field(pattern=r"^tcp://[^\s/]+:\d{1,5}$")]
+Url = Annotated[str, Field(pattern=UPLINK_PATTERN)]
 
 
 class HostsView(ApiView):

@@ -30,8 +30,8 @@ def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:
     assert names == [
         "python", "packages", "extras", "bus", "sqlite", "launcher", "loopback", "programs", "disk",
         "home", "privacy", "files", "versions", "settings", "approvals", "supervisor", "processes",
-        "socket path", "sandbox", "models", "external agents", "tool servers", "web search",
-        "web pages", "channels", "traces",
+        "hosts", "socket path", "sandbox", "models", "external agents", "tool servers",
+        "web search", "web pages", "channels", "traces",
     ]  # fmt: skip
     assert set(told["checks"][0]) == {"name", "status", "detail", "advice"}
 

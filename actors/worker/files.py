@@ -28,8 +28,10 @@ class WorkerFiles:
             (home.notebook, f"# Notebook of {worker.name}\n"),
             (home.history, "[]\n"),
         ):
-            if status_of(path) is None:
-                replace_file(path, text)
+            status = status_of(path)
+            # One that a power cut leaves empty is made again, so none of them waits for the disk.
+            if status is None or status.st_size == 0:
+                replace_file(path, text, is_synced=False)
 
     def load_roster(self) -> TeamRoster:
         """Return the roster that was stored last, an empty one if there is none."""
@@ -40,7 +42,7 @@ class WorkerFiles:
 
     def store_roster(self, roster: TeamRoster) -> None:
         """Store the roster for the next incarnation: its coordinator may be parked by then."""
-        replace_file(self.home.roster, roster.model_dump_json() + "\n")
+        replace_file(self.home.roster, roster.model_dump_json() + "\n", is_synced=False)
 
     def note_start(self, node: WorkNode, now: float) -> None:
         """Write into the notebook that a node was taken up."""

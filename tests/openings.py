@@ -2,8 +2,8 @@
 
     python -m tests.openings        part of `make check`; prints each such place, exit code 1
 
-What is in a home may have been put there by a model's command, so only that module and its `walk`
-touch it. A path that is never in a home says so where it is opened, with the reason:
+What is in a home may have been put there by a model's command, so only that module, its `walk` and
+`copies` touch it. A path that is never in a home says so where it is opened, with the reason:
 `# plain: /proc`.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("agiraph", "actors", "transport", "cli")
-THE_MODULES = ("agiraph/storage/files.py", "agiraph/storage/walk.py")
+THE_MODULES = tuple(f"agiraph/storage/{name}.py" for name in ("files", "walk", "copies"))
 PRAGMA = "# plain: "
 
 METHODS = frozenset(

@@ -18,6 +18,7 @@ KINDS: Mapping[str, str] = {
     "worker": "actors.worker.main:main",
     "tracer": "actors.tracer.tracer:main",
     "web": "actors.tools.web.web:main",
+    "files": "actors.files.service:main",
     "tools": "actors.tools.mcp.host:main",
 }
 

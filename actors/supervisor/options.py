@@ -10,6 +10,7 @@ from agiraph.core.config import Config
 from agiraph.core.ids import (
     BROKER,
     CLOCK,
+    FILES,
     HUMAN,
     RECORDER,
     ROUTER,
@@ -22,7 +23,7 @@ from agiraph.core.ids import (
 
 SERVICES = (ROUTER, RECORDER, BROKER, CLOCK, HUMAN)
 TOOLS = "tools"
-ON_DEMAND_KINDS = ("web", TOOLS)
+ON_DEMAND_KINDS = ("web", "files", TOOLS)
 """Kinds of services that have a process only while they are used."""
 OPTIONAL = (TRACER,)
 """Services that run only if the settings ask for them."""
@@ -37,9 +38,13 @@ def kind_of(service: str) -> str:
 
 
 def on_demand(config: Config) -> dict[Address, str]:
-    """Return the services that are started by the first request to them, with their kinds."""
+    """Return the services that are started by the first request to them, with their kinds.
+
+    `files` is for other machines: without an uplink there is none.
+    """
     servers = map(tools_address, sorted(config.mcp.servers))
-    return {address: kind_of(address) for address in (WEB, *servers)}
+    for_hosts = (FILES,) if config.hosts.listen else ()
+    return {address: kind_of(address) for address in (WEB, *for_hosts, *servers)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -407,6 +407,7 @@ RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
         files.FileWanted: _reply,
         files.SendPart: _worker,
         files.RemoveFile: _worker,
+        files.MoveFile: _worker,
         files.MakeEntry: _worker,
     }
 )

@@ -5,51 +5,34 @@ its scope lets it read, and writes only its own folder and the folder of the nod
 All are passing requests: whoever gets no answer asks again, and nothing changes twice by it.
 """
 
-from typing import Literal
-
 from pydantic import Field
 
-from agiraph.core.record import Record
+from agiraph.core.file_records import FileEntry, FileOffer, FileRoot
 from agiraph.messages.body import Body
-
-FileKind = Literal["file", "folder", "link"]
-
-
-class FileEntry(Record):
-    """A file, folder or link; `digest` is the SHA-256 in hexadecimal of a file's content.
-
-    `root` says below what `path` lies: `home` (the agent's) or `input` (the input folder).
-    """
-
-    path: str
-    kind: FileKind = "file"
-    size: int = 0
-    mode: int = 0o644
-    mtime_ns: int = 0
-    digest: str = ""
-    target: str = ""
-    root: Literal["home", "input"] = "home"
 
 
 class ListFiles(Body):
     """Request all entries below these paths that the sender may read. Worker to `files`.
 
-    `known` is the `version` of an earlier answer: if nothing has changed, the answer is empty and
-    has the same version. Answered by `files.listed`.
+    A path that is not there has none. `known` is the `version` of an earlier answer: if nothing has
+    changed, the answer is empty and has the same version. `after` is the last path of the part
+    before. Answered by `files.listed`.
     """
 
     TYPE = "files.list"
     below: tuple[str, ...] = ()
-    root: Literal["home", "input"] = "home"
+    root: FileRoot = "home"
     known: str = ""
+    after: str = ""
 
 
 class FilesListed(Body):
-    """The entries, in the order of their paths."""
+    """The entries, in the order of their paths; `has_more`: these are not all."""
 
     TYPE = "files.listed"
     entries: tuple[FileEntry, ...] = ()
     version: str
+    has_more: bool = False
 
 
 class ReadFile(Body):
@@ -57,7 +40,7 @@ class ReadFile(Body):
 
     TYPE = "files.read"
     path: str
-    root: Literal["home", "input"] = "home"
+    root: FileRoot = "home"
     offset: int = Field(default=0, ge=0)
     size: int = Field(default=1 << 20, ge=0, le=1 << 20)
 
@@ -81,20 +64,17 @@ class WriteFile(Body):
     path: str
     data: bytes
     offset: int = Field(default=0, ge=0)
-    mode: int = 0o644
+    mode: int = Field(default=0o644, ge=0, le=0o777)
 
 
 class OfferFile(Body):
     """Announce a large file. Worker to `files`; answered by `files.wanted`.
 
-    Its content is sent by `files.send`; the last part puts it at `path`.
+    Its content is sent by `files.send`; the last part puts it at its path.
     """
 
     TYPE = "files.offer"
-    path: str
-    size: int
-    digest: str
-    mode: int = 0o644
+    file: FileOffer
 
 
 class FileWanted(Body):
@@ -105,12 +85,14 @@ class FileWanted(Body):
 
 
 class SendPart(Body):
-    """A part of an offered file. Worker to `files`; answered by `files.wanted`."""
+    """A part of an offered file. Worker to `files`; answered by `files.wanted`.
+
+    A part that is not the next one changes nothing.
+    """
 
     TYPE = "files.send"
-    path: str
-    digest: str
-    offset: int
+    file: FileOffer
+    offset: int = Field(ge=0)
     data: bytes
 
 
@@ -121,10 +103,21 @@ class RemoveFile(Body):
     path: str
 
 
+class MoveFile(Body):
+    """Rename a file or folder to `target`, a path too. Answered by `control.ok`.
+
+    If only the target is there, it has been done before.
+    """
+
+    TYPE = "files.move"
+    path: str
+    target: str
+
+
 class MakeEntry(Body):
     """Make a folder, or a link to `target`. Worker to `files`; answered by `control.ok`."""
 
     TYPE = "files.make"
     path: str
     target: str = ""
-    mode: int = 0o755
+    mode: int = Field(default=0o755, ge=0, le=0o777)

@@ -61,17 +61,31 @@ _ODD_KINDS: Final = {"folder": errno.EISDIR, "link": errno.ELOOP, "other": errno
 
 @dataclass(frozen=True, slots=True)
 class FolderEntry:
-    """One name in a folder: what it is, its size in bytes and its time of change (Unix)."""
+    """One name in a folder: what it is, its size in bytes and its time of change (Unix).
+
+    A file that is renamed keeps its `inode` and its time of change in nanoseconds.
+    """
 
     name: str
     kind: Kind
     size: int
     changed_at: float
+    mode: int
+    changed_ns: int
+    inode: int
 
     @classmethod
     def of(cls, name: str, status: os.stat_result) -> "FolderEntry":
         """Describe the entry called `name`; a link is not followed."""
-        return cls(name, kind_of(status), status.st_size, status.st_mtime)
+        return cls(
+            name,
+            kind_of(status),
+            status.st_size,
+            status.st_mtime,
+            stat.S_IMODE(status.st_mode),
+            status.st_mtime_ns,
+            status.st_ino,
+        )
 
 
 def open_file(
@@ -251,19 +265,6 @@ def append_all(fd: int, data: bytes) -> None:
 def is_part(name: str) -> bool:
     """Whether a name is that of an unfinished file of `new_file`."""
     return name.startswith(".") and name.endswith(PART_SUFFIX) and len(name) == 22
-
-
-def copy_file(source: Path, target: Path, mode: int = 0o666) -> None:
-    """Copy a file of a home, replacing `target`."""
-    patiently(lambda: _copy(source, target, mode))
-
-
-def _copy(source: Path, target: Path, mode: int) -> None:
-    with closing(open_file(source)) as fd, new_file(target, mode) as new:
-        offset = 0
-        while piece := os.pread(fd, 1 << 20, offset):
-            write_all(new, piece)
-            offset += len(piece)
 
 
 def make_folder(path: Path, mode: int = 0o777) -> None:

@@ -240,6 +240,8 @@ class SystemHome:
     """How far events were turned into spans, and open spans. Written by the tracer."""
     tools = PathBelow("tools")
     """What each MCP server offers, one file per server. Written by its `tools/` process."""
+    transfers = PathBelow("transfers")
+    """Unfinished files of workers on other machines. Written by `files`."""
     secrets = PathBelow("secrets.env")
     """Values of variables that settings name, mode 0600. Written by the person."""
     attempts = PathBelow("attempts")

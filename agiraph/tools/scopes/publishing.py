@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from agiraph.core.errors import InvalidInput
+from agiraph.storage.copies import copy_file
 from agiraph.storage.files import (
-    copy_file,
     files_below,
     is_folder,
     make_folder,

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from agiraph.core.errors import Refused
 from agiraph.core.models import WorkNode, WorktreeOrder
+from agiraph.storage.copies import copy_file
 from agiraph.storage.files import (
-    copy_file,
     entries,
     is_file,
     is_folder,

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agiraph.storage import files
+from agiraph.storage import copies, files
 from agiraph.storage.files import MOST_LEVELS
 from agiraph.storage.walk import UnsafeFile, kind_of
 
@@ -56,7 +56,7 @@ READS: dict[str, Callable[[Path], object]] = {
     "read_part": lambda path: files.read_part(path, 0, 10),
     "open_file": lambda path: os.close(files.open_file(path)),
     "set_mode": lambda path: files.set_mode(path, 0o777),
-    "copy_from": lambda path: files.copy_file(path, path.with_name("copy")),
+    "copy_from": lambda path: copies.copy_file(path, path.with_name("copy")),
 }
 WRITES: dict[str, Callable[[Path], object]] = {
     "open_to_write": open_to_write,
@@ -417,7 +417,7 @@ def test_a_folder_that_is_there_is_made_again_without_complaint(home: Path) -> N
 def test_a_copy_and_a_move_bring_a_file_whole(home: Path) -> None:
     data = os.urandom((1 << 20) + 17)
     files.replace_bytes(home / "source", data)
-    files.copy_file(home / "source", home / "new" / "copy")
+    copies.copy_file(home / "source", home / "new" / "copy")
     files.move(home / "source", home / "other" / "moved")
     assert files.read_bytes(home / "new" / "copy") == files.read_bytes(home / "other/moved") == data
     assert files.status_of(home / "source") is None

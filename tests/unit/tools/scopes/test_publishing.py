@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agiraph.core.errors import InvalidInput
-from agiraph.storage import files
+from agiraph.storage import copies, files
 from agiraph.storage.home import NodeHome
 from agiraph.tools.scopes.publishing import files_left, publish_files
 
@@ -68,7 +68,7 @@ def test_a_crash_anywhere_is_made_good(
         return step
 
     with monkeypatch.context() as patch:
-        for act in (files.move, files.copy_file, files.remove_file, files.set_mode):
+        for act in (files.move, copies.copy_file, files.remove_file, files.set_mode):
             patch.setattr(f"agiraph.tools.scopes.publishing.{act.__name__}", dying(act))
         try:
             publish_files(node)

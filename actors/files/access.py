@@ -1,0 +1,167 @@
+"""Access: which paths of an agent's home a worker may read and write from another machine.
+
+Who asks is known by its address, as the router guarantees it; in which run it works, and which
+nodes it holds, is known from the agent's record and the board's journal. Nothing is taken from what
+it says itself. It reads what its scope lets it read and its sandbox would show it; it writes what
+it would write here.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from agiraph.board.board import Board
+from agiraph.board.store import read_board
+from agiraph.core.errors import InvalidInput, OutOfScope
+from agiraph.core.file_records import FileRoot
+from agiraph.core.ids import WorkerId, agent_of, is_plain_name
+from agiraph.core.models import HELD_NODE, Agent, WorkNode
+from agiraph.storage.files import entries, read_bytes, status_of
+from agiraph.storage.home import AgentHome, Home, NodeHome, RunHome, plan_copy
+from agiraph.storage.versions import read_object
+from agiraph.tools.scopes.scope import Scope
+
+SHARED = ("prompts", "skills", "AGENTS.md")
+RESULTS = frozenset({"published", "attempts", "_evidence.json"})
+"""What of a node changes only while it is held."""
+LEFT_OVER = frozenset({"scratch", "log.jsonl"})
+"""What its last worker may still change when it has ended."""
+
+
+class BoardsRead:
+    """The boards of runs; a journal that has not grown is not folded again."""
+
+    def __init__(self) -> None:
+        self._folded: dict[Path, tuple[int, Board]] = {}
+
+    def of(self, run: RunHome) -> Board:
+        """Return the board of a run; OSError, Corrupt, an empty one before there is any."""
+        status = status_of(run.journal)
+        if status is None:
+            return Board()
+        known = self._folded.get(run.path)
+        if known is None or known[0] != status.st_size:
+            known = self._folded[run.path] = (status.st_size, read_board(run.journal))
+        return known[1]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerAccess:
+    """What one worker may touch in one run."""
+
+    home: Home
+    agent_home: AgentHome
+    run: RunHome
+    worker: WorkerId
+    nodes: tuple[WorkNode, ...]
+    """Those that it was the last to hold."""
+    scope: Scope
+
+    def place(self, path: str, root: FileRoot = "home") -> Path:
+        """Return the path that is named, unless it climbs; OutOfScope. It may be anybody's."""
+        names = _names(path)
+        match root:
+            case "home":
+                return self.agent_home.path.joinpath(*names)
+            case "input":
+                return self._input().joinpath(*names)
+            case "shared":
+                if names[:1] and names[0] not in SHARED:
+                    raise OutOfScope(f"'{path}' is not shared (shared: {', '.join(SHARED)})")
+                # The person's own: what has one of these names may be a link.
+                first = (self.home.path / names[0]).resolve() if names else self.home.path
+                return first.joinpath(*names[1:])
+
+    def _input(self) -> Path:
+        if self.scope.input_dir is None:
+            raise InvalidInput("this run has no input folder")
+        return self.scope.input_dir
+
+    def to_read(self, path: str, root: FileRoot = "home") -> Path:
+        """Return the file of that name, which this worker may read; OutOfScope."""
+        place = self.place(path, root)
+        if root == "home" and not self.may_read(place):
+            raise OutOfScope(f"'{path}' may not be read by {self.worker}")
+        return place
+
+    def may_read(self, place: Path) -> bool:
+        """Whether this worker may read a path below the agent's home."""
+        is_home = place.is_relative_to(self.agent_home.path)
+        return is_home and (self.scope.rules.may_read(place) or place == plan_copy(self.run.path))
+
+    def to_write(self, path: str) -> Path:
+        """Return the file of that name, which this worker may write now; OutOfScope."""
+        place = self.place(path)
+        if not self._may_write(place):
+            raise OutOfScope(f"'{path}' may not be written by {self.worker} now")
+        return place
+
+    def _may_write(self, place: Path) -> bool:
+        own = self.run.worker(self.worker).path
+        if own in place.parents:
+            return True
+        for node in self.nodes:
+            folder = self.run.node(node.folder).path
+            if folder in place.parents:
+                name = place.relative_to(folder).parts[0]
+                return name in LEFT_OVER or (name in RESULTS and node.status in HELD_NODE)
+        return False
+
+    def below(self, path: str) -> list[Path]:
+        """Return the folders and files of the agent's home to look into for a listing of `path`.
+
+        Of the run, and of its folder of nodes, only what may be seen: nothing else is walked.
+        """
+        place, run = self.place(path), self.run
+        if place == run.path:
+            in_root = [run.path / one.name for one in entries(run.path) if one.kind == "file"]
+            shown = [one for one in in_root if self.may_read(one)]
+            return [*shown, *self._of_nodes(), run.messages, run.attachments, self._own]
+        if place == run.nodes:
+            return self._of_nodes()
+        held = next((n for n in self.nodes if place == run.node(n.folder).path), None)
+        return self._of_node(run.node(held.folder)) if held else [place]
+
+    @property
+    def _own(self) -> Path:
+        return self.run.worker(self.worker).path
+
+    def _of_nodes(self) -> list[Path]:
+        found = []
+        for entry in entries(self.run.nodes):
+            node = self.run.node(entry.name)
+            is_own = self.scope.may_read(node.scratch)
+            found += self._of_node(node) if is_own else [node.published]
+        return found
+
+    def _of_node(self, node: NodeHome) -> list[Path]:
+        return [node.path / entry.name for entry in entries(node.path)]
+
+
+def access_of(sender: str, home: Home, boards: BoardsRead) -> WorkerAccess:
+    """Return what `sender` may touch in its agent's current run; OutOfScope if nothing."""
+    agent, worker = agent_of(sender), WorkerId(sender.partition("/")[2])
+    if agent is None or not (is_plain_name(agent) and is_plain_name(worker)):
+        raise OutOfScope(f"{sender} is no worker")
+    agent_home = home.agent(agent)
+    try:
+        record = Agent.model_validate(read_object(agent_home.record, read_bytes(agent_home.record)))
+    except FileNotFoundError:
+        raise OutOfScope(f"{sender} is a worker of no agent of this home") from None
+    run = agent_home.run(record.run or "")
+    board = boards.of(run) if record.run else Board()
+    if worker not in board.workers:
+        raise OutOfScope(f"{sender} is no worker of the run '{record.run}'")
+    nodes = tuple(node for node in board.nodes.values() if node.assigned_worker == worker)
+    held = next((node for node in nodes if node.status in HELD_NODE), None)
+    node_home = run.node(held.folder) if held else None
+    input_dir = Path(record.input_dir) if record.input_dir else None
+    scope = Scope.for_worker(agent_home, run, worker, node_home, input_dir)
+    return WorkerAccess(home, agent_home, run, worker, nodes, scope)
+
+
+def _names(path: str) -> tuple[str, ...]:
+    """Return the names in a relative path; OutOfScope for one that climbs or is absolute."""
+    names = PurePosixPath(path).parts
+    if not all(name != ".." and name != "/" and "\0" not in name for name in names):
+        raise OutOfScope(f"{path!r} leads elsewhere (expected: a relative path without ..)")
+    return names

@@ -1,0 +1,107 @@
+"""FileRequests: what is answered to a worker on another machine that reads and writes files."""
+
+import os
+
+from actors.files.access import BoardsRead, WorkerAccess, access_of
+from actors.files.listing import Digests, list_files
+from agiraph.core.errors import AgiraphError, InvalidInput
+from agiraph.messages.body import Body
+from agiraph.messages.control import Ok, RefusedReply
+from agiraph.messages.files import (
+    FilePart,
+    FileWanted,
+    ListFiles,
+    MakeEntry,
+    MoveFile,
+    OfferFile,
+    ReadFile,
+    RemoveFile,
+    SendPart,
+    WriteFile,
+)
+from agiraph.storage.copies import make_link, write_at
+from agiraph.storage.disk_space import is_full_disk
+from agiraph.storage.files import (
+    make_folder,
+    move,
+    open_file,
+    read_descriptor,
+    remove_tree,
+    replace_bytes,
+    status_of,
+)
+from agiraph.storage.home import Home
+from agiraph.storage.transfers import Transfers
+from agiraph.storage.walk import closing
+
+DISK_FULL = "DiskFull"
+"""The kind of a refusal for lack of room: whoever gets it asks again later."""
+
+
+class FileRequests:
+    """Answers the requests for the files of one home; `transfers` are the large files under way."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._boards, self._digests = BoardsRead(), Digests()
+        self.transfers = Transfers(home.system.transfers)
+
+    def answer(self, sender: str, body: Body) -> Body:
+        """Do what a request asks for; whatever is in its way is a refusal."""
+        try:
+            return self._act(sender, body)
+        except AgiraphError as error:
+            return RefusedReply(reason=str(error), kind=type(error).__name__)
+        except (OSError, ValueError) as error:
+            if is_full_disk(error):
+                reason = f"the disk of the home is full: {error}"
+                return RefusedReply(reason=reason, kind=DISK_FULL)
+            return RefusedReply(reason=str(error), kind=type(error).__name__)
+
+    def _act(self, sender: str, body: Body) -> Body:
+        access = access_of(sender, self._home, self._boards)
+        match body:
+            case ListFiles():
+                return list_files(access, body, self._digests)
+            case ReadFile():
+                return read(access, body)
+            case OfferFile(file=file):
+                place = access.to_write(file.path)
+                return FileWanted(offset=self.transfers.wanted(sender, file, place))
+            case SendPart(file=file, offset=offset, data=data):
+                place = access.to_write(file.path)
+                return FileWanted(offset=self.transfers.take(sender, file, place, offset, data))
+        change(access, body)
+        return Ok()
+
+
+def read(access: WorkerAccess, body: ReadFile) -> FilePart:
+    """Return a part of a file."""
+    place = access.to_read(body.path, body.root)
+    with closing(open_file(place, anyones=body.root != "home")) as fd:
+        status = os.fstat(fd)
+        data = read_descriptor(fd, body.offset, body.size)
+    return FilePart(data=data, total=status.st_size, mtime_ns=status.st_mtime_ns)
+
+
+def change(access: WorkerAccess, body: Body) -> None:
+    """Write, make, move or remove what a worker may; OutOfScope, InvalidInput, OSError."""
+    match body:
+        case WriteFile(path=path, data=data, offset=0, mode=mode):
+            replace_bytes(access.to_write(path), data, mode)
+        case WriteFile(path=path, data=data, offset=offset):
+            size = write_at(access.to_write(path), data, offset)
+            if size < offset:
+                raise InvalidInput(f"'{path}' has {size} bytes: nothing can be put at {offset}")
+        case RemoveFile(path=path):
+            remove_tree(access.to_write(path))
+        case MoveFile(path=path, target=target):
+            source, place = access.to_write(path), access.to_write(target)
+            if status_of(source) is not None or status_of(place) is None:
+                move(source, place)
+        case MakeEntry(path=path, target=target) if target:
+            make_link(access.to_write(path), target)
+        case MakeEntry(path=path, mode=mode):
+            make_folder(access.to_write(path), mode)
+        case _:
+            raise InvalidInput(f"{body.TYPE} is nothing for the files of a home")

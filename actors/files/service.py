@@ -1,0 +1,54 @@
+"""FilesActor: gives workers on other machines the files they read, and takes those they write.
+
+The requests of one sender are answered in the order in which they came, each in a thread, so that
+a slow disk or a large file keeps nobody else waiting. A sender whose address has a newer process
+is refused: what it would write belongs to the other one by now.
+"""
+
+import asyncio
+
+from actors.files.requests import FileRequests
+from actors.runtime.background_tasks import BackgroundTasks
+from actors.runtime.calls_in_flight import CallInFlight, CallsInFlight
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.runtime import Runtime, run_actor
+from agiraph.messages.body import Body
+from transport.endpoint import Received
+
+
+class FilesActor:
+    """The shell around FileRequests."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._requests = FileRequests(runtime.home)
+        self._calls = CallsInFlight(runtime, BackgroundTasks())
+        self._newest: dict[str, int] = {}
+        self._turns: dict[str, asyncio.Lock] = {}
+
+    async def serve(self) -> None:
+        """Answer until it is idle."""
+        self._requests.transfers.forget_old(self._runtime.clock.now())
+        await self._calls.serve(self._take, self._runtime.config.run.park_after_seconds)
+
+    def _take(self, received: Received) -> None:
+        header = received.header
+        newest = self._newest[header.sender] = max(
+            header.incarnation, self._newest.get(header.sender, 0)
+        )
+        if header.incarnation < newest:
+            self._runtime.log.warning("an older process", sender=header.sender)
+        elif isinstance(received.body, Body):
+            body = received.body
+            self._calls.call(received, lambda call: self._answer(call, body))
+        self._runtime.done(received)
+
+    async def _answer(self, call: CallInFlight, body: Body) -> Body:
+        call.ends_with_sender = False  # a thread cannot be ended, and the next one waits for it
+        async with self._turns.setdefault(call.sender, asyncio.Lock()):
+            return await asyncio.to_thread(self._requests.answer, call.sender, body)
+
+
+def main(launch: ActorLaunch) -> int:
+    """Run the service; return its exit code."""
+    return run_actor(launch, lambda runtime: FilesActor(runtime).serve(), waits_for_room=False)

@@ -1,0 +1,33 @@
+"""Files as they are told of between machines: an entry of a listing, an offer of a large file."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from agiraph.core.record import Record
+
+FileKind = Literal["file", "folder", "link"]
+FileRoot = Literal["home", "input", "shared"]
+"""Below what a path lies: the agent's home, its input folder, or what the home shares with all
+workers (`prompts/`, `skills/`, `AGENTS.md`)."""
+
+
+class FileEntry(Record):
+    """A file, folder or link; `digest` is the SHA-256 in hexadecimal of a file's content."""
+
+    path: str
+    kind: FileKind = "file"
+    size: int = 0
+    mode: int = 0o644
+    mtime_ns: int = 0
+    digest: str = ""
+    target: str = ""
+
+
+class FileOffer(Record):
+    """A large file that is to be at `path`, by the SHA-256 of its content."""
+
+    path: str
+    size: int = Field(ge=1)
+    digest: str = Field(pattern="^[0-9a-f]{64}$")
+    mode: int = Field(default=0o644, ge=0, le=0o777)

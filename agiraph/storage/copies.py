@@ -1,0 +1,98 @@
+"""Copies: what makes one file the same as another, also of another machine, by `files`' rules."""
+
+import hashlib
+import os
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from agiraph.storage.disk_space import patiently
+from agiraph.storage.files import PART_SUFFIX, new_file, open_file, write_all
+from agiraph.storage.walk import closing, explained, folder_of
+
+PIECE = 1 << 20
+
+
+def write_at(path: Path, data: bytes, offset: int, mode: int = 0o666) -> int:
+    """Have a file end with `data` at `offset` and return its size; it is created if missing.
+
+    A file that is shorter than `offset` is left as it is. On a full disk nothing has changed.
+    """
+    return patiently(lambda: _write_at(path, data, offset, mode))
+
+
+def _write_at(path: Path, data: bytes, offset: int, mode: int) -> int:
+    with closing(open_file(path, os.O_RDWR | os.O_CREAT, mode)) as fd:
+        size = os.fstat(fd).st_size
+        if size < offset:
+            return size
+        at = offset
+        try:
+            while at < offset + len(data):
+                at += os.pwrite(fd, data[at - offset :], at)
+        except OSError:
+            os.ftruncate(fd, size)
+            raise
+        os.ftruncate(fd, at)
+        os.fsync(fd)
+        return at
+
+
+def copy_file(source: Path, target: Path, mode: int = 0o666) -> None:
+    """Copy a file of a home, replacing `target`."""
+    patiently(lambda: _copy(source, target, mode))
+
+
+def _copy(source: Path, target: Path, mode: int) -> None:
+    with closing(open_file(source)) as fd, new_file(target, mode) as new:
+        offset = 0
+        while piece := os.pread(fd, PIECE, offset):
+            write_all(new, piece)
+            offset += len(piece)
+
+
+def make_link(path: Path, target: str) -> None:
+    """Make a symbolic link at `path`, in place of a file or link that is there."""
+    _put(path, lambda name, folder: os.symlink(target, name, dir_fd=folder))
+
+
+def link_file(source: Path, path: Path) -> None:
+    """Give a file another name (a hard link), in place of a file or link that has it."""
+    with folder_of(source) as above:
+        _put(
+            path,
+            lambda name, folder: os.link(
+                source.name, name, src_dir_fd=above, dst_dir_fd=folder, follow_symlinks=False
+            ),
+        )
+
+
+def _put(path: Path, make: Callable[[str, int], None]) -> None:
+    with folder_of(path, make=True) as folder:
+        part = f".{secrets.token_hex(8)}{PART_SUFFIX}"
+        make(part, folder)
+        try:
+            os.replace(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError as error:
+            raise explained(error, path.name, folder, str(path)) from None
+        finally:
+            with suppress(FileNotFoundError):  # two names of one file: nothing was renamed
+                os.unlink(part, dir_fd=folder)
+
+
+def read_link(path: Path) -> str:
+    """Return where a symbolic link leads, as it says; OSError if it is none."""
+    with folder_of(path) as folder:
+        return os.readlink(path.name, dir_fd=folder)
+
+
+def digest_of(path: Path, *, anyones: bool = False) -> str:
+    """Return the SHA-256 of a file's content in hexadecimal; errors as `open_file`."""
+    found = hashlib.sha256()
+    with closing(open_file(path, anyones=anyones)) as fd:
+        offset = 0
+        while piece := os.pread(fd, PIECE, offset):
+            found.update(piece)
+            offset += len(piece)
+    return found.hexdigest()

@@ -1,0 +1,74 @@
+"""Transfers: large files that come in parts, each kept until its content is whole.
+
+An unfinished file is in a folder of the home's own, under a name made from who sends it, its
+digest and where it belongs; so it goes on at the byte where it stopped, whoever was restarted.
+It is moved to its place in one step, and only if its content has the digest that was announced.
+"""
+
+import hashlib
+from pathlib import Path
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.file_records import FileOffer
+from agiraph.storage.copies import digest_of, write_at
+from agiraph.storage.files import (
+    entries,
+    make_private_folder,
+    move,
+    remove_file,
+    set_mode,
+    status_of,
+)
+from agiraph.storage.walk import kind_of
+
+FORGOTTEN_SECONDS = 7 * 86_400.0
+"""So long after its last part an unfinished file is removed."""
+
+
+class Transfers:
+    """The unfinished files below `folder`, which must be on the file system of their places."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def forget_old(self, now: float) -> None:
+        """Remove what nobody has continued for long."""
+        make_private_folder(self._folder)
+        for entry in entries(self._folder):
+            if now - entry.changed_at > FORGOTTEN_SECONDS:
+                remove_file(self._folder / entry.name)
+
+    def wanted(self, sender: str, file: FileOffer, place: Path) -> int:
+        """Return the offset of the byte that is needed next, `file.size` if the file is there."""
+        status = status_of(place)
+        is_alike = status is not None and kind_of(status) == "file" and status.st_size == file.size
+        if is_alike and digest_of(place) == file.digest:
+            return file.size
+        part = status_of(self._part(sender, file))
+        if part is None:
+            return 0
+        return min(part.st_size, max(file.size - 1, 0))  # the last byte puts it into its place
+
+    def take(self, sender: str, file: FileOffer, place: Path, offset: int, data: bytes) -> int:
+        """Add a part; return what `wanted` would. Raises InvalidInput for a wrong content."""
+        part = self._part(sender, file)
+        if offset + len(data) > file.size:
+            raise InvalidInput(f"'{file.path}' was announced with {file.size} bytes, not more")
+        make_private_folder(self._folder)
+        size = write_at(part, data, offset, 0o600)
+        if size < file.size:
+            return size
+        found = digest_of(part)
+        if found != file.digest:
+            remove_file(part)
+            raise InvalidInput(
+                f"what was sent of '{file.path}' has the SHA-256 {found}, not {file.digest}: "
+                "send it again"
+            )
+        set_mode(part, file.mode)
+        move(part, place)
+        return file.size
+
+    def _part(self, sender: str, file: FileOffer) -> Path:
+        named = "\x1f".join((sender, file.path, file.digest, str(file.size)))
+        return self._folder / hashlib.sha256(named.encode()).hexdigest()

@@ -1,0 +1,184 @@
+"""The service `files`: each worker reads what its scope shows, and writes what is its own."""
+
+import errno
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from actors.files.requests import DISK_FULL, FileRequests
+from agiraph.board.commands import CompleteNode
+from agiraph.core.file_records import FileOffer
+from agiraph.core.models import NodeResult
+from agiraph.messages.body import Body
+from agiraph.messages.control import Ok, RefusedReply
+from agiraph.messages.files import (
+    FilePart,
+    FilesListed,
+    FileWanted,
+    ListFiles,
+    MakeEntry,
+    MoveFile,
+    OfferFile,
+    ReadFile,
+    RemoveFile,
+    SendPart,
+    WriteFile,
+)
+from agiraph.storage.files import replace_file
+from tests.unit.files.desk import RUN, HomeDesk
+
+Ask = Callable[..., Body]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> HomeDesk:
+    desk = HomeDesk(tmp_path)
+    replace_file(desk.input / "data" / "rows.csv", "a,b\n")
+    replace_file(desk.home.prompts / "worker.md", "work")
+    replace_file(desk.home.config, "models: {}\n")
+    replace_file(desk.run.plan, "the plan")
+    for name in ("tables", "texts"):
+        node = desk.node_home(name)
+        replace_file(node.spec, "do it")
+        replace_file(node.scratch / "draft.md", "a draft")
+        replace_file(node.published / "result.md", name)
+    for name in ("ada", "bob"):
+        replace_file(desk.run.worker(desk.ids[name]).notebook, f"of {name}")
+    return desk
+
+
+@pytest.fixture
+def ask(desk: HomeDesk) -> Ask:
+    requests = FileRequests(desk.home)
+    return lambda body, name="ada": requests.answer(desk.address(name), body)
+
+
+def listed(ask: Ask, *below: str, root: str = "home") -> list[str]:
+    answer = ask(ListFiles.model_validate({"below": below, "root": root}))
+    assert isinstance(answer, FilesListed), answer
+    return [one.path for one in answer.entries if one.kind == "file"]
+
+
+def refused(answer: Body, why: str, kind: str = "OutOfScope") -> None:
+    assert isinstance(answer, RefusedReply)
+    assert why in answer.reason
+    assert answer.kind == kind
+
+
+def test_a_worker_finds_its_own_files_and_what_others_have_published(
+    desk: HomeDesk, ask: Ask
+) -> None:
+    mine, others = desk.node("tables"), desk.node("texts")
+    assert set(listed(ask, f"runs/{RUN}")) == {
+        f"runs/{RUN}/_plan.md",
+        f"{desk.own('ada')}/notebook.md",
+        *(f"{mine}/{name}" for name in ("_spec.md", "published/result.md", "scratch/draft.md")),
+        f"{others}/published/result.md",
+    }
+    assert listed(ask, "", root="input") == ["data/rows.csv"]
+    assert listed(ask, "prompts", "skills", root="shared") == ["prompts/worker.md"]
+    answer = ask(ReadFile(path="data/rows.csv", root="input", offset=2))
+    assert isinstance(answer, FilePart)
+    assert (answer.data, answer.total) == (b"b\n", 4)
+
+
+def test_nothing_is_listed_again_that_has_not_changed(desk: HomeDesk, ask: Ask) -> None:
+    below = (desk.node("texts") + "/published",)
+    first = ask(ListFiles(below=below))
+    assert isinstance(first, FilesListed)
+    assert first.entries[-1].digest == hashlib.sha256(b"texts").hexdigest()
+    assert ask(ListFiles(below=below, known=first.version)) == FilesListed(version=first.version)
+    replace_file(desk.node_home("texts").published / "result.md", "other")
+    again = ask(ListFiles(below=below, known=first.version))
+    assert isinstance(again, FilesListed)
+    assert again.entries[-1].digest == hashlib.sha256(b"other").hexdigest()
+
+
+def test_what_is_of_others_or_leads_elsewhere_is_neither_read_nor_written(
+    desk: HomeDesk, ask: Ask
+) -> None:
+    theirs, own = desk.node("texts"), desk.own("ada")
+    os.symlink("/etc", desk.run.worker(desk.ids["ada"]).path / "away")
+    os.symlink("/etc/passwd", desk.node_home("tables").scratch / "word")
+    for path in (
+        f"{theirs}/scratch/draft.md",
+        f"{desk.own('bob')}/notebook.md",
+        f"runs/{RUN}/journal.jsonl",
+        "agent.json",
+        "../survey-2/agent.json",
+        "/etc/passwd",
+        f"{own}/../../journal.jsonl",
+    ):
+        refused(ask(ReadFile(path=path)), path)
+        refused(ask(WriteFile(path=path, data=b"mine")), path)
+        refused(ask(RemoveFile(path=path)), path)
+        refused(ask(MoveFile(path=path, target=f"{own}/x")), path)
+        refused(ask(MakeEntry(path=path, target="x")), path)
+    for path in (f"{own}/away/passwd", f"{desk.node('tables')}/scratch/word"):
+        refused(ask(ReadFile(path=path)), "symbolic link", "UnsafeFile")
+    refused(ask(WriteFile(path=f"{own}/away/x", data=b"")), "symbolic link", "UnsafeFile")
+    for path in (f"{theirs}/published/x", f"{desk.node('tables')}/_spec.md", own):
+        refused(ask(WriteFile(path=path, data=b"mine")), "may not be written")
+    refused(ask(ReadFile(path="agiraph.yaml", root="shared")), "is not shared")
+    refused(ask(ReadFile(path="../x", root="input")), "leads elsewhere")
+    requests = FileRequests(desk.home)
+    for stranger in (f"{desk.address('ada')}x", "human", "survey-2/ada-1", "survey-1/../ada"):
+        refused(requests.answer(stranger, ListFiles(below=("runs",))), stranger)
+    assert desk.node_home("texts").scratch.joinpath("draft.md").read_text() == "a draft"
+
+
+def test_it_writes_its_own_folder_and_its_node_until_that_has_ended(
+    desk: HomeDesk, ask: Ask
+) -> None:
+    own, node = desk.own("ada"), desk.node("tables")
+    path = f"{own}/conversation.jsonl"
+    for data, offset in ((b"one\n", 0), (b"two\n", 4), (b"two\n", 4), (b"three\n", 8)):
+        assert ask(WriteFile(path=path, data=data, offset=offset)) == Ok()
+    refused(ask(WriteFile(path=path, data=b"x", offset=99)), "has 14 bytes", "InvalidInput")
+    assert (desk.agent.path / path).read_bytes() == b"one\ntwo\nthree\n"
+    for _ in range(2):
+        moved = MoveFile(path=f"{node}/scratch/draft.md", target=f"{node}/published/d.md")
+        assert ask(moved) == Ok()
+    assert ask(MakeEntry(path=f"{node}/scratch/link", target="../x")) == Ok()
+    assert ask(RemoveFile(path=f"{node}/scratch")) == Ok()
+    assert listed(ask, f"{node}/published") == [
+        f"{node}/published/{name}" for name in ("d.md", "result.md")
+    ]
+    desk.board.execute(CompleteNode("tables", 1, NodeResult(summary="done")), 9.0)
+    refused(ask(WriteFile(path=f"{node}/published/late.md", data=b"")), "may not be written")
+    assert ask(WriteFile(path=f"{node}/log.jsonl", data=b"{}\n")) == Ok()
+
+
+def test_a_large_file_comes_in_parts_and_continues_where_it_stopped(
+    desk: HomeDesk, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = os.urandom(3000)
+    path = f"{desk.node('tables')}/published/large.bin"
+    file = FileOffer(path=path, size=3000, digest=hashlib.sha256(data).hexdigest(), mode=0o444)
+    assert ask(OfferFile(file=file)) == FileWanted(offset=0)
+    assert ask(SendPart(file=file, offset=0, data=data[:1000])) == FileWanted(offset=1000)
+    assert ask(SendPart(file=file, offset=2000, data=data[2000:])) == FileWanted(offset=1000)
+
+    def no_room(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "pwrite", no_room)
+        refused(ask(SendPart(file=file, offset=1000, data=data[1000:])), "is full", DISK_FULL)
+    requests = FileRequests(desk.home)  # as after a restart
+    assert requests.answer(desk.address("ada"), OfferFile(file=file)) == FileWanted(offset=1000)
+    assert ask(SendPart(file=file, offset=1000, data=data[1000:])) == FileWanted(offset=3000)
+    assert (desk.agent.path / path).read_bytes() == data
+    assert (desk.agent.path / path).stat().st_mode & 0o777 == 0o444
+    assert ask(OfferFile(file=file)) == FileWanted(offset=3000)
+    assert list(desk.home.system.transfers.iterdir()) == []
+
+    wrong = file.model_copy(update={"digest": "0" * 64})
+    answer = ask(SendPart(file=wrong, offset=0, data=data))
+    refused(answer, "send it again", "InvalidInput")
+    assert ask(OfferFile(file=wrong)) == FileWanted(offset=0)
+    refused(ask(SendPart(file=file, offset=2999, data=b"ab")), "not more", "InvalidInput")
+    assert (desk.agent.path / path).read_bytes() == data

@@ -1,0 +1,282 @@
+"""HostProcesses: the processes of entities on this machine: started, signalled, watched, killed.
+
+They are started by the same launchers as those of the home's own machine, in a mirror of the home
+and with the url of this machine's relay.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from actors.host.lease import verdict_on_launch
+from actors.runtime.background_tasks import BackgroundTasks
+from actors.runtime.kinds import entry_named
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.linux import adopt_orphans
+from actors.supervisor.launcher import ExecLauncher, ForkLauncher, further_variables
+from actors.supervisor.orphan_processes import OrphanProcesses, kill_leftovers
+from actors.supervisor.process_handle import LocalProcess, ProcessFiles
+from actors.supervisor.reaper import Reaper
+from actors.supervisor.restarts import ProcessExit, RestartPolicy
+from actors.supervisor.stopping import end_process, kill_process
+from agiraph.core.errors import Refused, Unavailable
+from agiraph.core.ids import Address
+from agiraph.messages.host import ExitedOnHost, HostProcess
+from agiraph.storage.home import Home
+
+WORKER: Final = "worker"
+KILL_AGAIN_SECONDS: Final = 0.25
+REMEMBERED_ENDS: Final = 10_000
+SPAWNER_POLICY: Final = RestartPolicy("permanent", 5, 60.0, endless=True)
+
+
+@dataclass(slots=True)
+class HostedEntity:
+    """The last incarnation of an address here: being started, running, or how it ended."""
+
+    incarnation: int
+    started: "asyncio.Future[LocalProcess]"
+    exited: ExitedOnHost | None = None
+    is_stopping: bool = False
+
+    @property
+    def process(self) -> LocalProcess | None:
+        """Its process, None before it exists and if it could not be made."""
+        is_made = self.started.done() and not self.started.cancelled()
+        return self.started.result() if is_made and not self.started.exception() else None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has, or is about to have, a process."""
+        process = self.process
+        return not self.started.done() or (process is not None and not process.ended.done())
+
+
+class HostProcesses:
+    """All processes of entities here. Nothing is touched before `open`.
+
+    `url` is the relay's; `exited` is told of each end, and again when it is asked for.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        url: str,
+        environ: Mapping[str, str],
+        kinds: Mapping[str, str],
+        exited: Callable[[ExitedOnHost], None],
+        log: Any,
+    ) -> None:
+        self._home = home.path
+        self._url = url
+        self._environ = environ
+        self._kinds = kinds
+        self._exited = exited
+        self._log = log
+        self._entities: dict[str, HostedEntity] = {}
+        self._kills = 0
+        self.reaper = Reaper(on_death=self.kill_orphans)
+        self._orphans = OrphanProcesses(self.reaper)
+        self._killing: asyncio.TimerHandle | None = None
+        self._exec = ExecLauncher(self.reaper, environ)
+        self._fork: ForkLauncher | None = None
+        self._tasks = BackgroundTasks()
+
+    def open(self) -> None:
+        """Kill what an earlier host process left in this folder, and prepare the launchers."""
+        if left := kill_leftovers(self._home, ()):
+            self._log.warning("killed leftovers of an earlier host process", pids=left)
+        is_subreaper = adopt_orphans()
+        self.reaper.listen()
+        if is_subreaper:
+            self._fork = ForkLauncher(
+                self.reaper,
+                self._environ,
+                self._exec,
+                self._home,
+                self.kill_orphans,
+                SPAWNER_POLICY,
+                self._log,
+            )
+            self._fork.start()
+
+    @property
+    def running(self) -> dict[str, HostedEntity]:
+        """What runs, or is about to."""
+        return {address: one for address, one in self._entities.items() if one.is_running}
+
+    def rows(self) -> tuple[HostProcess, ...]:
+        """Return what runs, with what the kernel knows of each."""
+        return tuple(
+            _row(address, one.incarnation, one.process)
+            for address, one in self.running.items()
+            if one.process is not None
+        )
+
+    # --- starting -------------------------------------------------------------------------------
+
+    async def spawn(self, packed: bytes) -> int:
+        """Start the process of a launch and return its pid; one that runs already is confirmed.
+
+        Raises Refused, Unavailable.
+        """
+        launch = self._own(packed)
+        known = self._entities.get(launch.address)
+        verdict = verdict_on_launch(
+            launch.incarnation,
+            known and known.incarnation,
+            known is not None and known.is_running,
+        )
+        if verdict == "stale":
+            raise Refused(f"{launch.address}#{launch.incarnation} is over: a newer one was here")
+        if known is not None and verdict in ("confirm", "ended"):
+            process = await asyncio.shield(known.started)
+            if known.exited is not None:
+                self._exited(known.exited)
+            return process.pid
+        started: asyncio.Future[LocalProcess] = asyncio.get_running_loop().create_future()
+        self._entities[launch.address] = HostedEntity(launch.incarnation, started)
+        if known is not None and verdict == "replace":
+            await self._kill(known)
+        await self._start(launch, self._entities[launch.address])
+        self._forget_oldest()
+        return (await started).pid
+
+    def _own(self, packed: bytes) -> ActorLaunch:
+        """Return a launch as it is carried out here; raises Refused."""
+        try:
+            launch = ActorLaunch.unpack(packed)
+        except (ValueError, TypeError, KeyError) as error:
+            raise Refused(f"the launch cannot be read: {type(error).__name__}: {error}") from None
+        if launch.kind != WORKER:
+            raise Refused(
+                f"a host runs processes of kind '{WORKER}' only: {launch.address} is a"
+                f" '{launch.kind}', which runs on the home's own machine"
+            )
+        entry = entry_named(launch.kind, self._kinds)
+        return replace(launch, home=self._home, router_url=self._url, entry=entry)
+
+    async def _start(self, launch: ActorLaunch, entity: HostedEntity) -> None:
+        """Make the process; the future gets it, or why there is none."""
+        kills, files = self._kills, ProcessFiles(self._home, launch.address, launch.incarnation)
+        has_secrets = bool(further_variables(launch, self._environ))
+        launcher = self._exec if has_secrets or self._fork is None else self._fork
+        try:
+            spawned = await launcher.spawn(launch)
+        except BaseException as error:
+            entity.started.set_exception(
+                error if isinstance(error, Unavailable) else Unavailable(f"not started: {error}")
+            )
+            entity.started.exception()  # who waits for it is told; nobody may
+            raise
+        process = LocalProcess(spawned, files)
+        self._tasks.start(self._watch(Address(launch.address), entity, process))
+        entity.started.set_result(process)
+        if kills != self._kills:  # all was killed meanwhile
+            await kill_process(process)
+
+    async def _watch(self, address: Address, entity: HostedEntity, process: LocalProcess) -> None:
+        how = await process.ended
+        entity.exited = _exit_of(address, entity, how, process)
+        self._exited(entity.exited)
+
+    # --- ending ---------------------------------------------------------------------------------
+
+    def signal(self, address: Address, incarnation: int, number: int) -> None:
+        """Signal a process, with SIGTERM and SIGKILL its group; report the end of one that ended."""
+        entity = self._entities.get(address)
+        if entity is None or entity.incarnation != incarnation:
+            self._exited(ExitedOnHost(address=address, incarnation=incarnation))
+            return
+        process = entity.process
+        if process is not None and not process.ended.done():
+            if number in (signal.SIGTERM, signal.SIGKILL):
+                process.signal_group(number)
+            else:
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, number)
+        elif entity.exited is not None:
+            self._exited(entity.exited)
+
+    async def kill_all(self) -> int:
+        """Kill everything that runs, with all that it started; return how many processes it was."""
+        self._kills += 1
+        running = list(self.running.values())
+        await asyncio.gather(*map(self._kill, running))
+        self._orphans.kill_due(asyncio.get_running_loop().time(), linger_seconds=0)
+        return len(running)
+
+    async def stop(self, grace_seconds: float) -> None:
+        """Have everything that runs end in order, within three times the grace; then the launchers.
+
+        For the home these ends come from outside: it starts the entities elsewhere.
+        """
+        ended = [self._end(one, grace_seconds) for one in self.running.values()]
+        await asyncio.gather(*ended)
+        await self._tasks.until_empty()  # each end is reported
+        if self._fork is not None:
+            await self._fork.stop()
+        await self.kill_all()
+
+    async def _end(self, entity: HostedEntity, grace_seconds: float) -> None:
+        entity.is_stopping = True
+        with suppress(Unavailable):
+            process = await asyncio.shield(entity.started)
+            await end_process(process, process.terminate, grace_seconds)
+
+    async def _kill(self, entity: HostedEntity) -> None:
+        with suppress(Unavailable):
+            await kill_process(await asyncio.shield(entity.started))
+
+    def kill_orphans(self) -> None:
+        """Kill descendants without an owner, each after its moment to end by itself."""
+        loop = asyncio.get_running_loop()
+        if self._killing is not None:
+            self._killing.cancel()
+            self._killing = None
+        _, is_more = self._orphans.kill_due(loop.time())
+        if is_more:
+            self._killing = loop.call_later(KILL_AGAIN_SECONDS, self.kill_orphans)
+
+    def _forget_oldest(self) -> None:
+        ended = [address for address, one in self._entities.items() if not one.is_running]
+        for address in ended[: max(0, len(self._entities) - REMEMBERED_ENDS)]:
+            del self._entities[address]
+
+
+def _row(address: str, incarnation: int, process: LocalProcess | None) -> HostProcess:
+    assert process is not None
+    row = HostProcess(address=Address(address), incarnation=incarnation, pid=process.pid)
+    stats = process.stats()
+    if stats is None:
+        return row
+    return row.model_copy(
+        update={
+            "started_at": stats.started_at,
+            "cpu_seconds": stats.cpu_seconds,
+            "memory_bytes": stats.memory_bytes,
+        }
+    )
+
+
+def _exit_of(
+    address: Address, entity: HostedEntity, how: ProcessExit, process: LocalProcess
+) -> ExitedOnHost:
+    """Return how a process ended; one that ended because this host stops was ended from outside."""
+    left = process.evidence()
+    is_ours = entity.is_stopping and how.is_clean
+    return ExitedOnHost(
+        address=address,
+        incarnation=entity.incarnation,
+        exit_code=None if is_ours else how.code,
+        signal=signal.SIGTERM if is_ours else how.signal,
+        oom_kills=left.oom_kills,
+        tail=left.tail,
+        step=left.step or "",
+        was_ready=left.was_ready,
+        is_repeated_crash=left.is_repeated_crash,
+    )

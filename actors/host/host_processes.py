@@ -19,7 +19,7 @@ from actors.runtime.launch import ActorLaunch
 from actors.runtime.linux import adopt_orphans
 from actors.supervisor.launcher import ExecLauncher, ForkLauncher, further_variables
 from actors.supervisor.orphan_processes import OrphanProcesses, kill_leftovers
-from actors.supervisor.process_handle import LocalProcess, ProcessFiles
+from actors.supervisor.process_handle import LocalHandle, ProcessFiles
 from actors.supervisor.reaper import Reaper
 from actors.supervisor.restarts import ProcessExit, RestartPolicy
 from actors.supervisor.stopping import end_process, kill_process
@@ -39,12 +39,12 @@ class HostedEntity:
     """The last incarnation of an address here: being started, running, or how it ended."""
 
     incarnation: int
-    started: "asyncio.Future[LocalProcess]"
+    started: "asyncio.Future[LocalHandle]"
     exited: ExitedOnHost | None = None
     is_stopping: bool = False
 
     @property
-    def process(self) -> LocalProcess | None:
+    def process(self) -> LocalHandle | None:
         """Its process, None before it exists and if it could not be made."""
         is_made = self.started.done() and not self.started.cancelled()
         return self.started.result() if is_made and not self.started.exception() else None
@@ -128,7 +128,7 @@ class HostProcesses:
         known = self._entities.get(launch.address)
         verdict = verdict_on_launch(
             launch.incarnation,
-            known and known.incarnation,
+            None if known is None else known.incarnation,
             known is not None and known.is_running,
         )
         if verdict == "stale":
@@ -138,7 +138,7 @@ class HostProcesses:
             if known.exited is not None:
                 self._exited(known.exited)
             return process.pid
-        started: asyncio.Future[LocalProcess] = asyncio.get_running_loop().create_future()
+        started: asyncio.Future[LocalHandle] = asyncio.get_running_loop().create_future()
         self._entities[launch.address] = HostedEntity(launch.incarnation, started)
         if known is not None and verdict == "replace":
             await self._kill(known)
@@ -173,13 +173,13 @@ class HostProcesses:
             )
             entity.started.exception()  # who waits for it is told; nobody may
             raise
-        process = LocalProcess(spawned, files)
+        process = LocalHandle(spawned, files)
         self._tasks.start(self._watch(Address(launch.address), entity, process))
         entity.started.set_result(process)
         if kills != self._kills:  # all was killed meanwhile
             await kill_process(process)
 
-    async def _watch(self, address: Address, entity: HostedEntity, process: LocalProcess) -> None:
+    async def _watch(self, address: Address, entity: HostedEntity, process: LocalHandle) -> None:
         how = await process.ended
         entity.exited = _exit_of(address, entity, how, process)
         self._exited(entity.exited)
@@ -187,7 +187,7 @@ class HostProcesses:
     # --- ending ---------------------------------------------------------------------------------
 
     def signal(self, address: Address, incarnation: int, number: int) -> None:
-        """Signal a process, with SIGTERM and SIGKILL its group; report the end of one that ended."""
+        """Signal a process, with SIGTERM and SIGKILL its group; report again one that ended."""
         entity = self._entities.get(address)
         if entity is None or entity.incarnation != incarnation:
             self._exited(ExitedOnHost(address=address, incarnation=incarnation))
@@ -248,7 +248,7 @@ class HostProcesses:
             del self._entities[address]
 
 
-def _row(address: str, incarnation: int, process: LocalProcess | None) -> HostProcess:
+def _row(address: str, incarnation: int, process: LocalHandle | None) -> HostProcess:
     assert process is not None
     row = HostProcess(address=Address(address), incarnation=incarnation, pid=process.pid)
     stats = process.stats()
@@ -264,7 +264,7 @@ def _row(address: str, incarnation: int, process: LocalProcess | None) -> HostPr
 
 
 def _exit_of(
-    address: Address, entity: HostedEntity, how: ProcessExit, process: LocalProcess
+    address: Address, entity: HostedEntity, how: ProcessExit, process: LocalHandle
 ) -> ExitedOnHost:
     """Return how a process ended; one that ended because this host stops was ended from outside."""
     left = process.evidence()

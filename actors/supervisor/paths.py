@@ -198,11 +198,17 @@ class HomeLocked(Refused):
 
 
 class HomeLock:
-    """The lock on one home, held from `acquire` to `release` or the end of the process (flock)."""
+    """The lock on one home, held from `acquire` to `release` or the end of the process (flock).
 
-    def __init__(self, home: Path, file: Path) -> None:
+    `what` is locked by `whom`, in words.
+    """
+
+    def __init__(
+        self, home: Path, file: Path, what: str = "home", whom: str = "supervisor"
+    ) -> None:
         self._home = home
         self._file = file
+        self._what, self._whom = what, whom
         self._fd: int | None = None
 
     def acquire(self) -> None:
@@ -215,7 +221,7 @@ class HomeLock:
                 continue
             holder = os.pread(fd, 32, 0).decode(errors="replace").strip() or "unknown"
             os.close(fd)
-            raise HomeLocked(f"home {self._home} is held by supervisor pid {holder}")
+            raise HomeLocked(f"{self._what} {self._home} is held by {self._whom} pid {holder}")
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         self._fd = fd

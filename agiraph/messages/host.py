@@ -75,7 +75,8 @@ class RenewLease(Body):
     """The host is there, and runs these processes. Host to supervisor, regularly.
 
     `sent_at` is read from the host's monotonic clock and comes back in the answer, `host.lease`;
-    `now` is its wall clock. `facts` are in the first of each connection.
+    `now` is its wall clock. `facts` are in the first of each connection. A host that `is_stopping`
+    gets no new work: it ends its processes, which are started elsewhere, then itself.
     """
 
     TYPE = "host.renew"
@@ -86,19 +87,21 @@ class RenewLease(Body):
     facts: MachineFacts | None = None
     processes: tuple[HostProcess, ...] = ()
     latency_seconds: float | None = None
+    is_stopping: bool = False
 
 
 class LeaseRenewed(Body):
     """The host may run its processes until `sent_at + seconds`, by its own clock.
 
-    `epoch` changes with each start of the supervisor: what the host started for another one it
-    kills before anything else. Supervisor to host.
+    It asks again after `renew_seconds`. `epoch` changes with each start of the supervisor: what the
+    host started for another one it kills before anything else. Supervisor to host.
     """
 
     TYPE = "host.lease"
     sent_at: float
     seconds: float
     epoch: str
+    renew_seconds: float = 2.0
 
 
 class SpawnOnHost(Body):

@@ -33,9 +33,10 @@ from transport import protocol, sockets, tickets
 from transport.envelope import VERSION, Flag, body_of, pack_fields, read_map
 from transport.mailbox_file import Durability
 from transport.mailboxes import Mailboxes
+from transport.outlet import LAST, MORE
 from transport.peers import Topology
 from transport.protocol import hello_frame, link_frame
-from transport.router import LAST, MORE, Router
+from transport.router import Router
 from transport.stored_mailboxes import StoredMailboxes
 
 BODY = bytes(200)

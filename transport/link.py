@@ -269,6 +269,7 @@ class Link:
                 ask if type(ask) is bytes else None,
                 body.get("is_back") is True,
             )
+            yield from _other_downs(body.get("others"))
         elif type_ == protocol.WHO and self.state is LinkState.UP:
             self._was_cut = True  # whatever was sent since the router forgot us was dropped
             self._greet(now)
@@ -332,6 +333,16 @@ class Link:
 
     def _frame(self, type_: str, body: dict[str, Any], to: str = protocol.ROUTER) -> bytes:
         return link_frame(type_, body, to=to, sender=self.address, incarnation=self.incarnation)
+
+
+def _other_downs(others: object) -> Iterator[PeerDown]:
+    """Yield the peers that went down together with the first one. Raises MalformedFrame."""
+    for other in others if type(others) is list else ():
+        match other:
+            case [str(address), int(incarnation), bool(is_back)]:
+                yield PeerDown(address, incarnation, None, is_back)
+            case _:
+                raise MalformedFrame("others are lists of address, incarnation and is_back")
 
 
 def _of(kind: type[T], body: dict[str, Any], name: str) -> T:

@@ -2,7 +2,8 @@
 
 Tables: `waiting` has a row for each message that is not done; `done` a row for each batch, with the
 keys (4 bytes of the address's number, 16 of the id) of what was done in it, the newest last;
-`address` numbers the addresses. `PRAGMA user_version` counts the MIGRATIONS that were applied.
+`address` numbers the addresses and has the highest incarnation of each, 0 if none is known.
+`PRAGMA user_version` counts the MIGRATIONS that were applied.
 
 Rules:
 
@@ -38,6 +39,7 @@ MIGRATIONS = (
     );
     CREATE TABLE done (number INTEGER PRIMARY KEY, keys BLOB NOT NULL);
     """,
+    "ALTER TABLE address ADD COLUMN incarnation INTEGER NOT NULL DEFAULT 0;",
 )
 NUMBER_BYTES = 4
 KEY_BYTES = NUMBER_BYTES + 16
@@ -57,9 +59,10 @@ class MailboxBatch:
     accepted: dict[int, Row] = field(default_factory=dict)
     taken: list[int] = field(default_factory=list)
     done: list[bytes] = field(default_factory=list)
+    incarnations: dict[str, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.accepted or self.taken or self.done)
+        return bool(self.accepted or self.taken or self.done or self.incarnations)
 
 
 class MailboxFile:
@@ -97,6 +100,11 @@ class MailboxFile:
             self._count_done(number, keys)
             yield from [keys[at : at + KEY_BYTES] for at in range(0, len(keys), KEY_BYTES)]
 
+    def incarnations(self) -> dict[str, int]:
+        """Return the highest incarnation of each address that has one."""
+        rows = self._db.execute("SELECT name, incarnation FROM address WHERE incarnation > 0")
+        return dict(rows.fetchall())
+
     def key(self, address: str, id: bytes) -> bytes:
         """Return what stands for a message among those that are done."""
         return self._number(address).to_bytes(NUMBER_BYTES, "big") + id
@@ -113,9 +121,10 @@ class MailboxFile:
         """Write a batch as one transaction. Raises NotStored, having written nothing of it."""
         rows = [(at, self._number(to), id_, blob) for at, to, id_, blob in batch.accepted.values()]
         keys = b"".join(batch.done)
+        incarnations = [(new, self._number(name)) for name, new in batch.incarnations.items()]
         pruned = self._prunable()
         try:
-            self._transact(rows, list(_ranges(batch.taken)), keys, pruned)
+            self._transact(rows, list(_ranges(batch.taken)), keys, pruned, incarnations)
         except sqlite3.OperationalError as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
@@ -141,12 +150,15 @@ class MailboxFile:
         taken: list[tuple[int, int]],
         keys: bytes,
         pruned: int,
+        incarnations: list[tuple[int, int]],
     ) -> None:
         db = self._db
         db.execute("BEGIN IMMEDIATE")
         if self._new_addresses:
             new = [(self._numbers[name], name) for name in self._new_addresses]
-            db.executemany("INSERT INTO address VALUES (?, ?)", new)
+            db.executemany("INSERT INTO address (number, name) VALUES (?, ?)", new)
+        if incarnations:
+            db.executemany("UPDATE address SET incarnation = ? WHERE number = ?", incarnations)
         if rows:
             db.executemany("INSERT INTO waiting VALUES (?, ?, ?, ?)", rows)
         if taken:

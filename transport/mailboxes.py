@@ -119,6 +119,12 @@ class Mailboxes:
         self._position = 0
         self._boxes: dict[str, Mailbox] = {}
         self._known = RecentIds(known_done)
+        self.incarnations: dict[str, int] = {}
+        """The highest incarnation of each address that has said hello, as noted."""
+
+    def note_incarnation(self, address: str, incarnation: int) -> None:
+        """Remember the highest incarnation of an address; it survives as what was done does."""
+        self.incarnations[address] = incarnation
 
     def accept(self, address: str, id: bytes, blob: bytes) -> int:
         """Put a message into a mailbox: return its position (>= 1), DUPLICATE or FULL."""

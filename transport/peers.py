@@ -1,11 +1,23 @@
 """Peers of the router: which have a part in how it works, who is connected, what a hello says."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from transport import protocol, tickets
-from transport.envelope import MAX_INCARNATION, MAX_NAME
+from transport.envelope import MAX_INCARNATION, MAX_NAME, Fields
 from transport.errors import MalformedFrame
+
+HOST_RID = b"host"
+"""The routing id behind which a host, or an invitation, speaks for itself over its connection."""
+
+UplinkRid = tuple[str, bytes, bytes]
+"""A peer on another machine: the owner of the key, the connection's routing id, the peer's there.
+
+No local connection can have one, as theirs are bytes. A plain tuple: it is made for each frame.
+"""
+
+Rid = bytes | UplinkRid
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +27,8 @@ class Topology:
     `controller` may stop the router and reports which addresses exist, and is asked to start a
     receiver that is absent. `known` exist without being reported. `tap` receives a copy of every
     durable message whose type is not in `untapped`. An address that is not reported any more loses
-    its messages, unless it is `known` or begins with one of `kept_prefixes`.
+    its messages, unless it is `known` or begins with one of `kept_prefixes`. A peer whose address
+    begins with `guest_prefix` may send to the controller alone.
     """
 
     controller: str = ""
@@ -23,18 +36,54 @@ class Topology:
     tap: str | None = None
     untapped: frozenset[str] = frozenset()
     kept_prefixes: tuple[str, ...] = ()
+    guest_prefix: str = "\0"
 
 
 @dataclass(slots=True, eq=False)
 class Peer:
     """A connection that has said hello; it begins with the oldest message of its mailbox."""
 
-    rid: bytes
+    rid: Rid
     address: str
     incarnation: int
     in_flight: set[bytes] = field(default_factory=set)
     cursor: int = 0
     is_behind: bool = True
+
+
+MAX_HELD = 10_000
+MAX_HELD_BYTES = 64 * 1024 * 1024
+
+
+class HeldMessages:
+    """Messages that wait until it is known which addresses there are; bounded."""
+
+    def __init__(self) -> None:
+        self.messages: list[tuple[Peer, Fields, bytes]] = []
+        self._bytes = 0
+
+    def add(self, peer: Peer, fields: Fields, blob: bytes) -> bool:
+        """Keep a message; False if there is no room for it."""
+        if len(self.messages) >= MAX_HELD or self._bytes + len(blob) > MAX_HELD_BYTES:
+            return False
+        self.messages.append((peer, fields, blob))
+        self._bytes += len(blob)
+        return True
+
+
+def down_frames(lost: list[Peer], present: Mapping[Rid, Peer]) -> Iterator[tuple[Rid, bytes]]:
+    """Yield for each peer the frame that tells it which others have lost their connections."""
+    downs = [
+        (peer.address, peer.incarnation, present.get(peer.rid) is peer)  # is it back?
+        for peer in lost
+    ]
+    concerned = {down[0] for down in downs}
+    frame = protocol.down_frame(downs)
+    for rid, peer in present.items():
+        if peer.address not in concerned:
+            yield rid, frame
+        elif others := [down for down in downs if down[0] != peer.address]:
+            yield rid, protocol.down_frame(others)
 
 
 def read_hello(body: dict[str, Any]) -> tuple[str, int, bytes]:

@@ -11,9 +11,11 @@ Their bodies are plain msgpack maps, so that the router needs no model of anybod
     link.alive      router -> endpoint   the answer to a heartbeat
     link.bye        both ways            I disconnect; the router's answer is its last frame
     link.down       router -> endpoint   address, incarnation; id: the ask that nobody can answer;
-                                         is_back: it lost its connection and has another one by now
+                                         is_back: it lost its connection and has another one by now;
+                                         others: (address, incarnation, is_back) of more peers
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from transport.envelope import NO_ID, VERSION, Fields, pack_fields, pack_map
@@ -42,6 +44,12 @@ WAKE = "child.wake"
 ADDRESSES = "control.addresses"
 ASK_DEPTHS = "control.ask_depths"
 DEPTHS = "control.depths"
+KNOWN_HOSTS = "host.known"
+HOST_REFUSED = "host.refused"
+UPLINK_STATE = "host.listens"
+
+# Address, incarnation, is_back of a peer that has lost its connection.
+Down = tuple[str, int, bool]
 
 
 def link_frame(
@@ -58,6 +66,27 @@ def link_frame(
     """Return the blob of a passing frame of the link itself."""
     fields: Fields = (VERSION, id, type_, to, sender, incarnation, reply_to, sent_at, 0, None)
     return pack_fields(fields, pack_map(body))
+
+
+def depths_frame(asked: Fields, depths: Mapping[str, tuple[int, int]]) -> bytes:
+    """Return the answer to the question how full the mailboxes are."""
+    body = {"depths": {to: list(depth) for to, depth in depths.items()}}
+    id_ = asked[1]
+    return link_frame(DEPTHS, body, to=asked[4], id=id_, reply_to=id_, sent_at=asked[7])
+
+
+def nack_frame(id_: bytes | None, reason: str, detail: str) -> bytes:
+    """Return the router's refusal of a message, or of a connection."""
+    return link_frame(NACK, {"id": id_, "reason": reason, "detail": detail})
+
+
+def down_frame(downs: Sequence[Down]) -> bytes:
+    """Return the frame that tells of peers that lost their connections."""
+    address, incarnation, is_back = downs[0]
+    body: dict[str, Any] = {"address": address, "incarnation": incarnation, "is_back": is_back}
+    if len(downs) > 1:
+        body["others"] = downs[1:]
+    return link_frame(DOWN, body)
 
 
 def hello_frame(address: str, incarnation: int, ticket: bytes, pid: int) -> bytes:

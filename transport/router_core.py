@@ -9,7 +9,7 @@ Rules:
 - A connection (routing id) has no address until it has said hello with a valid ticket; its frames
   are dropped and answered with `link.who`, so a peer that says hello first keeps its order.
 - The highest incarnation of an address is current. A lower one is refused (`stale_incarnation`).
-- A peer sends only under the address of its hello.
+- A peer sends only under the address of its hello. Who may say which is up to `Admission`.
 - A durable message goes into the mailbox of its address if that is known (it said hello, or the
   controller reported it), whether anybody is connected or not. At most WINDOW of them are on their
   way to one peer; the rest follows as it says done. Nothing is ever redelivered on a timer: only
@@ -18,7 +18,7 @@ Rules:
   unacknowledged: after a restart of the router every address is unknown for a moment.
 - A passing message to an absent peer is dropped; if it asks something, `link.down` says so to
   its sender. All peers get one when a peer says hello again: passing messages to and from it may
-  have been lost.
+  have been lost. One frame tells of all the peers that a batch has lost, as of those of a host.
 - When a message (or an ask) waits for an absent address, the controller gets `child.wake`, once
   until that address connects.
 - An address that the controller does not report (any more) and that is not connected loses its
@@ -30,8 +30,11 @@ Rules:
 """
 
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
-from transport import protocol, tickets
+from transport import protocol
+from transport.admission import Admission
 from transport.envelope import (
     MAX_BLOB,
     Fields,
@@ -42,23 +45,25 @@ from transport.envelope import (
 )
 from transport.errors import MalformedFrame, NotStored
 from transport.mailboxes import FULL, Mailboxes
-from transport.peers import Peer, Topology, read_hello
-from transport.protocol import link_frame
+from transport.peers import HeldMessages, Peer, Rid, Topology, UplinkRid, down_frames, read_hello
+from transport.protocol import link_frame, nack_frame
 
 WINDOW = 256
-MAX_HELD = 10_000
-MAX_HELD_BYTES = 64 * 1024 * 1024
 DURABLE = int(Flag.DURABLE)
 ASK = int(Flag.ASK)
 
 
 # A frame for the socket: routing id, blob, and whether it is expendable (under pressure it may be
 # dropped). A plain tuple: a NamedTuple costs as much as the rest of a decision.
-Outgoing = tuple[bytes, bytes, bool]
+Outgoing = tuple[Rid, bytes, bool]
 
 
 class RouterCore:
-    """Decides for each frame what goes where. `epoch` differs with each start of the router."""
+    """Decides for each frame what goes where. `epoch` differs with each start of the router.
+
+    `on_known` is called when the keys of the uplink were announced, `on_refused` with who was
+    refused over it and why; `uplink_state` returns what a controller that says hello is told of it.
+    """
 
     def __init__(
         self,
@@ -67,19 +72,22 @@ class RouterCore:
         epoch: bytes,
         topology: Topology,
     ) -> None:
-        self._key = key
+        self.admission = Admission(key, topology)
+        self.on_known: Callable[[], None] = lambda: None
+        self.on_refused: Callable[[str, str], None] = lambda peer, reason: None
+        self.uplink_state: Callable[[], dict[str, str]] = dict
         self._mailboxes = mailboxes
         self._epoch = epoch
         self._topology = topology
-        self._peers: dict[bytes, Peer] = {}
+        self._peers: dict[Rid, Peer] = {}
         self._present: dict[str, Peer] = {}
-        self._incarnations: dict[str, int] = {}
+        self._incarnations = mailboxes.incarnations
         self._announced: frozenset[str] | None = None
-        self._held: list[tuple[Peer, Fields, bytes]] = []
-        self._held_bytes = 0
+        self._held = HeldMessages()
         self._out: list[Outgoing] = []
-        self._accepted: dict[bytes, list[bytes]] = {}
-        self._asked_who: set[bytes] = set()
+        self._lost: list[Peer] = []
+        self._accepted: dict[Rid, list[bytes]] = {}
+        self._asked_who: set[Rid] = set()
         self._woken: set[str] = set()
         self._is_dirty = False
         self.has_leftovers = False
@@ -93,7 +101,17 @@ class RouterCore:
         """The addresses that are connected, with their incarnations."""
         return {address: peer.incarnation for address, peer in self._present.items()}
 
-    def receive(self, rid: bytes, blob: bytes) -> None:
+    def receive_from_host(self, rid: UplinkRid, blob: bytes) -> None:
+        """Take one frame that came over the uplink; an empty one says that this peer is gone."""
+        if not blob:
+            self.peer_gone(rid)
+        elif self.admission.is_out_of_bounds(rid[0], blob):
+            self.counts["not_allowed"] += 1
+            self.on_refused(rid[0], "an invitation may be used to join only")
+        else:
+            self.receive(rid, blob)
+
+    def receive(self, rid: Rid, blob: bytes) -> None:
         """Take one frame from the connection `rid`."""
         try:
             fields = read_fields(blob)
@@ -108,6 +126,8 @@ class RouterCore:
             else:
                 self._who(rid)
             return
+        if self._lost and not type_.startswith(protocol.LINK_PREFIX):
+            self._announce_down()
         if fields[4] != peer.address or fields[5] != peer.incarnation:
             self._nack(peer.rid, fields, "not_allowed", f"you are not {fields[4]}#{fields[5]}")
         elif len(blob) > MAX_BLOB:
@@ -133,6 +153,8 @@ class RouterCore:
             self._accepted = {}
         if self._asked_who:
             self._asked_who.clear()
+        if self._lost:
+            self._announce_down()
         frames += self._out
         self._out = []
         return frames
@@ -156,7 +178,7 @@ class RouterCore:
         ids = {id_ for _, id_ in keys}
         for rid, accepted in self._accepted.items():
             self._out += [
-                (rid, _nack_frame(id_, "not_stored", "the router's disk is full"), False)
+                (rid, nack_frame(id_, "not_stored", "the router's disk is full"), False)
                 for id_ in accepted
                 if id_ in ids
             ]
@@ -180,20 +202,35 @@ class RouterCore:
         fields = read_fields(frame[1])
         return bool(fields[8] & DURABLE) and (peer.address, fields[1]) in keys
 
-    def name_of(self, rid: bytes) -> str:
+    def name_of(self, rid: Rid) -> str:
         """Return address and incarnation behind a connection, '' if it has not said hello."""
         peer = self._peers.get(rid)
         return f"{peer.address}#{peer.incarnation}" if peer is not None else ""
 
-    def peer_gone(self, rid: bytes) -> None:
+    def peer_gone(self, rid: Rid) -> None:
         """Handle that the socket has lost this connection."""
         peer = self._peers.get(rid)
         if peer is not None:
             self._disconnect(peer)
 
+    def uplink_gone(self, connection: bytes) -> None:
+        """Handle that the connection of a host is lost, and with it all peers behind it."""
+        for rid, peer in list(self._peers.items()):
+            if type(rid) is tuple and rid[1] == connection:
+                self._disconnect(peer)
+
+    def tell_controller(self, type_: str, body: dict[str, Any]) -> bool:
+        """Send the controller a passing message of the router's own; False if it is not there."""
+        controller = self._present.get(self._topology.controller)
+        if controller is None:
+            return False
+        frame = link_frame(type_, body, to=controller.address)
+        self._out.append((controller.rid, frame, False))
+        return True
+
     # --- connections ----------------------------------------------------------------------------
 
-    def _hello(self, rid: bytes, fields: Fields, blob: bytes) -> None:
+    def _hello(self, rid: Rid, fields: Fields, blob: bytes) -> None:
         try:
             body = read_map(body_of(blob))
             address, incarnation, ticket = read_hello(body)
@@ -201,10 +238,11 @@ class RouterCore:
             self.counts["malformed"] += 1
             self._nack(rid, fields, "malformed", str(error))
             return
-        if address == protocol.ROUTER or not tickets.is_valid(
-            ticket, self._key, address, incarnation
-        ):
-            self._nack(rid, fields, "not_allowed", f"no valid ticket for {address}#{incarnation}")
+        refusal = self.admission.refusal(rid, address, incarnation, ticket)
+        if refusal is not None:
+            self._nack(rid, fields, "not_allowed", refusal)
+            if type(rid) is tuple:
+                self.on_refused(rid[0], refusal)
             return
         current = self._incarnations.get(address, 0)
         if incarnation < current:
@@ -213,28 +251,32 @@ class RouterCore:
             return
         self._welcome(rid, address, incarnation)
 
-    def _welcome(self, rid: bytes, address: str, incarnation: int) -> None:
+    def _welcome(self, rid: Rid, address: str, incarnation: int) -> None:
         old = self._present.get(address)
         if old is not None:
             self._forget(old)
             if old.incarnation < incarnation:
                 if old.rid != rid:
                     detail = f"{address}#{old.incarnation} was followed by #{incarnation}"
-                    nack = _nack_frame(None, "stale_incarnation", detail)
+                    nack = nack_frame(None, "stale_incarnation", detail)
                     self._out.append((old.rid, nack, False))
-                self._announce_down(old)
+                self._lost.append(old)
         self._woken.discard(address)
         peer = Peer(rid, address, incarnation)
         self._peers[rid] = self._present[address] = peer
-        self._incarnations[address] = incarnation
+        if self._incarnations.get(address) != incarnation:
+            self._mailboxes.note_incarnation(address, incarnation)
+            self.has_leftovers = True
         welcome = link_frame(protocol.WELCOME, {"epoch": self._epoch})
         self._out.append((rid, welcome, False))
         if old is not None and old.incarnation == incarnation:
-            self._announce_down(peer, is_back=True)
+            self._lost.append(peer)
+        if address == self._topology.controller and (state := self.uplink_state()):
+            self.tell_controller(protocol.UPLINK_STATE, state)
         self._deliver(peer)
         self._release(None)
 
-    def _who(self, rid: bytes) -> None:
+    def _who(self, rid: Rid) -> None:
         self.counts["unknown_connection"] += 1
         if rid not in self._asked_who:
             self._asked_who.add(rid)
@@ -247,19 +289,14 @@ class RouterCore:
 
     def _disconnect(self, peer: Peer) -> None:
         self._forget(peer)
-        self._announce_down(peer)
+        self._lost.append(peer)
         if self._mailboxes.undone(peer.address, 1):
             self._wake(peer.address)
 
     def _wake(self, address: str) -> None:
         """Ask the controller, once until it connects, to start a receiver that is absent."""
-        controller = self._present.get(self._topology.controller)
-        if controller is None or address in self._woken:
-            return
-        self._woken.add(address)
-        body = {"address": address}
-        frame = link_frame(protocol.WAKE, body, to=controller.address)
-        self._out.append((controller.rid, frame, False))
+        if address not in self._woken and self.tell_controller(protocol.WAKE, {"address": address}):
+            self._woken.add(address)
 
     def _wake_all(self) -> None:
         """Wake every absent receiver with messages again: the controller may have restarted."""
@@ -268,10 +305,10 @@ class RouterCore:
             if address not in self._present:
                 self._wake(address)
 
-    def _announce_down(self, lost: Peer, *, is_back: bool = False) -> None:
-        body = {"address": lost.address, "incarnation": lost.incarnation, "is_back": is_back}
-        frame = link_frame(protocol.DOWN, body)
-        self._out += [(rid, frame, False) for rid in self._peers if rid != lost.rid]
+    def _announce_down(self) -> None:
+        """Tell all other peers of those that were lost since the last time, and may be back."""
+        lost, self._lost = self._lost, []
+        self._out += [(rid, frame, False) for rid, frame in down_frames(lost, self._peers)]
 
     # --- the link's own frames ------------------------------------------------------------------
 
@@ -387,6 +424,7 @@ class RouterCore:
             address in self._present
             or address == protocol.ROUTER
             or address in self._topology.known
+            or address in self.admission.owners
             or (self._announced is not None and address in self._announced)
             or (self._announced is None and address in self._incarnations)
         )
@@ -394,18 +432,15 @@ class RouterCore:
     def _hold_or_refuse(self, peer: Peer, fields: Fields, blob: bytes) -> None:
         if self._announced is not None:
             self._nack(peer.rid, fields, "unknown_recipient", f"there is no {fields[3]}")
-        elif len(self._held) >= MAX_HELD or self._held_bytes + len(blob) > MAX_HELD_BYTES:
+        elif not self._held.add(peer, fields, blob):
             self._nack(peer.rid, fields, "mailbox_full", "too much waits for addresses")
-        else:
-            self._held.append((peer, fields, blob))
-            self._held_bytes += len(blob)
 
     def _release(self, announced: frozenset[str] | None) -> None:
         """Handle again what was held back, now that more addresses are known."""
         if announced is not None:
             self._announced = announced
-        held, self._held, self._held_bytes = self._held, [], 0
-        for peer, fields, blob in held:
+        held, self._held = self._held, HeldMessages()
+        for peer, fields, blob in held.messages:
             # A peer that has greeted again meanwhile has also sent its message again.
             if self._peers.get(peer.rid) is peer:
                 self._durable(peer, fields, blob)
@@ -416,23 +451,17 @@ class RouterCore:
         type_ = fields[2]
         if type_ == protocol.ASK_DEPTHS:
             self.commit_rest()  # what is reported must be true also after a crash
-            depths = {to: list(depth) for to, depth in self._mailboxes.depths().items()}
-            answer = link_frame(
-                protocol.DEPTHS,
-                {"depths": depths},
-                to=peer.address,
-                id=fields[1],
-                reply_to=fields[1],
-                sent_at=fields[7],
-            )
+            answer = protocol.depths_frame(fields, self._mailboxes.depths())
             self._out.append((peer.rid, answer, False))
-        elif type_ not in (protocol.STOP, protocol.ADDRESSES):
+        elif type_ not in (protocol.STOP, protocol.ADDRESSES, protocol.KNOWN_HOSTS):
             self._nack(peer.rid, fields, "unknown_recipient", f"the router knows no {type_}")
         elif peer.address != self._topology.controller:
             reason = f"{type_} is for {self._topology.controller or 'nobody'} alone"
             self._nack(peer.rid, fields, "not_allowed", reason)
         elif type_ == protocol.STOP:
             self.is_stopping = True
+        elif type_ == protocol.KNOWN_HOSTS:
+            self._known_hosts(peer, fields, blob)
         else:
             self._addresses(peer, fields, blob)
 
@@ -449,6 +478,14 @@ class RouterCore:
             self._discard_unknown()
         self._wake_all()
 
+    def _known_hosts(self, peer: Peer, fields: Fields, blob: bytes) -> None:
+        try:
+            self.admission.announced(read_map(body_of(blob)))
+        except MalformedFrame as error:
+            self._nack(peer.rid, fields, "malformed", str(error))
+            return
+        self.on_known()
+
     def _discard_unknown(self) -> None:
         """Discard the messages for addresses that do not exist any more."""
         kept = self._topology.kept_prefixes
@@ -457,10 +494,6 @@ class RouterCore:
                 self.counts["discarded"] += self._mailboxes.discard(address)
                 self.has_leftovers = True
 
-    def _nack(self, rid: bytes, fields: Fields, reason: str, detail: str) -> None:
+    def _nack(self, rid: Rid, fields: Fields, reason: str, detail: str) -> None:
         self.counts[reason] += 1
-        self._out.append((rid, _nack_frame(fields[1], reason, detail), False))
-
-
-def _nack_frame(id_: bytes | None, reason: str, detail: str) -> bytes:
-    return link_frame(protocol.NACK, {"id": id_, "reason": reason, "detail": detail})
+        self._out.append((rid, nack_frame(fields[1], reason, detail), False))

@@ -4,10 +4,14 @@ A ROUTER without MANDATORY loses silently, without HANDOVER it ignores a peer th
 and nothing here may ever block on a send.
 """
 
+import fcntl
 import os
 import random
+import secrets
 import stat
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, cast
 
 import zmq
 
@@ -22,7 +26,11 @@ HIGH_WATER = 1_000
 MAX_WIRE = MAX_BLOB + 1024 * 1024
 HANDSHAKE_MS = 5_000
 BACKLOG = 1_024
-MONITORED = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
+# A cable that was pulled is noticed within DEAD_MS, at both ends.
+HEARTBEAT_MS, DEAD_MS = 1_000, 3_000
+ZAP_URL = "inproc://zeromq.zap.01"
+UPLINK_DOMAIN = b"uplink"
+MONITORED = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED | zmq.EVENT_HANDSHAKE_FAILED_AUTH
 
 
 def router_socket(context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
@@ -54,6 +62,121 @@ def dealer_socket(context: zmq.Context[zmq.Socket[bytes]], routing_id: bytes) ->
     socket.setsockopt(zmq.RECONNECT_IVL, random.randint(10, 40))
     socket.setsockopt(zmq.RECONNECT_IVL_MAX, 80)
     return socket
+
+
+@dataclass(frozen=True, slots=True)
+class UplinkSettings:
+    """Where the home listens, and its CURVE keys in Z85. With port 0 the system chooses one."""
+
+    url: str
+    public: str
+    secret: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class UplinkTarget:
+    """How a host reaches its home: url and public key of the home, and its own keys, in Z85."""
+
+    url: str
+    server_key: str
+    public: str
+    secret: str = field(repr=False)
+
+
+def zap_socket(context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
+    """Return the bound socket at which ZeroMQ asks who may connect; to be made before any can."""
+    socket = context.socket(zmq.REP)
+    socket.setsockopt(zmq.LINGER, 0)
+    socket.bind(ZAP_URL)
+    return socket
+
+
+def uplink_router_socket(
+    context: zmq.Context[zmq.Socket[bytes]], public: str, secret: str
+) -> zmq.Socket[bytes]:
+    """Return the home's socket for other machines, not yet bound; nobody gets in without ZAP.
+
+    A connection can be taken over only by who knows its random routing id.
+    """
+    socket = router_socket(context)
+    socket.setsockopt(zmq.CURVE_SERVER, 1)
+    socket.setsockopt(zmq.CURVE_PUBLICKEY, public.encode())
+    socket.setsockopt(zmq.CURVE_SECRETKEY, secret.encode())
+    socket.setsockopt(zmq.ZAP_DOMAIN, UPLINK_DOMAIN)
+    socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)
+    _notice_cuts(socket)
+    return socket
+
+
+def uplink_dealer_socket(
+    context: zmq.Context[zmq.Socket[bytes]], target: UplinkTarget
+) -> zmq.Socket[bytes]:
+    """Return a host's socket to its home, not yet connected.
+
+    Nothing waits in it for a connection: what a cut connection had not sent is lost with it.
+    """
+    socket = dealer_socket(context, b"u" + secrets.token_bytes(15))
+    socket.setsockopt(zmq.CURVE_SERVERKEY, target.server_key.encode())
+    socket.setsockopt(zmq.CURVE_PUBLICKEY, target.public.encode())
+    socket.setsockopt(zmq.CURVE_SECRETKEY, target.secret.encode())
+    socket.setsockopt(zmq.IMMEDIATE, 1)
+    socket.setsockopt(zmq.CONNECT_TIMEOUT, DEAD_MS)
+    socket.setsockopt(zmq.RECONNECT_IVL, random.randint(50, 150))
+    socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1_000)
+    _notice_cuts(socket)
+    if "[" in target.url:
+        socket.setsockopt(zmq.IPV6, 1)
+    return socket
+
+
+def _notice_cuts(socket: zmq.Socket[bytes]) -> None:
+    socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT_MS)
+    socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, DEAD_MS)
+    socket.setsockopt(zmq.HEARTBEAT_TTL, DEAD_MS)
+
+
+def bind_private(socket: zmq.Socket[bytes], url: str) -> IO[bytes] | None:
+    """Bind to a url; return the lock to hold meanwhile, None if it is not an ipc one.
+
+    Raises BindRefused if another process holds it or its folder may not be trusted.
+    """
+    path, lock = ipc_path(url), None
+    if path is not None:
+        make_private_folder(path.parent)
+        # ipc:// would silently steal the path of a living router.
+        lock = _lock_beside(path)
+    try:
+        socket.bind(url)
+    except zmq.ZMQError as error:
+        if lock is not None:
+            lock.close()
+        raise BindRefused(f"cannot listen on {url}: {error}") from error
+    return lock
+
+
+def _lock_beside(path: Path) -> IO[bytes]:
+    """Hold a lock file beside the socket; raises BindRefused if another process holds it."""
+    file = path.with_name(path.name + ".lock")
+    lock = open(file, "ab")  # noqa: SIM115  # plain: below system/ or in a private folder
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.close()
+        raise BindRefused(f"another router listens on {path}") from error
+    return lock
+
+
+def wake_pipe() -> tuple[int, int]:
+    """Return a pipe whose ends never block (os.pipe2 is not on macOS)."""
+    ends = os.pipe()
+    for fd in ends:
+        os.set_blocking(fd, False)
+    return ends
+
+
+def plain(socket: zmq.Socket[bytes]) -> zmq.Socket[bytes]:
+    """Return the socket without pyzmq's outer layer, whose every send costs half as much again."""
+    return cast("zmq.Socket[bytes]", super(zmq.Socket, socket))
 
 
 def ipc_path(url: str) -> Path | None:

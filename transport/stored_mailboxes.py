@@ -50,6 +50,12 @@ class StoredMailboxes(Mailboxes):
             self._boxes.setdefault(address, Mailbox()).put(position, id_, size, None)
             self._position = position
         self._known = RecentIds(known_done, self._file.done())
+        self.incarnations = self._file.incarnations()
+
+    def note_incarnation(self, address: str, incarnation: int) -> None:
+        """Remember the highest incarnation of an address, in the file with the next commit."""
+        super().note_incarnation(address, incarnation)
+        self._batch.incarnations[address] = incarnation
 
     def accept(self, address: str, id: bytes, blob: bytes) -> int:
         """Put a message into a mailbox: return its position (>= 1), DUPLICATE or FULL."""

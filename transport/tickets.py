@@ -1,7 +1,8 @@
 """Tickets: the proof that the supervisor let this incarnation of an address onto the bus.
 
-A ticket is an HMAC over `address#incarnation` with a key that only the supervisor and the router
-hold. The routing id of the socket follows from the ticket, so that nobody without it can take a
+A ticket is an HMAC over `address#incarnation`, and the host if the process runs on another machine,
+with a key that only the supervisor and the router hold. It is good over that host's connection
+alone. The routing id of the socket follows from the ticket, so that nobody without it can take a
 connection over by presenting its name.
 """
 
@@ -10,16 +11,22 @@ import hmac
 
 KEY_BYTES = 32
 TICKET_BYTES = 32
+NO_TICKET = bytes(TICKET_BYTES)
+"""What a host and an invitation say hello with: their CURVE keys have authenticated them."""
 
 
-def make_ticket(key: bytes, address: str, incarnation: int) -> bytes:
-    """Return the ticket with which this incarnation of `address` may say hello."""
-    return hmac.digest(key, f"{address}#{incarnation}".encode(), "sha256")
+def make_ticket(key: bytes, address: str, incarnation: int, host: str = "") -> bytes:
+    """Return the ticket with which this incarnation of `address` may say hello.
+
+    `host` is the address of the host that it runs on, '' for the machine of the router.
+    """
+    machine = f"@{host}" if host else ""
+    return hmac.digest(key, f"{address}#{incarnation}{machine}".encode(), "sha256")
 
 
-def is_valid(ticket: bytes, key: bytes, address: str, incarnation: int) -> bool:
-    """Say whether `ticket` was made with `key` for exactly this incarnation."""
-    return hmac.compare_digest(ticket, make_ticket(key, address, incarnation))
+def is_valid(ticket: bytes, key: bytes, address: str, incarnation: int, host: str = "") -> bool:
+    """Say whether `ticket` was made with `key` for exactly this incarnation, on this host."""
+    return hmac.compare_digest(ticket, make_ticket(key, address, incarnation, host))
 
 
 def routing_id(ticket: bytes) -> bytes:

@@ -67,7 +67,7 @@ class ZmqWire:
         self._loop = asyncio.get_running_loop()
         # A context never crosses a fork, so it is made here and not at import.
         self._context = zmq.Context()
-        self._socket = sockets.dealer_socket(self._context, self._routing_id)
+        self._socket = self._make_socket(self._context)
         self._monitor = self._socket.get_monitor_socket(sockets.MONITORED)
         self._loop.add_reader(self._socket.FD, self._turn)
         self._loop.add_reader(self._monitor.FD, self._turn)
@@ -80,7 +80,7 @@ class ZmqWire:
             return False
         self._schedule()
         try:
-            self._socket.send(blob, zmq.NOBLOCK)
+            self._put(self._socket, blob)
         except zmq.Again:
             self._is_full = True
             return False
@@ -131,17 +131,32 @@ class ZmqWire:
             if not _events(socket) & zmq.POLLIN:
                 break
             try:
-                blob = socket.recv(zmq.NOBLOCK)
+                blob = self._take(socket)
             except zmq.Again:
                 break
             taken += 1
-            is_alone = True
-            while socket.getsockopt(zmq.RCVMORE):
-                socket.recv(zmq.NOBLOCK)
-                is_alone = False
-            if is_alone:
+            if blob is not None:
                 self._events.frame(blob)
         return taken
+
+    # --- how the frames look --------------------------------------------------------------------
+
+    def _make_socket(self, context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
+        return sockets.dealer_socket(context, self._routing_id)
+
+    def _put(self, socket: zmq.Socket[bytes], blob: bytes) -> None:
+        socket.send(blob, zmq.NOBLOCK)
+
+    def _take(self, socket: zmq.Socket[bytes]) -> bytes | None:
+        """Take a message; None if it has another shape than ours. Raises zmq.Again."""
+        blob, is_alone = socket.recv(zmq.NOBLOCK), True
+        while socket.getsockopt(zmq.RCVMORE):
+            socket.recv(zmq.NOBLOCK)
+            is_alone = False
+        return blob if is_alone else None
+
+    def _refused(self) -> None:
+        """Handle that the other end does not know our key."""
 
     def _read_monitor(self) -> None:
         while (monitor := self._monitor) is not None and _events(monitor) & zmq.POLLIN:
@@ -150,6 +165,8 @@ class ZmqWire:
                 self._events.connected()
             elif message["event"] == zmq.EVENT_DISCONNECTED:
                 self._events.disconnected()
+            elif message["event"] == zmq.EVENT_HANDSHAKE_FAILED_AUTH:
+                self._refused()
 
 
 def _events(socket: zmq.Socket[bytes]) -> int:

@@ -13,6 +13,7 @@ from transport.errors import BindRefused, NotStored, StoreRefused
 from transport.mailbox_file import check_durability
 from transport.peers import Topology
 from transport.router import Router
+from transport.sockets import UplinkSettings
 from transport.stored_mailboxes import StoredMailboxes
 
 BAD_CONFIG = 64
@@ -25,6 +26,7 @@ TOPOLOGY = Topology(
     tap="recorder",
     untapped=frozenset({"event.report"}),  # the recorder has each of these itself
     kept_prefixes=("console/",),
+    guest_prefix="invite/",
 )
 
 
@@ -43,9 +45,19 @@ def main(launch: ActorLaunch) -> int:
         log(str(error))
         return NO_SPACE
     try:
-        return route(Router(launch.router_url, key, mailboxes, topology=TOPOLOGY, log=log))
+        uplink = uplink_of(launch)
+        router = Router(
+            launch.router_url, key, mailboxes, topology=TOPOLOGY, uplink=uplink, log=log
+        )
+        return route(router)
     finally:
         mailboxes.close()
+
+
+def uplink_of(launch: ActorLaunch) -> UplinkSettings | None:
+    """Return where other machines connect; None: this home has this machine alone."""
+    uplink = launch.args.get("uplink")
+    return UplinkSettings(**uplink) if uplink else None
 
 
 def open_mailboxes(launch: ActorLaunch) -> StoredMailboxes:

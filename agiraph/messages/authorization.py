@@ -383,6 +383,7 @@ RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
         event.EntityStatus: _anybody,
         host.KnownHosts: _only(SUPERVISOR),
         host.HostRefused: _only(ROUTER),
+        host.UplinkState: _only(ROUTER),
         host.JoinHost: _guest,
         host.HostJoined: _reply,
         host.LeaveHome: _host,

@@ -45,6 +45,18 @@ class HostRefused(Body):
     reason: str
 
 
+class UplinkState(Body):
+    """Where the uplink listens. Router to supervisor, when that changes and after its hello.
+
+    `url` has the port that was chosen if the settings name none (0); it is empty while the router
+    cannot listen, for the reason in `problem`. It tries again by itself.
+    """
+
+    TYPE = "host.listens"
+    url: str = ""
+    problem: str = ""
+
+
 class JoinHost(Body):
     """Join the home, under a name that is free. Holder of an invitation to supervisor.
 

@@ -16,8 +16,6 @@ import os
 import signal
 from pathlib import Path
 
-import zmq
-
 from actors.router.main import TOPOLOGY, route
 from actors.runtime.launch import ActorLaunch
 from transport import protocol
@@ -87,12 +85,12 @@ class DyingRouter(Router):
 
     fuse: Fuse
 
-    def _send_all(self, socket: "zmq.Socket[bytes]", frames: list[Outgoing]) -> None:
+    def _send_all(self, frames: list[Outgoing]) -> None:
         acks = [frame for frame in frames if read_header(frame[1]).type == protocol.ACK]
-        super()._send_all(socket, acks)
+        super()._send_all(acks)
         if acks:
             self.fuse.light("ack")
-        super()._send_all(socket, [frame for frame in frames if frame not in acks])
+        super()._send_all([frame for frame in frames if frame not in acks])
 
 
 def main(launch: ActorLaunch) -> int:

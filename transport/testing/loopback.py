@@ -12,7 +12,7 @@ from transport import tickets
 from transport.codec import Codec
 from transport.endpoint import Endpoint
 from transport.mailboxes import Mailboxes
-from transport.peers import Topology
+from transport.peers import Rid, Topology
 from transport.router import EPOCH_BYTES
 from transport.router_core import RouterCore
 from transport.wire import WireEvents
@@ -32,7 +32,7 @@ class LoopbackRouter:
     ) -> None:
         self.key = key or secrets.token_bytes(tickets.KEY_BYTES)
         self._topology = topology
-        self._wires: dict[bytes, LoopbackWire] = {}
+        self._wires: dict[Rid, LoopbackWire] = {}
         self._is_scheduled = False
         self._begin(mailboxes)
 

@@ -8,9 +8,9 @@ from actors.router.main import TOPOLOGY
 from transport import protocol, tickets
 from transport.envelope import Flag, Header, body_of, pack, pack_map, read_header, read_map
 from transport.mailboxes import Mailboxes
-from transport.peers import Topology
+from transport.peers import MAX_HELD, Topology
 from transport.protocol import hello_frame, link_frame
-from transport.router_core import MAX_HELD, WINDOW, RouterCore
+from transport.router_core import WINDOW, RouterCore
 
 KEY = b"k" * 32
 DURABLE, ASK = int(Flag.DURABLE), int(Flag.ASK)
@@ -63,7 +63,11 @@ class Hall:
 
     def settle(self) -> list[tuple[str, Header, dict[str, Any]]]:
         return [
-            (rid.decode(), read_header(blob), read_map(body_of(blob)))
+            (
+                rid.decode() if isinstance(rid, bytes) else rid[0],
+                read_header(blob),
+                read_map(body_of(blob)),
+            )
             for rid, blob, _ in self.core.settle()
         ]
 
@@ -116,8 +120,9 @@ def test_a_greeting_again_delivers_again_what_is_not_done() -> None:
     hall.settle()
     hall.hello("bob")
     frames = hall.settle()
-    assert kinds(frames)[:2] == [("bob#1", protocol.WELCOME), ("ada#1", protocol.DOWN)]
-    assert [header.id for _, header, _ in frames[2:]] == ids[1:]
+    assert kinds(frames)[0] == ("bob#1", protocol.WELCOME)
+    assert kinds(frames)[-1] == ("ada#1", protocol.DOWN)
+    assert [header.id for _, header, _ in frames[1:-1]] == ids[1:]
 
 
 def test_the_others_hear_that_a_peer_was_cut_off_and_is_back() -> None:

@@ -232,7 +232,7 @@ def test_an_older_file_is_brought_up_to_date(shelf: Shelf, monkeypatch: pytest.M
     for _ in range(2):
         boxes = shelf.open()
         assert waiting(boxes, "bob") == [(1, b"x")]
-        assert boxes._file._db.execute("PRAGMA user_version").fetchone() == (3,)
+        assert boxes._file._db.execute("PRAGMA user_version").fetchone() == (4,)
 
 
 def test_a_step_that_fails_changes_nothing(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +244,7 @@ def test_a_step_that_fails_changes_nothing(shelf: Shelf, monkeypatch: pytest.Mon
         with pytest.raises(StoreRefused, match="nowhere"):
             shelf.open()
     boxes = shelf.open()
-    assert boxes._file._db.execute("PRAGMA user_version").fetchone() == (1,)
+    assert boxes._file._db.execute("PRAGMA user_version").fetchone() == (2,)
 
 
 def test_a_file_has_one_owner_and_is_private(shelf: Shelf) -> None:

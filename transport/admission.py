@@ -1,0 +1,64 @@
+"""Admission: who may say hello over which connection; pure.
+
+from this machine      with a ticket that names no host
+over a host's key      with a ticket for this host; as the host itself without any, but only
+                       behind HOST_RID, which its relay gives to none of its processes
+with an invitation     as the invitation itself, and as nobody else
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from transport import protocol, tickets
+from transport.envelope import read_fields
+from transport.errors import MalformedFrame
+from transport.peers import HOST_RID, Rid, Topology
+
+
+class Admission:
+    """The rules, and `known`: the CURVE keys that may use the uplink, with their owners."""
+
+    def __init__(self, key: bytes, topology: Topology) -> None:
+        self._key = key
+        self._guest_prefix = topology.guest_prefix
+        self._guests_may_reach = (topology.controller, protocol.ROUTER)
+        self.known: Mapping[str, str] = {}
+        self.owners: frozenset[str] = frozenset()
+
+    def announced(self, body: dict[str, Any]) -> None:
+        """Replace the known keys by those of a `host.known`. Raises MalformedFrame."""
+        known = body.get("known")
+        if type(known) is not dict or not all(
+            type(key) is str and type(owner) is str for key, owner in known.items()
+        ):
+            raise MalformedFrame("known must be a map of keys to their owners")
+        self.known, self.owners = known, frozenset(known.values())
+
+    def refusal(self, rid: Rid, address: str, incarnation: int, ticket: bytes) -> str | None:
+        """Return why a hello is refused, None if its sender may be `address`."""
+        if address == protocol.ROUTER:
+            return "nobody else is the router"
+        owner = ""
+        if type(rid) is tuple:
+            owner, _, local = rid
+            if owner == address and local == HOST_RID:
+                return None
+            if self.is_guest(owner):
+                return f"{owner} admits nobody as {address}"
+        if tickets.is_valid(ticket, self._key, address, incarnation, owner):
+            return None
+        where = f" on {owner}" if owner else ""
+        return f"no valid ticket for {address}#{incarnation}{where}"
+
+    def is_guest(self, address: str) -> bool:
+        """Whether this is the address of an invitation."""
+        return address.startswith(self._guest_prefix)
+
+    def is_out_of_bounds(self, owner: str, blob: bytes) -> bool:
+        """Whether a frame is of a guest, who may speak with the controller alone, to another."""
+        if not self.is_guest(owner):
+            return False
+        try:
+            return read_fields(blob)[3] not in self._guests_may_reach
+        except MalformedFrame:
+            return True

@@ -1,0 +1,97 @@
+"""The outlet: sends frames over a ROUTER socket and never waits.
+
+What a full peer does not take waits in its Backlog. A peer with more there than one that reads ever
+has is cut off.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import zmq
+
+from transport.backlog import Backlog
+from transport.peers import Rid
+from transport.sockets import plain
+
+MORE = int(zmq.NOBLOCK | zmq.SNDMORE)
+LAST = int(zmq.NOBLOCK)
+
+
+class Outlet:
+    """Sends by `put`, which raises what ZeroMQ raises: EAGAIN (full), EHOSTUNREACH (gone).
+
+    `on_gone` is called for a peer that is not connected any more, `on_cut_off` with the number of
+    dropped frames for one that does not read. `counts` gets `dropped` and `cut_off`.
+    """
+
+    def __init__(
+        self,
+        put: Callable[[Any, bytes], None],
+        *,
+        on_gone: Callable[[Any], None],
+        on_cut_off: Callable[[Any, int], None],
+        counts: Counter[str],
+    ) -> None:
+        self._put = put
+        self._on_gone = on_gone
+        self._on_cut_off = on_cut_off
+        self._counts = counts
+        self.backlogs: dict[Rid, Backlog] = {}
+
+    def send_all(self, frames: Iterable[tuple[Rid, bytes, bool]]) -> None:
+        """Send frames: routing id, blob, whether it may be dropped when its peer is full."""
+        backlogs, put = self.backlogs, self._put
+        for rid, blob, is_expendable in frames:
+            if rid in backlogs:
+                self._wait(rid, blob, is_expendable)
+                continue
+            try:
+                put(rid, blob)
+            except zmq.Again:
+                backlog = backlogs[rid] = Backlog()
+                backlog.push(blob, is_expendable)
+            except zmq.ZMQError as error:
+                self._unreachable(rid, error)
+
+    def flush(self) -> None:
+        """Try again what full peers did not take."""
+        for rid, backlog in list(self.backlogs.items()):
+            try:
+                while backlog:
+                    self._put(rid, backlog.first())
+                    backlog.pop()
+            except zmq.Again:
+                continue
+            except zmq.ZMQError as error:
+                self._unreachable(rid, error)
+            self._counts["dropped"] += backlog.dropped
+            self.backlogs.pop(rid, None)
+
+    def _wait(self, rid: Rid, blob: bytes, is_expendable: bool) -> None:
+        backlog = self.backlogs[rid]
+        backlog.push(blob, is_expendable)
+        if backlog.is_hopeless:
+            waiting = len(backlog)
+            self._counts["cut_off"] += 1
+            self._counts["dropped"] += waiting
+            backlog.clear()
+            self._on_cut_off(rid, waiting)
+
+    def _unreachable(self, rid: Rid, error: zmq.ZMQError) -> None:
+        if error.errno != zmq.EHOSTUNREACH:
+            raise error
+        self.backlogs.pop(rid, None)
+        self._on_gone(rid)
+
+
+def local_put(socket: zmq.Socket[bytes]) -> Callable[[bytes, bytes], None]:
+    """Return what sends `[routing id, blob]`."""
+    send = plain(socket).send
+
+    def put(rid: bytes, blob: bytes) -> None:
+        # If the first part is refused nothing was sent; the second is never refused.
+        send(rid, MORE)
+        send(blob, LAST)
+
+    return put

@@ -1,0 +1,291 @@
+"""The uplink: the home's end of the connections from other machines.
+
+One ROUTER socket on TCP, encrypted (CURVE). Frames are `[connection, routing id, blob]`: a host
+brings the frames of all its processes over one connection, and the core sees each of them behind
+the routing id `(owner, connection, routing id)`, which no local connection can have.
+
+Rules:
+
+- ZeroMQ asks here (ZAP, in the router's own loop) who may connect: the holders of the keys that the
+  controller announced. Before it has, the socket is not open. The User-Id of a connection is its
+  key, and each frame is looked at for it, so that who is not on the list any more is not heard.
+- A connection whose key was taken off the list is closed.
+- ZeroMQ does not say whose connection was lost, so after each loss all are tried with an empty
+  frame.
+- Who is refused is logged, and told to the controller, each once in REPEAT_SECONDS.
+"""
+
+import os
+import socket as plain_socket
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import zmq
+from zmq.utils import z85
+
+from transport import protocol, sockets
+from transport.outlet import LAST, MORE, Outlet
+from transport.peers import Rid
+from transport.router_core import Outgoing, RouterCore
+
+BATCH = 128
+PROBE_MS, PROBE_SECONDS = 50, 0.5
+OPEN_AGAIN_MS = 2_000
+REPEAT_SECONDS = 60.0
+MOST_REFUSED = 64
+
+Socket = zmq.Socket[bytes]
+
+
+class Refusals:
+    """Which refusals are told: each once in REPEAT_SECONDS, at most MOST_REFUSED in that time."""
+
+    def __init__(self) -> None:
+        self._told_at: dict[Hashable, float] = {}
+
+    def is_new(self, refusal: Hashable, now: float) -> bool:
+        """Whether to tell a refusal now."""
+        told = self._told_at
+        if refusal not in told and len(told) >= MOST_REFUSED:
+            self._told_at = told = {
+                key: at for key, at in told.items() if now - at < REPEAT_SECONDS
+            }
+        if now - told.get(refusal, -REPEAT_SECONDS) < REPEAT_SECONDS or len(told) >= MOST_REFUSED:
+            return False
+        told[refusal] = now
+        return True
+
+
+@dataclass(slots=True)
+class Connection:
+    """A connection over which frames have come: its key, and what TCP knows of it."""
+
+    key: str
+    descriptor: int
+    peer: str
+
+
+class Uplink:
+    """Opened when `core` hears which keys are known; `read` and `turn` are called by its router."""
+
+    def __init__(
+        self,
+        settings: sockets.UplinkSettings,
+        context: zmq.Context[Socket],
+        core: RouterCore,
+        log: Callable[[str], None],
+        on_cut_off: Callable[[Rid, int], None],
+    ) -> None:
+        self._settings = settings
+        self._context = context
+        self._core = core
+        self._log = log
+        self._on_cut_off = on_cut_off
+        self._refusals = Refusals()
+        self._connections: dict[bytes, Connection] = {}
+        self._zap: Socket | None = None
+        self._socket: Socket | None = None
+        self._monitor: Socket | None = None
+        self._outlet: Outlet | None = None
+        self._problem = ""
+        self._probe_until = self._open_at = 0.0
+        self._is_wanted = False
+        self.url = ""
+        """Where it listens, with the port that it got; empty while it does not."""
+        core.on_known = self._known_changed
+        core.on_refused = self.refused
+        core.uplink_state = self._state
+
+    @property
+    def is_full(self) -> bool:
+        """Whether frames wait because a connection is full."""
+        return self._outlet is not None and bool(self._outlet.backlogs)
+
+    def timeout_ms(self) -> int | None:
+        """Return how many milliseconds may pass until the next `turn`; None: any time."""
+        if self._probe_until:
+            return PROBE_MS
+        return OPEN_AGAIN_MS if self._is_wanted and self._socket is None else None
+
+    def turn(self, poller: zmq.Poller) -> None:
+        """Do what is due: open, try what was full, find lost connections."""
+        if self._is_wanted and self._socket is None and time.monotonic() >= self._open_at:
+            self._open(poller)
+        if self._outlet is not None and self._outlet.backlogs:
+            self._outlet.flush()
+        if self._probe_until:
+            self._probe()
+            if time.monotonic() > self._probe_until:
+                self._probe_until = 0.0
+
+    def read(self, ready: Any) -> None:
+        """Read from one of our sockets, which has something."""
+        if ready is self._socket:
+            self._drain(cast(Socket, ready))
+        elif ready is self._zap:
+            self._admit(cast(Socket, ready))
+        elif ready is self._monitor:
+            self._read_monitor(cast(Socket, ready))
+
+    def send_all(self, frames: list[Outgoing]) -> None:
+        """Send frames to peers on other machines."""
+        if self._outlet is not None:
+            self._outlet.send_all(frames)
+
+    def refused(self, peer: str, reason: str) -> None:
+        """Log that somebody was refused, and tell the controller."""
+        if self._refusals.is_new((peer, reason), time.monotonic()):
+            self._log(f"uplink: {peer} was refused: {reason}")
+            self._core.tell_controller(protocol.HOST_REFUSED, {"peer": peer, "reason": reason})
+
+    # --- opening --------------------------------------------------------------------------------
+
+    def _known_changed(self) -> None:
+        """Let nobody stay whose key is not known any more; the first time, open."""
+        self._is_wanted = True
+        known = self._core.admission.known
+        for id_, connection in list(self._connections.items()):
+            if connection.key not in known:
+                self._log(
+                    f"uplink: a connection from {connection.peer} is closed: its key has gone"
+                )
+                self._lose(id_)
+                _hang_up(connection)
+
+    def _open(self, poller: zmq.Poller) -> None:
+        settings = self._settings
+        self._zap = self._zap or sockets.zap_socket(self._context)
+        socket = sockets.uplink_router_socket(self._context, settings.public, settings.secret)
+        if "[" in settings.url:
+            socket.setsockopt(zmq.IPV6, 1)
+        try:
+            socket.bind(settings.url)
+        except zmq.ZMQError as error:
+            socket.close()
+            self._open_at = time.monotonic() + OPEN_AGAIN_MS / 1000
+            self._set_state(f"cannot listen on {settings.url}: {error}")
+            return
+        self._socket = socket
+        self._monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+        self._outlet = Outlet(
+            _put(socket),
+            on_gone=self._core.peer_gone,
+            on_cut_off=self._on_cut_off,
+            counts=self._core.counts,
+        )
+        for one in (socket, self._zap, self._monitor):
+            poller.register(one, zmq.POLLIN)
+        self.url = socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        self._set_state("")
+
+    def _set_state(self, problem: str) -> None:
+        if problem != self._problem or not problem:
+            self._log(problem or f"uplink: listening on {self.url}")
+            self._problem = problem
+            self._core.tell_controller(protocol.UPLINK_STATE, self._state())
+
+    def _state(self) -> dict[str, str]:
+        """Return what a controller that says hello is told; empty if there is nothing to tell."""
+        is_told = bool(self.url or self._problem)
+        return {"url": self.url, "problem": self._problem} if is_told else {}
+
+    # --- who may connect ------------------------------------------------------------------------
+
+    def _admit(self, zap: Socket) -> None:
+        """Answer ZeroMQ's question whether a key may connect."""
+        version, request, _, address, _, mechanism, *credentials = zap.recv_multipart()
+        key = z85.encode(credentials[0]).decode() if mechanism == b"CURVE" else ""
+        if key in self._core.admission.known:
+            answer = [b"200", b"OK", key.encode(), b""]
+        else:
+            self.refused(address.decode(errors="replace"), "its key is not known")
+            answer = [b"400", b"this key is not known", b"", b""]
+        zap.send_multipart([version, request, *answer])
+
+    def _drain(self, socket: Socket) -> None:
+        """Hand the frames that are there to the core, at most BATCH."""
+        receive, core, known = socket.recv, self._core, self._core.admission.known
+        option = cast(Callable[[int], int], sockets.plain(socket).get)
+        for index in range(BATCH):
+            if index == 1 and not option(zmq.EVENTS) & zmq.POLLIN:
+                return
+            try:
+                first = receive(zmq.NOBLOCK, copy=False)
+            except zmq.Again:
+                return
+            rid, blob = receive(zmq.NOBLOCK), None
+            if option(zmq.RCVMORE):
+                blob = receive(zmq.NOBLOCK)
+            while option(zmq.RCVMORE):
+                blob = receive(zmq.NOBLOCK) and None
+            key, id_ = cast(str, first.get("User-Id")), first.bytes
+            connection = self._connections.get(id_)
+            if connection is None or connection.key != key:
+                connection = self._met(id_, key, first)
+            if key not in known:
+                _hang_up(connection)
+            elif blob is not None and rid:
+                core.receive_from_host((known[key], id_, rid), blob)
+
+    def _met(self, id: bytes, key: str, first: zmq.Frame) -> Connection:
+        """Note whose connection this is; another one's with the same routing id is over."""
+        if id in self._connections:
+            self._lose(id)
+        connection = Connection(key, first.get(zmq.SRCFD), cast(str, first.get("Peer-Address")))
+        if key in self._core.admission.known:
+            self._connections[id] = connection
+        return connection
+
+    # --- who is gone ----------------------------------------------------------------------------
+
+    def _read_monitor(self, monitor: Socket) -> None:
+        monitor.recv_multipart(zmq.NOBLOCK)
+        # It says so a moment before the connection cannot be sent to any more.
+        self._probe_until = time.monotonic() + PROBE_SECONDS
+
+    def _probe(self) -> None:
+        """Find the connections that cannot be sent to any more."""
+        assert self._socket is not None
+        put = _put(self._socket)
+        for id_ in list(self._connections):
+            try:
+                put(("", id_, b""), b"")
+            except zmq.Again:
+                continue
+            except zmq.ZMQError as error:
+                if error.errno != zmq.EHOSTUNREACH:
+                    raise
+                self._lose(id_)
+
+    def _lose(self, id: bytes) -> None:
+        del self._connections[id]
+        self._core.uplink_gone(id)
+
+
+def _put(socket: Socket) -> Callable[[Rid, bytes], None]:
+    """Return what sends `[connection, routing id, blob]`."""
+    send = sockets.plain(socket).send
+
+    def put(rid: Rid, blob: bytes) -> None:
+        _, connection, local = cast("tuple[str, bytes, bytes]", rid)
+        send(connection, MORE)
+        send(local, MORE)
+        send(blob, LAST)
+
+    return put
+
+
+def _hang_up(connection: Connection) -> None:
+    """End a TCP connection of ZeroMQ, which has no call for it.
+
+    The descriptor may be another one's by now; only one from the same machine is ended, which then
+    connects again.
+    """
+    try:
+        with plain_socket.socket(fileno=os.dup(connection.descriptor)) as tcp:
+            if tcp.getpeername()[0] == connection.peer:
+                tcp.shutdown(plain_socket.SHUT_RDWR)
+    except OSError:
+        pass  # it is over already

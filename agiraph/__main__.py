@@ -22,6 +22,7 @@ def main() -> None:
     inner = {
         "_actor": _actor,
         "_spawner": _spawner,
+        "_relay": _relay,
         "_supervisor": _supervisor,
         "_run_supervisor": _run_supervisor,
         "_host": _host,
@@ -92,6 +93,10 @@ def _actor() -> None:
 
 def _spawner() -> None:
     sys.exit(importlib.import_module("actors.spawner.main").main())
+
+
+def _relay() -> None:
+    sys.exit(importlib.import_module("actors.host.relay").main())
 
 
 def _hide_environment() -> None:

@@ -210,7 +210,7 @@ class Relay:
     # --- the connection to the home -------------------------------------------------------------
 
     def _read_monitor(self) -> None:
-        while self._monitor.getsockopt(zmq.EVENTS) & zmq.POLLIN:
+        while self._monitor.poll(0):
             event = self._event()
             if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
                 self._connected()

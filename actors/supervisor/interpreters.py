@@ -81,6 +81,18 @@ def start_spawner(environ: Mapping[str, str], log: "Path | None") -> "tuple[int,
             raise
 
 
+def start_relay(environ: Mapping[str, str], log: "Path | None") -> tuple[int, int]:
+    """Start a host's relay; return its pid and the pipe for its settings. Raises OSError."""
+    for_child, ours = os.pipe()
+    try:
+        return _run(("_relay",), for_child, environ, log), ours
+    except OSError:
+        os.close(ours)
+        raise
+    finally:
+        os.close(for_child)
+
+
 def _run(words: Sequence[str], fd: int, environ: Mapping[str, str], log: "Path | None") -> int:
     """Start `python -P -m agiraph WORDS` with `fd` as its descriptor 3; return its pid.
 

@@ -19,6 +19,7 @@ from pydantic import BaseModel
 
 from actors.router.main import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
+from agiraph.messages.host import HostRefused, KnownHosts, UplinkState
 from tests.fakes.forked import forking
 from tests.fakes.launches import launch_of
 from transport import tickets
@@ -95,7 +96,8 @@ class Depths(BaseModel):
     depths: dict[str, tuple[int, int]]
 
 
-CODEC = Codec([Task, Result, Ping, Report, Addresses, Stop, AskDepths, Depths])
+HOSTS = (KnownHosts, HostRefused, UplinkState)
+CODEC = Codec([Task, Result, Ping, Report, Addresses, Stop, AskDepths, Depths, *HOSTS])
 
 
 class LoopbackBus:

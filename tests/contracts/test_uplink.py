@@ -1,0 +1,83 @@
+"""Other machines on the bus: who is let in, as whom, and that a cut connection loses nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.contracts.bus import PATIENCE, Ping, Task, numbers, take
+from tests.contracts.far import FarHouse, curve_keys, far_house
+from transport.endpoint import Endpoint
+from transport.errors import Nacked
+from transport.tickets import NO_TICKET
+
+FAR, NEAR = curve_keys(), curve_keys()
+
+
+@pytest.fixture
+async def far(tmp_path: Path) -> AsyncIterator[FarHouse]:
+    async with far_house(tmp_path) as house:
+        yield house
+
+
+async def test_a_process_behind_a_relay_asks_and_sends_as_one_beside_the_router(
+    far: FarHouse,
+) -> None:
+    await far.know(host_far=FAR)
+    bob = await far.house.join("bob")
+    ada = await far.host("far", FAR).join("ada")
+    asked = asyncio.create_task(ada.ask("bob", Ping(n=1), within_seconds=PATIENCE))
+    await bob.reply(await take(bob), Ping(n=2))
+    assert (await asked).body == Ping(n=2)
+    for n in range(3):
+        await ada.send("bob", Task(n=n))
+        await bob.send("ada", Task(n=n))
+    assert await numbers(bob, 3) == await numbers(ada, 3) == [0, 1, 2]
+
+
+async def test_a_host_says_hello_by_its_key_and_a_ticket_is_good_on_its_own_host_only(
+    far: FarHouse,
+) -> None:
+    await far.know(host_far=FAR, host_near=NEAR)
+    myself = far.direct("host/far", FAR)
+    await myself.start(PATIENCE)
+    await far.supervisor.send("host/far", Ping(n=7))
+    assert (await take(myself)).body == Ping(n=7)
+
+    host = far.host("near", NEAR)
+    stolen = host.endpoint("ada", ticket=far.ticket("ada", 1, "host/far"))
+    homely = host.endpoint("ada", ticket=far.ticket("ada", 1, ""))
+    lies = far.direct("host/far", NEAR), host.endpoint("host/near", ticket=NO_TICKET)
+    for endpoint in (stolen, homely, *lies):
+        with pytest.raises(Nacked, match="no valid ticket"):
+            await endpoint.start(PATIENCE)
+    assert (await far.refusal()).peer == "host/near"
+    await (await host.join("ada")).send("supervisor", Task(n=1))
+    assert (await far.house.join("bob")).address == "bob"
+
+
+async def test_a_key_that_is_not_on_the_list_is_refused_and_one_taken_off_is_cut_off(
+    far: FarHouse,
+) -> None:
+    invited, refused = curve_keys(), asyncio.Event()
+    await far.know(invite_x=invited)
+    guest = far.direct("invite/x", invited)
+    await guest.start(PATIENCE)
+    await guest.send("supervisor", Task(n=1))
+    assert await numbers(far.supervisor, 1) == [1]
+    await guest.send("bob", Ping(n=2))
+    assert (await far.refusal()).peer == "invite/x"
+    gone = asyncio.Event()
+    far.supervisor.on_down = lambda address, _: gone.set() if address == "invite/x" else None
+
+    await far.know(host_far=FAR)
+    async with asyncio.timeout(PATIENCE):
+        await gone.wait()
+    replayed = far.direct("invite/x", invited, on_refused=refused.set)
+    starting = asyncio.create_task(replayed.start(PATIENCE))
+    async with asyncio.timeout(PATIENCE):
+        await refused.wait()
+    starting.cancel()
+    assert "key is not known" in (await far.refusal()).reason
+    assert isinstance(await far.host("far", FAR).join("ada"), Endpoint)

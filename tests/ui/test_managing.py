@@ -8,7 +8,14 @@ from typing import Any
 
 from playwright.sync_api import Page, Route, expect
 
-from agiraph.http.api import ChannelTestView, ChannelView, DeadLetterView
+from agiraph.core.hosts import HostInfo
+from agiraph.http.api import (
+    ChannelTestView,
+    ChannelView,
+    DeadLetterView,
+    HostsView,
+    InvitationView,
+)
 from agiraph.http.client import Client
 from tests.scenarios.place import Place
 from tests.scenarios.steps import ask
@@ -43,6 +50,30 @@ def ills() -> Callable[[Route], None]:
             case _:
                 found = test.model_dump(mode="json")
         route.fulfill(json=found)
+
+    return answer
+
+
+def machines() -> Callable[[Route], None]:
+    """Return what answers about a home with two other machines, one of them silent."""
+    fit = {"name": "north", "state": "ready", "labels": ["gpu"], "processes": 3, "load": 1.5}
+    rows = [
+        HostInfo.model_validate(fit),
+        HostInfo(name=f"east{HOSTILE}", state="away", seen_at=1e9),
+    ]
+
+    def answer(route: Route) -> None:
+        method, url = route.request.method, route.request.url
+        if url.endswith("/invitations"):
+            made = InvitationView(line="agiraph-invitation:1:abc", expires_at=2e9)
+            route.fulfill(status=201, json=made.model_dump(mode="json"))
+            return
+        if method == "DELETE":
+            rows.pop(0)
+        elif method == "POST":
+            rows[0] = rows[0].model_copy(update={"is_cordoned": True})
+        table = HostsView(hosts=tuple(rows), listens_at="tcp://0.0.0.0:7400", invitations=1)
+        route.fulfill(json=table.model_dump(mode="json"))
 
     return answer
 
@@ -124,6 +155,30 @@ def test_rules_are_added_without_a_word_of_yaml(visitor: Visitor, place: Place) 
     assert "action: ask" in file.read_text()
     harmless(page)
     file.unlink()
+
+
+def test_other_machines_are_invited_drained_and_removed(visitor: Visitor) -> None:
+    visitor.page.route(re.compile(r"/hosts(/|$)"), machines())
+    page = visitor.go("health")
+    table = page.get_by_role("region", name="Hosts", exact=True)
+    north = table.get_by_role("row", name="north")
+    expect(north).to_contain_text("gpu")
+    expect(table.get_by_role("row", name="east")).to_contain_text("away")
+    north.get_by_role("button", name="Actions for north").click()
+    page.get_by_role("menuitem", name="Drain").click()
+    page.get_by_role("dialog").get_by_role("button", name="Drain").click()
+    expect(north).to_contain_text("gets no new work")
+    page.get_by_role("button", name="Invite a host").click()
+    page.get_by_role("dialog").get_by_role("textbox", name="Name").fill("west")
+    page.get_by_role("dialog").get_by_role("button", name="Make the invitation").click()
+    expect(page.get_by_text("agiraph host join agiraph-invitation:1:abc")).to_be_visible()
+    assert_accessible(page)
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    north.get_by_role("button", name="Actions for north").click()
+    page.get_by_role("menuitem", name="Remove").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    expect(north).to_have_count(0)
+    harmless(page)
 
 
 def test_the_health_of_the_home_is_seen_and_a_service_restarted(

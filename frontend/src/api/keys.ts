@@ -29,6 +29,7 @@ export type HomeThing =
   | "models"
   | "health"
   | "servers"
+  | "hosts"
   | "dead"
   | "usage"
   | "whoami"

@@ -31,6 +31,8 @@ const LOOKS: Readonly<Record<string, Look>> = {
   cancelled: { sign: "■", tone: "quiet" },
   retired: { sign: "■", tone: "quiet" },
   completed: { sign: "✓", tone: "good" },
+  away: { sign: "…", tone: "ask" },
+  lost: { sign: "✗", tone: "bad" },
   failed: { sign: "✗", tone: "bad" },
 };
 

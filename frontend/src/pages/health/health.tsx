@@ -1,4 +1,4 @@
-// How the home stands: what the doctor says, the processes, dead letters, channels, MCP servers.
+// How the home stands: what the doctor says, the processes, other machines, dead letters, channels, MCP servers.
 import { useTranslation } from "react-i18next";
 
 import { useHealth } from "~/api/queries";
@@ -6,6 +6,7 @@ import { Page } from "~/ui";
 import { Channels } from "./Channels";
 import { DeadLetters } from "./DeadLetters";
 import { DoctorReport } from "./DoctorReport";
+import { Hosts } from "./Hosts";
 import { Processes } from "./Processes";
 import { Servers } from "./Servers";
 
@@ -19,6 +20,7 @@ export default function Health() {
     >
       <DoctorReport />
       <Processes />
+      <Hosts />
       <DeadLetters />
       <Channels />
       <Servers />

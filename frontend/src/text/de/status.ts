@@ -24,5 +24,7 @@ export const status: typeof en = {
   cancelled: "abgebrochen",
   retired: "ausgeschieden",
   completed: "erledigt",
+  away: "nicht erreichbar",
+  lost: "verloren",
   failed: "gescheitert",
 };

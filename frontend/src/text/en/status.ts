@@ -22,5 +22,7 @@ export const status = {
   cancelled: "cancelled",
   retired: "retired",
   completed: "completed",
+  away: "away",
+  lost: "lost",
   failed: "failed",
 };

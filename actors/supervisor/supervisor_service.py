@@ -27,6 +27,7 @@ from agiraph.messages.child import (
     WakeChild,
 )
 from agiraph.messages.control import Ok, RefusedReply
+from agiraph.messages.host import HostTable, ListHosts
 from agiraph.storage.disk_space import has_room, outlasting
 from transport.endpoint import Received
 from transport.envelope import Flag
@@ -66,6 +67,8 @@ class SupervisorService:
                     await self._wake(monitor)
             case ListChildren():
                 return self._table()
+            case ListHosts():
+                return HostTable()
             case StartChild(spec=spec):
                 check_start(spec, self._startable())
                 return await self._start_child(spec)

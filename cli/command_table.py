@@ -112,6 +112,9 @@ _TABLE = {
         "sessions": "List the browsers that are logged in.",
         "logout": "Log a browser out.",
     },
+    (SET_UP, "commands.remotes"): {
+        "remotes": "List or forget the homes on other machines.",
+    },
     (SET_UP, "commands.command_line"): {
         "help": "Show the help of a command.",
         "completion": "Print the script by which a shell completes commands.",
@@ -126,3 +129,24 @@ COMMANDS: dict[str, CommandEntry] = {
     for (family, module), commands in _TABLE.items()
     for name, help in commands.items()
 }
+
+AT_HOME = frozenset(
+    ("up", "down", "logs", "init", "doctor", "config", "local"),
+)
+"""Commands that work on a home's files or processes: `--url` is refused."""
+
+WITHOUT_HOME = frozenset(("remotes", "help", "completion", "chaos"))
+"""Commands that are for no home, or for one of their own."""
+
+OVER_API = frozenset(
+    (
+        *("run", "attach", "wait", "status", "ps", "top", "ui", "agents", "board", "workers"),
+        *("events", "console", "send", "nudge", "questions", "respond", "approvals", "channels"),
+        *("away", "back", "pause", "step", "resume", "interrupt", "stop", "restart", "kill"),
+        *("dead", "budget", "triggers", "archive", "restore", "retry", "assign", "cancel", "rm"),
+        *("delete", "prune", "show", "result", "transcript", "files", "memory", "messages"),
+        *("usage", "models", "outside", "mcp", "tokens", "login", "sessions", "logout"),
+        *("host", "move"),
+    )
+)
+"""Commands that a gateway serves, on this machine or, with `--url`, on another."""

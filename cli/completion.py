@@ -13,6 +13,7 @@ from click.shell_completion import CompletionItem
 from agiraph.core.errors import InvalidInput
 from agiraph.storage.files import entries, read_shown
 from agiraph.storage.home import Home
+from cli.remote import is_elsewhere
 from cli.shared_options import home_of
 
 LOG: Final = ".log"
@@ -28,7 +29,10 @@ class Named(click.types.StringParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem[Any]]:
-        """Return the names that begin like this."""
+        """Return the names that begin like this; none of a home on another machine."""
+        with ctx.scope(cleanup=False):
+            if is_elsewhere():
+                return []
         found = sorted(set(self._find(ctx, incomplete)))
         return [CompletionItem(name) for name in found if name.startswith(incomplete)]
 

@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from agiraph.core.errors import AgiraphError, InvalidInput, OutOfBudget
-from agiraph.http.errors import AMBIGUOUS, ApiError, GatewayAway, NotReachable
+from agiraph.http.errors import AMBIGUOUS, ApiError, GatewayAway, NotReachable, UrlUnreachable
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -16,6 +16,9 @@ INTERRUPTED: Final = 130
 
 START_ONE: Final = "start one with: agiraph up"
 """What to do where no supervisor runs."""
+
+ASK_THERE: Final = "is that its URL, and does `agiraph up` run there? (--ca FILE: its authority)"
+"""What to look at where no gateway answers on another machine."""
 
 BY_STATUS: Final = {402: OUT_OF_BUDGET, 404: WRONG_USAGE, 422: WRONG_USAGE}
 """A name that the gateway does not know (404) is as wrong as one that this process does not."""
@@ -45,7 +48,7 @@ def explanation(error: BaseException) -> str:
     if isinstance(error, GatewayAway):
         return f"{error}; see `agiraph logs human` and `agiraph doctor`"
     if isinstance(error, NotReachable):
-        return f"{error}; {START_ONE}"
+        return f"{error}; {ASK_THERE if isinstance(error, UrlUnreachable) else START_ONE}"
     if isinstance(error, AgiraphError):
         return str(error)
     if isinstance(error, OSError):

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from agiraph.core.errors import unknown
-from cli.command_table import COMMANDS, FAMILIES
+from cli.command_table import AT_HOME, COMMANDS, FAMILIES
 from cli.shared_options import group_options, is_verbose, with_shared_options
 
 DEBUG_VARIABLE = "AGIRAPH_DEBUG"
@@ -34,7 +34,7 @@ class CommandGroup(click.Group):
         module = import_module(entry.module)
         command = getattr(module, cmd_name, None) or getattr(module, f"{cmd_name}_")
         assert isinstance(command, click.Command)
-        with_shared_options(command)
+        with_shared_options(command, _at_home if cmd_name in AT_HOME else None)
         if COMPLETE_VARIABLE in os.environ:
             from cli.completion import with_completion
 
@@ -96,6 +96,14 @@ class CommandGroup(click.Group):
             sys.exit(_report(error))
         _let_interrupt(outside)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _at_home(ctx: click.Context, _option: click.Parameter, _value: Any) -> None:
+    """Refuse a home on another machine, also one that the environment names."""
+    from cli.remote import require_here
+
+    with ctx.scope(cleanup=False):
+        require_here()
 
 
 def _let_interrupt(handler: Any) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from agiraph.core.errors import AgiraphError, InvalidInput, listed
 from agiraph.storage.attendance import Attendance, left_agents
 from cli.formats import format_age, format_money
+from cli.remote import is_elsewhere
 from cli.run_target import RunTarget, home_option_of
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _works(agent: "AgentView") -> bool:
 
 
 def _unfinished(agents: "list[AgentView]", home: Path) -> "list[AgentView]":
-    stopped = [agent for agent in agents if agent.status == "stopped"]
+    stopped = [agent for agent in agents if agent.status == "stopped" and not is_elsewhere()]
     left = left_agents(home) if stopped else []
     return [agent for agent in stopped if agent.id in left]
 

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 import click
 
 from agiraph.core.errors import InvalidInput
-from agiraph.http.errors import GatewayAway, NotReachable
+from agiraph.http.errors import GatewayAway, NotReachable, UrlUnreachable
 from agiraph.storage.home import Home
 from agiraph.storage.project_file import chosen_home
+from cli.remote import chosen_remote, client_of
 from cli.sanitize import require_utf8
 from cli.shared_options import HOME, SharedOption, is_quiet, remark
 
@@ -106,7 +107,7 @@ def connect_to_read(home: Path) -> "Client":
     while True:
         try:
             return connect(home)
-        except GatewayAway:
+        except (GatewayAway, UrlUnreachable):
             raise
         except NotReachable:
             client = cli_context().read(home)
@@ -148,7 +149,10 @@ def _waiting_line() -> Iterator[Callable[[str], None]]:
 
 
 def cli_context() -> CliContext:
-    """Return the context of the command that runs now."""
+    """Return the context of the command that runs now; elsewhere there is only a gateway."""
+    remote = chosen_remote()
+    if remote is not None:
+        return CliContext(connect=lambda _home: client_of(remote))
     found = click.get_current_context().find_object(CliContext)
     return found if found is not None else CliContext()
 

@@ -23,6 +23,7 @@ from cli.exits import DONE, FAILED, OUT_OF_BUDGET
 from cli.formats import format_seconds, format_usage
 from cli.listing import print_json
 from cli.progress import is_about_budget
+from cli.remote import is_elsewhere
 from cli.run_target import RunOptions, home_option_of
 from cli.sanitize import printable
 from cli.screen import TerminalScreen
@@ -135,7 +136,8 @@ def verdict(outcome: RunOutcome, watch: RunWatcher) -> int:
 def outcome_of(watch: RunWatcher, seconds: float) -> RunOutcome:
     """Return the outcome of a run: its usage is in the broker's ledger, else that of its events."""
     client, agent = watch.target.client, watch.agent
-    output = Home(watch.target.home).agent(agent.id).run(agent.run).output if agent.run else None
+    run = agent.run if not is_elsewhere() else None
+    output = Home(watch.target.home).agent(agent.id).run(run).output if run else None
     result = answer_of(client, agent.id, agent.run, agent.result)
     shown_output = str(output) if output is not None and is_file(output) else None
     try:
@@ -171,7 +173,9 @@ def show(outcome: RunOutcome, home: Path, screen: TerminalScreen, *, as_json: bo
             screen.note("")
     facts = [outcome.status, format_seconds(outcome.seconds), format_usage(outcome.usage)]
     screen.note(" · ".join(facts))
-    if outcome.run is not None:
+    if is_elsewhere():
+        screen.note(f"files: agiraph result {outcome.agent} -o DIR/{home_option_of(home)}")
+    elif outcome.run is not None:
         screen.note(f"files: {Home(home).agent(outcome.agent).run(outcome.run).path}")
 
 

@@ -20,6 +20,7 @@ from typing import IO, Final
 from agiraph.core.errors import Unavailable
 from agiraph.http.discovery import is_supervised
 from agiraph.storage.home_users import HomeShare, is_used
+from cli.remote import is_elsewhere
 
 START_WITHIN_SECONDS: Final = 60.0
 STOP_WITHIN_SECONDS: Final = 15.0
@@ -178,8 +179,11 @@ def shared_supervisor(
 ) -> Iterator[HomeShare]:
     """Have a share in the supervisor that runs on a home, if one does; `on_wait` as `acquire` has.
 
-    The last of its users returns when it has ended.
+    The last of its users returns when it has ended. On another machine nothing is shared.
     """
+    if is_elsewhere():
+        yield HomeShare(home)
+        return
     with HomeShare(home) as share:
         share.acquire(on_wait=on_wait)
         try:

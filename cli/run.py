@@ -16,7 +16,7 @@ import click
 
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import new_run_id
-from agiraph.http.errors import ApiError, GatewayAway, NotReachable
+from agiraph.http.errors import ApiError, GatewayAway, NotReachable, UrlUnreachable
 from agiraph.storage.project_file import NAME
 from cli.deliverables import output_options, wanted_destination
 from cli.exits import DONE, INTERRUPTED
@@ -34,6 +34,7 @@ from cli.options import (
 )
 from cli.own_supervisor import EndedBySignal, signals_interrupt
 from cli.project_defaults import RunCommand, is_of_project
+from cli.remote import is_elsewhere
 from cli.run_target import RunOptions, RunTarget, supervised
 from cli.sanitize import require_utf8
 from cli.screen import TerminalScreen, can_prompt
@@ -251,7 +252,27 @@ def _refuse_conflicts(
         raise click.UsageError("--name cannot be used with --agent: it names a new agent")
 
 
+def _refuse_files_of_home(given: dict[str, Any]) -> None:
+    """Raise UsageError for what is done with files of the home, which is on another machine."""
+    asked = {
+        "--estimate": given["is_estimated"],
+        "--resume": given["resumes"],
+        "--record": given["record"],
+        "--model replay/FILE": _is_replay(given["model"]) or _is_replay(given["worker_model"]),
+    }
+    for option, is_given in asked.items():
+        if is_given:
+            hint = " (possible: `agiraph resume`, `agiraph attach`)" if given["resumes"] else ""
+            raise click.UsageError(
+                f"{option} cannot be used with --url: it works on files of the home{hint}"
+            )
+
+
 def _require_sound(terms: dict[str, Any], record: Path | None) -> None:
+    if is_elsewhere():
+        _refuse_files_of_home(click.get_current_context().params)
+        if terms["input"] is not None:
+            raise click.UsageError("--input cannot be used with --url: it is a folder there")
     for term, value in terms.items():
         if isinstance(value, str):
             require_utf8(value, term)  # the current folder may be named otherwise
@@ -311,7 +332,7 @@ def _start_only(options: RunOptions) -> int:
     started_at = time.monotonic()
     try:
         client = connect(options.home)
-    except GatewayAway:
+    except (GatewayAway, UrlUnreachable):
         raise
     except NotReachable as error:
         raise NotReachable(f"--detach needs a running supervisor: {error}") from None
@@ -351,7 +372,7 @@ def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
                 resume_unfinished(target)
             elif options.agent is None and not options.is_new:
                 options = replace(options, agent=only_unfinished(target))
-            if options.terms["plan"]:
+            if options.terms["plan"] and not is_elsewhere():
                 _show_estimate(target, options)
             agent = target.begin(options)
             _introduce(target, options, agent)

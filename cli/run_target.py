@@ -24,6 +24,7 @@ from agiraph.storage.home import Home, default_home
 from cli.deliverables import Destination
 from cli.options import cli_context, connect, settings_of
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed, shared_supervisor
+from cli.remote import chosen_remote, is_elsewhere
 from cli.screen import TerminalScreen
 
 if TYPE_CHECKING:
@@ -107,14 +108,14 @@ class RunTarget:
         """Whether the supervisor ends with the last command that uses it."""
         from agiraph.storage.supervisor_note import belongs_to_users
 
-        return self.own is not None or belongs_to_users(self.home)
+        return self.own is not None or (not is_elsewhere() and belongs_to_users(self.home))
 
     def begin(self, options: RunOptions) -> "AgentView":
         """Begin the run; the request is repeated if the gateway dies meanwhile."""
         give_up_at = time.monotonic() + SETTLE_SECONDS
         while True:
             try:
-                if options.is_attended and self.attendance is None:
+                if options.is_attended and self.attendance is None and not is_elsewhere():
                     self.attendance = Attendance(self.home, options.agent_id(self.client))
                     self.attendance.begin()
                 return options.begin(self.client)
@@ -128,7 +129,7 @@ class RunTarget:
                 self.reconnect()
                 self.client.health()
             except NotReachable:
-                if time.monotonic() > give_up_at or not is_held(self.home):
+                if time.monotonic() > give_up_at or not (is_elsewhere() or is_held(self.home)):
                     raise
                 time.sleep(RETRY_SECONDS)
                 continue
@@ -177,6 +178,10 @@ class RunTarget:
 @contextlib.contextmanager
 def supervised(options: RunOptions, screen: TerminalScreen) -> Iterator[RunTarget]:
     """Yield a target: on the supervisor of this home, or on one started for us."""
+    if is_elsewhere():
+        with connect(options.home) as client:
+            yield RunTarget(options.home, client, None, screen)
+        return
     try:
         with _target(options, screen) as target:
             try:
@@ -294,4 +299,6 @@ def _another(home: Path) -> "Client | None":
 
 def home_option_of(home: Path) -> str:
     """Return the words that name a home on the command line, none for the usual one."""
+    if (remote := chosen_remote()) is not None:
+        return f" --url {shlex.quote(remote.label)}"
     return "" if home == default_home() else f" --home {shlex.quote(str(home))}"

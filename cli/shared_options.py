@@ -1,11 +1,12 @@
-"""The options that every command takes, before its name or after it: --home, --json, -q and -v.
+"""The options that every command takes, before its name or after it: --home, --url and what belongs
+to it, --json, -q and -v.
 
 A command declares --home and --json (`cli.options`) if it uses them; all else is added to it when
 it is loaded.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ HOME: Final[dict[str, Any]] = {
     "type": click.Path(path_type=Path, file_okay=False),
     "help": "The home directory [default: AGIRAPH_HOME, that of .agiraph.toml, or ~/.agiraph].",
 }
+URL: Final = "A home on another machine [default: AGIRAPH_URL, or as `login` set it]."
+Check = Callable[[click.Context, click.Parameter, Any], None]
 _GIVEN: Final = f"{__name__}.given"
 
 
@@ -44,26 +47,58 @@ def _flag(*names: str, **more: Any) -> SharedOption:
 
 def group_options() -> list[click.Parameter]:
     """Return the options of the group of all commands; each is for the command that follows."""
-    return [_flag("--json", "as_json", help="Print JSON."), *_usual()]
+    return [_flag("--json", "as_json", help="Print JSON."), *_usual(), *_of_url(hidden=False)]
 
 
-def _usual() -> list[click.Parameter]:
+def _usual(check_url: Check | None = None) -> list[click.Parameter]:
     return [
         SharedOption(["--home"], expose_value=False, **HOME),
+        SharedOption(
+            ["--url"],
+            metavar="URL|NAME",
+            expose_value=False,
+            hidden=check_url is not None,
+            callback=check_url,
+            help=URL,
+        ),
         _flag("-q", "--quiet", help="Say only results, questions and errors."),
         _flag("-v", "--verbose", help="Say more on stderr."),
     ]
 
 
-def with_shared_options(command: click.Command) -> click.Command:
-    """Add the shared options that a command and its subcommands do not declare; return it."""
+def _of_url(*, hidden: bool) -> list[click.Parameter]:
+    """Return what belongs to --url; a command's own help does not list it."""
+    return [
+        SharedOption(
+            ["--token"], expose_value=False, hidden=hidden, help="With --url: the API token."
+        ),
+        SharedOption(
+            ["--ca"],
+            type=click.Path(path_type=Path, dir_okay=False, exists=True),
+            expose_value=False,
+            hidden=hidden,
+            help="With --url: the authorities to trust (PEM).",
+        ),
+        _flag("--insecure", hidden=hidden, help="With --url: allow http:// to another machine."),
+    ]
+
+
+def with_shared_options(command: click.Command, check_url: Check | None = None) -> click.Command:
+    """Add the shared options that a command and its subcommands do not declare; return it.
+
+    `check_url` is called with --url, also if it is not given.
+    """
     inner = command.commands.values() if isinstance(command, click.Group) else ()
     no_json = None if inner else _refuse_json
-    added = [_flag("--json", "as_json", hidden=True, callback=no_json), *_usual()]
+    added = [
+        _flag("--json", "as_json", hidden=True, callback=no_json),
+        *_usual(check_url),
+    ]
+    added += _of_url(hidden=True)
     known = {parameter.name for parameter in command.params}
     command.params += [option for option in added if option.name not in known]
     for one in inner:
-        with_shared_options(one)
+        with_shared_options(one, check_url)
     return command
 
 
@@ -83,8 +118,13 @@ def is_verbose() -> bool:
 
 
 def _is_given(flag: str) -> bool:
+    return bool(given(flag))
+
+
+def given(option: str) -> Any:
+    """Return what a shared option was given on the command line that runs now, None if nothing."""
     ctx = click.get_current_context(silent=True)
-    return ctx is not None and bool(ctx.meta.get(_GIVEN, {}).get(flag))
+    return ctx.meta.get(_GIVEN, {}).get(option) if ctx is not None else None
 
 
 def home_of(ctx: click.Context) -> Path:

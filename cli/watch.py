@@ -13,6 +13,7 @@ from agiraph.http.api import AgentView, ApiError, NotReachable, QuestionView
 from agiraph.storage.disk_space import has_room
 from cli.console.event_text import EventLine
 from cli.progress import RunProgress
+from cli.remote import is_elsewhere
 from cli.run_target import RunTarget, home_option_of
 from cli.shared_options import is_verbose
 
@@ -117,7 +118,7 @@ class RunWatcher:
 
     def _check_disk(self) -> None:
         """Report that the team waits because its disk is full, and that it goes on."""
-        is_full = not has_room(self.target.home)
+        is_full = not (is_elsewhere() or has_room(self.target.home))
         if is_full and not self._is_full:
             self._screen.note(
                 f"the disk of {self.target.home} is full: the team waits until there is room", "bad"

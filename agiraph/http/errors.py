@@ -13,6 +13,10 @@ class NotReachable(Unavailable):
     """No gateway answers there: no supervisor runs on that home, or it is just restarting."""
 
 
+class UrlUnreachable(NotReachable):
+    """No gateway answers at a URL, which may be on another machine."""
+
+
 class GatewayAway(NotReachable):
     """A supervisor holds the home, but its gateway does not answer: it starts, ended, or hangs."""
 

@@ -2,17 +2,17 @@
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import click
 from pydantic import ValidationError
 
 from agiraph.core.config import ui_folder
-from agiraph.core.errors import InvalidInput
 from agiraph.http.api import CreateTokenRequest, NewTokenView
 from agiraph.http.api.access import HOME_TOKEN, SCOPES, Scope
+from agiraph.http.remotes import checked_url
 from cli.api_command import api_command, api_group
 from cli.browser import how_to_reach, link_of, open_browser, ui_login
+from cli.commands.remotes import log_in_at
 from cli.formats import format_time
 from cli.listing import Column, Done, Listing, Shown
 from cli.options import (
@@ -24,7 +24,8 @@ from cli.options import (
     home_option,
     json_option,
 )
-from cli.shared_options import remark
+from cli.remote import is_elsewhere
+from cli.shared_options import given, remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
@@ -156,50 +157,61 @@ def _complaint(error: ValidationError) -> str:
 # --- browsers ------------------------------------------------------------------------------------
 
 
-def _web_address(text: str) -> str:
-    """Return the address of a gateway; InvalidInput."""
-    try:
-        url = urlsplit(text)
-        is_web = url.scheme in ("http", "https") and url.hostname and url.port != 0
-    except ValueError:
-        is_web = False
-    if not is_web or url.query or url.fragment or not text.isprintable() or " " in text:
-        raise InvalidInput(f"'{text}' is not the address of a gateway (as https://atlas.example)")
-    return text
-
-
-@api_command(
-    "agiraph login",
-    "agiraph login --open",
-    "agiraph login --scope read --for 12h",
-    "agiraph login --at https://atlas.example",
-    json="one JSON object: url, scope, expires_at, session_seconds",
+@click.command(
+    epilog=examples(
+        "agiraph login",
+        "agiraph login --open",
+        "agiraph login --scope read --for 12h",
+        "agiraph login --at https://atlas.example",
+        "agiraph login --url https://atlas.example           # asks for the token",
+        "agiraph login --url https://atlas.example --name atlas < token.txt",
+    ),
 )
 @click.option(
-    "--scope",
-    type=click.Choice(SCOPES),
-    default="control",
-    show_default=True,
-    help="What the browser may do.",
+    "--scope", type=click.Choice(SCOPES), help="What the browser may do [default: control]."
 )
 @click.option("--for", "lasts", type=DURATION, help="How long it stays logged in, such as 12h.")
 @click.option("--open", "opens", is_flag=True, help="Open the link in this machine's browser.")
 @click.option(
     "--at",
-    type=Parsed("URL", _web_address),
+    type=Parsed("URL", checked_url),
     metavar="URL",
     help="The gateway's address as that browser reaches it.",
 )
+@click.option("-n", "--name", help="With --url: the name that it has from now on.")
+@home_option
+@json_option("one JSON object: url, scope, expires_at, session_seconds (--url: url, name, scope)")
 def login(
-    client: "Client", scope: Scope, lasts: float | None, opens: bool, at: str | None
-) -> Shown:
-    """Print a login link that works once, within a few minutes."""
-    made = client.begin_login(scope=scope, session_seconds=lasts)
-    url = (at or client.url).rstrip("/") + made.path
+    scope: Scope | None,
+    lasts: float | None,
+    opens: bool,
+    at: str | None,
+    name: str | None,
+    home: Path,
+    as_json: bool,
+) -> int:
+    """Print a login link for a browser, which works once; or, with --url, log this machine in.
+
+    With --url the token is kept in your config folder, and the commands here are from now on for
+    that home on another machine: by default, or where its --name is given as --url.
+    """
+    if given("url"):
+        if scope or lasts or opens or at:
+            raise click.UsageError(
+                "--scope, --for, --open and --at are for a browser; for one at a home on another "
+                "machine: log in there by --url first, then `agiraph login` without it"
+            )
+        return log_in_at(str(given("url")), name).print(as_json=as_json)
+    if name is not None:
+        raise click.UsageError("--name needs --url: it names a home on another machine")
+    with connect(home) as client:
+        made = client.begin_login(scope=scope or "control", session_seconds=lasts)
+        url = (at or client.url).rstrip("/") + made.path
     is_open = opens and open_browser(url)
-    until = f"until {format_time(made.expires_at)}, with scope {scope}"
+    until = f"until {format_time(made.expires_at)}, with scope {scope or 'control'}"
     record = {"url": url} | made.model_dump(mode="json", exclude={"path"})
-    return Done(record, "" if is_open else url, f"the link works once, {until}")
+    shown = Done(record, "" if is_open else url, f"the link works once, {until}")
+    return shown.print(as_json=as_json)
 
 
 @click.command(
@@ -223,7 +235,9 @@ def ui(agent: str | None, no_browser: bool, home: Path, as_json: bool) -> int:
     said = "opened in the browser; the link" if is_open else f"{how_to_reach(url)}: it"
     until = f"works once, until {format_time(made.expires_at)}"
     code = Done(record, url, f"{said} {until}").print(as_json=as_json)
-    if not (ui_folder() / "index.html").is_file():  # plain: what `make ui` builds
+    if not (
+        is_elsewhere() or (ui_folder() / "index.html").is_file()
+    ):  # plain: what `make ui` builds
         remark("the web UI is not built here: type `make ui` in the clone, then load it again")
     return code
 

@@ -17,6 +17,7 @@ from cli.commands.console import only_one
 from cli.exits import FAILED, INTERRUPTED
 from cli.options import DURATION, connect_to_read, examples, home_option, json_option
 from cli.own_supervisor import shared_supervisor
+from cli.remote import is_elsewhere
 from cli.screen import TerminalScreen, can_prompt
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _watching(
         from cli.watch import RunWatcher
 
         found = client.agent(agent or only_one(client, "attach").id)
-        if found.status not in ENDED_AGENT and not is_held(home):
+        if found.status not in ENDED_AGENT and not (is_elsewhere() or is_held(home)):
             raise why_unreachable(home)
         with contextlib.closing(TerminalScreen(out, is_live=out.isatty())) as screen:
             target = RunTarget(home, client, None, screen)

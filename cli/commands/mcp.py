@@ -22,12 +22,12 @@ from cli.formats import as_is, format_time, yes_or_no
 from cli.listing import Column, JsonObject, Listing, Shown
 from cli.options import cli_context, examples, home_option
 from cli.own_supervisor import shared_supervisor
+from cli.remote import TOKEN_VARIABLE, require_here
 from cli.shared_options import remark
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client
 
-TOKEN_VARIABLE = "AGIRAPH_TOKEN"
 SDK = "mcp"
 NO_SDK = "the MCP SDK is not installed: pip install 'agiraph[mcp]'"
 HIGHEST_PORT = 65535
@@ -94,6 +94,7 @@ def serve(http: tuple[str, int] | None, start: bool, home: Path) -> None:
     Over stdin and stdout the client has the rights of AGIRAPH_TOKEN, or of the home's own token.
     Over HTTP each client needs a token (`Authorization: Bearer ...`) and has its rights.
     """
+    require_here()
     if importlib.util.find_spec(SDK) is None:
         raise Unavailable(NO_SDK)
     with _supervised(home, start):

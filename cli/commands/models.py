@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
-from agiraph.http.errors import GatewayAway, NotReachable
+from agiraph.http.errors import GatewayAway, NotReachable, UrlUnreachable
 from cli.formats import yes_or_no
-from cli.listing import Column, JsonObject, Listing
+from cli.listing import Column, JsonObject, Listing, to_rows
 from cli.options import connect, examples, home_option, json_option, settings_of
+from cli.remote import is_elsewhere
 from cli.shared_options import remark
 
 
@@ -69,7 +70,7 @@ def models(home: Path, as_json: bool) -> None:
             found = client.models()
             rows = [dict(row) for row in found.providers]
             default, why = found.default, found.why
-    except GatewayAway:
+    except (GatewayAway, UrlUnreachable):
         raise
     except NotReachable:
         rows, default, why = _of_this_shell(home)
@@ -103,9 +104,9 @@ def outside(home: Path, as_json: bool) -> None:
     """List the external agents that can be workers, and whether they are installed and usable.
 
     Any other command line can be an external agent, too. Programs are looked up in the PATH of
-    this shell; a supervisor uses the PATH it was started with. RULES says how approvals.yaml is
-    enforced: `asked`, the agent asks before each action and the rules answer; `denied`, its own
-    configuration denies; `sandbox`, it does not ask, and only the sandbox limits it (as for any
+    this shell; a supervisor, also that of --url, uses the PATH it was started with. RULES says how
+    approvals.yaml is enforced: `asked`, the agent asks before each action and the rules answer;
+    `denied`, its own configuration denies; `sandbox`, only the sandbox limits it (as for any
     command line). ACCOUNT: `door`, it calls models through Agiraph's LLM proxy and has no key;
     `own`, it uses your own login, and can read your keys and settings.
     """
@@ -113,6 +114,11 @@ def outside(home: Path, as_json: bool) -> None:
     from agiraph.external.preset import ExternalAgent, known_agents
     from agiraph.tools.sandbox.sandbox import find_sandbox
 
+    if is_elsewhere():
+        with connect(home) as client:
+            found = [row | {"version": None} for row in to_rows(client.external_agents())]
+        Listing(found, AGENTS, "no external agents").print(as_json=as_json)
+        return
     wall = find_sandbox(settings_of(home).sandbox)
 
     def row(agent: ExternalAgent) -> JsonObject:

@@ -24,6 +24,7 @@ from cli.formats import (
 )
 from cli.listing import Column, Done, Listing, Shown
 from cli.options import cli_context, duration, examples, home_option, json_option
+from cli.remote import is_elsewhere
 from cli.shared_options import remark
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def ps(client: "Client", agent: str | None) -> Shown:
     if agent is not None:
         prefix = f"{client.agent(agent).id}/"
         found = [entity for entity in found if entity.address.startswith(prefix)]
-    if not has_room(home):
+    if not (is_elsewhere() or has_room(home)):
         remark(f"agiraph: the disk of {home} is full: {WAITING}")
     return Listing(found, columns, "no entities")
 

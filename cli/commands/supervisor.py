@@ -36,6 +36,7 @@ from cli.login_service import (
     unknown_at_login,
 )
 from cli.options import connect, examples, home_option, json_option
+from cli.remote import is_elsewhere
 from cli.sanitize import broken_for, printable
 from cli.shared_options import remark
 
@@ -300,7 +301,7 @@ def status(home: Path, as_json: bool) -> int:
 
     Exits 0 if one runs, 4 if none does. Days are in UTC.
     """
-    found = look(home, STATUS_SECONDS)
+    found = _look_elsewhere(home) if is_elsewhere() else look(home, STATUS_SECONDS)
     if as_json:
         print_json(found)
     else:
@@ -331,6 +332,15 @@ def look(home: Path, patience_seconds: float) -> JsonObject:
     note = read_note(home)  # once its gateway answers it has surely written it
     found |= {"pid": holder_of(home), "since": note.since if note else None}
     return found | {"ends_with_command": bool(note and note.ends_with_command)}
+
+
+def _look_elsewhere(home: Path) -> JsonObject:
+    """Return what a gateway on another machine says of its supervisor."""
+    with connect(home) as client:
+        pids = {entity.address: entity.pid for entity in client.entities()}
+        found = {"running": True, "home": client.health().home, "logs": [], "at_login": None}
+        found |= {"problem": None, "pid": pids.get(SUPERVISOR), "since": None}
+        return found | _of_gateway(client) | {"ends_with_command": False}
 
 
 def _of_gateway(client: "Client") -> JsonObject:

@@ -101,7 +101,7 @@ def _positionals(args: list[str]) -> list[int]:
     found: list[int] = []
     place = 0
     while place < len(args) and len(found) < 2:
-        if args[place] == "--home":
+        if args[place] in ("--home", "--url", "--token", "--ca"):
             place += 1
         elif not args[place].startswith("-"):
             found.append(place)

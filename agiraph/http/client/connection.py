@@ -21,7 +21,7 @@ from agiraph.http.discovery import (
     read_door,
     why_unreachable,
 )
-from agiraph.http.errors import BLANK, ApiError, NotReachable
+from agiraph.http.errors import BLANK, ApiError, NotReachable, UrlUnreachable
 
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 
@@ -47,8 +47,9 @@ class GatewayConnection(ApiCalls, Generic[Http]):
 
     A gateway that answered before and goes away is waited for, `patience_seconds` long; the call is
     then made again under the same Idempotency-Key, so it takes effect once. `cert` is the gateway's
-    certificate, if no known authority has signed it. `transport` is another way to it than the
-    network, of the HTTP client's kind.
+    certificate, if no known authority has signed it, `ca` a file with the authorities to trust
+    instead of this machine's. `transport` is another way to it than the network, of the HTTP
+    client's kind.
     """
 
     HTTP: ClassVar[type[Any]]
@@ -61,10 +62,11 @@ class GatewayConnection(ApiCalls, Generic[Http]):
         timeout_seconds: float = TIMEOUT_SECONDS,
         patience_seconds: float = PATIENCE_SECONDS,
         cert: Path | None = None,
+        ca: str | None = None,
         transport: Any = None,
     ) -> None:
         self.url = url.rstrip("/")
-        trust = trust_of(self.url, cert)
+        trust = trust_of(self.url, cert, ca)
         self._trust = trust if isinstance(trust, ssl.SSLContext) else None
         self._home: Path | None = None
         self._door: Door = lambda: (self.url, token)
@@ -139,7 +141,7 @@ class GatewayConnection(ApiCalls, Generic[Http]):
     def _unreachable(self, error: httpx.TransportError) -> NotReachable:
         if self._home is not None:
             return why_unreachable(self._home)
-        return NotReachable(f"no gateway answers at {self.url} ({error})")
+        return UrlUnreachable(f"no gateway answers at {self.url} ({error})")
 
     def _find_gateway(self) -> bool:
         """Read where the gateway listens now; return whether it has another token than before.
@@ -167,17 +169,18 @@ def refusal_of(response: httpx.Response) -> ApiError:
         return ApiError(status, f"the gateway answered {status}")
 
 
-def trust_of(url: str, cert: Path | None) -> ssl.SSLContext | bool:
-    """Return what httpx verifies with: nothing without TLS, else `cert` or the known authorities.
+def trust_of(url: str, cert: Path | None, ca: str | None = None) -> ssl.SSLContext | bool:
+    """Return what httpx verifies with: nothing without TLS, else `cert` or known authorities.
 
-    With `cert` (a PEM file) exactly its first certificate is trusted, whatever name it is for: on
-    its own machine a gateway is reached as 127.0.0.1, which its certificate need not name. Raises
-    OSError if the file cannot be read or holds none.
+    These are in the PEM file `ca`, else those that this machine trusts. With `cert` (a PEM file)
+    exactly its first certificate is trusted, whatever name it is for: on its own machine a gateway
+    is reached as 127.0.0.1, which its certificate need not name. Raises OSError if a file cannot be
+    read or holds none.
     """
     if not url.startswith("https:"):
         return False
     if cert is None:
-        return True
+        return ssl.create_default_context(cafile=ca)
     text = cert.read_text(encoding="ascii", errors="replace")  # plain: named by the person
     own, mark, _ = text.partition(PEM_END)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -60,6 +60,7 @@ class Ping(BaseModel):
 
     TYPE: ClassVar[str] = "test.ping"
     n: int = 0
+    data: bytes = b""
 
 
 class Report(BaseModel):
@@ -161,6 +162,7 @@ class ZeromqBus:
         self.key = secrets.token_bytes(tickets.KEY_BYTES)
         self.url = f"ipc://{folder}/run/router"
         self._folder = folder
+        self.uplink: dict[str, str] | None = args.get("uplink")
         self.process = self._start(module, args)
 
     def _start(self, module: str, args: dict[str, Any]) -> BaseProcess:
@@ -184,7 +186,7 @@ class ZeromqBus:
     async def restart_router(self) -> None:
         self.process.kill()
         self.ended()
-        self.process = self._start(ROUTER_MODULE, {})
+        self.process = self._start(ROUTER_MODULE, {"uplink": self.uplink})
 
     def ended(self) -> int | None:
         """Wait until the router has ended; return its code, minus the signal's number if by one."""

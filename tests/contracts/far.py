@@ -140,7 +140,7 @@ async def far_house(folder: Path) -> AsyncIterator[FarHouse]:
         far = FarHouse(house, await house.announce("ada", "bob"), keys, folder)
         try:
             await far.know()
-            far.url = await far.listens()
+            far.url = uplink["url"] = await far.listens()  # a router that follows has the same
             yield far
         finally:
             far.close()

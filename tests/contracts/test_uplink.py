@@ -1,15 +1,18 @@
 """Other machines on the bus: who is let in, as whom, and that a cut connection loses nothing."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.contracts.bus import PATIENCE, Ping, Task, numbers, take
+from tests.contracts.bus import PATIENCE, Ping, Task, numbers, take, until
 from tests.contracts.far import FarHouse, curve_keys, far_house
+from tests.fakes.bad_network import BadNetwork
 from transport.endpoint import Endpoint
-from transport.errors import Nacked
+from transport.errors import Fenced, Nacked
 from transport.tickets import NO_TICKET
 
 FAR, NEAR = curve_keys(), curve_keys()
@@ -81,3 +84,71 @@ async def test_a_key_that_is_not_on_the_list_is_refused_and_one_taken_off_is_cut
     starting.cancel()
     assert "key is not known" in (await far.refusal()).reason
     assert isinstance(await far.host("far", FAR).join("ada"), Endpoint)
+
+
+async def test_each_message_arrives_once_whatever_the_connection_does(far: FarHouse) -> None:
+    await far.know(host_far=FAR)
+    with BadNetwork(far.url) as network:
+        bob = await far.house.join("bob")
+        ada = await far.host("far", FAR, network.url).join("ada")
+        seen = Counter[int](), Counter[int]()
+
+        async def collect(endpoint: Endpoint, found: Counter[int]) -> None:
+            while len(found) < 400:
+                found.update(await numbers(endpoint, 1))
+
+        async def talk(sender: Endpoint, to: str) -> None:
+            for n in range(400):
+                await sender.send(to, Task(n=n))
+
+        async def trouble() -> None:
+            for number, harm in enumerate((network.cut, network.half_open, network.freeze)):
+                await until(partial(has_seen, 200 * (number + 1)))
+                harm()
+                before = sum(map(len, seen))
+                await asyncio.sleep(0.2)  # not for what comes, but for what does not
+                network.heal()
+                await until(partial(has_seen, before + 1))
+
+        def has_seen(count: int) -> bool:
+            return sum(map(len, seen)) >= count
+
+        async with asyncio.timeout(3 * PATIENCE), asyncio.TaskGroup() as group:
+            group.create_task(collect(ada, seen[0]))
+            group.create_task(collect(bob, seen[1]))
+            group.create_task(talk(ada, "bob"))
+            group.create_task(talk(bob, "ada"))
+            group.create_task(trouble())
+    assert all(set(found.values()) == {1} for found in seen)
+
+
+async def test_a_host_that_floods_keeps_nobody_waiting(far: FarHouse) -> None:
+    await far.know(host_far=FAR)
+    bob, eve = await far.house.join("bob"), await far.host("far", FAR).join("ada")
+    is_over = asyncio.Event()
+
+    async def flood() -> None:
+        while not is_over.is_set():
+            for _ in range(200):
+                await eve.send("nobody", Ping(data=bytes(10_000)))
+            await asyncio.sleep(0)
+
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
+        group.create_task(flood())
+        for n in range(50):
+            asked = group.create_task(far.supervisor.ask("bob", Ping(n=n)))
+            await bob.reply(await take(bob), Ping(n=n))
+            assert (await asked).body == Ping(n=n)
+        is_over.set()
+
+
+async def test_a_router_that_restarts_still_refuses_what_was_followed(far: FarHouse) -> None:
+    await far.know(host_far=FAR)
+    host = far.host("far", FAR)
+    followed_by = await host.join("ada", 2)
+    await followed_by.send("supervisor", Task())
+    followed_by.abort()
+    await far.house.restart_router(far.supervisor, "ada", "bob")
+    await far.know(host_far=FAR)
+    with pytest.raises(Fenced, match="followed by #2"):
+        await host.join("ada", 1)

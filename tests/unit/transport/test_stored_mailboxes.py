@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -233,6 +234,22 @@ def test_an_older_file_is_brought_up_to_date(shelf: Shelf, monkeypatch: pytest.M
         boxes = shelf.open()
         assert waiting(boxes, "bob") == [(1, b"x")]
         assert boxes._file._db.execute("PRAGMA user_version").fetchone() == (4,)
+
+
+def test_a_file_of_before_the_incarnations_opens_and_keeps_them_from_then_on(
+    shelf: Shelf,
+) -> None:
+    old = mailbox_file.MIGRATIONS[:1]
+    shelf.path.parent.mkdir(mode=0o700)
+    with closing(sqlite3.connect(shelf.path)) as db:
+        db.executescript(f"{old[0]} PRAGMA user_version = 1; INSERT INTO address VALUES (1, 'bob')")
+    boxes = shelf.open()
+    assert boxes.incarnations == {}
+    for address, incarnation in (("bob", 2), ("ada", 1), ("bob", 3)):
+        boxes.note_incarnation(address, incarnation)
+    boxes.commit()
+    shelf.close()
+    assert shelf.open().incarnations == {"ada": 1, "bob": 3}
 
 
 def test_a_step_that_fails_changes_nothing(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,85 @@
+"""Who may say hello over which connection, and the frames that tell of lost ones."""
+
+import pytest
+
+from actors.router.main import TOPOLOGY
+from transport.admission import Admission
+from transport.errors import MalformedFrame
+from transport.peers import HOST_RID, Peer, Rid, down_frames
+from transport.protocol import link_frame
+from transport.tickets import NO_TICKET, make_ticket
+from transport.uplink import MOST_REFUSED, REPEAT_SECONDS, Refusals
+
+KEY = b"k" * 32
+FAR = ("host/far", b"connection", b"a")
+
+
+def admits(rid: Rid, address: str, ticket: bytes) -> bool:
+    return Admission(KEY, TOPOLOGY).refusal(rid, address, 1, ticket) is None
+
+
+@pytest.mark.parametrize(
+    ("rid", "host", "is_admitted"),
+    [
+        (b"local", "", True),
+        (b"local", "host/far", False),
+        (FAR, "host/far", True),
+        (FAR, "host/near", False),
+        (FAR, "", False),
+        (("invite/x", b"connection", b"a"), "invite/x", False),
+    ],
+)
+def test_a_ticket_is_good_where_it_was_made_for(rid: Rid, host: str, is_admitted: bool) -> None:
+    assert admits(rid, "ada", make_ticket(KEY, "ada", 1, host)) is is_admitted
+
+
+@pytest.mark.parametrize(
+    ("rid", "address", "is_admitted"),
+    [
+        (("host/far", b"connection", HOST_RID), "host/far", True),
+        (("host/far", b"connection", HOST_RID), "host/near", False),
+        (("host/far", b"connection", b"a"), "host/far", False),
+        (("invite/x", b"connection", HOST_RID), "invite/x", True),
+        (("invite/x", b"connection", HOST_RID), "host/far", False),
+        (HOST_RID, "host/far", False),
+    ],
+)
+def test_without_a_ticket_only_the_owner_of_a_key_is_let_in(
+    rid: Rid, address: str, is_admitted: bool
+) -> None:
+    assert admits(rid, address, NO_TICKET) is is_admitted
+
+
+def test_an_invitation_reaches_the_controller_alone() -> None:
+    admission = Admission(KEY, TOPOLOGY)
+    join, text = (link_frame("x", {}, to=to, sender="invite/x") for to in ("supervisor", "bob"))
+    assert not admission.is_out_of_bounds("invite/x", join)
+    assert admission.is_out_of_bounds("invite/x", text)
+    assert admission.is_out_of_bounds("invite/x", b"noise")
+    assert not admission.is_out_of_bounds("host/far", text)
+
+
+def test_a_list_of_keys_is_a_map_of_texts() -> None:
+    admission = Admission(KEY, TOPOLOGY)
+    admission.announced({"known": {"key": "host/far"}})
+    for odd in (None, ["key"], {"key": 1}, {1: "host/far"}):
+        with pytest.raises(MalformedFrame):
+            admission.announced({"known": odd})
+    assert admission.owners == {"host/far"}
+
+
+def test_many_lost_peers_are_one_frame_for_each_that_is_there() -> None:
+    peers = [Peer(("host/far", b"connection", bytes([n])), f"ada/{n}", 1) for n in range(50)]
+    back, bob = Peer(b"ada/0", "ada/0", 1), Peer(b"bob", "bob", 1)
+    frames = dict(down_frames([back, *peers[1:]], {back.rid: back, bob.rid: bob}))
+    assert frames.keys() == {b"ada/0", b"bob"}
+    assert b"ada/0" in frames[b"bob"]
+    assert b"ada/0" not in frames[b"ada/0"]
+
+
+def test_a_refusal_is_told_once_in_a_while_and_a_storm_of_them_in_part() -> None:
+    refusals = Refusals()
+    assert [refusals.is_new("eve", now) for now in (0, 1, REPEAT_SECONDS)] == [True, False, True]
+    told = sum(refusals.is_new(number, REPEAT_SECONDS + 1) for number in range(1000))
+    assert told == MOST_REFUSED - 1
+    assert refusals.is_new("mallory", 3 * REPEAT_SECONDS)

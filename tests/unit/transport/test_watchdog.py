@@ -1,0 +1,25 @@
+"""The watchdog: it bites after the last deadline, and never before the first."""
+
+import os
+
+from transport.watchdog import Watchdog, pack_deadline, steady_seconds
+
+
+def test_it_kills_after_the_last_deadline_and_ends_with_the_pipe() -> None:
+    bitten: list[bool] = []
+    readable, writable = os.pipe()
+    dog = Watchdog(readable, os.getppid(), lambda: bitten.append(True))
+    now = steady_seconds()
+    assert dog.look(False)
+    deadlines = pack_deadline(now - 1) + pack_deadline(now + 60)
+    for part in (deadlines[:3], deadlines[3:]):
+        os.write(writable, part)
+        assert dog.look(True) is True
+    assert not bitten
+    os.write(writable, pack_deadline(now - 1))
+    assert not dog.look(True)
+    assert bitten == [True]
+    os.close(writable)
+    assert not Watchdog(readable, os.getppid(), bitten.clear).look(True)
+    assert bitten == [True]
+    os.close(readable)

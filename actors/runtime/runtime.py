@@ -17,7 +17,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from pydantic import ValidationError
 
@@ -65,6 +65,7 @@ RETRY_SECONDS = 0.2
 MOST_REFUSALS = 100
 
 Serve = Callable[["Runtime"], Awaitable[None]]
+Result = TypeVar("Result")
 
 
 class Parking(Exception):
@@ -345,7 +346,7 @@ def run_actor(launch: ActorLaunch, serve: Serve, *, waits_for_room: bool = True)
         return run_loop(_run(launch, config, serve, waits_for_room))
 
 
-def run_loop(main: Coroutine[Any, Any, int]) -> int:
+def run_loop(main: Coroutine[Any, Any, Result]) -> Result:
     """Run `main` on a fresh loop; unlike asyncio.run it never waits for threads that hang."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)

@@ -14,15 +14,12 @@ import msgpack
 from pydantic import ValidationError
 
 from agiraph.core.errors import InvalidInput
+from agiraph.core.hosts import HOME_HOST, LABEL_PATTERN, NAME_PATTERN
 from agiraph.core.record import Record
 
 PREFIX: Final = "agiraph-invitation:"
 VERSION: Final = 1
 SHOWN: Final = 24
-LONGEST_NAME: Final = 63
-HOST_NAME: Final = re.compile(rf"[a-z0-9][a-z0-9-]{{0,{LONGEST_NAME - 1}}}")
-HOME_NAME: Final = "home"
-"""What the machine of the home itself is called among hosts."""
 
 
 class Invitation(Record):
@@ -77,10 +74,18 @@ def read_invitation(line: str, now: float) -> Invitation:
 
 def check_host_name(name: str) -> str:
     """Return the name of a host; raises InvalidInput if no host can have it."""
-    if not HOST_NAME.fullmatch(name) or name == HOME_NAME:
-        reason = "it is the home's own machine" if name == HOME_NAME else "it has other characters"
+    if name == HOME_HOST or not re.fullmatch(NAME_PATTERN, name):
+        reason = "that is the home's own machine" if name == HOME_HOST else "as build-2"
         raise InvalidInput(
-            f"'{name}' cannot be the name of a host ({reason}): 1 to {LONGEST_NAME} of a-z, 0-9"
-            " and -, not first -"
+            f"'{name}' cannot be the name of a host: at most 63 of a-z, 0-9 and '-', the first a"
+            f" letter or a digit ({reason})"
         )
     return name
+
+
+def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the labels of a host; raises InvalidInput for what is none."""
+    for label in labels:
+        if not re.fullmatch(LABEL_PATTERN, label):
+            raise InvalidInput(f"'{label}' is not a label, as gpu or has:docker")
+    return labels

@@ -1,14 +1,25 @@
 """`agiraph host join`, `run`, `leave` and `unit`: on the machine that is a host, or becomes one."""
 
 import os
+import signal
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import click
 
-from agiraph.storage.host_folder import HostFolder, joined_folder
+from agiraph.core.errors import Refused, Unavailable
+from agiraph.core.invitation import read_invitation
+from agiraph.storage.files import read_text
+from agiraph.storage.host_folder import HostFolder, folder_for, joined_folder
 from cli.exits import DONE
 from cli.options import examples
+from cli.shared_options import remark
+
+STOP_SECONDS: Final = 15.0
 
 folder_option = click.option(
     "--folder",
@@ -19,6 +30,106 @@ folder_option = click.option(
 
 def _folder(named: Path | None) -> HostFolder:
     return HostFolder(named) if named is not None else joined_folder(os.environ)
+
+
+@click.command(
+    epilog=examples(
+        "agiraph host join agiraph-invitation:1:...",
+        "agiraph host join agiraph-invitation:1:... --name north --label gpu --no-run",
+    )
+)
+@click.argument("line")
+@click.option("--name", "-n", help="What it is called [default: this machine's name].")
+@click.option("--label", "labels", multiple=True, help="What it has, for placement; repeatable.")
+@click.option("--no-run", is_flag=True, help="Only join; `agiraph host run` runs it.")
+@folder_option
+def join(
+    line: str, name: str | None, labels: tuple[str, ...], no_run: bool, folder: Path | None
+) -> int:
+    """Join a home with the LINE of `agiraph host invite`, and run its workers on this machine.
+
+    The line works once. Joined, the machine needs it no more: it has a key of its own.
+    """
+    from actors.host.main import join as join_now
+    from actors.host.main import own_name
+
+    invitation = read_invitation(line, time.time())
+    called = name or invitation.name or own_name()
+    chosen = HostFolder(folder) if folder is not None else folder_for(called, os.environ)
+    join_now(invitation, called, labels, chosen)
+    return DONE if no_run else _run(chosen)
+
+
+@click.command(epilog=examples("agiraph host run", "agiraph host run --folder /srv/agiraph-host"))
+@folder_option
+def run(folder: Path | None) -> int:
+    """Run the workers that the home places on this machine, until you stop this command.
+
+    `agiraph-host` is the same command. The home may be away, or this machine: it tries for ever to
+    reach it. If it cannot for longer than its lease, it kills what it runs.
+    """
+    chosen = _folder(folder)
+    chosen.record()  # raises Refused
+    return _run(chosen)
+
+
+def _run(folder: HostFolder) -> int:
+    """Become the host process."""
+    os.execv(sys.executable, _command(folder))
+
+
+def _command(folder: HostFolder) -> list[str]:
+    return [sys.executable, "-P", "-m", "agiraph", "_host", "--folder", str(folder.path)]
+
+
+@click.command(epilog=examples("agiraph host leave", "agiraph host leave --force"))
+@click.option("--force", is_flag=True, help="Forget the home even if it cannot be told.")
+@folder_option
+def leave(force: bool, folder: Path | None) -> int:
+    """Leave the home for good: this machine's key is forgotten, here and there.
+
+    A host that runs is stopped first. What its workers left in its folder stays.
+    """
+    from actors.host.joining import leave_home
+    from actors.runtime.runtime import run_loop
+
+    chosen = _folder(folder)
+    record = chosen.record()
+    with _stopped(chosen):
+        try:
+            run_loop(leave_home(chosen))
+        except (Refused, Unavailable) as error:
+            if not force:
+                raise type(error)(
+                    f"{error} (--force forgets the home without telling it)"
+                ) from None
+            chosen.leave()
+    remark(f"{record.name} is no host of the home at {record.url} any more; files: {chosen.path}")
+    return DONE
+
+
+@contextmanager
+def _stopped(folder: HostFolder) -> Iterator[None]:
+    """Hold the lock of a folder in the block; the host process that holds it is stopped."""
+    from actors.supervisor.paths import HomeLock, HomeLocked
+
+    lock = HomeLock(folder.path, folder.lock, "the host's folder", "agiraph-host")
+    give_up_at = time.monotonic() + STOP_SECONDS
+    is_asked = False
+    while True:
+        try:
+            lock.acquire()
+            break
+        except HomeLocked:
+            if time.monotonic() > give_up_at:
+                raise
+            if not is_asked and (pid := read_text(folder.lock).strip()).isdecimal():
+                os.kill(int(pid), signal.SIGTERM)
+                is_asked = True
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @click.command(
@@ -34,7 +145,6 @@ def unit(folder: Path | None) -> int:
 
     chosen = _folder(folder)
     chosen.record()  # raises Refused
-    command = [sys.executable, "-P", "-m", "agiraph", "_host", "--folder", str(chosen.path)]
     path = os.environ.get("PATH", os.defpath)
-    click.echo(systemd_unit(command, chosen.path, path, "host"), nl=False)
+    click.echo(systemd_unit(_command(chosen), chosen.path, path, "host"), nl=False)
     return DONE

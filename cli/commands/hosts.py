@@ -39,7 +39,7 @@ def _matching(pattern: str, what: str) -> Callable[[str], str]:
     return check
 
 
-OF_THE_MACHINE = (host_machine.unit,)
+OF_THE_MACHINE = (host_machine.join, host_machine.run, host_machine.leave, host_machine.unit)
 """What is run on the machine that is a host, or becomes one; it needs no home."""
 LETTERS = "at most 63 of a-z, 0-9 and '-', the first a letter or a digit"
 NAME = Parsed("NAME", _matching(NAME_PATTERN, f"a host's name ({LETTERS})"))
@@ -93,6 +93,7 @@ HOSTS = (
     epilog=examples(
         "agiraph host invite              # prints the line to run there",
         "agiraph host list",
+        "agiraph host join agiraph-invitation:1:...   # on the other machine",
         "agiraph host unit > ~/.config/systemd/user/agiraph-host.service",
         "agiraph host drain build-2       # before that machine is shut down",
     )

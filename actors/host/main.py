@@ -1,0 +1,113 @@
+"""`agiraph-host`: runs the host process of a folder, which it has join a home first if invited."""
+
+import gc
+import os
+import socket
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import click
+import setproctitle
+
+from actors.host.host import Host, HostOptions
+from actors.host.joining import join_home
+from actors.runtime.kinds import KINDS
+from actors.runtime.runtime import run_loop
+from agiraph.core.errors import AgiraphError, InvalidInput
+from agiraph.core.ids import slug
+from agiraph.core.invitation import Invitation, read_invitation
+from agiraph.logs.log import set_up_logging
+from agiraph.logs.log_file import LogFile
+from agiraph.storage.host_folder import (
+    FOLDER_VARIABLE,
+    HostFolder,
+    HostRecord,
+    folder_for,
+    joined_folder,
+)
+
+EXIT_REFUSED = 1
+EXIT_USAGE = 2
+INVITATION_VARIABLE = "AGIRAPH_INVITATION"
+NAME_VARIABLE = "AGIRAPH_HOST_NAME"
+LABELS_VARIABLE = "AGIRAPH_HOST_LABELS"
+LOG_BYTES, LOG_FILES = 8 * 1024 * 1024, 2
+
+
+@click.command(name="agiraph-host")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help=f"The host's folder [default: {FOLDER_VARIABLE}, or the one in ~/.agiraph-host].",
+)
+@click.pass_obj
+def command(kinds: Mapping[str, str], folder: Path | None) -> None:
+    """Run the workers that a home places on this machine, until you stop this command.
+
+    The machine must have joined the home: with `agiraph host join LINE`, or now with the line in
+    AGIRAPH_INVITATION (and AGIRAPH_HOST_NAME, AGIRAPH_HOST_LABELS), as containers do.
+    """
+    try:
+        sys.exit(run(folder, dict(os.environ), kinds))
+    except AgiraphError as error:
+        say(str(error))
+        sys.exit(EXIT_USAGE if isinstance(error, InvalidInput) else EXIT_REFUSED)
+    except OSError as error:
+        say(f"{error.filename or folder}: {error.strerror or error}")
+        sys.exit(EXIT_REFUSED)
+
+
+def main(kinds: Mapping[str, str] = KINDS) -> None:
+    """Run the command; `kinds` says which function runs a worker."""
+    command(obj=kinds)
+
+
+def run(named: Path | None, environ: dict[str, str], kinds: Mapping[str, str]) -> int:
+    """Run the host of a folder to its end; raises AgiraphError, OSError."""
+    gc.freeze()  # what is imported stays
+    gc.enable()
+    os.umask(0o077)
+    line = environ.pop(INVITATION_VARIABLE, "")  # no process of a worker may see it
+    folder = HostFolder(named) if named is not None else None
+    if folder is None and not line:
+        folder = joined_folder(environ)
+    if folder is None or (line and not folder.has_joined):
+        folder = _joined(folder, line, environ)
+    record = folder.record()
+    setproctitle.setproctitle(f"agiraph: host {record.name}")
+    set_up_logging(file=LogFile(folder.log, LOG_BYTES, LOG_FILES))
+    run_loop(Host(HostOptions(folder, environ, kinds, say)).run())
+    return 0
+
+
+def _joined(folder: HostFolder | None, line: str, environ: Mapping[str, str]) -> HostFolder:
+    """Return the folder of a host that joins by an invitation, unless it did so before."""
+    named = environ.get(NAME_VARIABLE) or read_invitation(line, 0).name or own_name()
+    chosen = folder or folder_for(named, environ)
+    if not chosen.has_joined:  # else the container was started again
+        labels = environ.get(LABELS_VARIABLE, "").replace(",", " ").split()
+        join(read_invitation(line, time.time()), named, tuple(labels), chosen)
+    return chosen
+
+
+def join(
+    invitation: Invitation, name: str, labels: tuple[str, ...], folder: HostFolder
+) -> HostRecord:
+    """Join a home and say so; raises Refused, Unavailable, OSError."""
+    record = run_loop(join_home(folder, invitation, name, labels))
+    say(f"joined the home at {record.url} as host {record.name}; its files: {folder.path}")
+    return record
+
+
+def own_name() -> str:
+    """Return what this machine is called, as the name of a host."""
+    return slug(socket.gethostname().partition(".")[0], fallback="host")
+
+
+def say(text: str) -> None:
+    """Print a line; one that cannot be written (a full disk) is lost."""
+    with suppress(OSError):
+        print(f"agiraph-host: {text}", file=sys.stderr, flush=True)

@@ -21,6 +21,9 @@ ARGS ?=
 # What the documentation site is made of: the pages, their pictures, and the files they link to.
 PAGES = $(wildcard *.md docs/*.md docs/*.svg docs/*.png configs/*.yaml)
 
+# What a cluster gets; the other two files are kustomize's and the home's own.
+MANIFESTS = $(filter-out %/kustomization.yaml %/agiraph.yaml,$(wildcard deploy/kubernetes/*.yaml))
+
 export GOAL INPUT MODEL
 
 .PHONY: setup run ui ui-types test slow clients check docs format bench pictures first-hour clean help
@@ -31,7 +34,7 @@ help:
 	@echo "make test    every test"
 	@echo "make slow    the tests that take long: the local model for real (installs it)"
 	@echo "make clients  outside agents of other makers, as they ship them: a table (installs them; ARGS=--help)"
-	@echo "make check   format, lint, types, layers, openings of files, the page, docs, what .github/ holds"
+	@echo "make check   format, lint, types, layers, openings of files, the page, docs, what .github/ and deploy/ hold"
 	@echo "make docs    the documentation site, in build/site (ARGS=serve: on a local port, for a look)"
 	@echo "make bench   the benchmarks, as ratios"
 	@echo "make pictures  the pictures of the docs"
@@ -102,6 +105,8 @@ check: $(DEVELOPS)
 	$(VALID).github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
 	$(VALID).github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	$(VALID).dependabot .github/dependabot.yml
+	$(VALID).compose-spec deploy/compose.yaml
+	$(BIN)/kubernetes-validate --strict --quiet $(MANIFESTS)
 	$(MAKE) --no-print-directory docs ARGS=
 
 # The site has the tree of the repository, so that a link leads to the same page in both. Each file

@@ -6,8 +6,9 @@ the process began, and a kill that the supervisor did not send, make an out-of-m
 
 Whose fault an end is, is decided here, once:
 
-    from outside      by order, or by SIGHUP, SIGINT, SIGQUIT, SIGKILL or SIGTERM that neither the
-                      supervisor nor the kernel's lack of memory sent: counts against nothing
+    from outside      by order, with its machine, or by SIGHUP, SIGINT, SIGQUIT, SIGKILL or SIGTERM
+                      that neither the supervisor nor the kernel's lack of memory sent: counts
+                      against nothing
     own fault         it raised, broke down (SIGSEGV, SIGABRT ...), hung, or ran out of memory:
                       counts against its restarts, and against the message or step it was at
     all other ends    a full disk, not ready in time, refused to start, ended though it should stay:
@@ -79,8 +80,10 @@ def _kind_and_hint(
 
 
 def is_from_outside(why: ExitCause) -> bool:
-    """Whether another process ended it: the supervisor by order, or a signal from outside."""
-    return why.kind == "ordered" or (why.kind == "signal" and why.signal in KILLS_FROM_OUTSIDE)
+    """Whether something else ended it: an order, the loss of its machine, another's signal."""
+    return why.kind in ("ordered", "host_lost") or (
+        why.kind == "signal" and why.signal in KILLS_FROM_OUTSIDE
+    )
 
 
 def fault_of(why: ExitCause | None) -> str:

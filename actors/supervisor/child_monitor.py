@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from actors.supervisor.causes import KillReason, cause_of, fault_of, is_from_outside
 from actors.supervisor.child_register import Desired
@@ -33,7 +33,14 @@ from agiraph.messages.child import ChildSpec, ChildState, ExitCause
 from agiraph.storage.disk_space import is_full_disk
 from transport.signal import Signal
 
+if TYPE_CHECKING:
+    from actors.supervisor.placement import NotPlaced
+
 ENDED = frozenset({"stopped", "failed", "exited", "parked"})
+PLACE_AGAIN_SECONDS = 0.5
+LEAVE_AGAIN_SECONDS = 2.0
+PATIENCE_WITH_HOSTS = 4.0
+"""How much longer a process on another machine may take until it is ready."""
 BY_ORDER = KillReason("ordered", "by order")
 
 
@@ -66,17 +73,19 @@ class RestartCounter:
 class MonitorHooks:
     """What a monitor needs of the supervisor, and whom it reports to.
 
-    `allot` returns the next incarnation of an address, written down (OSError); `launch` starts a
-    process (SpawnFailed); `ask_to_stop` sends `control.stop` and returns False while the bus is
-    down; `changed` gets each new state with its cause, `crashed` each end of a child that should
-    run, `step_down` stops those of its group that restart with it, `broken` gets what the monitor
-    itself died of.
+    `place` returns the host to start it on, '' for this machine, or why there is none now; `allot`
+    the next incarnation of an address, written down (OSError); `launch` starts a process on a host
+    (SpawnFailed); `ask_to_stop` sends `control.stop`, perhaps for after the step that it is in, and
+    returns False while the bus is down; `changed` gets each new state with its cause, `crashed`
+    each end of a child that should run, `step_down` stops those of its group that restart with it,
+    `broken` gets what the monitor itself died of.
     """
 
     policy: Callable[["ChildMonitor"], RestartPolicy]
+    place: Callable[[ChildSpec], "str | NotPlaced"]
     allot: Callable[[str], int]
-    launch: Callable[[ChildSpec, int], Awaitable[ProcessHandle]]
-    ask_to_stop: Callable[[str], bool]
+    launch: Callable[[ChildSpec, int, str], Awaitable[ProcessHandle]]
+    ask_to_stop: Callable[[str, bool], bool]
     changed: Callable[["ChildMonitor", str | None], None]
     crashed: Callable[["ChildMonitor", ExitCause], None]
     step_down: Callable[["ChildMonitor"], Awaitable[None]]
@@ -176,6 +185,19 @@ class ChildMonitor:
             await self._rest("stopped")
         await self.start()
 
+    async def hand_over(self) -> ChildProcess | None:
+        """Have the process end after its step, and return the next one; None if it has rested."""
+        if not await self.wait_ready() or (process := self.process) is None:
+            return None
+        while not process.handle.ended.done():
+            self._is_wanted_awake = True
+            self._hooks.ask_to_stop(self.address, True)
+            await asyncio.wait([process.handle.ended], timeout=LEAVE_AGAIN_SECONDS)
+        await self._changed.until(
+            lambda: self.process not in (None, process) or self.state in ENDED
+        )
+        return self.process
+
     async def kill(self) -> None:
         """Kill the process as a crash would, but do not count it: a supervised child comes back."""
         await self.kill_for(BY_ORDER)
@@ -221,7 +243,7 @@ class ChildMonitor:
 
     async def _end(self, process: ChildProcess, grace_seconds: float | None = None) -> None:
         def ask() -> None:
-            if not (process.ready.is_set() and self._hooks.ask_to_stop(self.address)):
+            if not (process.ready.is_set() and self._hooks.ask_to_stop(self.address, False)):
                 process.handle.terminate()
 
         own = self.spec.shutdown_seconds
@@ -279,11 +301,12 @@ class ChildMonitor:
         """
         self._become("starting", self.cause)
         self._is_wanted_awake = False
-        incarnation = await self._allotted()
-        if incarnation is None:
+        host = await self._placed()
+        incarnation = None if host is None else await self._allotted()
+        if host is None or incarnation is None:
             return ProcessExit(code=EXIT_NO_SPACE), False
         try:
-            handle = await self._hooks.launch(self.spec, incarnation)
+            handle = await self._hooks.launch(self.spec, incarnation, host)
         except SpawnFailed as error:
             code = EXIT_NO_SPACE if error.is_full else EXIT_NOT_MADE
             not_made = KillReason("not_made", str(error))
@@ -300,7 +323,19 @@ class ChildMonitor:
         if left.step is None:
             left = replace(left, step=process.step)
         was_ready = process.ready.is_set() or left.was_ready
-        return self._with_cause(ended, process.kill_reason, left), was_ready
+        return self._with_cause(ended, process.kill_reason or left.reason, left), was_ready
+
+    async def _placed(self) -> str | None:
+        """Return the host to start on once there is one, '' for ours; None if no longer wanted."""
+        before = self.cause
+        while not isinstance(placed := self._hooks.place(self.spec), str):
+            if self.cause != placed.reason:
+                self._become("starting")  # so that each reason is reported
+            if not await self._pause(PLACE_AGAIN_SECONDS, placed.reason):
+                return None
+        self.cause = before
+        self._become("starting", self.cause)
+        return placed
 
     async def _allotted(self) -> int | None:
         """Return the next incarnation once the disk has room for it; None if no longer wanted."""
@@ -342,17 +377,19 @@ class ChildMonitor:
         """Wait until the process is ready or has ended; kill one that takes too long."""
         ready = asyncio.create_task(process.ready.wait())
         limit = self.spec.ready_within_seconds
+        if process.handle.host:
+            limit *= PATIENCE_WITH_HOSTS
         events: list[asyncio.Future[Any]] = [ready, process.handle.ended]
         await asyncio.wait(events, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
         if not process.ready.is_set() and not process.handle.ended.done():
             await self.kill_for(KillReason("not_ready", f"not ready within {limit:g} s"))
 
-    async def _pause(self, seconds: float) -> bool:
+    async def _pause(self, seconds: float, cause: str | None = None) -> bool:
         """Wait out the back-off; return whether the child is still wanted."""
         if seconds > 0:
             self.next_start = time.time() + seconds
-            self._become("backing_off", self.cause)
+            self._become("backing_off", cause or self.cause)
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._woken.wait()

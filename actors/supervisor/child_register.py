@@ -54,13 +54,19 @@ class IncarnationAssigned(Record):
 
 
 class ProcessStarted(Record):
-    """The process of an incarnation; (boot, pid, started_at) names it beyond a reuse of its pid."""
+    """The process of an incarnation; (boot, pid, started_at) names it beyond a reuse of its pid.
+
+    On another machine, `host`, it is written before the process is asked for, without these three,
+    and again when it has ended.
+    """
 
     type: Literal["process"] = "process"
     address: str
     pid: int
     started_at: float
     boot: str
+    host: str = ""
+    has_ended: bool = False
 
 
 TableEvent = ChildDeclared | DesiredStateSet | ChildForgotten | IncarnationAssigned | ProcessStarted

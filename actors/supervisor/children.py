@@ -6,25 +6,19 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any
 
 from actors.runtime.kinds import entry_named
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.linux import adopt_orphans
-from actors.supervisor.causes import KillReason, fault_of
+from actors.supervisor.causes import fault_of
 from actors.supervisor.child_monitor import (
     ChildMonitor,
-    ChildProcess,
     MonitorHooks,
     RestartCounter,
 )
 from actors.supervisor.child_register import ChildRegister, Desired, DesiredStateSet, ProcessStarted
-from actors.supervisor.heartbeat_monitor import (
-    HeartbeatLimits,
-    HeartbeatMonitor,
-    Hung,
-    SuspectedHang,
-)
+from actors.supervisor.hang_watch import HangWatch
 from actors.supervisor.launcher import ExecLauncher, ForkLauncher, further_variables
 from actors.supervisor.options import SERVICES, SPAWNER, SupervisorOptions
 from actors.supervisor.orphan_processes import OrphanProcesses, boot_id, kill_leftovers, started_at
@@ -33,12 +27,17 @@ from actors.supervisor.process_handle import LocalHandle, ProcessFiles, ProcessH
 from actors.supervisor.reaper import Reaper
 from actors.supervisor.restarts import GroupKey, RestartPolicy, affected, group_of, members_of
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
-from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, Address, AgentId, agent_of
+from agiraph.core.hosts import HOME_HOST
+from agiraph.core.ids import HOST_PREFIX, HUMAN, ROUTER, SUPERVISOR, Address, AgentId, agent_of
 from agiraph.messages.child import ChildFailed, ChildSpec, ChildState, ExitCause
 from agiraph.storage.attendance import is_left
-from agiraph.storage.disk_space import WAITS, has_room
+from agiraph.storage.files import is_file
 from agiraph.storage.home import Home
 from transport.tickets import KEY_BYTES, make_ticket
+
+if TYPE_CHECKING:
+    from actors.supervisor.hosts import Hosts
+    from actors.supervisor.placement import NotPlaced
 
 KILL_AGAIN_SECONDS = 0.25
 REPORTED = frozenset({"ready", "backing_off", "failed", "exited", "stopped"})
@@ -69,15 +68,15 @@ class Children:
         self.bus: SupervisorEndpoint
         self._on_failure = on_failure
         self._settings = options.config.supervisor
-        settings = self._settings
-        self.heartbeats = HeartbeatMonitor(
-            HeartbeatLimits(settings.beat_seconds, settings.suspect_seconds, settings.hung_seconds)
-        )
+        self.hangs = HangWatch(self, self._settings)
+        self.hosts: Hosts | None = None
+        """The other machines, if this home has or may have any."""
         self._hooks = MonitorHooks(
             policy=self._policy,
+            place=self._place,
             allot=self.allot,
             launch=self._launch,
-            ask_to_stop=lambda address: self.bus.ask_to_stop(address),
+            ask_to_stop=lambda address, after: self.bus.ask_to_stop(address, after_step=after),
             changed=self._changed,
             crashed=self._crashed,
             step_down=self._step_down,
@@ -125,6 +124,8 @@ class Children:
         elif wanted == "fork":
             self.log.warning("fork needs Linux; starting fresh interpreters instead")
         self.reaper.reap()  # what ended before the handler stood
+        if self.options.config.hosts.listen or is_file(house.system.hosts):
+            self.hosts = self._open_hosts(house)
 
     # --- the table ------------------------------------------------------------------------------
 
@@ -162,9 +163,9 @@ class Children:
         self.monitors.pop(address, None)
         self.announce()
 
-    def ticket(self, address: str, incarnation: int) -> bytes:
-        """Return what admits an incarnation at the router."""
-        return make_ticket(self._key, address, incarnation)
+    def ticket(self, address: str, incarnation: int, host: str = "") -> bytes:
+        """Return what admits an incarnation at the router, from one machine only."""
+        return make_ticket(self._key, address, incarnation, HOST_PREFIX + host if host else "")
 
     def incarnation(self, address: str) -> int:
         """Return the newest incarnation of an address, 0 if it never had one."""
@@ -213,13 +214,27 @@ class Children:
         """Return the next incarnation of an address, written down."""
         return self.register.allot(address)
 
-    async def _launch(self, spec: ChildSpec, incarnation: int) -> ProcessHandle:
-        """Start the process of a child: forked by the spawner, or in a fresh interpreter.
+    def _place(self, spec: ChildSpec) -> "str | NotPlaced":
+        """Return the host to start a child on, '' for this machine, or why it must wait."""
+        if self.hosts is not None:
+            return self.hosts.place(spec)
+        if spec.host in (None, HOME_HOST) and not spec.labels:
+            return ""
+        from actors.supervisor.placement import place_at_home  # no other machine, rarely asked
+
+        return place_at_home(spec.host, spec.labels)
+
+    async def _launch(self, spec: ChildSpec, incarnation: int, host: str) -> ProcessHandle:
+        """Start the process of a child: by its host, forked by the spawner, or in a fresh
+        interpreter.
 
         A fresh one runs the router, what was prestarted, and any process that is given a secret:
         what passes through the spawner would stay in the memory that all its children share.
         """
-        launch = self._launch_of(spec, incarnation)
+        launch = self._launch_of(spec, incarnation, host)
+        if host and self.hosts is not None:
+            self.log.info("started", child=spec.address, incarnation=incarnation, host=host)
+            return self.hosts.launch(host, launch)
         has_secrets = bool(further_variables(launch, self.options.environ))
         is_fresh = spec.kind == ROUTER or self._exec.is_waiting(spec.kind) or has_secrets
         launcher: ExecLauncher | ForkLauncher = (
@@ -242,14 +257,14 @@ class Children:
         elif monitor.state != "starting":
             self.log.info(monitor.state, **about)
         if monitor.state == "ready":
-            self.heartbeats.began(monitor.address, incarnation)
+            self.hangs.heartbeats.began(monitor.address, incarnation)
         else:
-            self.heartbeats.ended(monitor.address)
+            self.hangs.heartbeats.ended(monitor.address)
         if monitor.state in REPORTED:
             data: dict[str, Any] = {} if cause is None else {"cause": cause}
             if monitor.state == "ready" and monitor.was_parked:
                 data["was_parked"] = True
-            self._report(monitor, f"child.{monitor.state}", data)
+            self.report(monitor, f"child.{monitor.state}", data)
         if agent_of(monitor.address) is None:
             self._service_changed(monitor.address, monitor.state, incarnation, monitor)
         if monitor.address == ROUTER and monitor.state != "ready":
@@ -265,7 +280,7 @@ class Children:
         """Log and report an end that was not ordered."""
         if why.kind != "ordered":
             self.log.warning("ended", child=monitor.address, cause=why.text)
-        self._report(monitor, "child.crashed", {"cause": why.text, "why": why.model_dump()})
+        self.report(monitor, "child.crashed", {"cause": why.text, "why": why.model_dump()})
 
     def _broken(self, address: str, error: BaseException) -> None:
         """Stop the supervisor: a monitor failed, and its child is not watched any more."""
@@ -310,61 +325,12 @@ class Children:
                     other.give_up(f"{monitor.address} of its group was given up: {cause}")
                 )
 
-    def _report(self, monitor: ChildMonitor, type: str, data: dict[str, Any]) -> None:
+    def report(self, monitor: ChildMonitor, type: str, data: dict[str, Any]) -> None:
         agent = agent_of(monitor.address)
         if agent is not None:
             incarnation = self.incarnation(monitor.address)
             data = {"kind": monitor.spec.kind, "incarnation": incarnation, **data}
             self.bus.report_event(agent, type, monitor.address, data)
-
-    # --- hangs ----------------------------------------------------------------------------------
-
-    def check_for_hangs(self, now: float) -> None:
-        """Act on processes whose event loop does not turn; `now` is monotonic seconds."""
-        self.bus.beat()
-        for finding in self.heartbeats.check(now):
-            monitor = self.monitors.get(finding.address)
-            process = monitor.process if monitor is not None else None
-            if monitor is None or process is None or process.incarnation != finding.incarnation:
-                continue
-            if self._waits_for_room(monitor, process):
-                self.heartbeats.forgive(finding.address)
-                continue
-            match finding:
-                case SuspectedHang(seconds=seconds):
-                    self._suspect(monitor, process, seconds)
-                case Hung(seconds=seconds):
-                    text = f"hung: its event loop had not turned for {seconds:.0f} s"
-                    self.bus.run_in_background(monitor.kill_for(KillReason("hung", text)))
-                case _:
-                    assert_never(finding)
-
-    def _waits_for_room(self, monitor: ChildMonitor, process: ChildProcess) -> bool:
-        """Whether a process is silent because the disk is full; then its step says so."""
-        if monitor.last_step(process) != WAITS and has_room(self.home):
-            return False
-        process.note_step(WAITS, time.time())
-        self.log.warning(f"the disk is full: it {WAITS}", child=monitor.address)
-        return True
-
-    def note_who_waits_for_room(self) -> None:
-        """Note the step of each process that waits on a full disk: it cannot report it itself."""
-        for monitor in self.monitors.values():
-            process = monitor.process
-            if process is not None and monitor.last_step(process) == WAITS:
-                process.note_step(WAITS, time.time())
-
-    def recovered(self, address: str) -> None:
-        """Log and report that the event loop of a suspect turns again."""
-        self.log.info("event loop turns again", child=address)
-        self._report(self.monitors[address], "entity.recovered", {})
-
-    def _suspect(self, monitor: ChildMonitor, process: ChildProcess, seconds: float) -> None:
-        """Report a suspect and have it write its stack into its log, by signal."""
-        step = monitor.last_step(process)
-        self.log.warning("suspect", child=monitor.address, seconds=seconds, step=step)
-        self._report(monitor, "entity.suspect", {"seconds": round(seconds, 1), "step": step})
-        process.handle.dump_stack()
 
     # --- agents without their command -----------------------------------------------------------
 
@@ -474,14 +440,34 @@ class Children:
             ProcessStarted(address=address, pid=pid, started_at=began, boot=self._boot)
         )
 
-    def _launch_of(self, spec: ChildSpec, incarnation: int) -> ActorLaunch:
-        # The key of the tickets is the router's alone, and is never written anywhere.
-        args = {"key": self._key} if spec.kind == ROUTER else spec.args
+    def _open_hosts(self, house: Home) -> "Hosts":
+        from actors.supervisor.hosts import Hosts  # most homes have one machine
+
+        return Hosts(
+            house,
+            self.options.config.hosts,
+            self.bus,
+            processes=lambda: self.register.table.processes,
+            note=self.register.note,
+            count_at_home=lambda: sum(
+                one.process is not None and not one.process.handle.host
+                for one in self.monitors.values()
+            ),
+            log=self.log,
+        )
+
+    def _router_args(self) -> dict[str, Any]:
+        """Return what the router alone is given: the key of the tickets is never written."""
+        uplink = self.hosts.uplink() if self.hosts is not None else None
+        return {"key": self._key} | ({"uplink": uplink} if uplink else {})
+
+    def _launch_of(self, spec: ChildSpec, incarnation: int, host: str) -> ActorLaunch:
+        args = self._router_args() if spec.kind == ROUTER else spec.args
         return ActorLaunch(
             address=spec.address,
             kind=spec.kind,
             incarnation=incarnation,
-            ticket=self.ticket(spec.address, incarnation),
+            ticket=self.ticket(spec.address, incarnation, host),
             router_url=self.url,
             home=self.home,
             args=args,

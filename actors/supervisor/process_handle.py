@@ -17,7 +17,7 @@ import psutil
 from actors.runtime.child import log_file
 from actors.runtime.crash_counter import ProcessNote, is_repeated_crash, read_note
 from actors.runtime.processes import descendants
-from actors.supervisor.causes import oom_kills, size_of, tail_of
+from actors.supervisor.causes import KillReason, oom_kills, size_of, tail_of
 from actors.supervisor.launcher import SpawnedProcess
 from actors.supervisor.process_stats import ProcessStats, stats_of
 from actors.supervisor.reaper import kill_group
@@ -31,7 +31,8 @@ class ExitEvidence:
 
     `tail` are the last lines of its stderr; `step` and `was_ready` are what it noted of itself,
     None if it noted nothing; `oom_kills` is how many processes the kernel killed for lack of memory
-    while it lived; `is_repeated_crash`: it died over a message over which it died before.
+    while it lived; `is_repeated_crash`: it died over a message over which it died before. `reason`
+    is why it is over if no kernel says so.
     """
 
     tail: tuple[str, ...] = ()
@@ -39,6 +40,7 @@ class ExitEvidence:
     was_ready: bool = False
     oom_kills: int = 0
     is_repeated_crash: bool = False
+    reason: KillReason | None = None
 
 
 class ProcessHandle(Protocol):

@@ -21,6 +21,7 @@ def child_row(monitor: ChildMonitor, incarnation: int) -> ChildInfo:
         restarts=monitor.restarts,
         cause=monitor.cause,
         next_start=monitor.next_start,
+        host="" if process is None else process.handle.host,
     )
     if process is None:
         return info

@@ -95,6 +95,8 @@ class ProcessExit:
         """Return the cause in words."""
         if self.text:
             return self.text
+        if self.code is None and self.signal is None:
+            return self.hint or "ended unseen"
         cause = f"exit code {self.code}" if self.signal is None else _signal_words(self.signal)
         if self.code == EXIT_NO_SPACE:
             return "no space is left on the disk of the home"  # so its stderr may be cut off

@@ -125,7 +125,9 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(self._options.config.supervisor.beat_seconds)
-            self._children.check_for_hangs(loop.time())
+            self._children.hangs.check(loop.time())
+            if self._children.hosts is not None:
+                self._children.hosts.check()
             self._children.stop_left()
             rotate_output(log_file(self.home, SUPERVISOR))
 
@@ -218,6 +220,8 @@ class Supervisor:
         """
         children = self._children
         children.is_stopping = True
+        if children.hosts is not None:
+            children.hosts.stop()
         monitors = children.monitors
         services = {*SERVICES, *OPTIONAL}
         agents = [monitor for address, monitor in monitors.items() if address not in services]
@@ -281,6 +285,8 @@ class Supervisor:
 
     def _welcomed(self) -> None:
         """The router has let us in, so it is ready."""
+        if self._children.hosts is not None:
+            self._children.hosts.welcomed()
         monitor = self._children.monitors[ROUTER]
         if monitor.process is not None:
             monitor.ready(monitor.process.incarnation)

@@ -70,11 +70,11 @@ class SupervisorEndpoint:
         """Note that nothing can be sent until the router lets us in again."""
         self._is_up = False
 
-    def ask_to_stop(self, address: str) -> bool:
+    def ask_to_stop(self, address: str, *, after_step: bool = False) -> bool:
         """Send `control.stop` if the router can be reached; return whether it can."""
         if self._endpoint is None or not self._is_up or address == ROUTER:
             return False
-        self._endpoint.post(address, Stop())
+        self._endpoint.post(address, Stop(after_step=after_step))
         return True
 
     def announce(self, known: tuple[str, ...]) -> None:
@@ -93,6 +93,17 @@ class SupervisorEndpoint:
         if self._reporter is not None:
             event = Event(type=type, agent_id=agent, ts=time.time(), entity=entity, data=data)
             self._reporter.report(event)
+
+    def post(self, to: str, body: BaseModel) -> None:
+        """Send a passing message, if the router can be reached."""
+        if self._endpoint is not None and self._is_up:
+            self._endpoint.post(to, body)
+
+    async def ask(self, to: str, body: BaseModel, within_seconds: float) -> BaseModel:
+        """Return the body of the answer to a passing request; raises TransportError."""
+        if self._endpoint is None:
+            raise LinkDown("the supervisor is not on the bus")
+        return (await self._endpoint.ask(to, body, within_seconds=within_seconds)).body
 
     def send(self, to: str, body: BaseModel) -> None:
         """Send a durable message in the background."""

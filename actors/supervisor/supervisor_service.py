@@ -1,6 +1,8 @@
 """SupervisorService: what the supervisor does when it is asked for something, and who may ask."""
 
 import time
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel
 
@@ -10,6 +12,7 @@ from actors.supervisor.children import Children
 from actors.supervisor.options import ON_DEMAND_KINDS, OPTIONAL, SERVICES
 from actors.supervisor.process_table import child_row, own_rows
 from agiraph.core.errors import AgiraphError, InvalidInput, Refused, Unavailable, unknown
+from agiraph.core.hosts import HOME_HOST
 from agiraph.core.ids import ROUTER, SUPERVISOR, Address, agent_of
 from agiraph.messages.authorization import refusal
 from agiraph.messages.child import (
@@ -27,12 +30,45 @@ from agiraph.messages.child import (
     WakeChild,
 )
 from agiraph.messages.control import Ok, RefusedReply
-from agiraph.messages.host import HostTable, ListHosts
+from agiraph.messages.host import (
+    ChangeHost,
+    ExitedOnHost,
+    HostRefused,
+    HostTable,
+    InviteHost,
+    JoinHost,
+    LeaveHome,
+    ListHosts,
+    MoveChild,
+    RenewLease,
+    UplinkState,
+)
 from agiraph.storage.disk_space import has_room, outlasting
 from transport.endpoint import Received
 from transport.envelope import Flag
 
+if TYPE_CHECKING:
+    from actors.supervisor.host_requests import HostRequests
+
 ADDRESS_LIMIT = 128
+ABOUT_HOSTS: Final = frozenset(
+    {
+        ChangeHost,
+        ExitedOnHost,
+        HostRefused,
+        InviteHost,
+        JoinHost,
+        LeaveHome,
+        ListHosts,
+        MoveChild,
+        RenewLease,
+        UplinkState,
+    }
+)
+ONE_MACHINE: Final = (
+    "this home has no other machine (possible: set hosts.listen, as in tcp://0.0.0.0:7400, restart"
+    " the supervisor, then `agiraph host invite`)"
+)
 
 
 class SupervisorService:
@@ -67,8 +103,6 @@ class SupervisorService:
                     await self._wake(monitor)
             case ListChildren():
                 return self._table()
-            case ListHosts():
-                return HostTable()
             case StartChild(spec=spec):
                 check_start(spec, self._startable())
                 return await self._start_child(spec)
@@ -76,7 +110,22 @@ class SupervisorService:
                 return await self._stop_child(body)
             case AttachConsole():
                 return self._attach()
+            case ListHosts() if self._hosts is None:
+                return HostTable()
+            case _ if type(body) in ABOUT_HOSTS:
+                if self._hosts is None:
+                    raise Refused(ONE_MACHINE)
+                return await self._hosts.answer(sender, body)
         return None
+
+    @cached_property
+    def _hosts(self) -> "HostRequests | None":
+        """What answers requests about other machines, if this home may have any."""
+        if self._children.hosts is None:
+            return None
+        from actors.supervisor.host_requests import HostRequests  # most homes have one machine
+
+        return HostRequests(self._children, self._children.hosts)
 
     def _find(self, address: str) -> ChildMonitor | None:
         return self._children.monitors.get(address)
@@ -88,14 +137,14 @@ class SupervisorService:
 
     def _note_beat(self, sender: str, incarnation: int, body: ChildHeartbeat) -> None:
         """Note that a child's loop turns, and what it does; our own beat shows the router's."""
-        heartbeats = self._children.heartbeats
+        heartbeats = self._children.hangs.heartbeats
         was_suspect = (
             heartbeats.record_router()
             if sender == SUPERVISOR
             else heartbeats.record(sender, incarnation)
         )
         if was_suspect:
-            self._children.recovered(ROUTER if sender == SUPERVISOR else sender)
+            self._children.hangs.recovered(ROUTER if sender == SUPERVISOR else sender)
         monitor = self._find(sender)
         process = monitor.process if monitor is not None else None
         if process is not None and process.incarnation == incarnation:
@@ -189,7 +238,7 @@ class SupervisorService:
         """Return all processes, the supervisor and the spawner first."""
         children = self._children
         if not has_room(children.home):
-            children.note_who_waits_for_room()
+            children.hangs.note_who_waits_for_room()
         rows = own_rows(children.incarnation(SUPERVISOR), children.fork)
         rows += [
             child_row(each, children.incarnation(at)) for at, each in children.monitors.items()
@@ -203,6 +252,8 @@ def check_start(spec: ChildSpec, startable: list[str]) -> None:
         raise unknown("kind of process to start", spec.kind, startable)
     if agent_of(spec.address) is None or not _is_plain(spec.address):
         raise InvalidInput(f"'{spec.address}' is no address of an agent's child")
+    if spec.kind != "worker" and (spec.labels or spec.host not in (None, HOME_HOST)):
+        raise InvalidInput(f"{spec.address} is a {spec.kind}: only workers run on other machines")
 
 
 def _is_plain(address: str) -> bool:

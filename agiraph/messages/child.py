@@ -15,7 +15,15 @@ ChildState = Literal[
 
 
 CauseKind = Literal[
-    "exit", "signal", "out_of_memory", "no_space", "hung", "not_ready", "not_made", "ordered"
+    "exit",
+    "signal",
+    "out_of_memory",
+    "no_space",
+    "hung",
+    "not_ready",
+    "not_made",
+    "ordered",
+    "host_lost",
 ]
 
 
@@ -39,7 +47,8 @@ class ChildSpec(Record):
     `args` is passed to the actor unchanged. `owner` is notified when the child is given up.
     A child is marked failed after more than `intensity` restarts by its own fault within
     `period_seconds`, unless it is a service, which is never given up. Children of one `group` are
-    restarted together according to its `strategy`, and are given up together.
+    restarted together according to its `strategy`, and are given up together. It runs on the
+    machine `host` (`home`: the home's own; None: whichever suits), on one that has all `labels`.
     """
 
     address: Address
@@ -53,6 +62,8 @@ class ChildSpec(Record):
     shutdown_seconds: float = 2.0
     group: str = ""
     strategy: Literal["one_for_one", "rest_for_one", "one_for_all"] = "one_for_one"
+    host: str | None = None
+    labels: tuple[str, ...] = ()
 
 
 class ChildInfo(Record):

@@ -4,10 +4,14 @@ from agiraph.messages.body import Body
 
 
 class Stop(Body):
-    """Stop: cancel calls in flight, record that, send bye, exit 0. Supervisor to any process."""
+    """Stop: cancel calls in flight, record that, send bye, exit 0. Supervisor to any process.
+
+    With `after_step` a worker first ends the step that it is in, and parks (exit 77).
+    """
 
     TYPE = "control.stop"
     reason: str = ""
+    after_step: bool = False
 
 
 class Pause(Body):

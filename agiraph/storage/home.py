@@ -222,6 +222,10 @@ class SystemHome:
     """The HTTP API's token, mode 0600. Written by the human gateway."""
     children = PathBelow("children.journal")
     """The supervisor's journal of children."""
+    hosts = PathBelow("hosts.json")
+    """The other machines of this home, and open invitations. Written by the supervisor."""
+    uplink_key = PathBelow("uplink.key")
+    """The key with which other machines know this home, mode 0600. Written by the supervisor."""
     usage = PathBelow("usage.db")
     """The spending. Written by the broker."""
 

@@ -94,6 +94,8 @@ KINDS: Final = (
     FileKind("dead.jsonl", "journal", steps=(_moved,)),
     FileKind("channels.jsonl", "journal"),
     FileKind("children.journal", "journal"),
+    FileKind("hosts.json", "json"),
+    FileKind("uplink.key", "json"),
     FileKind("usage.db", "sqlite"),
     FileKind("book.db", "sqlite"),
 )

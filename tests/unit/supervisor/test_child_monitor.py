@@ -33,9 +33,10 @@ class Busy:
             policy=lambda _monitor: RestartPolicy(
                 restart="transient", intensity=5, period_seconds=60
             ),
+            place=lambda _spec: "",
             allot=self.allot,
             launch=self.launch,
-            ask_to_stop=lambda _address: False,
+            ask_to_stop=lambda _address, _after: False,
             changed=self.changed,
             crashed=lambda _monitor, _why: None,
             step_down=self.step_down,
@@ -48,7 +49,7 @@ class Busy:
         self.lives += 1
         return self.lives
 
-    async def launch(self, spec: ChildSpec, incarnation: int) -> LocalHandle:
+    async def launch(self, spec: ChildSpec, incarnation: int, host: str) -> LocalHandle:
         await self.monitor.wake()  # mail has come while it starts
         if self.is_quick:
             self.monitor.ready(incarnation)

@@ -1,0 +1,204 @@
+"""HostRegistry: which machines have joined this home, and which invitations are open.
+
+`system/hosts.json` has their names, public keys and labels, and for how long leases were granted;
+`system/uplink.key` the home's own CURVE key, mode 0600. An invitation's secret key is in its line
+and nowhere else.
+"""
+
+import json
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+import zmq
+from pydantic import ValidationError
+
+from agiraph.core.errors import Corrupt, InvalidInput, Refused, listed, unknown
+from agiraph.core.hosts import MachineFacts
+from agiraph.core.ids import HOST_PREFIX, INVITE_PREFIX
+from agiraph.core.invitation import Invitation, check_host_name
+from agiraph.core.record import Record
+from agiraph.messages.host import HostInvited, InviteHost, JoinHost
+from agiraph.storage.files import read_bytes, replace_bytes
+from agiraph.storage.home import Home
+from agiraph.storage.versions import FIELD, kind_of, read_object
+
+MOST_INVITATIONS: Final = 64
+LAST_SECONDS: Final = 2.0
+"""For how long a key that has ended may still be used: its owner waits for the answer."""
+KEY_LENGTH: Final = 40
+Kept = TypeVar("Kept", bound=Record)
+
+
+class RegisteredHost(Record):
+    """A machine that has joined; `labels` were given by a person."""
+
+    name: str
+    public_key: str
+    labels: tuple[str, ...] = ()
+    is_cordoned: bool = False
+    lease_seconds: float = 0.0
+    facts: MachineFacts | None = None
+
+
+class OpenInvitation(Record):
+    """An invitation that was not used yet; `expires_at` is a Unix time."""
+
+    id: str
+    public_key: str
+    name: str = ""
+    labels: tuple[str, ...] = ()
+    expires_at: float
+
+
+class UplinkKey(Record):
+    """The home's CURVE key pair in Z85."""
+
+    public: str
+    secret: str
+
+
+class RegistryFile(Record):
+    """What is in `system/hosts.json`."""
+
+    hosts: tuple[RegisteredHost, ...] = ()
+    invitations: tuple[OpenInvitation, ...] = ()
+
+
+class HostRegistry:
+    """The one writer of the two files; reading raises Corrupt, writing OSError."""
+
+    def __init__(self, home: Home, now: Callable[[], float] = time.time) -> None:
+        self._file = home.system.hosts
+        self._key_file = home.system.uplink_key
+        self._now = now
+        kept = _read(self._file, RegistryFile) or RegistryFile()
+        self.hosts = {host.name: host for host in kept.hosts}
+        self._invitations = {one.id: one for one in kept.invitations}
+        self._ending: dict[str, tuple[str, float]] = {}
+
+    def uplink_key(self) -> UplinkKey:
+        """Return the key of this home, made at the first call."""
+        key = _read(self._key_file, UplinkKey)
+        if key is None:
+            key = UplinkKey(**dict(zip(("public", "secret"), _new_key(), strict=True)))
+            replace_bytes(self._key_file, key.model_dump_json().encode(), 0o600)
+        return key
+
+    def invitations(self) -> tuple[OpenInvitation, ...]:
+        """Return the invitations that are still valid."""
+        now = self._now()
+        return tuple(one for one in self._invitations.values() if one.expires_at > now)
+
+    def known(self) -> dict[str, str]:
+        """Return who may connect: public keys, and the addresses of their owners."""
+        now = self._now()
+        ending = {key: owner for key, (owner, until) in self._ending.items() if until > now}
+        hosts = {host.public_key: HOST_PREFIX + host.name for host in self.hosts.values()}
+        guests = {one.public_key: INVITE_PREFIX + one.id for one in self.invitations()}
+        return ending | guests | hosts
+
+    def invite(self, asked: InviteHost, url: str) -> HostInvited:
+        """Make an invitation to `url`."""
+        if asked.name is not None:
+            self._check_free(asked.name)
+        still = self.invitations()
+        if len(still) >= MOST_INVITATIONS:
+            raise Refused(f"{MOST_INVITATIONS} invitations are open: use them, or let them expire")
+        public, secret = _new_key()
+        open_one = OpenInvitation(
+            id=secrets.token_hex(8),
+            public_key=public,
+            name=asked.name or "",
+            labels=asked.labels,
+            expires_at=self._now() + asked.seconds,
+        )
+        line = Invitation(
+            url=url,
+            server_key=self.uplink_key().public,
+            id=open_one.id,
+            secret=secret,
+            name=open_one.name,
+            expires_at=open_one.expires_at,
+        ).line()
+        self._write(self.hosts, {one.id: one for one in (*still, open_one)})
+        return HostInvited(line=line, expires_at=open_one.expires_at)
+
+    def admit(self, invitation: str, asked: JoinHost) -> RegisteredHost:
+        """Write down who joins with an invitation, which ends; the same host again is confirmed."""
+        same = self.hosts.get(asked.name)
+        if same is not None and same.public_key == asked.public_key:
+            return same
+        used = {one.id: one for one in self.invitations()}.get(invitation)
+        if used is None:
+            raise Refused("the invitation was used, or has expired")
+        if used.name and asked.name != used.name:
+            raise Refused(f"the invitation is for a host named '{used.name}', not '{asked.name}'")
+        self._check_free(asked.name)
+        if len(asked.public_key) != KEY_LENGTH or asked.public_key in self.known():
+            raise InvalidInput(f"host '{asked.name}' needs a CURVE key of its own, in Z85")
+        host = RegisteredHost(
+            name=asked.name,
+            public_key=asked.public_key,
+            labels=tuple(dict.fromkeys((*used.labels, *asked.labels))),
+            facts=asked.facts,
+        )
+        rest = {key: one for key, one in self._invitations.items() if key != invitation}
+        self._write(self.hosts | {host.name: host}, rest)
+        self._ends(used.public_key, INVITE_PREFIX + used.id)
+        return host
+
+    def change(self, name: str, **changes: object) -> RegisteredHost:
+        """Change what is written of a host; nothing is written if it is so already."""
+        host = self.named(name)
+        changed = host.model_copy(update=changes)
+        if changed != host:
+            self._write(self.hosts | {name: changed}, self._invitations)
+        return changed
+
+    def remove(self, name: str) -> None:
+        """Forget a host: its key is refused from now on."""
+        host = self.named(name)
+        rest = {key: host for key, host in self.hosts.items() if key != name}
+        self._write(rest, self._invitations)
+        self._ends(host.public_key, HOST_PREFIX + name)
+
+    def named(self, name: str) -> RegisteredHost:
+        """Return a host; raises InvalidInput if there is none of this name."""
+        if name not in self.hosts:
+            raise unknown("host", name, list(self.hosts))
+        return self.hosts[name]
+
+    def _ends(self, key: str, owner: str) -> None:
+        self._ending[key] = owner, self._now() + LAST_SECONDS
+
+    def _check_free(self, name: str) -> None:
+        check_host_name(name)
+        if name in self.hosts:
+            raise Refused(f"there is a host '{name}' already (hosts: {listed(list(self.hosts))})")
+
+    def _write(
+        self, hosts: dict[str, RegisteredHost], invitations: dict[str, OpenInvitation]
+    ) -> None:
+        file = RegistryFile(hosts=tuple(hosts.values()), invitations=tuple(invitations.values()))
+        content = {FIELD: kind_of(self._file).version} | file.model_dump(mode="json")
+        replace_bytes(self._file, json.dumps(content, indent=1).encode(), 0o600)
+        self.hosts, self._invitations = hosts, invitations
+
+
+def _new_key() -> tuple[str, str]:
+    public, secret = zmq.curve_keypair()
+    return public.decode(), secret.decode()
+
+
+def _read(file: Path, kind: type[Kept]) -> Kept | None:
+    try:
+        content = read_object(file, read_bytes(file))
+        content.pop(FIELD, None)
+        return kind.model_validate(content)
+    except FileNotFoundError:
+        return None
+    except (ValueError, AttributeError, ValidationError) as error:
+        raise Corrupt(f"{file}: {error}") from None

@@ -1,0 +1,218 @@
+"""HostRequests: what the supervisor does when it is asked about other machines."""
+
+import asyncio
+import socket
+from typing import Final
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel
+
+from actors.supervisor.child_monitor import ChildMonitor
+from actors.supervisor.child_register import ProcessStarted
+from actors.supervisor.children import Children
+from actors.supervisor.hosts import Hosts, check_version
+from actors.supervisor.placement import NotPlaced
+from agiraph.core.errors import AgiraphError, Refused, Unavailable, listed, unknown
+from agiraph.core.hosts import HOME_HOST
+from agiraph.core.ids import HOST_PREFIX, INVITE_PREFIX
+from agiraph.messages.child import ChildStarted
+from agiraph.messages.control import Ok
+from agiraph.messages.host import (
+    ChangeHost,
+    ExitedOnHost,
+    HostInvited,
+    HostJoined,
+    HostRefused,
+    HostTable,
+    InviteHost,
+    JoinHost,
+    LeaveHome,
+    ListHosts,
+    MoveChild,
+    RenewLease,
+    UplinkState,
+)
+
+LEAVE_SECONDS: Final = 5.0
+ANYWHERE: Final = frozenset({"0.0.0.0", "::", "*", ""})
+ELSEWHERE: Final = ("192.0.2.1", 9)
+"""An address for documentation: connecting UDP to it sends nothing, and shows our own address."""
+
+
+class HostRequests:
+    """Answers what hosts, holders of invitations and the human ask about machines."""
+
+    def __init__(self, children: Children, hosts: Hosts) -> None:
+        self._children = children
+        self._hosts = hosts
+        self._moving: set[str] = set()
+
+    async def answer(self, sender: str, body: BaseModel) -> BaseModel | None:
+        """Do what a message asks and return the reply; raises AgiraphError, OSError."""
+        match body:
+            case RenewLease():
+                return self._hosts.renew(sender.removeprefix(HOST_PREFIX), body)
+            case ExitedOnHost():
+                self._hosts.exited(sender.removeprefix(HOST_PREFIX), body)
+            case HostRefused(peer=peer, reason=reason):
+                self._children.log.warning("refused at the uplink", peer=peer, reason=reason)
+            case UplinkState(url=url, problem=problem):
+                self._hosts.listens(url, problem)
+            case JoinHost():
+                return self._join(sender.removeprefix(INVITE_PREFIX), body)
+            case LeaveHome():
+                return await self._leave(sender.removeprefix(HOST_PREFIX))
+            case InviteHost():
+                return self._invite(body)
+            case ListHosts():
+                return self._table()
+            case ChangeHost():
+                await self._change(body)
+                return self._table()
+            case MoveChild(address=address, host=host):
+                return await self._move(self._movable(address), host)
+        return None
+
+    # --- joining and leaving --------------------------------------------------------------------
+
+    def _invite(self, asked: InviteHost) -> HostInvited:
+        url = asked.url or self._hosts.config.advertise or reachable(self._hosts.url)
+        if not url:
+            raise Unavailable(self._hosts.problem or "the router does not listen yet: try again")
+        invited = self._hosts.registry.invite(asked, url)
+        self._hosts.known_changed()
+        return invited
+
+    def _join(self, invitation: str, asked: JoinHost) -> HostJoined:
+        check_version(asked.name, asked.facts)
+        self._hosts.joined(self._hosts.registry.admit(invitation, asked))
+        return HostJoined(name=asked.name)
+
+    async def _leave(self, name: str) -> Ok:
+        """Move what runs there, as far as that takes no time, and forget the host."""
+        try:
+            async with asyncio.timeout(LEAVE_SECONDS):
+                await self._drain(name)
+        except (TimeoutError, Refused):
+            pass  # it goes anyway: the rest is killed, and started elsewhere
+        await self._hosts.remove(name)
+        return Ok()
+
+    # --- changing -------------------------------------------------------------------------------
+
+    def _table(self) -> HostTable:
+        hosts = self._hosts
+        open_ones = len(hosts.registry.invitations())
+        return HostTable(hosts=hosts.info(), listens_at=hosts.url, invitations=open_ones)
+
+    async def _change(self, asked: ChangeHost) -> None:
+        registry = self._hosts.registry
+        match asked.how:
+            case "cordon" | "uncordon":
+                registry.change(asked.name, is_cordoned=asked.how == "cordon")
+            case "label":
+                registry.change(asked.name, labels=tuple(dict.fromkeys(asked.labels)))
+            case "drain":
+                await self._drain(asked.name)
+            case "remove":
+                await self._drain(asked.name)
+                await self._hosts.remove(asked.name)
+
+    async def _drain(self, name: str) -> None:
+        """Give a host no new work, and move what it runs; Refused names what cannot be moved."""
+        self._hosts.registry.change(name, is_cordoned=True)
+        monitors = [self._children.monitors[at] for at in self._hosts.running_on(name)]
+        moves = [self._move(monitor, "") for monitor in monitors]
+        ends = await asyncio.gather(*moves, return_exceptions=True)
+        for end in ends:
+            if isinstance(end, BaseException) and not isinstance(end, AgiraphError):
+                raise end
+        stays = [str(end) for end in ends if isinstance(end, AgiraphError)]
+        if stays:
+            raise Refused(f"'{name}' is cordoned, but not empty: {listed(stays)}")
+
+    # --- moving ---------------------------------------------------------------------------------
+
+    def _movable(self, address: str) -> ChildMonitor:
+        monitor = self._children.monitors.get(address)
+        if monitor is None:
+            raise unknown("process", address, list(self._children.monitors))
+        if monitor.spec.kind != "worker":
+            raise Refused(
+                f"{address} is a {monitor.spec.kind}: it runs on the home's machine, only workers"
+                " can be moved"
+            )
+        return monitor
+
+    async def _move(self, monitor: ChildMonitor, host: str) -> ChildStarted:
+        """Have an entity go on elsewhere; the place is chosen before it is stopped."""
+        address = monitor.spec.address
+        if address in self._moving:
+            raise Refused(f"{address} is being moved already")
+        self._moving.add(address)
+        try:
+            target = self._target(monitor, host)
+            if monitor.process is None:
+                self._start_next_at(monitor, target)
+            elif monitor.process.handle.host != target:
+                await self._hand_over(monitor, target)
+        finally:
+            self._moving.discard(address)
+        number = self._children.incarnation(address)
+        return ChildStarted(address=address, incarnation=number)
+
+    def _target(self, monitor: ChildMonitor, host: str) -> str:
+        """Return the host that an entity can run on; Refused if it cannot be moved."""
+        spec, process = monitor.spec, monitor.process
+        if spec.host == HOME_HOST and host not in ("", HOME_HOST):
+            raise Refused(
+                f"{spec.address} stays on the home's machine: an external agent, one that works in"
+                " a git worktree, or one that was wanted there"
+            )
+        here = "" if process is None else process.handle.host or HOME_HOST
+        wanted = spec.model_copy(update={"host": host}) if host else spec
+        placed = self._hosts.place(wanted, but="" if host else here)
+        if isinstance(placed, NotPlaced):
+            raise Refused(f"{spec.address} cannot be moved: {placed.reason}")
+        if spec.host not in (None, host) and host:
+            monitor.spec = wanted
+            self._children.register.declare(wanted)
+        return placed
+
+    def _start_next_at(self, monitor: ChildMonitor, target: str) -> None:
+        """Note that an entity without a process is to be started there when it wakes."""
+        self._children.register.note(
+            ProcessStarted(
+                address=monitor.address, pid=0, started_at=0, boot="", host=target, has_ended=True
+            )
+        )
+
+    async def _hand_over(self, monitor: ChildMonitor, target: str) -> None:
+        """End an entity's process after its step, and start the next one there."""
+        address, came_from = monitor.address, monitor.process and monitor.process.handle.host
+        self._hosts.preferred[address] = target or HOME_HOST
+        try:
+            process = await monitor.hand_over()
+        finally:
+            self._hosts.preferred.pop(address, None)
+        if process is None:
+            raise Refused(f"{address} was not moved: it is {monitor.state} ({monitor.cause})")
+        now_at = process.handle.host
+        data = {"from": came_from or HOME_HOST, "to": now_at or HOME_HOST}
+        self._children.report(monitor, "child.moved", data)
+        if now_at != target:
+            raise Refused(f"{address} went to {now_at or HOME_HOST}: {target} took it no more")
+
+
+def reachable(url: str) -> str:
+    """Return a url as other machines can use it: with an address of this machine, not with any."""
+    parts = urlsplit(url)
+    if not url or (parts.hostname or "") not in ANYWHERE:
+        return url
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(ELSEWHERE)
+            address = probe.getsockname()[0]
+    except OSError:
+        address = socket.gethostname()
+    return f"tcp://{address}:{parts.port}"

@@ -1,0 +1,431 @@
+"""Hosts: the other machines of this home: who has joined, what runs there, and for how long.
+
+A host is known by what it says of itself every few seconds (`host.renew`); each answer prolongs its
+lease (`leases`). When the lease of a silent host has ended, what ran there has ended too, and is
+started elsewhere. What an earlier supervisor started on a host is waited for in the same way, until
+the host says that it does not run it.
+"""
+
+import asyncio
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import psutil
+
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.machine import cores, found_labels
+from actors.supervisor.child_register import ProcessStarted
+from actors.supervisor.host_registry import HostRegistry, RegisteredHost
+from actors.supervisor.leases import GrantedLease, HostState, unknown_lease
+from actors.supervisor.placement import Machine, NotPlaced, Wish, place
+from actors.supervisor.remote_handle import RemoteHandle
+from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
+from agiraph import __version__
+from agiraph.core.config import HostsConfig
+from agiraph.core.errors import Refused
+from agiraph.core.hosts import HOME_HOST, HostInfo, MachineFacts
+from agiraph.core.ids import HOST_PREFIX, ROUTER, Address, AgentId, agent_of
+from agiraph.messages.child import ChildSpec
+from agiraph.messages.control import RefusedReply
+from agiraph.messages.host import (
+    ExitedOnHost,
+    HostProcess,
+    KnownHosts,
+    LeaseRenewed,
+    ProcessSpawned,
+    RenewLease,
+    SignalOnHost,
+    SpawnOnHost,
+)
+from agiraph.storage.home import Home
+from transport.errors import TransportError
+from transport.signal import Signal
+
+SPAWN_SECONDS = 5.0
+SPAWN_AGAIN_SECONDS = 0.5
+REFUSED_SECONDS = 10.0
+STOP_PATIENCE_SECONDS = 0.5
+SIGKILL = 9
+
+
+@dataclass(slots=True)
+class _Host:
+    """One host since this supervisor has started.
+
+    `strangers` are addresses that may still run there for an earlier supervisor; `concerned` the
+    agents that had something there when it was lost.
+    """
+
+    lease: GrantedLease = field(default_factory=GrantedLease)
+    handles: dict[str, RemoteHandle] = field(default_factory=dict)
+    strangers: set[str] = field(default_factory=set)
+    concerned: set[AgentId] = field(default_factory=set)
+    said: RenewLease | None = None
+    seen_at: float | None = None
+    skew_seconds: float | None = None
+    shown: HostState = "lost"
+    closed_until: float = 0.0
+    timer: asyncio.TimerHandle | None = None
+
+
+class Hosts:
+    """The hosts of one home.
+
+    `processes` returns where each address ran last, `note` writes that down, `report` an event of
+    an agent, `on_change` is called when something may be placed that could not be.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        config: HostsConfig,
+        bus: SupervisorEndpoint,
+        processes: Callable[[], Mapping[str, ProcessStarted]],
+        note: Callable[[ProcessStarted], None],
+        count_at_home: Callable[[], int],
+        log: Any,
+    ) -> None:
+        self.registry = HostRegistry(home)
+        self.config = config
+        self.url = self.problem = ""
+        self.is_stopping = False
+        self.epoch = secrets.token_hex(8)
+        self.preferred: dict[str, str] = {}
+        """Where an address is started next, if it can be: it is moved there."""
+        self._bus = bus
+        self._processes = processes
+        self._note = note
+        self._count_at_home = count_at_home
+        self._log = log
+        self._labels = frozenset(found_labels())
+        self._announced: dict[str, str] = {}
+        self._hosts: dict[str, _Host] = {}
+        self._changed = Signal()
+        for name, host in self.registry.hosts.items():
+            self._hosts[name] = _Host()
+            self._expect_strangers(name, host.lease_seconds or config.lease_seconds)
+
+    def _expect_strangers(self, name: str, seconds: float) -> None:
+        """Reckon with what an earlier supervisor started there, until its lease has ended."""
+        host = self._hosts[name]
+        host.strangers = {
+            at for at, last in self._processes().items() if last.host == name and not last.has_ended
+        }
+        if host.strangers:
+            host.lease = unknown_lease(self._time(), seconds)
+            self._set_timer(name, host)
+
+    # --- who may connect ------------------------------------------------------------------------
+
+    def uplink(self) -> dict[str, str] | None:
+        """Return what the router needs to listen to other machines, None if it should not."""
+        if not self.config.listen:
+            return None
+        key = self.registry.uplink_key()
+        return {"url": self.config.listen, "public": key.public, "secret": key.secret}
+
+    def welcomed(self) -> None:
+        """Tell a router that has let us in who may connect."""
+        self._announced = self.registry.known()
+        if self.config.listen:
+            self._bus.post(ROUTER, KnownHosts(known=self._announced))
+
+    def listens(self, url: str, problem: str) -> None:
+        """Note where the router listens, or why it cannot."""
+        self.url, self.problem = url, problem
+        if problem:
+            self._log.error("other machines cannot connect", reason=problem)
+        else:
+            self._log.info("other machines connect", url=url)
+
+    def known_changed(self) -> None:
+        """Tell the router who may connect, if that has changed: invitations also expire."""
+        if self.registry.known() != self._announced:
+            self.welcomed()
+
+    def joined(self, host: RegisteredHost) -> None:
+        """Expect a host that has just joined."""
+        self._hosts.setdefault(host.name, _Host())
+        self._log.info("host joined", host=host.name, labels=list(host.labels))
+        self.known_changed()
+
+    async def remove(self, name: str) -> None:
+        """Forget a host, once nothing can run there any more."""
+        host = self._hosts[name]
+        for handle in list(host.handles.values()):
+            handle.signal_group(SIGKILL)
+            await asyncio.wait([handle.ended])
+        await self._changed.until(lambda: not host.strangers)
+        self.registry.remove(name)
+        del self._hosts[name]
+        if host.timer is not None:
+            host.timer.cancel()
+        self._log.info("host removed", host=name)
+        self.known_changed()
+
+    # --- leases ---------------------------------------------------------------------------------
+
+    def renew(self, name: str, body: RenewLease) -> LeaseRenewed:
+        """Prolong the lease of a host, and compare what it runs; raises Refused, OSError."""
+        seconds = self.config.lease_seconds
+        facts = body.facts or self.registry.named(name).facts
+        self.registry.change(name, lease_seconds=seconds, facts=facts)
+        check_version(name, facts)
+        host, now = self._hosts[name], self._time()
+        host.said = body.model_copy(update={"facts": None})
+        host.seen_at, host.skew_seconds = time.time(), body.now - time.time()
+        host.lease = host.lease.granted(now, seconds)
+        self._compare(name, host, body.processes)
+        self._set_timer(name, host)
+        self._show(name, host)
+        return LeaseRenewed(sent_at=body.sent_at, seconds=seconds, epoch=self.epoch)
+
+    def exited(self, name: str, body: ExitedOnHost) -> None:
+        """Note that a process has ended on a host."""
+        host = self._hosts.get(name)
+        handle = host.handles.get(body.address) if host is not None else None
+        if handle is not None and handle.incarnation == body.incarnation:
+            handle.exited(body)
+
+    def check(self) -> None:
+        """Notice who has become silent, and invitations that have expired."""
+        self.known_changed()
+        for name, host in self._hosts.items():
+            self._show(name, host)
+
+    def is_silent(self, name: str) -> bool:
+        """Whether a host has not been heard of lately, so that what runs there cannot be either."""
+        host = self._hosts.get(name)
+        return host is not None and self._state(host) != "ready"
+
+    def stop(self) -> None:
+        """Wait for no silent host any more: what runs there ends with its lease."""
+        self.is_stopping = True
+        for name, host in self._hosts.items():
+            if self.is_silent(name):
+                self._lose(name, host, may_still_run=True)
+
+    def _compare(self, name: str, host: _Host, processes: Iterable[HostProcess]) -> None:
+        """Compare what a host says that it runs with what it should run."""
+        running = {(process.address, process.incarnation): process for process in processes}
+        for handle in list(host.handles.values()):
+            process = running.pop((handle.address, handle.incarnation), None)
+            if process is None:
+                handle.is_not_listed()
+            else:
+                handle.runs(process)
+        addresses = {address for address, _ in running}
+        for gone in host.strangers - addresses:
+            self._has_ended(gone)
+        host.strangers &= addresses
+        self._changed.set()
+        for address, incarnation in running:
+            kill = SignalOnHost(address=address, incarnation=incarnation, signal=SIGKILL)
+            self._bus.post(host_address(name), kill)
+
+    def _set_timer(self, name: str, host: _Host) -> None:
+        """Look again when the lease ends."""
+        if host.timer is not None:
+            host.timer.cancel()
+        loop = asyncio.get_running_loop()
+        host.timer = loop.call_at(host.lease.ends_at, self._lease_ended, name, host)
+
+    def _lease_ended(self, name: str, host: _Host) -> None:
+        host.timer = None
+        self._lose(name, host, may_still_run=False)
+        self._show(name, host)
+
+    def _lose(self, name: str, host: _Host, *, may_still_run: bool) -> None:
+        """Give up what runs on a host that is silent."""
+        host.concerned |= set(filter(None, map(agent_of, host.handles)))
+        for address in host.strangers:
+            self._has_ended(address)
+        host.strangers.clear()
+        self._changed.set()
+        for handle in list(host.handles.values()):
+            reason = f"its machine '{name}' cannot be reached, and its lease has ended"
+            handle.lost(reason, may_still_run=may_still_run)
+
+    def _show(self, name: str, host: _Host) -> None:
+        """Log how a host is, if that has changed, and tell those who have something there."""
+        now, before = self._state(host), host.shown
+        if now == before or self.is_stopping:
+            return
+        host.shown = now
+        about = {"host": name, "state": now}
+        if now == "ready":
+            self._log.info("host ready", **about)
+            if before == "lost":
+                self._report(name, host, "host.back", {})
+        else:
+            self._log.warning(f"host {now}", seconds=round(self._silence(host), 1), **about)
+            if now == "lost":
+                self._report(name, host, "host.lost", {"seconds": round(self._silence(host), 1)})
+
+    def _report(self, name: str, host: _Host, type: str, data: dict[str, Any]) -> None:
+        """Report an event of a host to the agents that have, or had, something there."""
+        agents = host.concerned | set(filter(None, map(agent_of, host.handles)))
+        for agent in sorted(agents):
+            self._bus.report_event(agent, type, host_address(name), {"host": name, **data})
+        host.concerned = agents if type == "host.lost" else set()
+
+    def _state(self, host: _Host) -> HostState:
+        return host.lease.state(self._time(), self.config.renew_seconds)
+
+    def _silence(self, host: _Host) -> float:
+        return 0.0 if host.seen_at is None else max(0.0, time.time() - host.seen_at)
+
+    def _time(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    # --- processes ------------------------------------------------------------------------------
+
+    def place(self, spec: ChildSpec, *, but: str = "") -> str | NotPlaced:
+        """Return the host to start a child on, '' for this machine, or why it must wait.
+
+        `but` is a machine that it is to leave.
+        """
+        last = self._processes().get(spec.address)
+        for name, host in self._hosts.items():
+            if spec.address in host.strangers:
+                return NotPlaced(f"it may still run on '{name}', until its lease there ends")
+        if spec.kind != "worker":
+            return ""
+        ran_on = "" if last is None else last.host or HOME_HOST
+        wish = Wish(spec.host, spec.labels, self.preferred.get(spec.address, ran_on))
+        placed = place(wish, [one for one in self._machines() if one.name != but])
+        return placed if isinstance(placed, NotPlaced) else host_of(placed)
+
+    def launch(self, name: str, launch: ActorLaunch) -> RemoteHandle:
+        """Have a host start a process."""
+        host, address = self._hosts[name], launch.address
+        handle = RemoteHandle(
+            name, address, launch.incarnation, lambda body: self._signal(name, handle, body)
+        )
+        self.preferred.pop(address, None)
+        started = ProcessStarted(address=address, pid=0, started_at=0, boot="", host=name)
+        self._note(started)
+        host.handles[address] = handle
+        handle.ended.add_done_callback(lambda _: self._ended(host, handle))
+        self._bus.run_in_background(self._spawn(host, handle, launch.pack()))
+        return handle
+
+    def _signal(self, name: str, handle: RemoteHandle, body: SignalOnHost) -> None:
+        self._bus.post(host_address(name), body)
+        if self.is_stopping and body.signal == SIGKILL:
+            reason = f"its machine '{name}' does not answer"
+            loop = asyncio.get_running_loop()
+            loop.call_later(STOP_PATIENCE_SECONDS, lambda: handle.lost(reason, may_still_run=True))
+
+    async def _spawn(self, host: _Host, handle: RemoteHandle, launch: bytes) -> None:
+        """Ask until the host has answered, or has been given up."""
+        body = SpawnOnHost(launch=launch, epoch=self.epoch)
+        while not handle.ended.done():
+            try:
+                answer = await self._bus.ask(host_address(handle.host), body, SPAWN_SECONDS)
+            except TransportError:
+                await asyncio.wait([handle.ended], timeout=SPAWN_AGAIN_SECONDS)
+                continue
+            match answer:
+                case ProcessSpawned(pid=pid):
+                    handle.pid = pid
+                case RefusedReply(reason=reason):
+                    host.closed_until = self._time() + REFUSED_SECONDS
+                    handle.not_made(f"{handle.host}: {reason}")
+            return
+
+    def _ended(self, host: _Host, handle: RemoteHandle) -> None:
+        if host.handles.get(handle.address) is handle:
+            del host.handles[handle.address]
+        if not handle.may_still_run:
+            self._has_ended(handle.address)
+
+    def _has_ended(self, address: str) -> None:
+        last = self._processes().get(address)
+        if last is not None and last.host and not last.has_ended:
+            self._note(last.model_copy(update={"has_ended": True}))
+
+    # --- the table ------------------------------------------------------------------------------
+
+    def _machines(self) -> list[Machine]:
+        """Return all machines as they are now, this one first."""
+        home = Machine(
+            HOME_HOST,
+            self._labels,
+            cores=cores(),
+            load=os.getloadavg()[0],
+            processes=self._count_at_home(),
+            free_memory_bytes=psutil.virtual_memory().available,
+        )
+        return [home, *(self._machine(name) for name in self._hosts)]
+
+    def _machine(self, name: str) -> Machine:
+        host, registered = self._hosts[name], self.registry.hosts[name]
+        facts, said = registered.facts, host.said
+        return Machine(
+            name,
+            frozenset(self._labels_of(registered)),
+            is_open=self._state(host) == "ready"
+            and not registered.is_cordoned
+            and self._time() >= host.closed_until,
+            cores=facts.cores if facts else 1,
+            load=said.load if said else 0.0,
+            processes=len(host.handles),
+            free_memory_bytes=said.free_memory_bytes or None if said else None,
+        )
+
+    def _labels_of(self, registered: RegisteredHost) -> tuple[str, ...]:
+        found = registered.facts.labels if registered.facts else ()
+        return tuple(dict.fromkeys((*registered.labels, *found)))
+
+    def running_on(self, name: str) -> list[str]:
+        """Return the addresses of what runs on a host."""
+        return list(self._hosts[name].handles)
+
+    def info(self) -> tuple[HostInfo, ...]:
+        """Return a row for each host."""
+        return tuple(self._info(name, host) for name, host in self._hosts.items())
+
+    def _info(self, name: str, host: _Host) -> HostInfo:
+        registered, said = self.registry.hosts[name], host.said
+        return HostInfo(
+            name=name,
+            state=self._state(host),
+            is_cordoned=registered.is_cordoned,
+            labels=self._labels_of(registered),
+            facts=registered.facts,
+            processes=len(host.handles),
+            load=said.load if said else 0.0,
+            free_memory_bytes=said.free_memory_bytes if said else 0,
+            latency_seconds=said.latency_seconds if said else None,
+            skew_seconds=host.skew_seconds,
+            seen_at=host.seen_at,
+            lease_seconds=host.lease.left(self._time()),
+        )
+
+
+def host_address(name: str) -> Address:
+    """Return the address of a host."""
+    return Address(HOST_PREFIX + name)
+
+
+def host_of(machine: str) -> str:
+    """Return the host of a machine's name, '' for the home's own."""
+    return "" if machine == HOME_HOST else machine
+
+
+def check_version(name: str, facts: MachineFacts | None) -> None:
+    """Raise Refused unless a machine has the same release of Agiraph, but for the last number."""
+    if facts is not None and _release(facts.version) != _release(__version__):
+        raise Refused(
+            f"host '{name}' has Agiraph {facts.version}, this home {__version__}: install"
+            f" {_release(__version__)} there"
+        )
+
+
+def _release(version: str) -> str:
+    return ".".join(version.split(".")[:2])

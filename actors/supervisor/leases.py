@@ -1,0 +1,48 @@
+"""Leases: for how long a host may still run what was started on it, as the home reckons. Pure.
+
+The host counts from when it asked for its lease, the home from when it answered, which is later,
+and adds MARGIN_SECONDS for the kill. So what ran there has ended before it is started elsewhere, by
+whatever clocks. A lease never becomes shorter: an answer may be lost, and the host goes by the one
+before. A supervisor that starts knows only for how long leases were granted: what may still run is
+waited for as if the last one had been granted at that moment.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+MARGIN_SECONDS = 1.0
+SILENT_RENEWALS = 3.0
+
+HostState = Literal["ready", "away", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class GrantedLease:
+    """Until when a host may run processes, by our clock; `heard_at` is when it asked last."""
+
+    ends_at: float = -math.inf
+    heard_at: float = -math.inf
+
+    def granted(self, now: float, seconds: float) -> "GrantedLease":
+        """Return the lease after an answer at `now`."""
+        return GrantedLease(max(self.ends_at, now + seconds + MARGIN_SECONDS), now)
+
+    def over(self) -> "GrantedLease":
+        """Return the lease of a host that says itself that it runs nothing."""
+        return replace(self, ends_at=-math.inf)
+
+    def left(self, now: float) -> float:
+        """Return for how many seconds something may still run there."""
+        return max(0.0, self.ends_at - now)
+
+    def state(self, now: float, renew_seconds: float) -> HostState:
+        """Return how the host is: heard of lately, silent, or silent and without a lease."""
+        if now - self.heard_at <= SILENT_RENEWALS * renew_seconds:
+            return "ready"
+        return "away" if self.left(now) > 0 else "lost"
+
+
+def unknown_lease(now: float, seconds: float) -> GrantedLease:
+    """Return what a supervisor that starts must reckon with, of leases of so many seconds."""
+    return GrantedLease(ends_at=now + seconds + MARGIN_SECONDS)

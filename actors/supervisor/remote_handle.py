@@ -1,0 +1,116 @@
+"""RemoteHandle: a process of a child on another machine, known by what its host reports."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+
+import psutil
+
+from actors.supervisor.causes import KillReason
+from actors.supervisor.launcher import EXIT_NOT_MADE
+from actors.supervisor.process_handle import ExitEvidence
+from actors.supervisor.process_stats import ProcessStats
+from actors.supervisor.restarts import ProcessExit
+from agiraph.core.ids import Address
+from agiraph.messages.host import ExitedOnHost, HostProcess, SignalOnHost
+
+MOST_MISSING = 2
+PROBE = 0
+
+
+class RemoteHandle:
+    """One process on `host`; it exists before its host has said so.
+
+    `post` sends its host a message, which may be lost: a kill is repeated at each renewal.
+    """
+
+    def __init__(
+        self, host: str, address: str, incarnation: int, post: Callable[[SignalOnHost], None]
+    ) -> None:
+        self.host = host
+        self.address = Address(address)
+        self.incarnation = incarnation
+        self.pid: int | None = None
+        self.ended: asyncio.Future[ProcessExit] = asyncio.get_running_loop().create_future()
+        self.may_still_run = True
+        self._post = post
+        self._stats: ProcessStats | None = None
+        self._evidence = ExitEvidence()
+        self._is_killed = False
+        self._missing = 0
+
+    def terminate(self) -> None:
+        """Send SIGTERM: over there it goes to the whole group."""
+        self.signal_group(signal.SIGTERM)
+
+    def signal_group(self, number: int) -> None:
+        """Have its host send a signal to its group."""
+        self._is_killed |= number == signal.SIGKILL
+        self._post(SignalOnHost(address=self.address, incarnation=self.incarnation, signal=number))
+
+    def dump_stack(self) -> None:
+        """Have it write its stack, into its log on its host."""
+        self.signal_group(signal.SIGUSR1)
+
+    def followers(self) -> list[psutil.Process]:
+        """Return none: its host ends them."""
+        return []
+
+    def noted_step(self) -> str | None:
+        """Return None: its note is on its host."""
+        return None
+
+    def stats(self) -> ProcessStats | None:
+        """Return what its host reported last."""
+        return self._stats
+
+    def evidence(self) -> ExitEvidence:
+        """Return what its host reported of its end."""
+        return self._evidence
+
+    # --- what its host says ---------------------------------------------------------------------
+
+    def runs(self, process: HostProcess) -> None:
+        """Note that its host runs it."""
+        self._missing, self.pid = 0, process.pid
+        self._stats = ProcessStats(process.started_at, process.cpu_seconds, process.memory_bytes)
+        if self._is_killed:
+            self.signal_group(signal.SIGKILL)
+
+    def is_not_listed(self) -> None:
+        """Note that its host does not name it; ask how it ended if that stays so."""
+        self._missing += 1
+        if self._missing >= MOST_MISSING and self.pid is not None:
+            self.signal_group(PROBE)
+
+    def exited(self, body: ExitedOnHost) -> None:
+        """Note how it ended, as its host saw it; a host that has no code has restarted."""
+        self._evidence = ExitEvidence(
+            tail=body.tail,
+            step=body.step or None,
+            was_ready=body.was_ready,
+            oom_kills=body.oom_kills,
+            is_repeated_crash=body.is_repeated_crash,
+        )
+        if body.exit_code is None and body.signal is None:
+            self.lost(f"its machine '{self.host}' does not run it any more")
+        else:
+            self._end(ProcessExit(code=body.exit_code, signal=body.signal))
+
+    def lost(self, reason: str, *, may_still_run: bool = False) -> None:
+        """Give it up because of its machine, which blames nothing."""
+        self._end_for(KillReason("host_lost", reason), ProcessExit(), may_still_run)
+
+    def not_made(self, reason: str) -> None:
+        """Note that its host refused to start it."""
+        self._end_for(KillReason("not_made", reason), ProcessExit(code=EXIT_NOT_MADE), False)
+
+    def _end_for(self, reason: KillReason, ended: ProcessExit, may_still_run: bool) -> None:
+        left = self._evidence
+        self._evidence = ExitEvidence(left.tail, left.step, left.was_ready, reason=reason)
+        self._end(ended, may_still_run)
+
+    def _end(self, ended: ProcessExit, may_still_run: bool = False) -> None:
+        if not self.ended.done():
+            self.may_still_run = may_still_run
+            self.ended.set_result(ended)

@@ -68,7 +68,16 @@ class Children:
         self.bus: SupervisorEndpoint
         self._on_failure = on_failure
         self._settings = options.config.supervisor
-        self.hangs = HangWatch(self, self._settings)
+        self.hangs = HangWatch(
+            self._settings,
+            self.home,
+            self.monitors,
+            beat=lambda: self.bus.beat(),
+            report=self.report,
+            run=lambda work: self.bus.run_in_background(work),
+            is_silent=lambda name: self.hosts is not None and self.hosts.is_silent(name),
+            log=log,
+        )
         self.hosts: Hosts | None = None
         """The other machines, if this home has or may have any."""
         self._hooks = MonitorHooks(
@@ -453,6 +462,7 @@ class Children:
                 one.process is not None and not one.process.handle.host
                 for one in self.monitors.values()
             ),
+            tell_all=self._report_to_agents,
             log=self.log,
         )
 

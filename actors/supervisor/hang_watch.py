@@ -1,7 +1,9 @@
 """HangWatch: acts on processes whose event loop does not turn, as their heartbeats show."""
 
 import time
-from typing import TYPE_CHECKING, assert_never
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any, assert_never
 
 from actors.supervisor.causes import KillReason
 from actors.supervisor.child_monitor import ChildMonitor, ChildProcess
@@ -14,24 +16,42 @@ from actors.supervisor.heartbeat_monitor import (
 from agiraph.core.config import SupervisorConfig
 from agiraph.storage.disk_space import WAITS, has_room
 
-if TYPE_CHECKING:
-    from actors.supervisor.children import Children
-
 
 class HangWatch:
-    """The heartbeats of all children, and what follows from their silence."""
+    """The heartbeats of all children, and what follows from their silence.
 
-    def __init__(self, children: "Children", settings: SupervisorConfig) -> None:
-        self._children = children
+    `beat` sends the supervisor's own heartbeat, `report` an event of a child; `is_silent` says
+    whether a host is not heard of, so that what runs there cannot be either.
+    """
+
+    def __init__(
+        self,
+        settings: SupervisorConfig,
+        home: Path,
+        monitors: Mapping[str, ChildMonitor],
+        *,
+        beat: Callable[[], None],
+        report: Callable[[ChildMonitor, str, dict[str, Any]], None],
+        run: Callable[[Coroutine[Any, Any, None]], None],
+        is_silent: Callable[[str], bool],
+        log: Any,
+    ) -> None:
+        self._home = home
+        self._monitors = monitors
+        self._beat = beat
+        self._report = report
+        self._run = run
+        self._is_silent = is_silent
+        self._log = log
         self.heartbeats = HeartbeatMonitor(
             HeartbeatLimits(settings.beat_seconds, settings.suspect_seconds, settings.hung_seconds)
         )
 
     def check(self, now: float) -> None:
         """Act on processes whose event loop does not turn; `now` is monotonic seconds."""
-        self._children.bus.beat()
+        self._beat()
         for finding in self.heartbeats.check(now):
-            monitor = self._children.monitors.get(finding.address)
+            monitor = self._monitors.get(finding.address)
             process = monitor.process if monitor is not None else None
             if monitor is None or process is None or process.incarnation != finding.incarnation:
                 continue
@@ -43,40 +63,37 @@ class HangWatch:
                     self._suspect(monitor, process, seconds)
                 case Hung(seconds=seconds):
                     text = f"hung: its event loop had not turned for {seconds:.0f} s"
-                    self._children.bus.run_in_background(monitor.kill_for(KillReason("hung", text)))
+                    self._run(monitor.kill_for(KillReason("hung", text)))
                 case _:
                     assert_never(finding)
 
     def _is_out_of_reach(self, process: ChildProcess) -> bool:
         """Whether a process is silent because its machine is."""
-        hosts, name = self._children.hosts, process.handle.host
-        return bool(name) and hosts is not None and hosts.is_silent(name)
+        return bool(process.handle.host) and self._is_silent(process.handle.host)
 
     def _waits_for_room(self, monitor: ChildMonitor, process: ChildProcess) -> bool:
         """Whether a process is silent because the disk is full; then its step says so."""
-        if monitor.last_step(process) != WAITS and has_room(self._children.home):
+        if monitor.last_step(process) != WAITS and has_room(self._home):
             return False
         process.note_step(WAITS, time.time())
-        self._children.log.warning(f"the disk is full: it {WAITS}", child=monitor.address)
+        self._log.warning(f"the disk is full: it {WAITS}", child=monitor.address)
         return True
 
     def note_who_waits_for_room(self) -> None:
         """Note the step of each process that waits on a full disk: it cannot report it itself."""
-        for monitor in self._children.monitors.values():
+        for monitor in self._monitors.values():
             process = monitor.process
             if process is not None and monitor.last_step(process) == WAITS:
                 process.note_step(WAITS, time.time())
 
     def recovered(self, address: str) -> None:
         """Log and report that the event loop of a suspect turns again."""
-        self._children.log.info("event loop turns again", child=address)
-        self._children.report(self._children.monitors[address], "entity.recovered", {})
+        self._log.info("event loop turns again", child=address)
+        self._report(self._monitors[address], "entity.recovered", {})
 
     def _suspect(self, monitor: ChildMonitor, process: ChildProcess, seconds: float) -> None:
         """Report a suspect and have it write its stack into its log, by signal."""
         step = monitor.last_step(process)
-        self._children.log.warning("suspect", child=monitor.address, seconds=seconds, step=step)
-        self._children.report(
-            monitor, "entity.suspect", {"seconds": round(seconds, 1), "step": step}
-        )
+        self._log.warning("suspect", child=monitor.address, seconds=seconds, step=step)
+        self._report(monitor, "entity.suspect", {"seconds": round(seconds, 1), "step": step})
         process.handle.dump_stack()

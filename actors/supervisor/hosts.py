@@ -10,7 +10,7 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,7 +33,6 @@ from agiraph.messages.child import ChildSpec
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.host import (
     ExitedOnHost,
-    HostProcess,
     KnownHosts,
     LeaseRenewed,
     ProcessSpawned,
@@ -75,8 +74,8 @@ class _Host:
 class Hosts:
     """The hosts of one home.
 
-    `processes` returns where each address ran last, `note` writes that down, `report` an event of
-    an agent, `on_change` is called when something may be placed that could not be.
+    `processes` returns where each address ran last, `note` writes that down; `count_at_home`
+    returns how many children run here; `tell_all` reports an event to every agent at work.
     """
 
     def __init__(
@@ -87,6 +86,7 @@ class Hosts:
         processes: Callable[[], Mapping[str, ProcessStarted]],
         note: Callable[[ProcessStarted], None],
         count_at_home: Callable[[], int],
+        tell_all: Callable[[str, str, dict[str, Any]], None],
         log: Any,
     ) -> None:
         self.registry = HostRegistry(home)
@@ -100,6 +100,7 @@ class Hosts:
         self._processes = processes
         self._note = note
         self._count_at_home = count_at_home
+        self._tell_all = tell_all
         self._log = log
         self._labels = frozenset(found_labels())
         self._announced: dict[str, str] = {}
@@ -150,7 +151,11 @@ class Hosts:
     def joined(self, host: RegisteredHost) -> None:
         """Expect a host that has just joined."""
         self._hosts.setdefault(host.name, _Host())
-        self._log.info("host joined", host=host.name, labels=list(host.labels))
+        labels = list(self._labels_of(host))
+        self._log.info("host joined", host=host.name, labels=labels)
+        self._tell_all(
+            "host.joined", host_address(host.name), {"host": host.name, "labels": labels}
+        )
         self.known_changed()
 
     async def remove(self, name: str) -> None:
@@ -179,10 +184,15 @@ class Hosts:
         host.said = body.model_copy(update={"facts": None})
         host.seen_at, host.skew_seconds = time.time(), body.now - time.time()
         host.lease = host.lease.granted(now, seconds)
-        self._compare(name, host, body.processes)
+        self._compare(name, host, body)
         self._set_timer(name, host)
         self._show(name, host)
-        return LeaseRenewed(sent_at=body.sent_at, seconds=seconds, epoch=self.epoch)
+        return LeaseRenewed(
+            sent_at=body.sent_at,
+            seconds=seconds,
+            epoch=self.epoch,
+            renew_seconds=self.config.renew_seconds,
+        )
 
     def exited(self, name: str, body: ExitedOnHost) -> None:
         """Note that a process has ended on a host."""
@@ -209,9 +219,13 @@ class Hosts:
             if self.is_silent(name):
                 self._lose(name, host, may_still_run=True)
 
-    def _compare(self, name: str, host: _Host, processes: Iterable[HostProcess]) -> None:
-        """Compare what a host says that it runs with what it should run."""
-        running = {(process.address, process.incarnation): process for process in processes}
+    def _compare(self, name: str, host: _Host, said: RenewLease) -> None:
+        """Compare what a host says that it runs with what it should run.
+
+        What it does not name has ended for sure once it knows of this supervisor: it might be about
+        to start something for the one before.
+        """
+        running = {(process.address, process.incarnation): process for process in said.processes}
         for handle in list(host.handles.values()):
             process = running.pop((handle.address, handle.incarnation), None)
             if process is None:
@@ -219,10 +233,11 @@ class Hosts:
             else:
                 handle.runs(process)
         addresses = {address for address, _ in running}
-        for gone in host.strangers - addresses:
-            self._has_ended(gone)
-        host.strangers &= addresses
-        self._changed.set()
+        if said.epoch in ("", self.epoch):
+            for gone in host.strangers - addresses:
+                self._has_ended(gone)
+            host.strangers &= addresses
+            self._changed.set()
         for address, incarnation in running:
             kill = SignalOnHost(address=address, incarnation=incarnation, signal=SIGKILL)
             self._bus.post(host_address(name), kill)
@@ -371,6 +386,7 @@ class Hosts:
             frozenset(self._labels_of(registered)),
             is_open=self._state(host) == "ready"
             and not registered.is_cordoned
+            and not (said and said.is_stopping)
             and self._time() >= host.closed_until,
             cores=facts.cores if facts else 1,
             load=said.load if said else 0.0,

@@ -88,7 +88,8 @@ class RenewLease(Body):
 
     `sent_at` is read from the host's monotonic clock and comes back in the answer, `host.lease`;
     `now` is its wall clock. `facts` are in the first of each connection. A host that `is_stopping`
-    gets no new work: it ends its processes, which are started elsewhere, then itself.
+    gets no new work: it ends its processes, which are started elsewhere, then itself. `epoch` is
+    that of the lease that it has, empty if it has none.
     """
 
     TYPE = "host.renew"
@@ -100,6 +101,7 @@ class RenewLease(Body):
     processes: tuple[HostProcess, ...] = ()
     latency_seconds: float | None = None
     is_stopping: bool = False
+    epoch: str = ""
 
 
 class LeaseRenewed(Body):

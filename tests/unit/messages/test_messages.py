@@ -16,8 +16,10 @@ from agiraph.messages.body import Body
 
 PREFIXES = {
     *("control", "child", "text", "board", "node", "model", "tool", "question", "run"),
-    *("trigger", "event", "file", "context", "door"),
+    *("trigger", "event", "file", "files", "context", "door", "host"),
 }
+
+SPECIAL = {"digest": "0" * 64}
 
 
 def sample(annotation: Any) -> Any:
@@ -43,7 +45,9 @@ def sample(annotation: Any) -> Any:
 def sample_of(model: type[BaseModel]) -> BaseModel:
     """Return a record with every field set."""
     hints = typing.get_type_hints(model, include_extras=True)
-    return model.model_validate({name: sample(hints[name]) for name in model.model_fields})
+    return model.model_validate(
+        {name: SPECIAL.get(name) or sample(hints[name]) for name in model.model_fields}
+    )
 
 
 def test_every_type_is_in_the_table_once() -> None:

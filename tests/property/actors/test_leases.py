@@ -1,0 +1,34 @@
+"""Leases: what a host runs has ended when the home starts it elsewhere, whatever is lost."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.host.lease import Lease
+from actors.supervisor.leases import GrantedLease
+from agiraph.messages.host import LeaseRenewed
+
+KILL_SECONDS = 1.0
+delays = st.floats(0, 30)
+
+
+@given(
+    renewals=st.lists(
+        st.tuples(st.floats(0.01, 20), delays, delays, st.booleans(), st.floats(3, 60)),
+        min_size=1,
+        max_size=20,
+    ),
+    ahead=st.floats(-1e6, 1e6),
+)
+def test_the_host_has_killed_all_before_the_home_starts_it_elsewhere(
+    renewals: list[tuple[float, float, float, bool, float]], ahead: float
+) -> None:
+    """The host's clock is `ahead`; questions and answers take any time, answers may be lost."""
+    home, host, asked_at = GrantedLease(), Lease(), 0.0
+    for pause, way_there, way_back, is_lost, seconds in renewals:
+        asked_at += pause
+        answered_at = asked_at + way_there
+        home = home.granted(max(answered_at, home.heard_at), seconds)
+        if not is_lost:
+            answer = LeaseRenewed(sent_at=asked_at + ahead, seconds=seconds, epoch="1")
+            host = host.renewed(answer, answered_at + way_back + ahead)
+        assert host.ends_at - ahead + KILL_SECONDS <= home.ends_at + 1e-6

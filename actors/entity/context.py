@@ -35,7 +35,7 @@ from agiraph.core.ids import (
 )
 from agiraph.core.models import DeliveryMode, Event
 from agiraph.core.money import RunTerms
-from agiraph.core.turns import JsonObject
+from agiraph.core.turns import JsonObject, ToolCall
 from agiraph.llm.model_limits import limits_of
 from agiraph.memory.skills import find_skills
 from agiraph.messages.question import AskQuestion
@@ -77,6 +77,9 @@ class EntityContext:
     hold_file: Path
     environment: dict[str, str]
     roster: Roster
+
+    prepare_call: Callable[[ToolCall], Awaitable[None]] | None = None
+    """Awaited before each tool call, where files are kept on another machine."""
 
     is_external = False
     """Whether an external agent does its work, which takes its steps by itself."""

@@ -116,6 +116,7 @@ class Entity:
             remote_tools=self._remote_tools,
             report=context.report,
             skills=context.skills,
+            prepare=context.prepare_call,
         )
 
     async def receive_messages(self, handler: Handler) -> None:

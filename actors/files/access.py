@@ -16,7 +16,7 @@ from agiraph.core.file_records import FileRoot
 from agiraph.core.ids import WorkerId, agent_of, is_plain_name
 from agiraph.core.models import HELD_NODE, Agent, WorkNode
 from agiraph.storage.files import entries, read_bytes, status_of
-from agiraph.storage.home import AgentHome, Home, NodeHome, RunHome, plan_copy
+from agiraph.storage.home import AgentHome, Home, RunHome, plan_copy
 from agiraph.storage.versions import read_object
 from agiraph.tools.scopes.scope import Scope
 
@@ -109,32 +109,19 @@ class WorkerAccess:
     def below(self, path: str) -> list[Path]:
         """Return the folders and files of the agent's home to look into for a listing of `path`.
 
-        Of the run, and of its folder of nodes, only what may be seen: nothing else is walked.
+        Below the run's folder these are its own files, below that of its nodes what the others have
+        published: nobody else's folder is walked for nothing.
         """
         place, run = self.place(path), self.run
         if place == run.path:
             in_root = [run.path / one.name for one in entries(run.path) if one.kind == "file"]
-            shown = [one for one in in_root if self.may_read(one)]
-            return [*shown, *self._of_nodes(), run.messages, run.attachments, self._own]
+            return [one for one in in_root if self.may_read(one)]
         if place == run.nodes:
-            return self._of_nodes()
-        held = next((n for n in self.nodes if place == run.node(n.folder).path), None)
-        return self._of_node(run.node(held.folder)) if held else [place]
-
-    @property
-    def _own(self) -> Path:
-        return self.run.worker(self.worker).path
-
-    def _of_nodes(self) -> list[Path]:
-        found = []
-        for entry in entries(self.run.nodes):
-            node = self.run.node(entry.name)
-            is_own = self.scope.may_read(node.scratch)
-            found += self._of_node(node) if is_own else [node.published]
-        return found
-
-    def _of_node(self, node: NodeHome) -> list[Path]:
-        return [node.path / entry.name for entry in entries(node.path)]
+            nodes = [run.node(entry.name) for entry in entries(run.nodes)]
+            return [node.published for node in nodes if not self.may_read(node.scratch)]
+        if any(place == run.node(node.folder).path for node in self.nodes):
+            return [place / entry.name for entry in entries(place)]
+        return [place]
 
 
 def access_of(sender: str, home: Home, boards: BoardsRead) -> WorkerAccess:

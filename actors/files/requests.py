@@ -8,6 +8,7 @@ from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.messages.body import Body
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.files import (
+    DISK_FULL,
     FilePart,
     FileWanted,
     ListFiles,
@@ -33,9 +34,6 @@ from agiraph.storage.files import (
 from agiraph.storage.home import Home
 from agiraph.storage.transfers import Transfers
 from agiraph.storage.walk import closing
-
-DISK_FULL = "DiskFull"
-"""The kind of a refusal for lack of room: whoever gets it asks again later."""
 
 
 class FileRequests:

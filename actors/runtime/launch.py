@@ -16,7 +16,8 @@ class ActorLaunch:
     `ticket` admits this incarnation at the router. `args` are the actor's own (ChildSpec.args),
     `config` is the whole Config as plain values. `entry` names the function to run as
     "module:function"; empty means the one that `actors.runtime.kinds` holds for `kind`. `last_end`
-    is the cause in words if the incarnation before died of its own fault, else empty.
+    is the cause in words if the incarnation before died of its own fault, else empty. `host` is the
+    name of the host that it runs on; empty at home.
     """
 
     address: str
@@ -29,6 +30,7 @@ class ActorLaunch:
     config: JsonObject = field(repr=False)
     entry: str = ""
     last_end: str = ""
+    host: str = ""
 
     def pack(self) -> bytes:
         """Return the launch as bytes."""

@@ -371,8 +371,16 @@ def _wire(launch: ActorLaunch, noise: float) -> Wire:
     return FaultInjectingWire(wire, noise, random.Random(f"{launch.address}#{launch.incarnation}"))
 
 
+def _endpoint_class(launch: ActorLaunch) -> type[Endpoint]:
+    if not launch.host:
+        return Endpoint
+    from actors.runtime.gated_endpoint import GatedEndpoint  # for other machines only
+
+    return GatedEndpoint
+
+
 async def _run(launch: ActorLaunch, config: Config, serve: Serve, waits_for_room: bool) -> int:
-    endpoint = Endpoint(
+    endpoint = _endpoint_class(launch)(
         url=launch.router_url,
         address=launch.address,
         incarnation=launch.incarnation,

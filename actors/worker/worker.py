@@ -7,6 +7,7 @@ crash between the two reports it again, under the same message id.
 
 import asyncio
 import traceback
+from typing import TYPE_CHECKING
 
 from actors.entity.args import WorkerArgs
 from actors.entity.entity import Entity, toolbox_for
@@ -50,6 +51,9 @@ from agiraph.tools.scopes.publishing import files_left, put_aside
 from agiraph.tools.toolbox import Toolbox
 from transport.endpoint import Received
 
+if TYPE_CHECKING:
+    from actors.worker.mirror.mirror import Mirror
+
 SILENCES_ALLOWED = 1
 LEFT_NAMED = 100
 TRACEBACK_LINES = 20
@@ -58,10 +62,20 @@ TRACEBACK_LINES = 20
 class WorkerActor:
     """One worker."""
 
-    def __init__(self, runtime: Runtime, args: WorkerArgs, environment: dict[str, str]) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        args: WorkerArgs,
+        environment: dict[str, str],
+        mirror: "Mirror | None" = None,
+    ) -> None:
         self.runtime = runtime
         self.context = context = WorkerContext(runtime, args, environment)
         context.may_park = self._may_park
+        self._mirror = mirror
+        self._resumed = context.transcript.assignment
+        if mirror is not None:
+            context.prepare_call = mirror.before_call
         is_single = not context.is_external and (
             args.worker.mode == "single_inference" or not context.limits.has_tools
         )
@@ -239,6 +253,9 @@ class WorkerActor:
         """Run the loop on one node to its end, whichever it is."""
         context, seconds = self.context, assignment.contract.node_timeout_seconds
         home = context.node_home(assignment.node)
+        if self._mirror is not None:
+            context.files.close()
+            await self._mirror.enter(assignment, is_resumed=assignment == self._resumed)
         make_folder(home.scratch)
         if assignment.node.completed_before:
             put_aside(home, assignment.node.completed_before)

@@ -10,6 +10,12 @@ from pydantic import Field
 from agiraph.core.file_records import FileEntry, FileOffer, FileRoot
 from agiraph.messages.body import Body
 
+DISK_FULL = "DiskFull"
+"""The kind of a refusal for lack of room at home: whoever gets it asks again later."""
+
+PART_BYTES = 1 << 20
+"""The most that one message carries of a file."""
+
 
 class ListFiles(Body):
     """Request all entries below these paths that the sender may read. Worker to `files`.
@@ -42,7 +48,7 @@ class ReadFile(Body):
     path: str
     root: FileRoot = "home"
     offset: int = Field(default=0, ge=0)
-    size: int = Field(default=1 << 20, ge=0, le=1 << 20)
+    size: int = Field(default=PART_BYTES, ge=0, le=PART_BYTES)
 
 
 class FilePart(Body):

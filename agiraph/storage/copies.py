@@ -87,12 +87,14 @@ def read_link(path: Path) -> str:
         return os.readlink(path.name, dir_fd=folder)
 
 
-def digest_of(path: Path, *, anyones: bool = False) -> str:
-    """Return the SHA-256 of a file's content in hexadecimal; errors as `open_file`."""
-    found = hashlib.sha256()
+def digest_of(path: Path, most: int | None = None, *, anyones: bool = False) -> str:
+    """Return the SHA-256 of a file's content, or of its first `most` bytes, in hexadecimal.
+
+    Raises as `open_file`.
+    """
+    found, offset = hashlib.sha256(), 0
     with closing(open_file(path, anyones=anyones)) as fd:
-        offset = 0
-        while piece := os.pread(fd, PIECE, offset):
+        while piece := os.pread(fd, PIECE if most is None else min(PIECE, most - offset), offset):
             found.update(piece)
             offset += len(piece)
     return found.hexdigest()

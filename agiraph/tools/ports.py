@@ -4,7 +4,7 @@ Every act carries `call_id`, the id of the tool call it serves: an act that is a
 with the same id after a crash has its effect once.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from agiraph.core.errors import Refused
 from agiraph.core.ids import Address
 from agiraph.core.models import DeliveryMode, Urgency
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
+from agiraph.core.turns import ToolCall
 from agiraph.memory.skills import Skill
 from agiraph.tools.scopes.scope import Scope
 
@@ -195,6 +196,7 @@ class ToolContext:
 
     `calls` is the entity's folder of what its running calls leave for its next incarnation.
     `report` reports an event about what a tool has done. `skills` are those its prompt lists.
+    `prepare` is awaited before each call.
     """
 
     kind: EntityKind
@@ -207,6 +209,7 @@ class ToolContext:
     remote_tools: RemoteTools = field(default_factory=RemoteTools)
     report: Callable[[str, JsonObject], None] = lambda event, data: None
     skills: tuple[Skill, ...] = ()
+    prepare: Callable[[ToolCall], Awaitable[None]] | None = None
 
     @property
     def call_folder(self) -> Path:

@@ -112,6 +112,8 @@ class Toolbox:
         """Run one call and return its result, which is an error the model can read if it failed."""
         try:
             tool = self._find(call.name)
+            if context.prepare is not None:
+                await context.prepare(call)
             content = await tool.run(context, _parameters(tool, call))
         except (Refused, OSError) as error:
             return _failed(call, error, context)

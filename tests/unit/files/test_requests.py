@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from actors.files.requests import DISK_FULL, FileRequests
+from actors.files.requests import FileRequests
 from agiraph.board.commands import CompleteNode
 from agiraph.core.file_records import FileOffer
 from agiraph.core.models import NodeResult
 from agiraph.messages.body import Body
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.files import (
+    DISK_FULL,
     FilePart,
     FilesListed,
     FileWanted,
@@ -72,12 +73,14 @@ def test_a_worker_finds_its_own_files_and_what_others_have_published(
     desk: HomeDesk, ask: Ask
 ) -> None:
     mine, others = desk.node("tables"), desk.node("texts")
-    assert set(listed(ask, f"runs/{RUN}")) == {
+    assert listed(ask, f"runs/{RUN}", f"runs/{RUN}/nodes") == [
         f"runs/{RUN}/_plan.md",
-        f"{desk.own('ada')}/notebook.md",
-        *(f"{mine}/{name}" for name in ("_spec.md", "published/result.md", "scratch/draft.md")),
         f"{others}/published/result.md",
-    }
+    ]
+    assert listed(ask, desk.own("ada"), mine) == [
+        *(f"{mine}/{name}" for name in ("_spec.md", "published/result.md", "scratch/draft.md")),
+        f"{desk.own('ada')}/notebook.md",
+    ]
     assert listed(ask, "", root="input") == ["data/rows.csv"]
     assert listed(ask, "prompts", "skills", root="shared") == ["prompts/worker.md"]
     answer = ask(ReadFile(path="data/rows.csv", root="input", offset=2))

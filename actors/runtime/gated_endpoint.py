@@ -1,0 +1,79 @@
+"""GatedEndpoint: the endpoint of a process whose files are kept on another machine.
+
+Nothing that others act on leaves the process before its files are there: a durable message, a
+request, and the word that a message has had its effect. So whatever machine it continues on knows
+at least what the others know. What the gate itself asks passes it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from pydantic import BaseModel
+
+from agiraph.core.errors import Refused
+from agiraph.core.ids import FILES
+from transport.codec import is_durable
+from transport.endpoint import CLOSE_SECONDS, Endpoint, Received
+from transport.errors import TransportError
+
+Gate = Callable[[], Awaitable[None]]
+
+
+class GatedEndpoint(Endpoint):
+    """An endpoint with a gate; open while `gate` is None."""
+
+    gate: Gate | None = None
+    _recorded: list[Received] | None = None
+    _telling: "asyncio.Task[None] | None" = None
+
+    async def send(
+        self,
+        to: str,
+        body: BaseModel,
+        *,
+        id: bytes | None = None,
+        reply_to: bytes | None = None,
+        trace: str | None = None,
+    ) -> bytes:
+        """Send as an Endpoint, a durable message once the gate has let it pass."""
+        if self.gate is not None and is_durable(type(body)):
+            await self.gate()
+        return await super().send(to, body, id=id, reply_to=reply_to, trace=trace)
+
+    async def ask(
+        self,
+        to: str,
+        body: BaseModel,
+        *,
+        id: bytes | None = None,
+        within_seconds: float | None = None,
+    ) -> Received:
+        """Ask as an Endpoint, once the gate has let it pass."""
+        if self.gate is not None and to != FILES:
+            await self.gate()
+        return await super().ask(to, body, id=id, within_seconds=within_seconds)
+
+    def done(self, received: Received) -> None:
+        """Report that a message has had its effect, once the gate has let it pass."""
+        if self.gate is None or received.header.sender == FILES:
+            super().done(received)
+            return
+        self._recorded = [*(self._recorded or ()), received]
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.get_running_loop().create_task(self._tell())
+
+    async def _tell(self) -> None:
+        while self._recorded and self.gate is not None:
+            recorded, self._recorded = self._recorded, []
+            # Without it they are delivered again, to the next process.
+            with suppress(TransportError, Refused, OSError):
+                await self.gate()
+                for one in recorded:
+                    super().done(one)
+
+    async def close(self) -> None:
+        """Report what is recorded, within a short time, and close."""
+        if self._telling is not None:
+            await asyncio.wait([self._telling], timeout=CLOSE_SECONDS)
+        await super().close()

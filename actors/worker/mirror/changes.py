@@ -1,0 +1,106 @@
+"""Changes: what was written in some folders since the last look, as steps in a safe order; pure.
+
+What is renamed is sent as such, so that a large file is not sent twice and a folder changes its
+name in one step. A journal comes last: what it says has happened is then there. What was removed
+goes before it, but after all that is new: whatever is cut off in between, no content is lost.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from agiraph.storage.files import FolderEntry
+from agiraph.storage.walk import Kind
+
+JOURNAL = "conversation.jsonl"
+APPENDED = (f"/{JOURNAL}", "/log.jsonl")
+"""Files that only grow, but for a last line that was torn."""
+OF_MODELS = ("/scratch/", "/published/", "/attempts/")
+"""Folders in which such a name says nothing."""
+
+
+class Stamp(NamedTuple):
+    """What tells that an entry is as it was."""
+
+    kind: Kind
+    size: int
+    mode: int
+    changed_ns: int
+    inode: int
+
+    @classmethod
+    def of(cls, entry: FolderEntry) -> "Stamp":
+        return cls(entry.kind, entry.size, entry.mode, entry.changed_ns, entry.inode)
+
+    def is_same_content(self, other: "Stamp") -> bool:
+        """Whether an entry of another name is this one, renamed."""
+        return self._content == other._content
+
+    @property
+    def _content(self) -> tuple[object, ...]:
+        size = self.size if self.kind == "file" else 0
+        return (self.kind, size, self.changed_ns, self.inode)
+
+
+Stamps = Mapping[str, Stamp]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """`moves` first, then `written` (folders before what is in them), `removed`, `journals`.
+
+    Values are from where on a file is new.
+    """
+
+    moves: tuple[tuple[str, str], ...] = ()
+    written: Mapping[str, int] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+    journals: Mapping[str, int] = field(default_factory=dict)
+
+
+def changes(before: Stamps, now: Stamps) -> Changes:
+    """Return what leads from one state to the other."""
+    known = dict(before)
+    moves = []
+    for path in sorted(now.keys() - before.keys()):
+        if path in known:
+            continue  # it came along with its folder
+        source = _source(path, known, now)
+        if source is not None:
+            moves.append((source, path))
+            known = {_renamed(one, source, path): stamp for one, stamp in known.items()}
+    looked = {path: _new_from(path, known.get(path), now[path]) for path in sorted(now)}
+    new = {path: at for path, at in looked.items() if at is not None}
+    gone = sorted(known.keys() - now.keys())
+    removed = [one for one in gone if not any(one.startswith(f"{other}/") for other in gone)]
+    written = {path: at for path, at in new.items() if not path.endswith(f"/{JOURNAL}")}
+    journals = {path: at for path, at in new.items() if path not in written}
+    return Changes(tuple(moves), written, tuple(removed), journals)
+
+
+def _source(path: str, known: Stamps, now: Stamps) -> str | None:
+    """Return what a new path was called before: a name that is not there any more."""
+    for name, stamp in known.items():
+        is_gone = name not in now or now[name].inode != stamp.inode
+        if is_gone and stamp.is_same_content(now[path]) and not path.startswith(f"{name}/"):
+            return name
+    return None
+
+
+def _renamed(path: str, source: str, target: str) -> str:
+    if path == source or path.startswith(f"{source}/"):
+        return target + path[len(source) :]
+    return path
+
+
+def _new_from(path: str, before: Stamp | None, now: Stamp) -> int | None:
+    """Return from which byte on a file must be sent, None if it is as it was."""
+    if before is None or before.kind != now.kind:
+        return 0
+    if now.kind == "folder":
+        return None if before.mode == now.mode else 0
+    if before == now:
+        return None
+    is_longer = before.inode == now.inode and before.size < now.size
+    is_journal = path.endswith(APPENDED) and not any(part in path for part in OF_MODELS)
+    return before.size if is_journal and is_longer and before.mode == now.mode else 0

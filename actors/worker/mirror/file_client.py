@@ -1,0 +1,142 @@
+"""FileClient: a worker's requests to the service `files`, asked until they are answered.
+
+A request that is asked again has the same id and the same effect. While the home's disk is full a
+write waits there, as every write of a worker waits for room on its own disk.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from actors.runtime.ask_again import LONGEST_PAUSE_SECONDS, checked
+from actors.runtime.runtime import Runtime
+from agiraph.core.errors import OutOfScope, Refused
+from agiraph.core.file_records import FileEntry, FileOffer, FileRoot
+from agiraph.core.ids import FILES, message_id
+from agiraph.messages.body import Body
+from agiraph.messages.control import Ok, RefusedReply
+from agiraph.messages.files import (
+    DISK_FULL,
+    PART_BYTES,
+    FilePart,
+    FilesListed,
+    FileWanted,
+    ListFiles,
+    OfferFile,
+    ReadFile,
+    SendPart,
+    WriteFile,
+)
+from agiraph.storage.copies import digest_of, write_at
+from agiraph.storage.files import read_part
+from transport.errors import DeadlineExceeded, PeerLost
+
+AT_ONCE = 8
+"""Parts of a large file that are under way together."""
+ANSWER_SECONDS = 60.0
+
+Reply = TypeVar("Reply", bound=BaseModel)
+Progress = Callable[[str, int, int], None]
+"""Told of each large file: its path, how many bytes are there, how many it has."""
+
+
+class FileClient:
+    """One worker's way to the files of its home."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    async def ask(self, body: Body, expect: type[Reply]) -> Reply:
+        """Return the answer; Refused (OutOfScope) with the service's reason."""
+        id, is_waiting = message_id(), False
+        try:
+            while True:
+                try:
+                    received = await self._runtime.ask(
+                        FILES, body, id=id, within_seconds=ANSWER_SECONDS
+                    )
+                except (PeerLost, DeadlineExceeded):
+                    await asyncio.sleep(LONGEST_PAUSE_SECONDS / AT_ONCE)
+                    continue
+                self._runtime.done(received)
+                if not isinstance(received.body, RefusedReply):
+                    return checked(received, expect)
+                if received.body.kind != DISK_FULL:
+                    is_scope = received.body.kind == OutOfScope.__name__
+                    raise (OutOfScope if is_scope else Refused)(received.body.reason)
+                if not is_waiting:
+                    is_waiting = True
+                    self._runtime.waits_for_room(True)
+                id = message_id()
+                await asyncio.sleep(LONGEST_PAUSE_SECONDS)
+        finally:
+            if is_waiting:
+                self._runtime.waits_for_room(False)
+
+    async def do(self, body: Body) -> None:
+        """Have a change made."""
+        await self.ask(body, Ok)
+
+    async def list(
+        self, below: Sequence[str], root: FileRoot = "home", known: str = ""
+    ) -> tuple[list[FileEntry], str] | None:
+        """Return the entries below these paths and their version; None if that is `known`."""
+        found: list[FileEntry] = []
+        while True:
+            after = found[-1].path if found else ""
+            body = ListFiles(below=tuple(below), root=root, known=known, after=after)
+            listed = await self.ask(body, FilesListed)
+            if known and listed.version == known:
+                return None
+            found += listed.entries
+            if not listed.has_more:
+                return found, listed.version
+
+    async def read(self, path: str, root: FileRoot, size: int) -> bytes:
+        """Return the content of a small file."""
+        body = ReadFile(path=path, root=root, size=min(size, PART_BYTES))
+        return (await self.ask(body, FilePart)).data
+
+    async def fetch(
+        self, entry: FileEntry, root: FileRoot, part: Path, have: int, tell: Progress
+    ) -> None:
+        """Add what is missing to `part`, which has the first `have` bytes of a large file."""
+        while have < entry.size:
+            tell(entry.path, have, entry.size)
+            offsets = range(have, entry.size, PART_BYTES)[:AT_ONCE]
+            asked = (ReadFile(path=entry.path, root=root, offset=offset) for offset in offsets)
+            for got in await asyncio.gather(*(self.ask(one, FilePart) for one in asked)):
+                if not got.data or got.total != entry.size:
+                    raise Refused(f"'{entry.path}' was changed while it was fetched")
+                await asyncio.to_thread(write_at, part, got.data, have, 0o600)
+                have += len(got.data)
+
+    async def write(self, place: Path, path: str, begin: int, end: int, mode: int) -> None:
+        """Have the bytes from `begin` to `end` of a file at home too; OSError if it is gone."""
+        if begin == 0 and end > PART_BYTES:
+            await self._offer(place, path, end, mode)
+            return
+        at = begin
+        while at < end or at == 0:
+            data, _ = read_part(place, at, min(PART_BYTES, end - at))
+            await self.do(WriteFile(path=path, data=data, offset=at, mode=mode))
+            if not data:
+                return
+            at += len(data)
+
+    async def _offer(self, place: Path, path: str, size: int, mode: int) -> None:
+        digest = await asyncio.to_thread(digest_of, place, size)
+        file = FileOffer(path=path, size=size, digest=digest, mode=mode)
+        have = (await self.ask(OfferFile(file=file), FileWanted)).offset
+        while have < size:
+            parts = []
+            for offset in range(have, size, PART_BYTES)[:AT_ONCE]:
+                data, _ = await asyncio.to_thread(
+                    read_part, place, offset, min(PART_BYTES, size - offset)
+                )
+                parts.append(SendPart(file=file, offset=offset, data=data))
+            answers = await asyncio.gather(*(self.ask(one, FileWanted) for one in parts))
+            have = max(answer.offset for answer in answers)

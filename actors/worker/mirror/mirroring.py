@@ -1,0 +1,27 @@
+"""Mirroring: have a worker's process live in a mirror of its home, from its start to its end."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from actors.entity.args import WorkerArgs
+from actors.runtime.gated_endpoint import GatedEndpoint
+from actors.runtime.runtime import Runtime
+from actors.worker.mirror.mirror import Mirror
+
+
+@asynccontextmanager
+async def mirrored(runtime: Runtime, args: WorkerArgs) -> AsyncIterator[tuple[Mirror, WorkerArgs]]:
+    """Yield the mirror, and the arguments with the paths of this machine.
+
+    In the block the runtime's home is the mirror, and nothing leaves the process before its files.
+    """
+    mirror = Mirror(runtime, args)
+    await mirror.open()
+    runtime.home = mirror.home
+    assert isinstance(runtime.endpoint, GatedEndpoint)
+    runtime.endpoint.gate = mirror.send_changes
+    input_dir = str(mirror.input_dir) if mirror.input_dir else None
+    try:
+        yield mirror, args.model_copy(update={"input_dir": input_dir})
+    finally:
+        await mirror.send_changes(is_last=True)

@@ -1,0 +1,41 @@
+"""Workers as on other machines: each incarnation has a folder of its own in place of the home.
+
+The bus is the home's own; what differs is that a worker finds nothing where it starts.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from actors.runtime.kinds import KINDS, resolve
+from actors.runtime.launch import ActorLaunch
+from actors.supervisor.paths import make_folders
+from agiraph.storage.home import Home
+from tests.scenarios.place import Place
+
+
+def machine_of(home: Path, incarnation: int) -> Path:
+    """Return the folder of the machine on which this incarnation of each worker runs."""
+    return home.parent / f"{home.name}.machines" / str(incarnation)
+
+
+def work(launch: ActorLaunch) -> int:
+    """Be a worker on another machine."""
+    folder = machine_of(launch.home, launch.incarnation)
+    make_folders(Home(folder / "home"))
+    launch = replace(launch, home=folder / "home", host=f"machine-{launch.incarnation}")
+    worker: Callable[[ActorLaunch], int] = resolve(KINDS["worker"])
+    return worker(launch)
+
+
+def supervise() -> None:
+    """Be `agiraph-supervisor`, whose workers are elsewhere."""
+    from tests.fakes.interpreters import supervise as run
+
+    run({**KINDS, "worker": "tests.scenarios.elsewhere:work"})
+
+
+class FarPlace(Place):
+    """A place whose workers run elsewhere."""
+
+    program = ("tests.scenarios.elsewhere:supervise",)

@@ -1,0 +1,76 @@
+"""A worker on another machine does what it would do at home, also when its machine is lost."""
+
+import hashlib
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.model_server import call, calls
+from tests.integration.house import until
+from tests.scenarios.elsewhere import FarPlace, machine_of
+from tests.scenarios.place import placed
+from tests.scenarios.steps import DONE, WAIT, bash, finish_with, held, node, spawn, tell, write
+
+LARGE = b"0123456789abcdef" * (3 << 16)
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="module")
+def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FarPlace]:
+    home = tmp_path_factory.mktemp("home")
+    settings = {"hosts": {"listen": f"tcp://127.0.0.1:{_free_port()}"}}
+    with placed(home, FarPlace, settings) as place:
+        assert isinstance(place, FarPlace)
+        yield place
+
+
+def test_a_worker_whose_machine_is_lost_continues_on_another_from_the_copy_at_home(
+    far: FarPlace, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.bin").write_bytes(LARGE)
+    (tmp_path / "rows.txt").write_text("a,b\n")
+    gate = threading.Event()
+    sums = "sha256sum < ../../bob-facts-*/published/copy.bin > sums; cat $AGIRAPH_INPUT/rows.txt"
+    bob = node("bob-facts", "bob")
+    ada = node("ada-facts", "ada", refs={"bobs": "bob-facts/published/note.txt"})
+    far.plays(
+        coordinator=[calls(spawn("bob"), spawn("ada")), calls(bob, ada), WAIT, finish_with("wait")],
+        bob=[bash("cp $AGIRAPH_INPUT/rows.bin copy.bin; echo bob > note.txt"), DONE],
+        ada=[
+            calls(tell("human", "I have begun."), write("facts.md", "one fact")),
+            calls(bash(sums), call("read_ref", ref_name="bobs")),
+            held(bash("echo twice?>> sums"), gate),
+            DONE,
+        ],
+    )
+
+    def meanwhile() -> None:
+        far.await_step("ada", 2)
+        far.kill("worker ada")
+        until(lambda: machine_of(far.home, 2).is_dir(), "ada is started on another machine")
+        gate.set()
+
+    outcome = far.complete("Find facts", "--input", str(tmp_path), meanwhile=meanwhile)
+    digest = hashlib.sha256(LARGE).hexdigest()
+    assert outcome.published("ada") == {"facts.md": "one fact", "sums": f"{digest}  -\ntwice?\n"}
+    texts = [(outcome.run / "_messages" / name).read_text() for name in outcome.messages()]
+    assert len([text for text in texts if "I have begun." in text]) == 1
+    seen = far.server.seen_by("ada")
+    assert "bob" in seen[-1].result("read_ref")
+    assert "a,b" in seen[-1].results("bash")[0]
+    worker = far.worker(outcome.agent, "ada")
+    there = next(machine_of(far.home, 2).glob(f"home/agents/*/runs/*/workers/{worker.name}"))
+    for name in ("conversation.jsonl", "notebook.md", "history.json", "memory.md"):
+        assert (worker / name).read_bytes() == (there / name).read_bytes()
+    assert not (far.home / "system" / "transfers").exists() or not any(
+        (far.home / "system" / "transfers").iterdir()
+    )

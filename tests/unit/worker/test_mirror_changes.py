@@ -1,0 +1,62 @@
+"""What a worker on another machine sends of its files, and in which order."""
+
+from actors.worker.mirror.changes import Changes, Stamp, Stamps, changes
+
+OWN, NODE = "runs/r/workers/w", "runs/r/nodes/n"
+
+
+def file(inode: int, size: int = 5, changed: int = 1, mode: int = 0o644) -> Stamp:
+    return Stamp("file", size, mode, changed, inode)
+
+
+def folder(inode: int) -> Stamp:
+    return Stamp("folder", 4096, 0o755, 1, inode)
+
+
+def test_journals_come_last_and_only_what_is_new_of_them() -> None:
+    journal, log, note = f"{OWN}/conversation.jsonl", f"{NODE}/log.jsonl", f"{OWN}/notebook.md"
+    before: Stamps = {journal: file(1, 10), log: file(2, 10), note: file(3, 10)}
+    now: Stamps = {
+        journal: file(1, 15, 2),
+        log: file(2, 12, 2),
+        note: file(3, 12, 2),
+        f"{NODE}/scratch/log.jsonl": file(4),
+    }
+    assert changes(before, now) == Changes(
+        written={log: 10, f"{NODE}/scratch/log.jsonl": 0, note: 0}, journals={journal: 10}
+    )
+    assert changes(now, now) == Changes()
+    anew = {**before, journal: file(9, 15)}
+    assert changes(before, anew).journals == {journal: 0}, "it was written anew"
+
+
+def test_what_was_published_or_put_aside_is_renamed() -> None:
+    draft, result = f"{NODE}/scratch/a.md", f"{NODE}/published/a.md"
+    published, kept = f"{NODE}/published", f"{NODE}/attempts/1"
+    before: Stamps = {draft: file(1)}
+    now: Stamps = {published: folder(7), result: file(1, mode=0o444)}
+    moved = changes(before, now)
+    assert moved.moves == ((draft, result),)
+    assert moved.written == {published: 0, result: 0}, "its mode is another one"
+    aside: Stamps = {
+        f"{NODE}/attempts": folder(8),
+        kept: folder(7),
+        f"{kept}/a.md": file(1, mode=0o444),
+        published: folder(9),
+    }
+    assert changes(now, aside) == Changes(
+        moves=((published, kept),), written={f"{NODE}/attempts": 0, published: 0}
+    )
+
+
+def test_a_number_that_another_file_had_before_makes_it_no_renamed_one() -> None:
+    before: Stamps = {f"{NODE}/scratch/a": file(1, 5)}
+    now: Stamps = {f"{NODE}/scratch/b": file(1, 5, 2)}
+    sent = changes(before, now)
+    assert (sent.moves, sent.written, sent.removed) == ((), {f"{NODE}/scratch/b": 0}, tuple(before))
+
+
+def test_a_folder_is_removed_with_all_that_is_in_it() -> None:
+    top = f"{NODE}/scratch/build"
+    before: Stamps = {top: folder(1), f"{top}/a": file(2), f"{top}/b": file(3)}
+    assert changes(before, {}) == Changes(removed=(top,))

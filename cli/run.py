@@ -35,7 +35,7 @@ from cli.options import (
 from cli.own_supervisor import EndedBySignal, signals_interrupt
 from cli.project_defaults import RunCommand, is_of_project
 from cli.remote import is_elsewhere
-from cli.run_target import RunOptions, RunTarget, supervised
+from cli.run_target import RunOptions, RunTarget, send_input, supervised
 from cli.sanitize import require_utf8
 from cli.screen import TerminalScreen, can_prompt
 from cli.shared_options import remark
@@ -271,8 +271,6 @@ def _refuse_files_of_home(given: dict[str, Any]) -> None:
 def _require_sound(terms: dict[str, Any], record: Path | None) -> None:
     if is_elsewhere():
         _refuse_files_of_home(click.get_current_context().params)
-        if terms["input"] is not None:
-            raise click.UsageError("--input cannot be used with --url: it is a folder there")
     for term, value in terms.items():
         if isinstance(value, str):
             require_utf8(value, term)  # the current folder may be named otherwise
@@ -338,6 +336,7 @@ def _start_only(options: RunOptions) -> int:
         raise NotReachable(f"--detach needs a running supervisor: {error}") from None
     with client:
         screen = TerminalScreen(sys.stderr, is_live=False)
+        send_input(options, client, screen)
         agent = RunTarget(options.home, client, None, screen).begin(options)
         _show_ui(options, client, agent, remark)
     if options.as_json:

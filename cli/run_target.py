@@ -180,6 +180,7 @@ def supervised(options: RunOptions, screen: TerminalScreen) -> Iterator[RunTarge
     """Yield a target: on the supervisor of this home, or on one started for us."""
     if is_elsewhere():
         with connect(options.home) as client:
+            send_input(options, client, screen)
             yield RunTarget(options.home, client, None, screen)
         return
     try:
@@ -213,6 +214,15 @@ def _target(options: RunOptions, screen: TerminalScreen) -> Iterator[RunTarget]:
             return
     with _own_supervisor(options, screen) as (client, own):
         yield RunTarget(home, client, own, screen)
+
+
+def send_input(options: RunOptions, client: "Client", screen: TerminalScreen) -> None:
+    """Have the input folder on the home's machine, if that is another one."""
+    if is_elsewhere() and options.terms["input"] is not None:
+        from cli.input_upload import upload_input
+
+        folder = Path(options.terms["input"])
+        options.terms["input"] = upload_input(client, folder, screen.status, screen.note)
 
 
 def _is_full(home: Path) -> bool:

@@ -29,6 +29,7 @@ from actors.runtime.ask_again import Reply, ask_for
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.http.errors import ApiError
 from agiraph.messages.child import ChildInfo
+from agiraph.storage.uploads import Uploads
 from transport.errors import DeadlineExceeded, Nacked, NotStored, TransportError
 
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ class Gateway:
         self.cpu: dict[tuple[str, int], tuple[float, float, float]] = {}
         self.reporter = GatewayEventReporter(bus, self.agents)
         self.doctor, self.settings_turn = Doctor(bus.home.path, self.clock), asyncio.Lock()
+        http = bus.config.http
+        self.uploads = Uploads(bus.home.inputs, http.input_files, http.input_bytes)
+        self.uploads_turn = asyncio.Lock()
         database = GatewayDatabase(bus.home.human.book)
         self.questions, self.messages = QuestionStore(database), MessageHistory(database)
         self.dead_letters = DeadLetterStore(database)

@@ -293,6 +293,8 @@ class HttpConfig(ConfigSection):
     strangers_per_second: float = Field(gt=0)
     body_bytes: int = Field(ge=1024)
     attachment_bytes: int = Field(ge=1024)
+    input_bytes: int = Field(ge=1024)
+    input_files: int = Field(ge=1)
     header_bytes: int = Field(ge=1024)
     head_seconds: float = Field(gt=0)
     body_seconds: float = Field(gt=0)

@@ -11,6 +11,7 @@
                                     conversation.jsonl
       repositories/{run}.git        of a run whose nodes work in git worktrees
       repositories/{run}.lock       held while one of its worktrees is added or removed
+    {home}/inputs/{name}-{digest}/  an input folder sent by a console elsewhere; beside it .json
     {home}/human/                   address.json book.db repeats.jsonl audit.jsonl tokens.json
                                     channels.jsonl answer.key settings/
     {home}/system/                  lock users.lock supervisor.json attended/ token
@@ -307,6 +308,8 @@ class Home:
     """The person's own prompts, which replace shipped ones; it need not exist."""
     agents = PathBelow("agents")
     """All agents' homes."""
+    inputs = PathBelow("inputs")
+    """Input folders that consoles on other machines have sent. Written by the human gateway."""
 
     @property
     def system(self) -> SystemHome:

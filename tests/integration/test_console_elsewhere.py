@@ -1,5 +1,6 @@
 """A console on another machine: commands over TLS, with a token and without the home's files."""
 
+import contextlib
 import json
 import subprocess
 from collections.abc import Iterator
@@ -8,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from agiraph.core.file_records import FileEntry
+from agiraph.http.api import ApiError, DeclareInputRequest, NotReachable
 from agiraph.http.client import Client
+from cli.input_upload import PIECE, entries_below
 from tests.integration.commands import Commands, await_nothing_left
+from tests.integration.house import until
 from tests.integration.test_gateway_listening import certificate, needs_openssl
 
 pytestmark = needs_openssl
@@ -76,17 +81,65 @@ def test_a_wrong_token_and_an_unknown_authority_are_refused(place: Place) -> Non
     assert (untrusted.returncode, "CERTIFICATE_VERIFY_FAILED" in untrusted.stderr) == (4, True)
 
 
-def test_a_run_is_watched_and_read_from_elsewhere(place: Place, tmp_path: Path) -> None:
-    (tmp_path / "notes.md").write_text("# Notes\n")
-    survey = ("run", "Survey", "-i", str(tmp_path), "-m", "script/survey", "--name", "far", "-d")
-    begun = place.home.here(*survey)
-    assert begun.returncode == 0, begun.stderr
-    done = place.far("attach", "far", "--json")
+def test_a_run_gets_its_input_from_elsewhere_though_the_gateway_is_killed(
+    place: Place, tmp_path: Path
+) -> None:
+    folder = tmp_path / "papers"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "notes.md").write_text("# Notes\n")
+    (folder / "sub" / "link").symlink_to("../notes.md")
+    (folder / "big.bin").write_bytes(bytes(range(256)) * 20_000)
+    declared = DeclareInputRequest(
+        name="papers", files=tuple(entries_below(folder, lambda _text: None))
+    )
+    with Client(place.url, place.token, ca=str(place.ca)) as client:
+        found = client.declare_input(declared)
+        assert (found.path, len(found.wanted)) == (None, 2)
+        client.send_input(found.id, 0, (folder / "big.bin").read_bytes()[:PIECE])
+        with pytest.raises(ApiError, match="declare it again"):
+            client.send_input(found.id, 0, b"x")
+        before = client.health().pid
+        with contextlib.suppress(NotReachable):
+            client.act("human", "kill")
+        until(lambda: _pid(client) not in (None, before), "another gateway")
+    survey = ("run", "Survey", "-i", str(folder), "-m", "script/survey", "--name", "far")
+    done = place.console.run(*survey, "--url", "atlas", "--json")
     assert done.returncode == 0, done.stderr
+    assert "2 files, 5.1 MB, of which 4.2 MB is there" in done.stderr
     told = json.loads(done.stdout)
-    assert told["status"] == "completed"
+    assert (told["status"], "notes.md" in told["result"]) == ("completed", True)
     assert place.far("result", "far").stdout.strip() == told["result"].strip()
+    there = place.home.home / "inputs" / found.id
+    assert (there / "big.bin").read_bytes() == (folder / "big.bin").read_bytes()
+    assert (there / "sub/link").read_text() == "# Notes\n"
     created = ("events", "far", "-f", "--url", "atlas", "--json", "--type", "agent.created")
     with place.console.running(*created) as following:
         assert following.stdout is not None
         assert json.loads(following.stdout.readline())["type"] == "agent.created"
+    assert place.far("attach", "far").stdout.strip() == told["result"].strip()
+
+
+def test_an_input_that_climbs_and_a_token_that_may_not_are_refused(
+    place: Place, tmp_path: Path
+) -> None:
+    (tmp_path / "out").symlink_to("../secret")
+    climbing = place.far("run", "Survey", "-i", str(tmp_path), "-m", "script/survey")
+    assert (climbing.returncode, "'out' leads out of the folder" in climbing.stderr) == (2, True)
+    with Client(place.url, place.token, ca=str(place.ca)) as client:
+        hostile = DeclareInputRequest(name="x", files=(FileEntry(path="../x", kind="folder"),))
+        with pytest.raises(ApiError, match="is not the path of a file") as refused:
+            client.declare_input(hostile)
+        assert refused.value.status == 422
+    reader = place.home.here("tokens", "add", "wall", "--scope", "talk").stdout.strip()
+    (tmp_path / "out").unlink()
+    lesser = place.far("run", "x", "-i", str(tmp_path), "--token", reader)
+    assert "needs the scope 'control'" in lesser.stderr
+    audit = (place.home.home / "human/audit.jsonl").read_text().splitlines()
+    calls = [json.loads(line) for line in audit if '"/inputs' in line]
+    assert {("laptop", 422), ("wall", 403)} <= {(one["who"], one["status"]) for one in calls}
+
+
+def _pid(client: Client) -> int | None:
+    with contextlib.suppress(ApiError, NotReachable):
+        return client.health().pid
+    return None

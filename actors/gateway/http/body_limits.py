@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from actors.gateway.auth.request_headers import header
 from agiraph.core.config import HttpConfig
+from agiraph.http.api.inputs import INPUT_PART_BYTES
 
 # A page that names its own policy keeps it. With `no-referrer` a browser would send its own forms
 # with `Origin: null`, which nothing lets in: hence `same-origin`.
@@ -21,12 +22,18 @@ DEFAULT_HEADERS: Final = {
 }
 
 
-UPLOAD: Final = re.compile(r"/agents/[^/]+/attachments/[^/]+")
+UPLOAD: Final = re.compile(r"/agents/[^/]+/attachments/[^/]+|/inputs/[^/]+")
+DECLARED: Final = ("PUT", "/inputs")
+DECLARED_BYTES: Final = 32 * 1024 * 1024
 
 
 def most_bytes(scope: Scope, http: HttpConfig) -> int:
     """Return how large the body of a call may be."""
-    return http.attachment_bytes if is_upload(scope) else http.body_bytes
+    if (scope.get("method"), scope["path"]) == DECLARED:
+        return max(http.body_bytes, DECLARED_BYTES)
+    if not is_upload(scope):
+        return http.body_bytes
+    return INPUT_PART_BYTES if scope["path"].startswith("/inputs/") else http.attachment_bytes
 
 
 def is_upload(scope: Scope) -> bool:

@@ -42,6 +42,22 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
             "media_type": "text/csv; charset=utf-8",
         }
     ],
+    "DeclareInputRequest": [
+        {
+            "name": "papers",
+            "files": [
+                {
+                    "path": "a.md",
+                    "kind": "file",
+                    "size": 5,
+                    "mode": 420,
+                    "mtime_ns": 0,
+                    "target": "",
+                    "digest": "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+                }
+            ],
+        }
+    ],
     "SearchMemoryRequest": [{"query": "melting point"}],
     "CreateTriggerRequest": [
         {

@@ -12,6 +12,7 @@ from agiraph.http.api.budgets import *
 from agiraph.http.api.channels import *
 from agiraph.http.api.conversation import *
 from agiraph.http.api.hosts import *
+from agiraph.http.api.inputs import *
 from agiraph.http.api.live import *
 from agiraph.http.api.settings import *
 from agiraph.http.api.system import *

@@ -14,7 +14,11 @@ from agiraph.http.client.call import (
     call,
     new_key,
     reader,
+    segment,
 )
+
+DECLARE_SECONDS = 600.0
+"""The home reads what it has of a folder, to know what it lacks."""
 
 
 class AgentCalls:
@@ -45,6 +49,27 @@ class AgentCalls:
         `last_event` of the answer is where to follow its events from. 409 while a run is running,
         422 for a bad model, plan or input folder.
         """
+
+    @call("PUT /inputs", seconds=DECLARE_SECONDS)
+    def declare_input(self, request: api.DeclareInputRequest) -> api.InputView:
+        """Declare an input folder of this machine; the answer says what the home lacks of it."""
+
+    @ApiMethod
+    def send_input(self, input: str, at: int, content: bytes) -> ApiCall[api.InputView]:
+        """Send the bytes from `at` on of what a declared input folder lacks.
+
+        With the last ones the answer has the `path` that is the `input` of a run. 409 if these are
+        not the next ones: declare it again.
+        """
+        return ApiCall(
+            "PUT",
+            f"/inputs/{segment(input)}",
+            reader(api.InputView),
+            query={"at": at},
+            timeout_seconds=LONG_SECONDS,
+            headers={"Content-Type": "application/octet-stream"},
+            content=content,
+        )
 
     @call("GET /agents/{agent}/runs")
     def runs(self, agent: str) -> list[api.RunView]:

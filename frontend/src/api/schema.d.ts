@@ -863,6 +863,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/inputs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Declare an input folder of another machine; what the home has already is not wanted again
+         * @description The same folder is the same input. Declared again, it says what is still missing. One that no
+         *     agent has as its input is removed after a week.
+         */
+        put: operations["inputs_declare"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/inputs/{input}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Take the next bytes of what a declared input folder lacks
+         * @description 409 if they are not the next ones, or the gateway has restarted: declare it again.
+         */
+        put: operations["inputs_send_part"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/{agent}/memory": {
         parameters: {
             query?: never;
@@ -2016,6 +2057,16 @@ export interface components {
             at: number;
             size: number;
         };
+        /**
+         * @description A folder called `name` with everything in it; paths are relative to it, folders included.
+         *
+         *     Of a file: its size, its SHA-256 (`digest`, of an empty one none) and its mode, of which only
+         *     whether it is a program counts. A link's `target` is relative and stays inside the folder.
+         */
+        DeclareInputRequest: {
+            name: string;
+            files: components["schemas"]["FileEntry"][];
+        };
         /** @description DELETE /archive/{a}: nothing of this agent is left. `freed_bytes`: what its files held. */
         DeletedView: {
             id: string;
@@ -2228,6 +2279,25 @@ export interface components {
             /** @default  */
             etag: string;
         };
+        /** @description A file, folder or link; `digest` is the SHA-256 in hexadecimal of a file's content. */
+        FileEntry: {
+            path: string;
+            /**
+             * @default file
+             * @enum {string}
+             */
+            kind?: "file" | "folder" | "link";
+            /** @default 0 */
+            size?: number;
+            /** @default 420 */
+            mode?: number;
+            /** @default 0 */
+            mtime_ns?: number;
+            /** @default  */
+            digest?: string;
+            /** @default  */
+            target?: string;
+        };
         /**
          * @description One row of a folder; `path` is under the run's folder. Links are shown, never followed.
          *
@@ -2349,6 +2419,23 @@ export interface components {
             by_entity: {
                 [key: string]: number;
             };
+        };
+        /**
+         * @description PUT /inputs, PUT /inputs/{input}: a folder on the home's machine, and what it lacks.
+         *
+         *     `path` is the `input` of a run, null until `missing`, a number of bytes, is 0. What is missing
+         *     is sent as one stream: of the files in `wanted`, one after the other, what is not there yet.
+         *     `received` is how many bytes of it have come since the folder was declared; only the first tells
+         *     `wanted`.
+         */
+        InputView: {
+            id: string;
+            path: string | null;
+            missing: number;
+            /** @default 0 */
+            received: number;
+            /** @default [] */
+            wanted: components["schemas"]["WantedFileView"][];
         };
         /** @description POST /hosts/invitations: `line` is a secret, for `agiraph host join` on the other machine. */
         InvitationView: {
@@ -3298,6 +3385,11 @@ export interface components {
             rows: components["schemas"]["UsageRow"][];
             /** @default [] */
             budgets: components["schemas"]["BudgetState"][];
+        };
+        /** @description A file of which the bytes from `offset` on are missing. */
+        WantedFileView: {
+            path: string;
+            offset: number;
         };
         /** @description By which key a call came: a token's name, or the id of a session and who made its link. */
         WhoAmIView: {
@@ -8672,6 +8764,219 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AttachmentView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    inputs_declare: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeclareInputRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InputView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    inputs_send_part: {
+        parameters: {
+            query: {
+                /** @description Its first byte's place. */
+                at: number;
+            };
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                input: string;
+            };
+            cookie?: never;
+        };
+        /** @description The next bytes of the stream, at most 16777216. */
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InputView"];
                 };
             };
             /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */

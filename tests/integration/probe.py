@@ -273,3 +273,10 @@ def supervise() -> None:
 
     real = os.environ.get("PROBE_REAL")
     run(KINDS | ({real: kinds.KINDS[real]} if real else {}))
+
+
+def be_host() -> None:
+    """Be `agiraph-host` with these kinds in place of the real ones."""
+    from actors.host.main import main as host_main
+
+    host_main(KINDS)

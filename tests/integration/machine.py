@@ -1,0 +1,96 @@
+"""Another machine of a home, for tests: a real host process in a folder of its own, on this one."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from agiraph.storage.host_folder import HostFolder
+from tests.fakes.forked import Forked
+from tests.integration.house import DEADLINE_SECONDS, ROOT, House, all_gone, until
+
+QUICK = "hosts: {lease_seconds: 3, renew_seconds: 0.3}\n"
+LISTEN = ("--listen", "tcp://127.0.0.1:0")
+
+
+class Machine:
+    """One host process, with probes in place of workers; what it says is in `said`."""
+
+    def __init__(self, path: Path, **environ: str) -> None:
+        self.folder = HostFolder(path)
+        self.home = self.folder.home.path
+        self._said = path.with_name(f"{path.name}.said")
+        with open(self._said, "ab") as errors:
+            self.process = Forked(
+                ("--folder", str(path)),
+                cwd=ROOT,
+                env=os.environ | {"PYTHONPATH": str(ROOT)} | environ,
+                stderr=errors.fileno(),
+                program="tests.integration.probe:be_host",
+            )
+
+    @property
+    def said(self) -> str:
+        """What all host processes of this folder have said on stderr."""
+        return self._said.read_text()
+
+    def await_said(self, text: str) -> None:
+        """Wait until it says this."""
+        until(lambda: text in self.said, f"'{text}' in: {self.said}")
+
+    def births(self, address: str) -> list[str]:
+        """Return what each incarnation of a probe noted here at its birth, as JSON."""
+        file = self.home / f"{address.replace('/', '.')}.births"
+        return file.read_text().splitlines() if file.exists() else []
+
+    def family(self) -> list[psutil.Process]:
+        """Return the host process with every process below it."""
+        me = psutil.Process(self.process.pid)
+        return [me, *me.children(recursive=True)]
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Signal the host process and return its exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(DEADLINE_SECONDS)
+
+
+def invited(house: House, **asked: Any) -> str:
+    """Return the line of a new invitation, once the home listens."""
+
+    def line() -> str | None:
+        answer = house.ask("supervisor", "host.invite", **asked)
+        return str(answer["line"]) if "line" in answer else None
+
+    return until(line, "an invitation")
+
+
+def await_host(house: House, name: str, **wanted: Any) -> dict[str, Any]:
+    """Wait until a host's row has these values."""
+
+    def found() -> dict[str, Any] | None:
+        rows = house.ask("supervisor", "host.list")["hosts"]
+        row = next((row for row in rows if row["name"] == name), {})
+        is_so = row and all(row[key] == value for key, value in wanted.items())
+        return dict(row) if is_so else None
+
+    return until(found, f"host {name} with {wanted}")
+
+
+@contextmanager
+def running_host(path: Path, **environ: str) -> Iterator[Machine]:
+    """Run a host process; kill what is left of it at the end."""
+    machine = Machine(path, **environ)
+    family: list[psutil.Process] = []
+    try:
+        yield machine
+    finally:
+        if machine.process.poll() is None:
+            family = machine.family()
+            machine.process.send_signal(signal.SIGCONT)
+            machine.process.kill()
+        machine.process.communicate()
+        until(lambda: all_gone(family), "what the host left is gone")

@@ -1,0 +1,104 @@
+"""A host with a real home: it joins, runs a worker, fences itself, and leaves nothing behind."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.integration.house import House, all_gone, is_gone, running, until
+from tests.integration.machine import (
+    LISTEN,
+    QUICK,
+    Machine,
+    await_host,
+    invited,
+    running_host,
+)
+
+ADA = "shop/ada"
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    home = tmp_path_factory.mktemp("home")
+    (home / "agiraph.yaml").write_text(QUICK)
+    with running(home, *LISTEN) as running_house:
+        yield running_house
+
+
+@pytest.fixture(scope="module")
+def folder(house: House, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the host `north`, which joins by its environment, as a container does."""
+    folder = tmp_path_factory.mktemp("machine") / "north"
+    line = invited(house, name="north", labels=("quiet",))
+    with running_host(folder, AGIRAPH_INVITATION=line, AGIRAPH_HOST_LABELS="big") as machine:
+        await_host(house, "north", state="ready")
+        assert machine.end() == 0
+    with running_host(folder.with_name("south"), AGIRAPH_INVITATION=line) as other:
+        assert other.process.wait(30) == 1
+        assert "does not know this invitation: it was used" in other.said
+        assert not other.folder.has_joined
+    return folder
+
+
+@pytest.fixture
+def machine(house: House, folder: Path) -> Iterator[Machine]:
+    with running_host(folder, NORTH_API_KEY="k-1", AGIRAPH_INVITATION="used") as machine:
+        row = await_host(house, "north", state="ready")
+        assert {"quiet", "big", "linux"} <= {*row["labels"]}
+        yield machine
+
+
+def process_of(machine: Machine, house: House, *, but: int = 0) -> psutil.Process:
+    """Return the process that ADA has here, another one than `but`, once it is ready."""
+
+    def found() -> int | None:
+        row = house.row(ADA)
+        pids = [json.loads(birth)["pid"] for birth in machine.births(ADA)]
+        is_it = (row["state"], row["host"]) == ("ready", "north") and row["pid"] == pids[-1]
+        return int(row["pid"]) if is_it and row["pid"] != but else None
+
+    return psutil.Process(until(found, f"{ADA} runs here"))
+
+
+def test_a_worker_runs_here_and_its_end_is_told_at_home(house: House, machine: Machine) -> None:
+    assert house.start(ADA, host="north")["type"] == "child.started"
+    first = process_of(machine, house)
+    environ = json.loads(machine.births(ADA)[0])["environ"]
+    assert not {"NORTH_API_KEY", "AGIRAPH_INVITATION"} & environ.keys()
+    assert first.ppid() == machine.process.pid
+    os.kill(first.pid, signal.SIGKILL)
+    second = process_of(machine, house, but=first.pid)
+    assert house.row(ADA)["restarts"] == 1
+    assert "SIGKILL" in house.row(ADA)["cause"]
+    family = machine.family()
+    assert machine.end() == 0
+    assert is_gone(second)
+    assert all_gone(family)
+
+
+def test_a_lease_that_ends_ends_what_runs_and_nothing_else(house: House, machine: Machine) -> None:
+    process = process_of(machine, house)
+    router = psutil.Process(house.row("router")["pid"])
+    router.suspend()
+    try:
+        machine.await_said("the lease has ended: killed 1 processes")
+        assert is_gone(process)
+    finally:
+        router.resume()
+    process_of(machine, house, but=process.pid)
+    assert machine.said.count("works for the home") >= 2
+
+
+def test_a_host_process_that_hangs_is_killed_and_leaves_nothing_behind(
+    house: House, machine: Machine
+) -> None:
+    process_of(machine, house)
+    family = machine.family()
+    os.kill(machine.process.pid, signal.SIGSTOP)
+    until(lambda: all_gone(family), "everything there is gone")
+    await_host(house, "north", state="lost")

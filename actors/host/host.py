@@ -30,6 +30,7 @@ from actors.supervisor.paths import (
     remove_socket_folder,
     socket_url,
 )
+from actors.supervisor.stopping import kill_descendants
 from agiraph.core.errors import AgiraphError, Refused
 from agiraph.core.ids import HOST_PREFIX, SUPERVISOR
 from agiraph.logs.log import logger
@@ -63,7 +64,7 @@ LOOK_SECONDS: Final = 0.2
 """How often the lease is looked at: a machine that slept wakes with one that has ended."""
 KILL_SECONDS: Final = 0.7
 """How long after the lease's end the relay kills us, if we have not killed all by then."""
-EPOCH_SECONDS: Final = 5.0
+LEASE_WAIT_SECONDS: Final = 5.0
 GRACE_SECONDS: Final = 2.0
 REPORT_SECONDS: Final = 2.0
 RELAY_AGAIN_SECONDS: Final = 0.5
@@ -135,9 +136,9 @@ class Host:
 
     async def _shut_down(self) -> None:
         """Have all processes end in order while the lease is kept, then leave the bus."""
+        self._tell("stopping")
         self._is_stopping = True
         self._renew_now.set()
-        self._tell("stopping")
         await self._processes.stop(GRACE_SECONDS)
         with suppress(TimeoutError):
             async with asyncio.timeout(REPORT_SECONDS):
@@ -147,6 +148,7 @@ class Host:
         if endpoint is not None:
             await endpoint.close()
         await self._tasks.stop()
+        await kill_descendants(self._processes.reaper)
 
     async def _keep_relay(self, url: str) -> None:
         """Run the relay, and start it again whenever it ends."""
@@ -248,10 +250,14 @@ class Host:
 
     async def _spawn(self, body: SpawnOnHost) -> int:
         """Start what is asked for by the supervisor that the lease is of; raises Refused."""
+
+        def is_leased() -> bool:
+            return self._lease.epoch == body.epoch and self._lease.is_valid(steady_seconds())
+
         with suppress(TimeoutError):  # the order may overtake the answer that is its lease
-            async with asyncio.timeout(EPOCH_SECONDS):
-                await self._changed.until(lambda: self._lease.epoch == body.epoch)
-        if self._lease.epoch != body.epoch or not self._lease.is_valid(steady_seconds()):
+            async with asyncio.timeout(LEASE_WAIT_SECONDS):
+                await self._changed.until(is_leased)
+        if not is_leased():
             raise Refused("it has no lease of this supervisor")
         if self._is_stopping:
             raise Refused("it is about to stop")
@@ -349,6 +355,6 @@ class Host:
 
     def _tell(self, text: str, state: str = "") -> None:
         """Say a line, unless it is about the state that was told last."""
-        if (state or text) != self._said:
+        if (state or text) != self._said and not self._is_stopping:
             self._said = state or text
             self._options.say(text)

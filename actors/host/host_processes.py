@@ -220,7 +220,6 @@ class HostProcesses:
         await self._tasks.until_empty()  # each end is reported
         if self._fork is not None:
             await self._fork.stop()
-        await self.kill_all()
 
     async def _end(self, entity: HostedEntity, grace_seconds: float) -> None:
         entity.is_stopping = True

@@ -4,14 +4,18 @@ The bound holds whatever the process is doing; its descendants in other sessions
 """
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable
 
 import psutil
 
-from actors.runtime.processes import kill_all
+from actors.runtime.processes import descendants, kill_all
 from actors.supervisor.process_handle import ProcessHandle
+from actors.supervisor.reaper import Reaper
+
+KILL_SECONDS = 2.0
 
 
 async def end_process(
@@ -43,3 +47,15 @@ async def kill_process(process: ProcessHandle) -> None:
     process.signal_group(signal.SIGKILL)
     kill_all(followers)
     await asyncio.wait([process.ended])
+
+
+async def kill_descendants(reaper: Reaper) -> list[int]:
+    """Kill until no descendant of ours is left; return the pids of those that do not end."""
+    deadline = asyncio.get_running_loop().time() + KILL_SECONDS
+    while left := descendants(os.getpid()):
+        kill_all(left)
+        reaper.reap()
+        if asyncio.get_running_loop().time() > deadline:
+            return [process.pid for process in left]
+        await asyncio.sleep(0.005)
+    return []

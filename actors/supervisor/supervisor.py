@@ -14,12 +14,9 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
-import psutil
-
 from actors.runtime.child import log_file, rotate_output
 from actors.runtime.environment import addresses_in, secret_names
 from actors.runtime.linux import hide_environment
-from actors.runtime.processes import kill_all
 from actors.supervisor.child_monitor import ChildMonitor
 from actors.supervisor.child_register import Desired
 from actors.supervisor.children import Children
@@ -31,6 +28,7 @@ from actors.supervisor.paths import (
     remove_socket_folder,
     remove_stale_socket_folders,
 )
+from actors.supervisor.stopping import kill_descendants
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from actors.supervisor.supervisor_service import SupervisorService
 from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address, agent_of
@@ -47,7 +45,6 @@ EXIT_GAVE_UP = 70
 SPAWNER_SECONDS = 15.0
 STOP_SECONDS = 4.5
 STAGE_SHARE = 0.5
-KILL_SECONDS = 2.0
 
 
 class ServiceGivenUp(Exception):
@@ -234,7 +231,8 @@ class Supervisor:
                 await self._stop_all([monitors[address]])
         if children.fork is not None:
             await children.fork.stop()
-        await self._kill_descendants()
+        if left := await kill_descendants(children.reaper):
+            self.log.error("could not end", pids=left)
         children.register.close()
 
     async def _stop_all(self, monitors: list[ChildMonitor]) -> None:
@@ -243,17 +241,6 @@ class Supervisor:
             self._stop_by = now + STOP_SECONDS
         grace = max(0.0, self._stop_by - now) * STAGE_SHARE / 2
         await asyncio.gather(*(monitor.stop(grace) for monitor in monitors))
-
-    async def _kill_descendants(self) -> None:
-        deadline = asyncio.get_running_loop().time() + KILL_SECONDS
-        me = psutil.Process()
-        while children := me.children(recursive=True):
-            kill_all(children)
-            self._children.reaper.reap()
-            if asyncio.get_running_loop().time() > deadline:
-                self.log.error("could not end", pids=[child.pid for child in children])
-                return
-            await asyncio.sleep(0.005)
 
     def _listen_to_signals(self) -> None:
         loop = asyncio.get_running_loop()

@@ -13,8 +13,8 @@ from agiraph.storage.host_folder import HostFolder
 from tests.fakes.forked import Forked
 from tests.integration.house import DEADLINE_SECONDS, ROOT, House, all_gone, until
 
-QUICK = "hosts: {lease_seconds: 3, renew_seconds: 0.3}\n"
-LISTEN = ("--listen", "tcp://127.0.0.1:0")
+LISTENS = "hosts: {listen: tcp://127.0.0.1:0, lease_seconds: 3, renew_seconds: 0.3}\n"
+"""Settings of a home that other machines can join."""
 
 
 class Machine:

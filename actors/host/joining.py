@@ -29,6 +29,10 @@ class KeyUnknown(Refused):
     """The home does not know the key that it was shown."""
 
 
+class NotReached(Unavailable):
+    """The home was asked nothing: there was no way to it."""
+
+
 def new_key() -> HostKey:
     """Return a CURVE key pair."""
     public, secret = zmq.curve_keypair()
@@ -40,8 +44,8 @@ async def join_home(
 ) -> HostRecord:
     """Make this machine a host of the home that invited it; return what was written down.
 
-    The key is written first: if no answer comes, the home may have admitted it. Raises Refused,
-    Unavailable, OSError.
+    The key is written first, and stays if no answer comes: the home may have admitted it. Raises
+    Refused, Unavailable, OSError.
     """
     if invitation.name and invitation.name != name:
         raise InvalidInput(f"the invitation is for a host '{invitation.name}', not '{name}'")
@@ -67,9 +71,13 @@ async def join_home(
             f"the home at {url} does not know this invitation: it was used, or has expired, or is"
             " of another home; `agiraph host invite` prints another"
         ) from None
-    except Refused:
+    except (Refused, NotReached):
         folder.leave()
         raise
+    except Unavailable as error:
+        raise Unavailable(
+            f"{error}; it may have admitted this machine: `agiraph host run` will tell"
+        ) from None
     if isinstance(answer, HostJoined) and answer.name != name:
         record = record.model_copy(update={"name": answer.name})
         folder.write_record(record)
@@ -106,8 +114,6 @@ async def _ask(target: UplinkTarget, address: str, incarnation: int, body: BaseM
         if not asking.done():
             raise KeyUnknown(f"the home at {target.url} does not know the key {target.public}")
         answer = await asking
-    except TransportError as error:
-        raise Unavailable(f"the home at {target.url} does not answer: {error}") from None
     finally:
         asking.cancel()
         refused.cancel()
@@ -119,7 +125,13 @@ async def _ask(target: UplinkTarget, address: str, incarnation: int, body: BaseM
 
 
 async def _ask_over(endpoint: Endpoint, body: BaseModel) -> BaseModel:
-    await endpoint.start(within_seconds=HELLO_SECONDS)
-    answer = await endpoint.ask(SUPERVISOR, body, within_seconds=ANSWER_SECONDS)
+    try:
+        await endpoint.start(within_seconds=HELLO_SECONDS)
+    except TransportError as error:
+        raise NotReached(f"no way to the home: {error}") from None
+    try:
+        answer = await endpoint.ask(SUPERVISOR, body, within_seconds=ANSWER_SECONDS)
+    except TransportError as error:
+        raise Unavailable(f"the home does not answer: {error}") from None
     endpoint.done(answer)
     return answer.body

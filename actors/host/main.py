@@ -5,6 +5,7 @@ import os
 import socket
 import sys
 import time
+import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -31,6 +32,8 @@ from agiraph.storage.host_folder import (
 
 EXIT_REFUSED = 1
 EXIT_USAGE = 2
+EXIT_CRASHED = 70
+"""Whoever runs the host, as systemd does, starts it again."""
 INVITATION_VARIABLE = "AGIRAPH_INVITATION"
 NAME_VARIABLE = "AGIRAPH_HOST_NAME"
 LABELS_VARIABLE = "AGIRAPH_HOST_LABELS"
@@ -57,7 +60,10 @@ def command(kinds: Mapping[str, str], folder: Path | None) -> None:
         sys.exit(EXIT_USAGE if isinstance(error, InvalidInput) else EXIT_REFUSED)
     except OSError as error:
         say(f"{error.filename or folder}: {error.strerror or error}")
-        sys.exit(EXIT_REFUSED)
+        sys.exit(EXIT_CRASHED)
+    except Exception:
+        traceback.print_exc()
+        sys.exit(EXIT_CRASHED)
 
 
 def main(kinds: Mapping[str, str] = KINDS) -> None:

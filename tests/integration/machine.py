@@ -73,9 +73,8 @@ def await_host(house: House, name: str, **wanted: Any) -> dict[str, Any]:
 
     def found() -> dict[str, Any] | None:
         rows = house.ask("supervisor", "host.list")["hosts"]
-        row = next((row for row in rows if row["name"] == name), {})
-        is_so = row and all(row[key] == value for key, value in wanted.items())
-        return dict(row) if is_so else None
+        row: dict[str, Any] = next((row for row in rows if row["name"] == name), {})
+        return row if row and all(row[key] == value for key, value in wanted.items()) else None
 
     return until(found, f"host {name} with {wanted}")
 

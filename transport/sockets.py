@@ -26,8 +26,10 @@ HIGH_WATER = 1_000
 MAX_WIRE = MAX_BLOB + 1024 * 1024
 HANDSHAKE_MS = 5_000
 BACKLOG = 1_024
-# A cable that was pulled is noticed within DEAD_MS, at both ends.
-HEARTBEAT_MS, DEAD_MS = 1_000, 3_000
+# A connection of which nothing is acknowledged (a pulled cable) is over after DEAD_MS at both ends,
+# as a heartbeat is always on its way; one that hangs otherwise after SILENT_MS. That counts from
+# whole messages, so it is the time which the largest may take over the slowest line.
+HEARTBEAT_MS, DEAD_MS, SILENT_MS = 1_000, 4_000, 15_000
 ZAP_URL = "inproc://zeromq.zap.01"
 UPLINK_DOMAIN = b"uplink"
 MONITORED = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED | zmq.EVENT_HANDSHAKE_FAILED_AUTH
@@ -131,8 +133,8 @@ def uplink_dealer_socket(
 
 def _notice_cuts(socket: zmq.Socket[bytes]) -> None:
     socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT_MS)
-    socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, DEAD_MS)
-    socket.setsockopt(zmq.HEARTBEAT_TTL, DEAD_MS)
+    socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, SILENT_MS)
+    socket.setsockopt(zmq.TCP_MAXRT, DEAD_MS)
 
 
 def bind_private(socket: zmq.Socket[bytes], url: str) -> IO[bytes] | None:

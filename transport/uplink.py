@@ -60,9 +60,10 @@ class Refusals:
 
 @dataclass(slots=True)
 class Connection:
-    """A connection over which frames have come: its key, and what TCP knows of it."""
+    """A connection over which frames have come: its key and its owner, and what TCP knows of it."""
 
     key: str
+    owner: str
     descriptor: int
     peer: str
 
@@ -90,7 +91,7 @@ class Uplink:
         self._monitor: Socket | None = None
         self._outlet: Outlet | None = None
         self._problem = ""
-        self._probe_until = self._open_at = 0.0
+        self._probe_until = self._probe_at = self._open_at = 0.0
         self._is_wanted = False
         self.url = ""
         """Where it listens, with the port that it got; empty while it does not."""
@@ -115,10 +116,11 @@ class Uplink:
             self._open(poller)
         if self._outlet is not None and self._outlet.backlogs:
             self._outlet.flush()
-        if self._probe_until:
-            self._probe()
-            if time.monotonic() > self._probe_until:
+        if self._probe_until and (now := time.monotonic()) >= self._probe_at:
+            self._probe_at = now + PROBE_MS / 1000
+            if now > self._probe_until:
                 self._probe_until = 0.0
+            self._probe()
 
     def read(self, ready: Any) -> None:
         """Read from one of our sockets, which has something."""
@@ -147,9 +149,9 @@ class Uplink:
         self._is_wanted = True
         known = self._core.admission.known
         for id_, connection in list(self._connections.items()):
-            if connection.key not in known:
+            if known.get(connection.key) != connection.owner:
                 self._log(
-                    f"uplink: a connection from {connection.peer} is closed: its key has gone"
+                    f"uplink: the connection of {connection.owner} is closed: its key is void"
                 )
                 self._lose(id_)
                 _hang_up(connection)
@@ -206,7 +208,7 @@ class Uplink:
 
     def _drain(self, socket: Socket) -> None:
         """Hand the frames that are there to the core, at most BATCH."""
-        receive, core, known = socket.recv, self._core, self._core.admission.known
+        receive, core = socket.recv, self._core
         option = cast(Callable[[int], int], sockets.plain(socket).get)
         for index in range(BATCH):
             if index == 1 and not option(zmq.EVENTS) & zmq.POLLIN:
@@ -219,22 +221,25 @@ class Uplink:
             if option(zmq.RCVMORE):
                 blob = receive(zmq.NOBLOCK)
             while option(zmq.RCVMORE):
-                blob = receive(zmq.NOBLOCK) and None
+                receive(zmq.NOBLOCK)
+                blob = None
             key, id_ = cast(str, first.get("User-Id")), first.bytes
             connection = self._connections.get(id_)
             if connection is None or connection.key != key:
                 connection = self._met(id_, key, first)
-            if key not in known:
+            if not connection.owner:
                 _hang_up(connection)
             elif blob is not None and rid:
-                core.receive_from_host((known[key], id_, rid), blob)
+                core.receive_from_host((connection.owner, id_, rid), blob)
 
     def _met(self, id: bytes, key: str, first: zmq.Frame) -> Connection:
         """Note whose connection this is; another one's with the same routing id is over."""
         if id in self._connections:
             self._lose(id)
-        connection = Connection(key, first.get(zmq.SRCFD), cast(str, first.get("Peer-Address")))
-        if key in self._core.admission.known:
+        owner = self._core.admission.known.get(key, "")
+        peer = cast(str, first.get("Peer-Address"))
+        connection = Connection(key, owner, first.get(zmq.SRCFD), peer)
+        if owner:
             self._connections[id] = connection
         return connection
 

@@ -25,7 +25,7 @@ TOPOLOGY = Topology(
     known=frozenset({"supervisor", "recorder", "broker", "human"}),
     tap="recorder",
     untapped=frozenset({"event.report"}),  # the recorder has each of these itself
-    kept_prefixes=("console/",),
+    kept_prefixes=("console/", "host/"),
     guest_prefix="invite/",
 )
 

@@ -35,6 +35,7 @@ class Benchmark(NamedTuple):
 
 BENCHMARKS = {
     "bus": Benchmark("bus:run", 150),
+    "far": Benchmark("far:run", 60),
     "workers": Benchmark("workers:run", 120),
     "stops": Benchmark("stops:run", 60),
     "parking": Benchmark("parking:run", 120),

@@ -30,7 +30,7 @@ from actors.router.main import TOPOLOGY
 from benchmarks.product import Options, progress
 from benchmarks.report import Figure, at_least, at_most
 from transport import protocol, sockets, tickets
-from transport.envelope import VERSION, Flag, body_of, pack_fields, read_map
+from transport.envelope import VERSION, Flag, body_of, pack_fields, read_header, read_map
 from transport.mailbox_file import Durability
 from transport.mailboxes import Mailboxes
 from transport.outlet import LAST, MORE
@@ -51,6 +51,7 @@ KEY = bytes(tickets.KEY_BYTES)
 ACK_EVERY = 64
 MEET_SECONDS = 30.0
 SILENCE_SECONDS = 10.0
+HELLO_AGAIN_MS = 1_000
 DURABLE = ("durable", "recorded", "full", "normal")
 STORED = ("full", "normal")
 # how often a broker passes something on for one message: the message, `accepted`, `done`, and
@@ -136,7 +137,9 @@ SERVERS: dict[str, Callable[[str], None]] = {
 class End:
     """A raw synchronous peer: as cheap as it can be, so that the broker is what is measured."""
 
-    def __init__(self, mode: str, folder: str, address: str, high_water: int = 0) -> None:
+    def __init__(
+        self, mode: str, folder: str, address: str, high_water: int = 0, host: str = ""
+    ) -> None:
         self._context = zmq.Context[Socket]()
         self.socket = self._context.socket(zmq.DEALER)
         self.socket.setsockopt(zmq.ROUTING_ID, _rid(address))
@@ -146,6 +149,7 @@ class End:
         self._poller = zmq.Poller()
         self._poller.register(self.socket, zmq.POLLIN)
         self._address = address
+        self._host = host
         self._done: list[bytes] = []
         self._is_durable = mode in DURABLE
         if mode != "bare":
@@ -203,14 +207,21 @@ class End:
         self._context.destroy(linger=0)
 
     def _hello(self) -> None:
-        ticket = tickets.make_ticket(KEY, self._address, 1)
-        self.socket.send(hello_frame(self._address, 1, ticket, 1))
-        self.socket.recv()
+        ticket = tickets.make_ticket(KEY, self._address, 1, self._host)
+        hello = hello_frame(self._address, 1, ticket, 1)
+        self.socket.send(hello)
+        while not self._is_welcome():
+            self.socket.send(hello)  # its relay had no connection yet
+
+    def _is_welcome(self) -> bool:
+        return bool(self._poller.poll(HELLO_AGAIN_MS)) and (
+            read_header(self.socket.recv()).type == protocol.WELCOME
+        )
 
 
-def _sink(mode: str, folder: str, barrier: BarrierType) -> None:
+def sink(mode: str, folder: str, barrier: BarrierType, host: str = "") -> None:
     """Send a receipt for every RECEIPT_EVERY messages of the load, and each `trip` back."""
-    end = End(mode, folder, "sink")
+    end = End(mode, folder, "sink", host=host)
     barrier.wait()
     seen = 0
     while True:
@@ -227,7 +238,7 @@ def _record(mode: str, folder: str, barrier: BarrierType) -> None:
         end.take()
 
 
-def _measure(mode: str, folder: str, barrier: BarrierType) -> tuple[float, float]:
+def measure(mode: str, folder: str, barrier: BarrierType) -> tuple[float, float]:
     """Return messages per second (windowed) and the median round trip in microseconds."""
     end = End(mode, folder, "source")
     barrier.wait()
@@ -254,7 +265,7 @@ def _measure(mode: str, folder: str, barrier: BarrierType) -> tuple[float, float
 def _round(mode: str) -> Sample:
     """Start a broker and its ends, measure once, end them all."""
     spawn = multiprocessing.get_context("spawn")
-    ends = [_sink, _record] if mode == "recorded" else [_sink]
+    ends = [sink, _record] if mode == "recorded" else [sink]
     barrier = spawn.Barrier(1 + len(ends), timeout=MEET_SECONDS)
     with tempfile.TemporaryDirectory(prefix="agiraph-") as folder:
         broker = spawn.Process(target=SERVERS[mode], args=(folder,), daemon=True)
@@ -265,7 +276,7 @@ def _round(mode: str) -> Sample:
             process.start()
         gc.collect()
         try:
-            rate, trip = _measure(mode, folder, barrier)
+            rate, trip = measure(mode, folder, barrier)
             written = _written_by(broker.pid) if mode in STORED else 0
             return Sample(rate, trip, written / (MESSAGES + 2 * ROUND_TRIPS))
         finally:

@@ -55,6 +55,7 @@ class Relay:
         self.counts: Counter[str] = Counter()
         self._peers: set[bytes] = set()
         self._held: tuple[bytes, bytes] | None = None
+        self._is_reading = True
         self._is_connected = self._was_refused = self._is_stopped = False
         self._woken, self._waker = sockets.wake_pipe()
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -163,7 +164,9 @@ class Relay:
         """Read from local peers only while nothing is held for the connection."""
         if self._held is not None and (not self._is_connected or self._up(*self._held)):
             self._held = None
-        poller.modify(self._local, zmq.POLLIN if self._held is None else 0)
+        if self._is_reading != (self._held is None):
+            self._is_reading = self._held is None
+            poller.modify(self._local, zmq.POLLIN if self._is_reading else 0)
 
     # --- down -----------------------------------------------------------------------------------
 

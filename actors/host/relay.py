@@ -16,6 +16,7 @@ from typing import Any
 
 import msgpack
 
+from actors.runtime.child import set_title
 from actors.runtime.linux import die_with_parent, hide_environment
 from actors.supervisor.interpreters import PASSED_FD, start_relay
 from transport.errors import BindRefused
@@ -60,6 +61,7 @@ def main() -> int:
     """Pass frames until the host is gone or SIGTERM; return the exit code."""
     die_with_parent()
     hide_environment()
+    set_title("agiraph: relay")
     settings = _read_settings(PASSED_FD)
     if settings is None or os.getppid() != settings["parent"]:
         return 0  # the host has gone already

@@ -1,0 +1,122 @@
+"""HostProcesses: a launch that comes twice, late, or while all is being killed."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from actors.host.host_processes import HostProcesses
+from actors.runtime.launch import ActorLaunch
+from actors.supervisor.launcher import ExecLauncher, SpawnedProcess, SpawnFailed
+from actors.supervisor.restarts import ProcessExit
+from agiraph.core.errors import Refused
+from agiraph.core.ids import Address
+from agiraph.logs.log import logger
+from agiraph.messages.host import ExitedOnHost
+from agiraph.storage.home import Home
+from transport.signal import Signal
+
+ADA = Address("shop/ada")
+
+
+def launch(incarnation: int = 1, kind: str = "worker") -> bytes:
+    home = Path("/nowhere")
+    return ActorLaunch(ADA, kind, incarnation, b"t", "ipc://home", home, {}, {}).pack()
+
+
+class Hand:
+    """The processes of a host, with sleeping programs in place of actors, and what was reported."""
+
+    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.launched: list[ActorLaunch] = []
+        self.reported: list[ExitedOnHost] = []
+        self.may_spawn = asyncio.Event()
+        self.may_spawn.set()
+        self.changed = Signal()
+        kinds = {"worker": "some:main"}
+        self.processes = HostProcesses(Home(home), "ipc://relay", {}, kinds, self.report, logger())
+        self.processes.reaper.expect()  # so that it kills no child of the test's own process
+        self._tasks: list[asyncio.Task[None]] = []
+        monkeypatch.setattr(ExecLauncher, "spawn", lambda _, given: self.spawn(given))
+
+    def report(self, exited: ExitedOnHost) -> None:
+        self.reported.append(exited)
+        self.changed.set()
+
+    async def spawn(self, given: ActorLaunch) -> SpawnedProcess:
+        self.launched.append(given)
+        await self.may_spawn.wait()
+        process = await asyncio.create_subprocess_exec("sleep", "300", start_new_session=True)
+        ended: asyncio.Future[ProcessExit] = asyncio.get_running_loop().create_future()
+
+        async def wait() -> None:
+            ended.set_result(ProcessExit(signal=-(await process.wait())))
+
+        self._tasks.append(asyncio.create_task(wait()))
+        return SpawnedProcess(process.pid, ended)
+
+
+@pytest.fixture
+async def hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Hand]:
+    hand = Hand(tmp_path, monkeypatch)
+    yield hand
+    await hand.processes.kill_all()
+
+
+async def test_a_launch_that_comes_again_is_confirmed_and_a_late_one_refused(hand: Hand) -> None:
+    spawn, processes = hand.processes.spawn, hand.processes
+    pids = await asyncio.gather(spawn(launch(2)), spawn(launch(2)))
+    assert len({*pids}) == len(hand.launched) == 1
+    given = hand.launched[0]
+    assert (given.router_url, given.entry) == ("ipc://relay", "some:main")
+    assert given.home != Path("/nowhere")
+    with pytest.raises(Refused, match="shop/ada#1 is over"):
+        await spawn(launch(1))
+    assert [(row.incarnation, row.pid) for row in processes.rows()] == [(2, pids[0])]
+    newer = await spawn(launch(3))
+    assert [row.pid for row in processes.rows()] == [newer]
+    assert [(end.incarnation, end.signal) for end in hand.reported] == [(2, 9)]
+
+
+async def test_what_is_made_while_all_is_killed_is_killed_too(hand: Hand) -> None:
+    hand.may_spawn.clear()
+    spawning = asyncio.create_task(hand.processes.spawn(launch()))
+    await asyncio.sleep(0)
+    killing = asyncio.create_task(hand.processes.kill_all())
+    await asyncio.sleep(0)
+    hand.may_spawn.set()
+    assert await killing == 1
+    await spawning
+    assert hand.processes.rows() == ()
+
+
+async def test_an_end_is_reported_again_to_who_asks_for_the_dead(hand: Hand) -> None:
+    await hand.processes.spawn(launch())
+    hand.processes.signal(ADA, 1, 9)
+    hand.processes.signal(ADA, 7, 0)
+    await hand.changed.until(lambda: len(hand.reported) == 2)
+    hand.processes.signal(ADA, 1, 15)
+    await hand.processes.spawn(launch())
+    ends = [(end.incarnation, end.signal) for end in hand.reported]
+    assert ends == [(7, None), (1, 9), (1, 9), (1, 9)]
+    assert len(hand.launched) == 1
+
+
+async def test_only_workers_run_here_and_what_cannot_be_made_may_be_asked_for_again(
+    hand: Hand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Refused, match="shop/ada is a 'coordinator', which runs on the home's own"):
+        await hand.processes.spawn(launch(kind="coordinator"))
+    with pytest.raises(Refused, match="cannot be read"):
+        await hand.processes.spawn(b"no launch")
+
+    async def fail(_launch: ActorLaunch) -> SpawnedProcess:
+        raise SpawnFailed("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ExecLauncher, "spawn", lambda _, given: fail(given))
+        with pytest.raises(SpawnFailed, match="no room"):
+            await hand.processes.spawn(launch(1))
+    assert hand.processes.rows() == ()
+    assert await hand.processes.spawn(launch(2))

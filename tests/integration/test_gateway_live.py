@@ -35,6 +35,8 @@ from agiraph.http.errors import ApiError
 from agiraph.messages.event import EntityStatus, EventAppended
 from agiraph.messages.model import AskUsage, StreamDelta, SubscribeToStream, UsageTable
 from agiraph.messages.text import TextMessage
+from cli.console.ui.source import ConsoleSource
+from cli.console.ui.state import ConsoleState
 from tests.fakes.gateway import AGENT, RUN, World, ask, gateway_world
 from tests.fakes.line import arrived
 from transport.errors import NotStored
@@ -302,6 +304,27 @@ def test_the_async_client_follows_text_through_a_restart(tmp_path: Path) -> None
             assert runner.run(heard(world, "gin", 4)) == "gin"
             runner.run(following.aclose())
             runner.run(client.close())
+
+
+def test_a_console_on_another_machine_shows_text_as_it_streams(world: World) -> None:
+    url, token = read_door(world.home.path)
+
+    async def shown(state: ConsoleState) -> str:
+        source = ConsoleSource(lambda: Client(url, token), state, has_bus=False)
+        source.start()
+        try:
+            async with asyncio.timeout(SECONDS):
+                while "coordinator" not in state.streams:  # nothing is sent before it follows
+                    world.arrive(arrived(piece("I be", 0), "broker"))
+                    await asyncio.sleep(0.05)
+        finally:
+            await source.close()
+        return state.streams["coordinator"].text
+
+    with Client(url, token) as client:
+        assert client.is_elsewhere
+        state = ConsoleState(client.agent(AGENT), selected="coordinator")
+    assert asyncio.run(shown(state)).startswith("I be")
 
 
 # --- everybody at a glance, a run as time lines ---

@@ -104,6 +104,11 @@ class GatewayConnection(ApiCalls, Generic[Http]):
         client._home = home
         return client
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether only the URL of the gateway is known: its home may be on another machine."""
+        return self._home is None
+
     def _request(self, call: ApiCall[Any]) -> httpx.Request:
         headers = dict(call.headers)
         if call.body is not None:

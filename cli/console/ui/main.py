@@ -20,7 +20,8 @@ def show_console(
     """Show the console until the person leaves; raises NotReachable, InvalidInput at the start."""
     with connect() as client:
         state = ConsoleState(agent, selected=_key_of(client, agent, entity))
-    ConsoleApp(ConsoleSource(connect, state), state, is_colourless=_is_colourless()).run()
+        source = ConsoleSource(connect, state, has_bus=not client.is_elsewhere)
+    ConsoleApp(source, state, is_colourless=_is_colourless()).run()
 
 
 def show_top(

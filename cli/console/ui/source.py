@@ -4,7 +4,8 @@
     messages, questions,  asked for when an event may have changed them, and every few seconds
     board, team           without one
     agent, entities       asked for every second
-    streaming text        the broker's, over the bus, while the console is open
+    streaming text        the broker's, over the bus, while the console is open; of a home on
+                          another machine, over the API
     texts, answers, acts  over the API
 
 The screen applies the events when it is about to be drawn, many at once.
@@ -69,8 +70,11 @@ class ConsoleSource:
     It asks through clients that `connect` makes; to make one raises NotReachable.
     """
 
-    def __init__(self, connect: Callable[[], Client], state: ConsoleState) -> None:
+    def __init__(
+        self, connect: Callable[[], Client], state: ConsoleState, *, has_bus: bool = True
+    ) -> None:
         self._state = state
+        self._has_bus = has_bus
         self._agent = state.agent.id
         self._reader, self._writer = ClientThread(connect), ClientThread(connect)
         self._feed: EventFeed | None = None
@@ -243,9 +247,22 @@ class ConsoleSource:
         """Hold a place on the bus, with a ticket of the gateway; take another when it is void."""
         while True:
             with suppress(ApiError, NotReachable, TransportError):
-                await self._listen()
+                await (self._listen() if self._has_bus else self._follow_text())
             self._state.set_away("bus", is_away=True)
             await asyncio.sleep(RETRY_SECONDS)
+
+    async def _follow_text(self) -> None:
+        """Show what the models write, from the gateway."""
+        follower = await self._writer.ask(lambda api: api.follow_text(self._agent))
+        try:
+            while True:
+                piece = await asyncio.to_thread(follower.next, REFRESH_SECONDS)
+                self._state.set_away("bus", is_away=False)
+                if piece is not None and (piece.text or piece.restarted):
+                    key, is_whole = piece.address.partition("/")[2], piece.restarted or not piece.at
+                    self._state.stream(key, piece.call.encode(), piece.text, restarted=is_whole)
+        finally:
+            await asyncio.to_thread(follower.close)
 
     async def _listen(self) -> None:
         ticket = await self._writer.ask(lambda api: api.attach_console())

@@ -30,6 +30,7 @@ from agiraph.storage.home import Home
 
 WORKER: Final = "worker"
 KILL_AGAIN_SECONDS: Final = 0.25
+SPAWNER_SECONDS: Final = 15.0
 REMEMBERED_ENDS: Final = 10_000
 SPAWNER_POLICY: Final = RestartPolicy("permanent", 5, 60.0, endless=True)
 
@@ -166,6 +167,7 @@ class HostProcesses:
         has_secrets = bool(further_variables(launch, self._environ))
         launcher = self._exec if has_secrets or self._fork is None else self._fork
         try:
+            await self._await_spawner()
             spawned = await launcher.spawn(launch)
         except BaseException as error:
             entity.started.set_exception(
@@ -178,6 +180,13 @@ class HostProcesses:
         entity.started.set_result(process)
         if kills != self._kills:  # all was killed meanwhile
             await kill_process(process)
+
+    async def _await_spawner(self) -> None:
+        """Wait until the first spawner is ready: many fresh interpreters would only delay that."""
+        if self._fork is not None and self._fork.state == "starting" and not self._fork.restarts:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SPAWNER_SECONDS):
+                    await self._fork.ready.wait()
 
     async def _watch(self, address: Address, entity: HostedEntity, process: LocalHandle) -> None:
         how = await process.ended

@@ -25,6 +25,7 @@ from agiraph.board.store import BoardStore
 from agiraph.board.sub_nodes import node_to_notify, notifications_due
 from agiraph.core.clock import iso_date
 from agiraph.core.errors import Refused
+from agiraph.core.hosts import HOME_HOST
 from agiraph.core.ids import (
     SUPERVISOR,
     Address,
@@ -237,6 +238,7 @@ class BoardService:
             owner=coordinator_address(self._agent.id),
             intensity=self._runtime.config.supervisor.intensity,
             period_seconds=self._runtime.config.supervisor.period_seconds,
+            host=HOME_HOST if self._is_home_only(worker) else None,
         )
         try:
             body = StartChild(spec=spec)
@@ -248,6 +250,15 @@ class BoardService:
         for node in list(self.board.nodes.values()):
             if node.assigned_worker == worker.id and node.status == "assigned":
                 await self._assign(node.id)
+
+    def _is_home_only(self, worker: Worker) -> bool:
+        """Whether a worker needs what no other machine has: a git worktree, an external agent's
+        folder and its way to models, or the input folder itself, which it may change."""
+        if not self._runtime.config.hosts.listen:
+            return False
+        changes_input = bool(self._agent.input_dir) and self._runtime.config.sandbox.input != "read"
+        is_external = worker.type == "autonomous"
+        return is_external or changes_input or self.worktrees.may_order_for(worker)
 
     async def _dismiss(self, worker: WorkerId) -> None:
         """Have the supervisor end a worker's process and forget its address."""

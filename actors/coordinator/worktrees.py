@@ -48,8 +48,7 @@ class RunWorktrees:
 
     async def order_for(self, node: WorkNode, worker: Worker) -> WorktreeOrder | None:
         """Return the worktree in which `worker` is to do `node`, None if it gets none."""
-        is_meant = worker.type == "autonomous" or self._settings.workers == "all"
-        if not is_meant or worker.mode == "single_inference" or not await self._is_there():
+        if not self._is_meant_for(worker) or not await self._is_there():
             return None
         assert self._repository is not None
         try:
@@ -57,6 +56,16 @@ class RunWorktrees:
         except GitFailed as error:
             self._turn_off(str(error))
             return None
+
+    def may_order_for(self, worker: Worker) -> bool:
+        """Whether `worker` may be given a worktree, which is on the home's own machine."""
+        if self._is_off or self._repository is None or not self._is_meant_for(worker):
+            return False
+        return self._repository.exists or looks_like_one(self._input)
+
+    def _is_meant_for(self, worker: Worker) -> bool:
+        is_meant = worker.type == "autonomous" or self._settings.workers == "all"
+        return is_meant and worker.mode != "single_inference"
 
     async def _is_there(self) -> bool:
         """Make the run's repository if it can be made; say once why it cannot."""

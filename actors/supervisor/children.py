@@ -484,4 +484,5 @@ class Children:
             config=self._config,
             entry=entry_named(spec.kind, self.options.kinds),
             last_end=fault_of(self.monitors[spec.address].why),
+            host=host,
         )

@@ -12,7 +12,19 @@ from tests.fakes.model_server import call, calls
 from tests.integration.house import until
 from tests.scenarios.elsewhere import FarPlace, machine_of
 from tests.scenarios.place import placed
-from tests.scenarios.steps import DONE, WAIT, bash, finish_with, held, node, spawn, tell, write
+from tests.scenarios.steps import (
+    DONE,
+    WAIT,
+    ask,
+    bash,
+    finish_with,
+    held,
+    node,
+    one_worker,
+    spawn,
+    tell,
+    write,
+)
 
 LARGE = b"0123456789abcdef" * (3 << 16)
 
@@ -27,7 +39,10 @@ def _free_port() -> int:
 @pytest.fixture(scope="module")
 def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FarPlace]:
     home = tmp_path_factory.mktemp("home")
-    settings = {"hosts": {"listen": f"tcp://127.0.0.1:{_free_port()}"}}
+    settings = {
+        "hosts": {"listen": f"tcp://127.0.0.1:{_free_port()}"},
+        "run": {"park_after_seconds": 0.2},
+    }
     with placed(home, FarPlace, settings) as place:
         assert isinstance(place, FarPlace)
         yield place
@@ -68,9 +83,31 @@ def test_a_worker_whose_machine_is_lost_continues_on_another_from_the_copy_at_ho
     assert "bob" in seen[-1].result("read_ref")
     assert "a,b" in seen[-1].results("bash")[0]
     worker = far.worker(outcome.agent, "ada")
-    there = next(machine_of(far.home, 2).glob(f"home/agents/*/runs/*/workers/{worker.name}"))
+    copies = machine_of(far.home, 0).parent.glob(f"*/home/agents/*/runs/*/workers/{worker.name}")
+    there = max(copies, key=lambda copy: int(copy.parents[6].name))
     for name in ("conversation.jsonl", "notebook.md", "history.json", "memory.md"):
         assert (worker / name).read_bytes() == (there / name).read_bytes()
     assert not (far.home / "system" / "transfers").exists() or not any(
         (far.home / "system" / "transfers").iterdir()
     )
+
+
+def test_who_has_parked_continues_elsewhere_with_all_of_its_scratch(far: FarPlace) -> None:
+    large = "head -c 3000000 /dev/zero > large.bin; ln -s large.bin link; mkdir empty"
+    far.plays(
+        coordinator=one_worker("cleo"),
+        cleo=[
+            bash(large),
+            ask("Go on?"),
+            bash("test -d empty; wc -c < link > size; rm link"),
+            DONE,
+        ],
+    )
+    agent = far.begin("moved")
+    until(lambda: far.has_parked(agent.name, 2), "coordinator and worker parked")
+    far.json("respond", str(far.await_question(agent.name)["id"]), "yes")
+    far.await_end(agent)
+    [published] = agent.glob("runs/*/nodes/*/published")
+    assert sorted(file.name for file in published.iterdir()) == ["large.bin", "size"]
+    assert (published / "size").read_text() == "3000000\n"
+    assert (published / "large.bin").stat().st_size == 3_000_000

@@ -93,7 +93,9 @@ async def test_who_works_in_a_worktree(
     tmp_path: Path, workers: Any, worker: Worker, gets_one: bool
 ) -> None:
     place = Place(tmp_path, workers)
-    order = await place.worktrees().order_for(place.node("n"), worker)
+    worktrees = place.worktrees()
+    assert worktrees.may_order_for(worker) is gets_one
+    order = await worktrees.order_for(place.node("n"), worker)
     assert (order is not None) is gets_one
     assert place.told() == []
 

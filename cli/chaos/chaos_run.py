@@ -103,10 +103,11 @@ class ChaosRun:
     def run(self, count: int) -> ChaosReport:
         """Inject `count` faults, over as many runs as that takes. Raises Unavailable."""
         undisturbed = self._undisturbed()
-        supervisor = _supervisor(self._storm_home, self._noise)
+        supervisor = _supervisor(self._storm_home, self._noise, self._more_settings())
         supervisor.start()
         left, idle_runs = count, 0
         try:
+            self._set_up(supervisor)
             while left > 0:
                 agent = _create(supervisor.home)
                 before, left = left, self._disturb(supervisor, agent, left)
@@ -117,8 +118,22 @@ class ChaosRun:
                 self._note_recoveries(supervisor)
                 self._count(supervisor.home, agent, undisturbed)
         finally:
+            self._take_down()
             supervisor.stop(STOP_WITHIN_SECONDS)
         return self.report
+
+    def _more_settings(self) -> str:
+        """Return what the disturbed home has in its settings besides `noise`, as YAML."""
+        return ""
+
+    def _set_up(self, supervisor: OwnSupervisor) -> None:
+        """Prepare the disturbed home, which runs; for subclasses."""
+
+    def _tend(self) -> None:
+        """Do what is due while the team works, again and again; for subclasses."""
+
+    def _take_down(self) -> None:
+        """Remove what `_set_up` made; for subclasses."""
 
     def _undisturbed(self) -> RunCounts:
         self._print("an undisturbed run")
@@ -135,6 +150,7 @@ class ChaosRun:
         """Inject faults until the run has ended or none is left; return how many are left."""
         for fault in self._strikes:
             time.sleep(fault.pause_seconds)
+            self._tend()
             if left == 0 or status_of(supervisor.home, agent) in ENDED_AGENT:
                 return left
             if self._strike(supervisor, fault):
@@ -195,6 +211,7 @@ class ChaosRun:
             if time.monotonic() > deadline:
                 self._print(f"{agent} does not finish")
                 return
+            self._tend()
             time.sleep(LOOK_SECONDS)
         self._await_ticks(supervisor.home, agent)
 
@@ -205,6 +222,7 @@ class ChaosRun:
             if time.monotonic() > deadline:
                 self._print(f"{agent} has a trigger that does not fire or is not reported")
                 return
+            self._tend()
             time.sleep(LOOK_SECONDS)
 
     def _count(self, home: Path, agent: str, undisturbed: RunCounts) -> None:
@@ -215,10 +233,10 @@ class ChaosRun:
         self.report.difference += difference(undisturbed, counts)
 
 
-def _supervisor(home: Path, noise: float = 0.0) -> OwnSupervisor:
+def _supervisor(home: Path, noise: float = 0.0, more: str = "") -> OwnSupervisor:
     """Return the supervisor of a new home whose bus has `noise`; it is given no keys."""
     make_folder(Home(home).path)
-    replace_file(Home(home).config, SETTINGS.format(noise=noise))
+    replace_file(Home(home).config, SETTINGS.format(noise=noise) + more)
     environ = {name: value for name, value in os.environ.items() if not name.endswith(SECRETS)}
     return OwnSupervisor(home, environ=environ)
 

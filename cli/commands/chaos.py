@@ -12,6 +12,8 @@ import click
 from agiraph.core.errors import InvalidInput
 from cli.chaos.chaos_run import NOISE, ChaosReport, ChaosRun
 from cli.chaos.full_disk import FullDiskRun, run_on_small_disk
+from cli.chaos.hosts_run import HostsRun
+from cli.chaos.network import run_apart
 from cli.chaos.schedule import KINDS, hammer, strikes
 from cli.listing import print_json
 from cli.options import DURATION, duration, examples, json_option
@@ -27,6 +29,7 @@ from cli.shared_options import remark
         "agiraph chaos --only router --only worker --json",
         "agiraph chaos --hammer broker --every 0.5s --for 1m",
         "agiraph chaos --full-disk --kills 20",
+        "agiraph chaos --hosts 3 --kills 60",
     )
 )
 @click.option("--kills", type=click.IntRange(min=1), default=40, show_default=True)
@@ -81,6 +84,12 @@ from cli.shared_options import remark
     is_flag=True,
     help="Kill nothing; fill the disk and free it again, --kills times.",
 )
+@click.option(
+    "--hosts",
+    type=click.IntRange(1, 20),
+    metavar="N",
+    help="With N further machines (network namespaces) whose processes, power and links fail too.",
+)
 @click.option("--on", type=click.Path(path_type=Path), hidden=True)
 @json_option("one JSON object: strikes, runs, lost, done_twice and more, verdict")
 def chaos(
@@ -93,6 +102,7 @@ def chaos(
     noise: float,
     keep: Path | None,
     full_disk: bool,
+    hosts: int | None,
     on: Path | None,
     as_json: bool,
 ) -> None:
@@ -106,19 +116,27 @@ def chaos(
 
     With --hammer one kind is killed every half second for a minute; what waits for it must then
     continue, and the runs must end as if undisturbed.
+
+    With --hosts the team works on this home and N machines; host processes, relays and whole
+    machines are killed too, links are cut, and the network loses, delays and reorders packets.
     """
     if hammered and (only or full_disk):
         raise InvalidInput("--hammer cannot be used with --only or --full-disk")
-    if full_disk and on is None:
+    if hosts and (hammered or only or full_disk):
+        raise InvalidInput("--hosts cannot be used with --hammer, --only or --full-disk")
+    if (full_disk or hosts) and on is None:
         words = ["--kills", str(kills), "--seed", str(seed), "--noise", str(noise)]
-        sys.exit(_on_small_disk(words + (["--json"] if as_json else [])))
+        words += ["--json"] if as_json else []
+        sys.exit(_on_small_disk(words) if full_disk else _among_namespaces(hosts, words, keep))
     if hammered:
         schedule = hammer(hammered, every_seconds)
         kills = max(1, round(for_seconds / every_seconds)) * len(hammered)
     else:
         schedule = strikes(seed, only or KINDS)
     with signals_interrupt(), ExitStack() as stack:
-        if on is not None:
+        if on is not None and hosts:
+            report = HostsRun(on, hosts, seed, noise, remark).run(kills)
+        elif on is not None:
             report = FullDiskRun(on, seed, noise, remark).run(kills)
         else:
             prefix = "agiraph-chaos-"
@@ -138,6 +156,16 @@ def _on_small_disk(words: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:
         again = ("chaos", "--full-disk", "--on", folder, *words)
         return run_on_small_disk(Path(folder), [sys.executable, "-P", "-m", "agiraph", *again])
+
+
+def _among_namespaces(hosts: int | None, words: list[str], keep: Path | None) -> int:
+    """Run this command again in a network namespace of its own; return its exit code."""
+    with ExitStack() as stack:
+        prefix = "agiraph-chaos-"
+        folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
+        folder.mkdir(parents=True, exist_ok=True)  # plain: a folder that the person names
+        again = ("chaos", "--hosts", str(hosts), "--on", str(folder.resolve()), *words)
+        return run_apart([sys.executable, "-P", "-m", "agiraph", *again])
 
 
 def facts(report: ChaosReport) -> dict[str, object]:

@@ -46,7 +46,7 @@ AGIRAPH = (sys.executable, "-P", "-m", "agiraph")
 
 
 @dataclass(slots=True)
-class Machine:
+class ChaosMachine:
     """One machine: its folder, its host process, and until when what happens to it lasts.
 
     Times are monotonic seconds. A process that is frozen longer than its lease is killed by its
@@ -83,7 +83,7 @@ class HostsRun(ChaosRun):
         names = [f"machine-{number}" for number in range(1, count + 1)]
         self._dice = random.Random(seed)
         self._network = Network([HOME, *names], WEATHER, seed)
-        self._machines = [Machine(name, folder.resolve() / name) for name in names]
+        self._machines = [ChaosMachine(name, folder.resolve() / name) for name in names]
 
     def run(self, count: int) -> ChaosReport:
         """Inject `count` faults, as in any chaos run. Raises Unavailable, InvalidInput."""
@@ -109,7 +109,7 @@ class HostsRun(ChaosRun):
             self._start(machine)
         self._await_ready(supervisor.home)
 
-    def _start(self, machine: Machine) -> None:
+    def _start(self, machine: ChaosMachine) -> None:
         words = ("host", "run", "--folder", str(machine.folder))
         with open(machine.folder.with_suffix(".log"), "ab") as log:  # plain: not in a home
             machine.process = subprocess.Popen(

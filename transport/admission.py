@@ -6,7 +6,7 @@ over a host's key      with a ticket for this host; as the host itself without a
 with an invitation     as the invitation itself, and as nobody else
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from transport import protocol, tickets
@@ -21,18 +21,29 @@ class Admission:
     def __init__(self, key: bytes, topology: Topology) -> None:
         self._key = key
         self._guest_prefix = topology.guest_prefix
+        self._owned = (topology.host_prefix, topology.guest_prefix)
         self._guests_may_reach = (topology.controller, protocol.ROUTER)
         self.known: Mapping[str, str] = {}
         self.owners: frozenset[str] = frozenset()
 
-    def announced(self, body: dict[str, Any]) -> None:
-        """Replace the known keys by those of a `host.known`. Raises MalformedFrame."""
+    def announced(self, body: dict[str, Any], addresses: Iterable[str] = ()) -> list[str]:
+        """Replace the known keys by those of a `host.known`. Raises MalformedFrame.
+
+        Returns those of `addresses` that were owned and are not any more, or by another key: a host
+        that joins under the name of one that was removed begins to count its incarnations.
+        """
         known = body.get("known")
         if type(known) is not dict or not all(
             type(key) is str and type(owner) is str for key, owner in known.items()
         ):
             raise MalformedFrame("known must be a map of keys to their owners")
+        void = {owner for key, owner in self.known.items() if known.get(key) != owner}
         self.known, self.owners = known, frozenset(known.values())
+        return [
+            address
+            for address in addresses
+            if address.startswith(self._owned) and (address in void or address not in self.owners)
+        ]
 
     def refusal(self, rid: Rid, address: str, incarnation: int, ticket: bytes) -> str | None:
         """Return why a hello is refused, None if its sender may be `address`."""

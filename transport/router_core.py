@@ -35,14 +35,7 @@ from typing import Any
 
 from transport import protocol
 from transport.admission import Admission
-from transport.envelope import (
-    MAX_BLOB,
-    Fields,
-    Flag,
-    body_of,
-    read_fields,
-    read_map,
-)
+from transport.envelope import MAX_BLOB, Fields, Flag, body_of, read_fields, read_map
 from transport.errors import MalformedFrame, NotStored
 from transport.mailboxes import FULL, Mailboxes
 from transport.peers import HeldMessages, Peer, Rid, Topology, UplinkRid, down_frames, read_hello
@@ -480,10 +473,13 @@ class RouterCore:
 
     def _known_hosts(self, peer: Peer, fields: Fields, blob: bytes) -> None:
         try:
-            self.admission.announced(read_map(body_of(blob)))
+            void = self.admission.announced(read_map(body_of(blob)), self._incarnations)
         except MalformedFrame as error:
             self._nack(peer.rid, fields, "malformed", str(error))
             return
+        for address in void:
+            self._mailboxes.note_incarnation(address, 0)
+            self.has_leftovers = True
         self.on_known()
 
     def _discard_unknown(self) -> None:

@@ -26,6 +26,7 @@ TOPOLOGY = Topology(
     tap="recorder",
     untapped=frozenset({"event.report"}),  # the recorder has each of these itself
     kept_prefixes=("console/", "host/"),
+    host_prefix="host/",
     guest_prefix="invite/",
 )
 

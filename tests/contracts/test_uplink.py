@@ -7,12 +7,17 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import zmq
 
 from tests.contracts.bus import PATIENCE, Ping, Task, numbers, take, until
 from tests.contracts.far import FarHouse, curve_keys, far_house
 from tests.fakes.bad_network import BadNetwork
+from transport import protocol, sockets
 from transport.endpoint import Endpoint
+from transport.envelope import read_header
 from transport.errors import Fenced, Nacked
+from transport.protocol import link_frame
+from transport.sockets import UplinkTarget
 from transport.tickets import NO_TICKET
 
 FAR, NEAR = curve_keys(), curve_keys()
@@ -152,3 +157,19 @@ async def test_a_router_that_restarts_still_refuses_what_was_followed(far: FarHo
     await far.know(host_far=FAR)
     with pytest.raises(Fenced, match="followed by #2"):
         await host.join("ada", 1)
+
+
+async def test_odd_shapes_from_a_host_do_nothing(far: FarHouse) -> None:
+    await far.know(host_far=FAR)
+    context = zmq.Context[zmq.Socket[bytes]]()
+    socket = sockets.uplink_dealer_socket(context, UplinkTarget(far.url, far.keys[0], *FAR))
+    socket.setsockopt(zmq.IMMEDIATE, 0)
+    socket.connect(far.url)
+    for odd in ([b""], [b"", b"x"], [b"a"], [b"a", b""], [b"a", b"noise"], [b"a", b"b", b"c"]):
+        socket.send_multipart(odd)
+    beat = link_frame(protocol.HEARTBEAT, {"lag": 0.0}, sender="ada", incarnation=1)
+    socket.send_multipart([b"a", beat])
+    assert await asyncio.to_thread(socket.poll, 20_000)
+    rid, blob = socket.recv_multipart()
+    assert (rid, read_header(blob).type) == (b"a", protocol.WHO)
+    context.destroy(linger=0)

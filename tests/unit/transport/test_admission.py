@@ -68,6 +68,14 @@ def test_a_list_of_keys_is_a_map_of_texts() -> None:
     assert admission.owners == {"host/far"}
 
 
+def test_a_host_under_the_name_of_a_removed_one_counts_anew() -> None:
+    admission, addresses = Admission(KEY, TOPOLOGY), ("host/far", "host/near", "ada/bob")
+    old, new = {"a": "host/far", "b": "host/near"}, {"c": "host/far", "b": "host/near"}
+    assert admission.announced({"known": old}, addresses) == []
+    assert admission.announced({"known": new}, addresses) == ["host/far"]
+    assert admission.announced({"known": {}}, addresses) == ["host/far", "host/near"]
+
+
 def test_many_lost_peers_are_one_frame_for_each_that_is_there() -> None:
     peers = [Peer(("host/far", b"connection", bytes([n])), f"ada/{n}", 1) for n in range(50)]
     back, bob = Peer(b"ada/0", "ada/0", 1), Peer(b"bob", "bob", 1)

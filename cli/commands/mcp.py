@@ -22,7 +22,7 @@ from cli.formats import as_is, format_time, yes_or_no
 from cli.listing import Column, JsonObject, Listing, Shown
 from cli.options import cli_context, examples, home_option
 from cli.own_supervisor import shared_supervisor
-from cli.remote import TOKEN_VARIABLE, require_here
+from cli.remote import TOKEN_VARIABLE, chosen_remote, client_of, require_here
 from cli.shared_options import remark
 
 if TYPE_CHECKING:
@@ -94,9 +94,12 @@ def serve(http: tuple[str, int] | None, start: bool, home: Path) -> None:
     Over stdin and stdout the client has the rights of AGIRAPH_TOKEN, or of the home's own token.
     Over HTTP each client needs a token (`Authorization: Bearer ...`) and has its rights.
     """
-    require_here()
+    if start:
+        require_here()
     if importlib.util.find_spec(SDK) is None:
         raise Unavailable(NO_SDK)
+    if (remote := chosen_remote()) is not None:
+        client_of(remote).close()  # its token, if it has one, and whether anything answers
     with _supervised(home, start):
         asyncio.run(_serve(home, http))
 
@@ -105,7 +108,9 @@ async def _serve(home: Path, http: tuple[str, int] | None) -> None:
     from agiraph.http.mcp_server.clients import ApiClients
     from agiraph.http.mcp_server.toolset import make_server
 
-    clients = ApiClients(home, os.environ.get(TOKEN_VARIABLE) or None, is_shared=http is not None)
+    remote = chosen_remote()
+    token = remote.token if remote is not None else os.environ.get(TOKEN_VARIABLE)
+    clients = ApiClients(home, token or None, is_shared=http is not None, remote=remote)
     server = make_server(clients, __version__)
     try:
         if http is None:

@@ -1,8 +1,10 @@
 """A console on another machine: commands over TLS, with a token and without the home's files."""
 
+import asyncio
 import contextlib
 import json
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +16,7 @@ from agiraph.http.api import ApiError, DeclareInputRequest, NotReachable
 from agiraph.http.client import Client
 from cli.input_upload import PIECE, entries_below
 from tests.integration.commands import Commands, await_nothing_left
-from tests.integration.house import until
+from tests.integration.house import ROOT, until
 from tests.integration.test_gateway_listening import certificate, needs_openssl
 
 pytestmark = needs_openssl
@@ -117,6 +119,26 @@ def test_a_run_gets_its_input_from_elsewhere_though_the_gateway_is_killed(
         assert following.stdout is not None
         assert json.loads(following.stdout.readline())["type"] == "agent.created"
     assert place.far("attach", "far").stdout.strip() == told["result"].strip()
+
+
+def test_a_mcp_client_reaches_the_teams_of_a_home_elsewhere(place: Place) -> None:
+    mcp = pytest.importorskip("mcp")
+    serve = mcp.StdioServerParameters(
+        command=sys.executable,
+        args=["-P", "-m", "agiraph", "mcp", "serve", "--url", "atlas"],
+        env=place.console.environ | {"PYTHONPATH": str(ROOT)},
+    )
+
+    async def agents() -> list[dict[str, object]]:
+        async with asyncio.timeout(60), mcp.Client(serve) as client:
+            answer = await client.call_tool("agents", {})
+            assert not answer.is_error, answer.content
+            found: list[dict[str, object]] = answer.structured_content["agents"]
+            return found
+
+    known = place.json("agents")
+    assert isinstance(known, list)
+    assert [one["agent"] for one in asyncio.run(agents())] == [one["id"] for one in known]
 
 
 def test_an_input_that_climbs_and_a_token_that_may_not_are_refused(

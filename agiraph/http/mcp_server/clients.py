@@ -7,6 +7,7 @@ from pathlib import Path
 from agiraph.http.client import AsyncClient
 from agiraph.http.discovery import read_cert, read_door
 from agiraph.http.errors import ApiError
+from agiraph.http.remotes import Remote
 
 KEPT = 16
 NOT_ALLOWED = 401
@@ -17,11 +18,15 @@ class ApiClients:
     """The clients of one home, one for each token; the last few are kept open.
 
     They call with `token`, or with the home's own if that is None. `is_shared`: callers bring
-    tokens of their own, and nobody else's is used for them.
+    tokens of their own, and nobody else's is used for them. With a `remote` the home is the one
+    there; it has then a token.
     """
 
-    def __init__(self, home: Path, token: str | None, *, is_shared: bool) -> None:
+    def __init__(
+        self, home: Path, token: str | None, *, is_shared: bool, remote: Remote | None = None
+    ) -> None:
         self._home = home
+        self._remote = remote
         self._token = token
         self._is_shared = is_shared
         self._kept: OrderedDict[tuple[str, str], AsyncClient] = OrderedDict()
@@ -35,9 +40,13 @@ class ApiClients:
         token = bearer_of(headers or {}) if self._is_shared else self._token
         if not token:
             raise ApiError(NOT_ALLOWED, "no token: send `Authorization: Bearer ...`")
-        url, _ = read_door(self._home)
-        kept = self._kept.pop((url, token), None)
-        found = kept or AsyncClient(url, token, cert=read_cert(self._home))
+        remote = self._remote
+        url = remote.url if remote is not None else read_door(self._home)[0]
+        found = self._kept.pop((url, token), None)
+        if found is None and remote is not None:
+            found = AsyncClient(url, token, ca=remote.ca or None)
+        elif found is None:
+            found = AsyncClient(url, token, cert=read_cert(self._home))
         self._kept[url, token] = found
         if len(self._kept) > KEPT:
             _, oldest = self._kept.popitem(last=False)

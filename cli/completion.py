@@ -1,8 +1,9 @@
-"""What a shell completes beside commands and options: agents, entities, nodes and models.
+"""What a shell completes beside commands and options: agents, entities, hosts, nodes and models.
 
 They are read from the home's files: that is quick, and needs no supervisor.
 """
 
+import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +12,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from agiraph.core.errors import InvalidInput
-from agiraph.storage.files import entries, read_shown
+from agiraph.core.hosts import HOME_HOST
+from agiraph.storage.files import entries, read_bytes, read_shown
 from agiraph.storage.home import Home
 from cli.remote import is_elsewhere
 from cli.shared_options import home_of
@@ -81,6 +83,14 @@ def _nodes(ctx: click.Context, _incomplete: str) -> list[str]:
     return [spec.partition("\n")[0].removeprefix("# ") for spec in specs if spec]
 
 
+def _hosts(ctx: click.Context, _incomplete: str) -> list[str]:
+    try:
+        known = json.loads(read_bytes(Home(home_of(ctx)).system.hosts))["hosts"]
+        return [HOME_HOST, *(host["name"] for host in known)]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
 def _models(ctx: click.Context, _incomplete: str) -> list[str]:
     from agiraph.core.config import configs_folder
     from agiraph.llm.embedded.playbook import playbook_names
@@ -102,6 +112,7 @@ _FOUND_BY: Final[dict[str, Find]] = {
     "agent": _agents,
     "agents": _agents,
     "entity": _entities,
+    "host": _hosts,
     "node": _nodes,
     "model": _models,
     "worker_model": _models,

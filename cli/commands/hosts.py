@@ -152,7 +152,7 @@ def list_hosts(client: "Client") -> Shown:
     started elsewhere.
     """
     found = client.hosts()
-    if not found.listens_at:
+    if not (found.listens_at or found.hosts):
         remark(f"agiraph: {CLOSED}")
     waiting = f" (open invitations: {found.invitations})" if found.invitations else ""
     return Listing(found.hosts, HOSTS, NONE + waiting)
@@ -220,13 +220,14 @@ def remove(client: "Client", host: str, yes: bool) -> Shown:
     json="one JSON object: address, host, incarnation",
 )
 @click.argument("entity")
-@click.argument("host", required=False, type=NAME)
+@click.argument("host", required=False)
 def move(client: "Client", entity: str, host: str | None) -> Shown:
     """Move the worker ENTITY to HOST (`home`: the machine of the home), between two of its steps.
 
     Nothing of its work is lost or done twice. Coordinators stay at home.
     """
+    wanted = NAME(host) if host is not None else None
     began = time.monotonic()
-    moved = client.move(entity, host=host)
+    moved = client.move(entity, host=wanted)
     took = f"after {time.monotonic() - began:.1f} s"
     return Done(moved, f"{moved.address} runs on {moved.host}", took)

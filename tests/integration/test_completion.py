@@ -36,7 +36,7 @@ def environment(home: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with two agents, of which one has two nodes."""
+    """A home with two agents, of which one has two nodes, and with a host."""
     home = tmp_path_factory.mktemp("home")
     for agent, node in (("shop-1f2e3d", "prices"), ("shop-1f2e3d", "a-plan"), ("news-0a1b2c", "x")):
         folder = home / "agents" / agent / "runs" / "20260101-000000-abc" / "nodes" / f"{node}-w-1"
@@ -45,6 +45,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (home / "system" / "logs").mkdir(parents=True)
     for address in ("broker", "shop-1f2e3d.coordinator"):
         (home / "system" / "logs" / f"{address}.log").touch()
+    (home / "system" / "hosts.json").write_text('{"hosts": [{"name": "north"}]}')
     return home
 
 
@@ -81,6 +82,8 @@ def complete(home: Path) -> Complete:
         ("agiraph rm news-0a1b2c sh", ["shop-1f2e3d"]),
         ("agiraph run x -m script/", ["script/chaos", "script/survey"]),
         ("agiraph triggers news-0a1b2c fi", ["fire"]),
+        ("agiraph host drain n", ["north"]),
+        ("agiraph move ada ", ["home", "north"]),
         ("agiraph help comp", []),
     ],
 )

@@ -29,7 +29,7 @@ COPIED: Final = {
         "dead.jsonl",
         "channels.jsonl",
     ),
-    "system": ("children.journal", "usage.db", "usage.db-wal"),
+    "system": ("children.journal", "hosts.json", "usage.db", "usage.db-wal"),
 }
 CATALOGS: Final = "tools"
 PIECE_BYTES: Final = 1 << 20

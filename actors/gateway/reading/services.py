@@ -11,8 +11,10 @@ from actors.gateway.reading.copies import CopiedHome
 from actors.supervisor.child_register import Desired, RegisteredChildren, fold
 from agiraph.core.clock import Clock
 from agiraph.core.config import Config
+from agiraph.core.hosts import HostInfo
 from agiraph.core.ids import SUPERVISOR, AgentId
 from agiraph.messages.child import ChildInfo, ChildState, ChildTable, ListChildren
+from agiraph.messages.host import HostTable, ListHosts
 from agiraph.messages.model import AskBudgets, AskUsage
 from agiraph.messages.trigger import ListTriggers, TriggerTable
 from agiraph.storage.files import read_bytes
@@ -44,6 +46,8 @@ class StoredServices:
         match asked:
             case ListChildren():
                 return self._children()
+            case ListHosts():
+                return self._hosts()
             case ListTriggers(agent=agent):
                 return self._triggers(agent)
             case AskUsage():
@@ -67,6 +71,27 @@ class StoredServices:
         ]
         supervisor = ChildInfo(address=SUPERVISOR, kind="supervisor", state="stopped")
         return ChildTable(children=(supervisor, *rows))
+
+    def _hosts(self) -> HostTable:
+        """Return the machines that have joined; none can reach a home at rest."""
+        from actors.supervisor.host_registry import HostRegistry  # imports the bus
+
+        registry = HostRegistry(self._home)
+        rows = [
+            HostInfo(
+                name=host.name,
+                state="away",
+                is_cordoned=host.is_cordoned,
+                labels=(*host.labels, *(host.facts.labels if host.facts else ())),
+                facts=host.facts,
+            )
+            for host in registry.hosts.values()
+        ]
+        return HostTable(
+            hosts=tuple(rows),
+            listens_at=self._config.hosts.listen,
+            invitations=len(registry.invitations()),
+        )
 
     def _triggers(self, agent: AgentId) -> TriggerTable:
         path = self._home.agent(agent).triggers

@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zmq
+from click.testing import CliRunner
 
+from actors.supervisor.host_registry import HostRegistry
 from actors.supervisor.main import load, options_again, with_options
 from agiraph import __version__
 from agiraph.core.hosts import HostInfo, MachineFacts
+from agiraph.core.invitation import read_invitation
 from agiraph.http.api import (
     EntityView,
     HostsView,
@@ -18,8 +22,11 @@ from agiraph.http.api import (
     LabelHostRequest,
     MovedEntityView,
 )
+from agiraph.messages.host import InviteHost, JoinHost
+from agiraph.storage.home import Home
 from cli.console.entities import top_rows
 from cli.doctor_checks.hosts import wrong_with
+from cli.main import agiraph
 from tests.unit.cli.fakes import FakeClient, command, json_of
 
 FACTS = MachineFacts(version=__version__, cores=8, memory_bytes=16_000_000_000)
@@ -171,3 +178,18 @@ def test_doctor_says_that_a_home_has_no_hosts(tmp_path: Path) -> None:
     told = command(None, "doctor", "--home", str(tmp_path), "--json")
     checks = {one["name"]: one for one in json.loads(told.stdout)["checks"]}
     assert (checks["hosts"]["status"], checks["hosts"]["detail"]) == ("ok", "none")
+
+
+def test_a_home_at_rest_knows_its_hosts(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    home.system.path.mkdir(parents=True)
+    registry = HostRegistry(home)
+    line = registry.invite(InviteHost(labels=("gpu",)), "tcp://home.example:7400").line
+    key = zmq.curve_keypair()[0].decode()
+    asked = JoinHost(name="north", public_key=key, facts=FACTS)
+    registry.admit(read_invitation(line, 0.0).id, asked)
+    registry.change("north", is_cordoned=True)
+    words = ["host", "list", "--json", "--home", str(home.path)]
+    told = CliRunner().invoke(agiraph, words)
+    (row,) = json_of(told)
+    assert (row["name"], row["state"], row["labels"]) == ("north", "away", ["gpu"])

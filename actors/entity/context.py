@@ -97,6 +97,7 @@ class EntityContext:
         self.skills = find_skills(self.runtime.home.path, self.input_dir)
         self.may_park: Callable[[], bool] = lambda: False
         self.inbox.take_up = self.runtime.take_up
+        self.runtime.on_leaving = self.pause_switch.leave
 
     @property
     def transcript(self) -> Transcript:
@@ -299,25 +300,33 @@ class EntityContext:
         After `run.park_after_seconds` (0: never) without any the process parks, if it may; it
         waits for the same under the same ids when a message has started it again. `at_once`:
         nothing is expected soon, so do not wait long before parking. Who parks before the
-        supervisor knows that it is ready would count as one that cannot start. Raises Parking.
+        supervisor knows that it is ready would count as one that cannot start. One that is to be
+        moved parks at once. Raises Parking.
         """
         seconds = self.runtime.config.run.park_after_seconds or None
         if at_once and seconds is not None:
             seconds = min(seconds, AT_ONCE_SECONDS)
         tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(wait) for wait in waits]
+        leaving = asyncio.ensure_future(self.pause_switch.leaving.wait())
         try:
             while True:
                 done, _ = await asyncio.wait(
-                    tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+                    [*tasks, leaving], timeout=seconds, return_when=asyncio.FIRST_COMPLETED
                 )
-                if done:
+                if done - {leaving}:
                     return tasks
-                if self.runtime.is_announced and self.may_park():
+                if done or (self.runtime.is_announced and self.may_park()):
                     self.runtime.park()
         finally:
-            for task in tasks:
+            for task in (*tasks, leaving):
                 task.cancel()
-            await asyncio.wait(tasks)
+            await asyncio.wait([*tasks, leaving])
+
+    def park_if_leaving(self) -> None:
+        """Park if this process is to be moved, and has no call in progress; raises Parking."""
+        is_in_call = any(call.was_started for call in self.transcript.open_calls)
+        if self.pause_switch.leaving.is_set() and not is_in_call:
+            self.runtime.park()
 
     def standing_still(self) -> AbstractContextManager[None]:
         """Stop the deadline of the work in hand, if it has one, inside this block."""

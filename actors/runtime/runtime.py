@@ -91,6 +91,8 @@ class Runtime:
         self.clock: Clock = SystemClock()
         self.log = logger()
         self.stopping = asyncio.Event()
+        self.on_leaving: Callable[[], None] = lambda: None
+        """Called when this process is to park after the step that it is in: it is moved."""
         self.is_ready = False
         self.is_announced = False
         self._inbox = MessageQueue()
@@ -267,9 +269,15 @@ class Runtime:
                     self.done(received)  # a copy for the recorder: its receiver refuses it
             elif isinstance(received.body, Stop):
                 self.endpoint.done(received)
-                self.stopping.set()
+                self._obey(received.body)
             else:
                 self._take_in(received)
+
+    def _obey(self, order: Stop) -> None:
+        if order.after_step:
+            self.on_leaving()
+        else:
+            self.stopping.set()
 
     def _refuse(self, received: Received, reason: str) -> None:
         """Drop a message; reply why if it is a request, unless there are too many."""

@@ -353,6 +353,7 @@ class WorkerActor:
     # --- its role in the loop --------------------------------------------------------------------
 
     def is_over(self) -> bool:
+        self.context.park_if_leaving()
         transcript = self.context.transcript
         return transcript.is_published and not transcript.open_calls
 

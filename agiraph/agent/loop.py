@@ -101,15 +101,25 @@ class PartialAnswer:
 
 
 class PauseSwitch:
-    """Whether the entity may go on past its next yield point."""
+    """Whether the entity may go on past its next yield point.
+
+    One that is `leaving` ends there, paused or not: it is moved.
+    """
 
     def __init__(self) -> None:
         self._running = asyncio.Event()
         self._running.set()
+        self.leaving = asyncio.Event()
+
+    def leave(self) -> None:
+        """Let the entity reach its next yield point, and begin nothing new before."""
+        self.leaving.set()
+        self._running.set()
 
     def pause(self) -> None:
         """Hold the entity at its next yield point."""
-        self._running.clear()
+        if not self.leaving.is_set():
+            self._running.clear()
 
     def resume(self) -> None:
         self._running.set()
@@ -315,7 +325,8 @@ class AgentLoop:
         self._begun = following.key
 
     def _may_begin(self, following: OpenCall) -> bool:
-        is_held = self._pause_switch.is_paused or self._transcript.is_stepping
+        switch = self._pause_switch
+        is_held = switch.is_paused or switch.leaving.is_set() or self._transcript.is_stepping
         is_free = not (is_held or self._inbox.arrived.is_set() or following.was_started)
         return is_free and self._entity.approval_for(following) is None
 

@@ -24,7 +24,7 @@ from agiraph.board.stage_rules import node_contract
 from agiraph.board.store import BoardStore
 from agiraph.board.sub_nodes import node_to_notify, notifications_due
 from agiraph.core.clock import iso_date
-from agiraph.core.errors import Refused
+from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.hosts import HOME_HOST
 from agiraph.core.ids import (
     SUPERVISOR,
@@ -35,6 +35,7 @@ from agiraph.core.ids import (
     worker_address,
 )
 from agiraph.core.models import HELD_NODE, Assignment, TeamMember, TeamRoster, Worker, WorkNode
+from agiraph.core.specs import WorkerType, WorkMode
 from agiraph.messages.board import RosterChanged
 from agiraph.messages.child import ChildSpec, StartChild, StopChild
 from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage, SubNodeEnded
@@ -78,6 +79,7 @@ class BoardService:
     def execute(self, command: c.Command) -> None:
         """Carry out a command, then whatever the board asks for because of it. Raises Refused."""
         self._check_outside(command)
+        self._check_machines(command)
         self._do(command)
         limits = SchedulingLimits(max_concurrent=self._runtime.config.run.max_concurrent)
         while actions := plan(self.board, limits):
@@ -98,6 +100,18 @@ class BoardService:
 
             home, config = self._runtime.home.path, self._runtime.config.sandbox
             check_agent_command(agent_command, home, config, os.environ)
+
+    def _check_machines(self, command: c.Command) -> None:
+        """Refuse another machine for who works on this one only; raises InvalidInput."""
+        for spec in c.workers_asked_for(command):
+            if spec.host in (None, HOME_HOST) and not spec.host_labels:
+                continue
+            mode, type_ = spec.mode or "multi_turn", spec.type or "harnessed"
+            if (why := self._why_at_home(type_, mode)) is not None:
+                raise InvalidInput(
+                    f"worker '{spec.name}' {why}, so it runs on the home's own machine: leave host"
+                    " and host_labels out"
+                )
 
     async def run_effects(self) -> None:
         while True:
@@ -220,6 +234,9 @@ class BoardService:
 
     async def _hire(self, worker: Worker) -> None:
         """Have the supervisor run the worker's process; harmless if it runs already."""
+        stays = None
+        if self._runtime.config.hosts.listen:
+            stays = self._why_at_home(worker.type, worker.mode)
         args = WorkerArgs(
             agent=self._agent.id,
             agent_name=self._agent.name,
@@ -238,7 +255,8 @@ class BoardService:
             owner=coordinator_address(self._agent.id),
             intensity=self._runtime.config.supervisor.intensity,
             period_seconds=self._runtime.config.supervisor.period_seconds,
-            host=HOME_HOST if self._is_home_only(worker) else None,
+            host=worker.host if stays is None else HOME_HOST,
+            labels=worker.host_labels if stays is None else (),
         )
         try:
             body = StartChild(spec=spec)
@@ -251,14 +269,14 @@ class BoardService:
             if node.assigned_worker == worker.id and node.status == "assigned":
                 await self._assign(node.id)
 
-    def _is_home_only(self, worker: Worker) -> bool:
-        """Whether a worker needs what no other machine has: a git worktree, an external agent's
-        folder and its way to models, or the input folder itself, which it may change."""
-        if not self._runtime.config.hosts.listen:
-            return False
-        changes_input = bool(self._agent.input_dir) and self._runtime.config.sandbox.input != "read"
-        is_external = worker.type == "autonomous"
-        return is_external or changes_input or self.worktrees.may_order_for(worker)
+    def _why_at_home(self, type: WorkerType, mode: WorkMode) -> str | None:
+        """Return why such a worker needs what no other machine has, None if it does not."""
+        if type == "autonomous":
+            return "is an external agent, whose folder and way to models are there"
+        if self._agent.input_dir and self._runtime.config.sandbox.input != "read":
+            return "may change the input folder"
+        is_in_worktree = self.worktrees.may_order_for(type, mode)
+        return "works in a git worktree" if is_in_worktree else None
 
     async def _dismiss(self, worker: WorkerId) -> None:
         """Have the supervisor end a worker's process and forget its address."""

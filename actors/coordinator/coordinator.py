@@ -77,6 +77,8 @@ class CoordinatorActor:
         toolbox = Toolbox.for_entity("coordinator", context.args.tools)
         if context.args.agent.mode != "infinite":
             toolbox = toolbox.without(end_cycle.name)
+        if runtime.config.hosts.listen:
+            toolbox = toolbox.with_machines()
         self.entity = Entity(
             context,
             toolbox_for(context.limits, toolbox),

@@ -12,6 +12,7 @@ from actors.entity.context import EntityContext
 from agiraph.board.board import Board
 from agiraph.core.errors import Refused
 from agiraph.core.models import Worker, WorkNode, WorktreeOrder
+from agiraph.core.specs import WorkerType, WorkMode
 from agiraph.core.turns import JsonObject
 from agiraph.storage.home import AgentHome
 from agiraph.tools.worktrees.git import GitFailed, MergeConflict, node_branch
@@ -48,7 +49,7 @@ class RunWorktrees:
 
     async def order_for(self, node: WorkNode, worker: Worker) -> WorktreeOrder | None:
         """Return the worktree in which `worker` is to do `node`, None if it gets none."""
-        if not self._is_meant_for(worker) or not await self._is_there():
+        if not self._is_meant_for(worker.type, worker.mode) or not await self._is_there():
             return None
         assert self._repository is not None
         try:
@@ -57,15 +58,15 @@ class RunWorktrees:
             self._turn_off(str(error))
             return None
 
-    def may_order_for(self, worker: Worker) -> bool:
-        """Whether `worker` may be given a worktree, which is on the home's own machine."""
-        if self._is_off or self._repository is None or not self._is_meant_for(worker):
+    def may_order_for(self, type: WorkerType, mode: WorkMode) -> bool:
+        """Whether such a worker may be given a worktree, which is on the home's own machine."""
+        if self._is_off or self._repository is None or not self._is_meant_for(type, mode):
             return False
         return self._repository.exists or looks_like_one(self._input)
 
-    def _is_meant_for(self, worker: Worker) -> bool:
-        is_meant = worker.type == "autonomous" or self._settings.workers == "all"
-        return is_meant and worker.mode != "single_inference"
+    def _is_meant_for(self, type: WorkerType, mode: WorkMode) -> bool:
+        is_meant = type == "autonomous" or self._settings.workers == "all"
+        return is_meant and mode != "single_inference"
 
     async def _is_there(self) -> bool:
         """Make the run's repository if it can be made; say once why it cannot."""

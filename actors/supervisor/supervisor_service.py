@@ -105,6 +105,7 @@ class SupervisorService:
                 return self._table()
             case StartChild(spec=spec):
                 check_start(spec, self._startable())
+                self._check_host(spec.host)
                 return await self._start_child(spec)
             case StopChild():
                 return await self._stop_child(body)
@@ -134,6 +135,13 @@ class SupervisorService:
         """Return the kinds that may be started by message."""
         services = {*SERVICES, *OPTIONAL, *ON_DEMAND_KINDS}
         return [kind for kind in self._children.options.kinds if kind not in services]
+
+    def _check_host(self, host: str | None) -> None:
+        """Raise InvalidInput for a machine that there is not."""
+        hosts = self._children.hosts
+        known = [HOME_HOST, *(hosts.registry.hosts if hosts is not None else ())]
+        if host is not None and host not in known:
+            raise unknown("machine", host, known)
 
     def _note_beat(self, sender: str, incarnation: int, body: ChildHeartbeat) -> None:
         """Note that a child's loop turns, and what it does; our own beat shows the router's."""

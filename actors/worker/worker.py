@@ -100,7 +100,10 @@ class WorkerActor:
         self._stuck = ""
 
     def _toolbox(self) -> Toolbox:
-        return toolbox_for(self.context.limits, Toolbox.for_worker(self.context.args.worker))
+        toolbox = Toolbox.for_worker(self.context.args.worker)
+        if self.runtime.config.hosts.listen:
+            toolbox = toolbox.with_machines()
+        return toolbox_for(self.context.limits, toolbox)
 
     def _system_prompt(self, toolbox: Toolbox) -> str:
         args, worker = self.context.args, self.context.args.worker

@@ -273,6 +273,17 @@ Command = (
 )
 
 
+def workers_asked_for(command: Command) -> tuple[WorkerSpec | RoleSpec, ...]:
+    """Return the workers that a command asks for, as it does."""
+    match command:
+        case SpawnWorker():
+            return (command.spec,)
+        case LaunchRoles():
+            return command.stage.roles
+        case _:
+            return ()
+
+
 def agents_hired(command: Command) -> tuple[str, ...]:
     """Return the commands of the external agents that a command would have as workers."""
     specs: tuple[NodeSpec | WorkerSpec | RoleSpec, ...] = ()

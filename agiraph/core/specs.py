@@ -102,6 +102,10 @@ ToolNames = Annotated[tuple[str, ...] | None, BeforeValidator(_as_tools)]
 MemoryText = Annotated[str, BeforeValidator(_as_memory)]
 
 CAN_LEAD: Final = "whether it may hire workers and open stages below its own nodes"
+HOST: Final = "the machine that it runs on, by name; else whichever suits"
+HOST_LABELS: Final = "what its machine must have: gpu, has:docker ..."
+ABOUT_MACHINES: Final = ("host", "host_labels")
+"""Fields that mean something only in a home of several machines."""
 
 # --- nodes and workers ---------------------------------------------------------------------------
 
@@ -171,6 +175,8 @@ class WorkerSpec(Record):
     tools: ToolNames = Field(default=None, description="the tools it may use; else all")
     memory: MemoryText = Field(default="", description="what it should know before it starts")
     can_lead: bool = Field(default=False, description=CAN_LEAD)
+    host: str | None = Field(default=None, description=HOST)
+    host_labels: Names = Field(default=(), description=HOST_LABELS)
 
 
 # --- stages --------------------------------------------------------------------------------------
@@ -235,6 +241,8 @@ class RoleSpec(NodeTerms):
     tools: ToolNames = Field(default=None, description="the tools it may use; else all")
     memory: MemoryText = Field(default="", description="what a new one should know first")
     can_lead: bool = Field(default=False, description=CAN_LEAD)
+    host: str | None = Field(default=None, description=HOST)
+    host_labels: Names = Field(default=(), description=HOST_LABELS)
     node: str | None = Field(default=None, description="its node's name; else NAME-STAGE")
     refs: Refs = Field(
         default_factory=dict, description="ref name to a node or a role of this stage, or its file"

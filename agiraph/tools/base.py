@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from agiraph.core.prompt_folder import read
 from agiraph.core.record import Record
+from agiraph.core.specs import ABOUT_MACHINES
 from agiraph.core.turns import JsonObject, ToolSchema
 from agiraph.mcp.catalog import plain_schema
 from agiraph.tools.ports import EntityKind, ToolContext
@@ -116,6 +117,23 @@ def schema_of(params: type[BaseModel]) -> JsonObject:
         part.pop("description", None)
     schema: JsonObject = _plain(plain_schema(written))
     return schema
+
+
+def on_one_machine(schema: JsonObject) -> JsonObject:
+    """Return a schema without the parameters that name machines; the same one if it has none."""
+    if ABOUT_MACHINES[-1] not in str(schema):
+        return schema
+    plain: JsonObject = _without_machines(schema)
+    return plain
+
+
+def _without_machines(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_machines(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    names = ABOUT_MACHINES if ABOUT_MACHINES[-1] in value else ()
+    return {key: _without_machines(one) for key, one in value.items() if key not in names}
 
 
 def _plain(value: Any) -> Any:

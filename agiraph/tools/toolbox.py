@@ -16,7 +16,7 @@ from agiraph.core.specs import RoleSpec, WorkerSpec
 from agiraph.core.turns import ToolCall, ToolSchema, ToolTurn
 from agiraph.mcp.catalog import ServedTool
 from agiraph.mcp.grants import own_and_served
-from agiraph.tools.base import Tool, ToolParams, as_json
+from agiraph.tools.base import Tool, ToolParams, as_json, on_one_machine
 from agiraph.tools.mcp import McpTool, as_tool, guidance_of
 from agiraph.tools.ports import EntityKind, ToolContext
 from agiraph.tools.runbook import read_runbook, short_schema
@@ -28,9 +28,12 @@ SHOWN_OF_MALFORMED = 200
 class Toolbox:
     """The tools of one entity, in the table's order, by their names."""
 
-    def __init__(self, tools: Sequence[Tool[Any]], *, is_short: bool = False) -> None:
+    def __init__(
+        self, tools: Sequence[Tool[Any]], *, is_short: bool = False, has_machines: bool = False
+    ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._is_short = is_short
+        self._has_machines = has_machines
         self._schemas: tuple[ToolSchema, ...] | None = None
 
     @classmethod
@@ -60,15 +63,23 @@ class Toolbox:
     def without(self, *names: str) -> "Toolbox":
         """Return the same tools except these."""
         kept = [tool for tool in self._tools.values() if tool.name not in names]
-        return Toolbox(kept, is_short=self._is_short)
+        return self._with(kept)
+
+    def with_machines(self) -> "Toolbox":
+        """Return the same tools for a home that may have several machines, which they can name."""
+        return Toolbox([*self._tools.values()], is_short=self._is_short, has_machines=True)
 
     def shortened(self) -> "Toolbox":
         """Return the same tools in few words, for a small window: their runbooks are read."""
-        return Toolbox([*self._tools.values(), read_runbook], is_short=True)
+        tools = [*self._tools.values(), read_runbook]
+        return Toolbox(tools, is_short=True, has_machines=self._has_machines)
 
     def with_served(self, served: Sequence[ServedTool]) -> "Toolbox":
         """Return the same tools, followed by these MCP tools."""
-        return Toolbox([*self._tools.values(), *map(as_tool, served)], is_short=self._is_short)
+        return self._with([*self._tools.values(), *map(as_tool, served)])
+
+    def _with(self, tools: Sequence[Tool[Any]]) -> "Toolbox":
+        return Toolbox(tools, is_short=self._is_short, has_machines=self._has_machines)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,7 +95,11 @@ class Toolbox:
     def _schema(self, tool: Tool[Any]) -> ToolSchema:
         """Return a tool's schema; one of a server has no runbook, so it stays as it is."""
         schema = tool.schema()
-        if not self._is_short or isinstance(tool, McpTool):
+        if isinstance(tool, McpTool):
+            return schema
+        if not self._has_machines:
+            schema = schema.model_copy(update={"parameters": on_one_machine(schema.parameters)})
+        if not self._is_short:
             return schema
         return schema.model_copy(update={"parameters": short_schema(schema.parameters)})
 

@@ -10,7 +10,7 @@ import yaml
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.specs import AnyWorkerType, ContractTerms, NodeTerms
+from agiraph.core.specs import AnyWorkerType, ContractTerms, Names, NodeTerms
 from agiraph.core.yaml_text import KeyPath, Lines, key_lines, nearest, parse_yaml, read_yaml
 
 MOST_CHARACTERS: Final = 256 * 1024
@@ -66,6 +66,8 @@ class RoleForm(NodeTerms, PlanForm):
         default=None, validation_alias=AliasChoices("agent", "agent_command")
     )
     can_lead: bool = False
+    host: Words | None = None
+    host_labels: Names = ()
     workspace_reads: tuple[str, ...] = ()
     workspace_writes: tuple[str, ...] = ()
 

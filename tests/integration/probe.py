@@ -102,12 +102,25 @@ async def serve(runtime: Runtime) -> None:
     if args.get("ignore_stop"):
         await supervisor_knows(runtime)
         hang()
+    leaving = asyncio.Event()
+    runtime.on_leaving = leaving.set
     if args.get("inbox"):
         await first_to_end(*take_ahead(runtime))
+    await first_to_end(hear_all(runtime), park_when(runtime, leaving))
+
+
+async def hear_all(runtime: Runtime) -> None:
+    """Write down every text."""
     while True:
         received = await runtime.receive()
         hear(runtime, received)
         runtime.done(received)
+
+
+async def park_when(runtime: Runtime, leaving: asyncio.Event) -> None:
+    """Park when told to, as one that is moved does between two steps."""
+    await leaving.wait()
+    runtime.park()
 
 
 def hear(runtime: Runtime, received: Received) -> None:

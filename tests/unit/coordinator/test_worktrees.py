@@ -94,7 +94,7 @@ async def test_who_works_in_a_worktree(
 ) -> None:
     place = Place(tmp_path, workers)
     worktrees = place.worktrees()
-    assert worktrees.may_order_for(worker) is gets_one
+    assert worktrees.may_order_for(worker.type, worker.mode) is gets_one
     order = await worktrees.order_for(place.node("n"), worker)
     assert (order is not None) is gets_one
     assert place.told() == []

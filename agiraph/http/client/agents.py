@@ -17,8 +17,8 @@ from agiraph.http.client.call import (
     segment,
 )
 
-DECLARE_SECONDS = 600.0
-"""The home reads what it has of a folder, to know what it lacks."""
+INPUT_SECONDS = 600.0
+"""The home reads what it has of a folder, to know what it lacks, and writes many small files."""
 
 
 class AgentCalls:
@@ -50,7 +50,7 @@ class AgentCalls:
         422 for a bad model, plan or input folder.
         """
 
-    @call("PUT /inputs", seconds=DECLARE_SECONDS)
+    @call("PUT /inputs", seconds=INPUT_SECONDS)
     def declare_input(self, request: api.DeclareInputRequest) -> api.InputView:
         """Declare an input folder of this machine; the answer says what the home lacks of it."""
 
@@ -66,7 +66,7 @@ class AgentCalls:
             f"/inputs/{segment(input)}",
             reader(api.InputView),
             query={"at": at},
-            timeout_seconds=LONG_SECONDS,
+            timeout_seconds=INPUT_SECONDS,
             headers={"Content-Type": "application/octet-stream"},
             content=content,
         )

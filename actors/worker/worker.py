@@ -28,7 +28,7 @@ from agiraph.agent.loop import AgentLoop, CallEffects
 from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, render, system_prompt
 from agiraph.agent.records import AssignmentTaken, InputReceived, NodeClosed, StateNoted
 from agiraph.agent.transcript import RUNTIME_NAME
-from agiraph.core.errors import ModelFailure
+from agiraph.core.errors import ModelFailure, Refused
 from agiraph.core.ids import BOARD_NAME
 from agiraph.core.models import Assignment, WorkNode
 from agiraph.core.redaction import redact
@@ -45,6 +45,7 @@ from agiraph.messages.node import (
     SubNodeEnded,
 )
 from agiraph.storage.files import make_folder
+from agiraph.storage.walk import UnsafeFile
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.scopes.publishing import files_left, put_aside
@@ -257,8 +258,7 @@ class WorkerActor:
         context, seconds = self.context, assignment.contract.node_timeout_seconds
         home = context.node_home(assignment.node)
         if self._mirror is not None:
-            context.files.close()
-            await self._mirror.enter(assignment, is_resumed=assignment == self._resumed)
+            await first_to_end(self._fetch(self._mirror, assignment), self._cancelled.wait())
         make_folder(home.scratch)
         if assignment.node.completed_before:
             put_aside(home, assignment.node.completed_before)
@@ -277,6 +277,14 @@ class WorkerActor:
         if self._cancelled.is_set() and not context.transcript.is_published:
             status, reason = "cancelled", self._cancel_reason
         await self._close_node(assignment, status, reason, details)
+
+    async def _fetch(self, mirror: "Mirror", assignment: Assignment) -> None:
+        """Have the files of a node here, on another machine; without them the node fails."""
+        self.context.files.close()
+        try:
+            await mirror.enter(assignment, is_resumed=assignment == self._resumed)
+        except (Refused, UnsafeFile) as error:
+            self._stuck = f"its files could not be fetched: {error}"
 
     def _refuse_stuck_step(self) -> None:
         stuck, self._stuck = self._stuck, ""

@@ -14,15 +14,18 @@ from agiraph.storage.walk import closing, explained, folder_of
 PIECE = 1 << 20
 
 
-def write_at(path: Path, data: bytes, offset: int, mode: int = 0o666) -> int:
+def write_at(
+    path: Path, data: bytes, offset: int, mode: int = 0o666, *, is_synced: bool = True
+) -> int:
     """Have a file end with `data` at `offset` and return its size; it is created if missing.
 
-    A file that is shorter than `offset` is left as it is. On a full disk nothing has changed.
+    A file that is shorter than `offset` is left as it is. On a full disk nothing has changed. It is
+    on the disk then only if `is_synced`.
     """
-    return patiently(lambda: _write_at(path, data, offset, mode))
+    return patiently(lambda: _write_at(path, data, offset, mode, is_synced))
 
 
-def _write_at(path: Path, data: bytes, offset: int, mode: int) -> int:
+def _write_at(path: Path, data: bytes, offset: int, mode: int, is_synced: bool) -> int:
     with closing(open_file(path, os.O_RDWR | os.O_CREAT, mode)) as fd:
         size = os.fstat(fd).st_size
         if size < offset:
@@ -35,8 +38,15 @@ def _write_at(path: Path, data: bytes, offset: int, mode: int) -> int:
             os.ftruncate(fd, size)
             raise
         os.ftruncate(fd, at)
-        os.fsync(fd)
+        if is_synced:
+            os.fsync(fd)
         return at
+
+
+def sync_file(path: Path) -> None:
+    """Wait until a file's content is on the disk."""
+    with closing(open_file(path)) as fd:
+        os.fsync(fd)
 
 
 def copy_file(source: Path, target: Path, mode: int = 0o666) -> None:

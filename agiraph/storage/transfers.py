@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.file_records import FileOffer
-from agiraph.storage.copies import digest_of, write_at
+from agiraph.storage.copies import digest_of, sync_file, write_at
 from agiraph.storage.files import (
     entries,
     make_private_folder,
@@ -55,7 +55,7 @@ class Transfers:
         if offset + len(data) > file.size:
             raise InvalidInput(f"'{file.path}' was announced with {file.size} bytes, not more")
         make_private_folder(self._folder)
-        size = write_at(part, data, offset, 0o600)
+        size = write_at(part, data, offset, 0o600, is_synced=False)
         if size < file.size:
             return size
         found = digest_of(part)
@@ -65,6 +65,7 @@ class Transfers:
                 f"what was sent of '{file.path}' has the SHA-256 {found}, not {file.digest}: "
                 "send it again"
             )
+        sync_file(part)
         set_mode(part, file.mode)
         move(part, place)
         return file.size

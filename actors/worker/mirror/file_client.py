@@ -111,7 +111,7 @@ class FileClient:
             for got in await asyncio.gather(*(self.ask(one, FilePart) for one in asked)):
                 if not got.data or got.total != entry.size:
                     raise Refused(f"'{entry.path}' was changed while it was fetched")
-                await asyncio.to_thread(write_at, part, got.data, have, 0o600)
+                await asyncio.to_thread(write_at, part, got.data, have, 0o600, is_synced=False)
                 have += len(got.data)
 
     async def write(self, place: Path, path: str, begin: int, end: int, mode: int) -> None:

@@ -103,7 +103,12 @@ class HostRequests:
     def _table(self) -> HostTable:
         hosts = self._hosts
         open_ones = len(hosts.registry.invitations())
-        return HostTable(hosts=hosts.info(), listens_at=hosts.url, invitations=open_ones)
+        return HostTable(
+            hosts=hosts.info(),
+            listens_at=hosts.url,
+            invitations=open_ones,
+            problem=hosts.problem,
+        )
 
     async def _change(self, asked: ChangeHost) -> None:
         registry = self._hosts.registry

@@ -197,12 +197,16 @@ class ListHosts(Body):
 
 
 class HostTable(Body):
-    """All hosts that have joined. `listens_at` is the uplink's url, empty if it is closed."""
+    """All hosts that have joined. `listens_at` is the uplink's url, empty if it is closed.
+
+    `problem` is why the router cannot listen, empty if it does or is not to.
+    """
 
     TYPE = "host.table"
     hosts: tuple[HostInfo, ...] = ()
     listens_at: str = ""
     invitations: int = 0
+    problem: str = ""
 
 
 class ChangeHost(Body):

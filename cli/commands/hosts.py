@@ -152,7 +152,9 @@ def list_hosts(client: "Client") -> Shown:
     started elsewhere.
     """
     found = client.hosts()
-    if not (found.listens_at or found.hosts):
+    if found.problem:
+        remark(f"agiraph: no host can connect: {found.problem}")
+    elif not (found.listens_at or found.hosts):
         remark(f"agiraph: {CLOSED}")
     waiting = f" (open invitations: {found.invitations})" if found.invitations else ""
     return Listing(found.hosts, HOSTS, NONE + waiting)

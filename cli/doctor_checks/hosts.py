@@ -24,6 +24,8 @@ def check_hosts(context: DoctorContext) -> DoctorCheck:
             found = client.hosts()
     except (ApiError, NotReachable) as error:
         return warn(f"the hosts are not known: {error}", f"see the logs in {home.system.logs}")
+    if found.problem:
+        return warn(f"no host can connect: {found.problem}", "free the port, or set hosts.listen")
     if not found.hosts:
         return _empty(found.listens_at, found.invitations)
     wrong = [text for one in found.hosts for text in wrong_with(one)]

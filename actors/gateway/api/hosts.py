@@ -139,4 +139,5 @@ def _view(table: HostTable) -> HostsView:
         hosts=tuple(sorted(table.hosts, key=lambda host: host.name)),
         listens_at=table.listens_at,
         invitations=table.invitations,
+        problem=table.problem,
     )

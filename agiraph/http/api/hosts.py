@@ -15,12 +15,14 @@ Url = Annotated[str, Field(pattern=UPLINK_PATTERN)]
 class HostsView(ApiView):
     """GET /hosts: the hosts that have joined, by name; `invitations` counts those still open.
 
-    `listens_at` is where they connect, empty if no other machine can join this home.
+    `listens_at` is where they connect, empty if no other machine can join this home; `problem` says
+    why it cannot listen although it should.
     """
 
     hosts: tuple[HostInfo, ...] = ()
     listens_at: str = ""
     invitations: int = 0
+    problem: str = ""
 
 
 class InviteHostRequest(ApiRequest):

@@ -2392,7 +2392,8 @@ export interface components {
         /**
          * @description GET /hosts: the hosts that have joined, by name; `invitations` counts those still open.
          *
-         *     `listens_at` is where they connect, empty if no other machine can join this home.
+         *     `listens_at` is where they connect, empty if no other machine can join this home; `problem` says
+         *     why it cannot listen although it should.
          */
         HostsView: {
             /** @default [] */
@@ -2401,6 +2402,8 @@ export interface components {
             listens_at: string;
             /** @default 0 */
             invitations: number;
+            /** @default  */
+            problem: string;
         };
         /**
          * @description An agent's messages to the person: up to the `seq` `read_to` all were read.

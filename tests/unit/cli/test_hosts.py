@@ -53,9 +53,11 @@ class HostClient(FakeClient):
     """A home with one host."""
 
     listens_at: str = "tcp://0.0.0.0:7400"
+    problem: str = ""
 
     def hosts(self) -> HostsView:
-        return HostsView(hosts=(NORTH,) if self.listens_at else (), listens_at=self.listens_at)
+        found = (NORTH,) if self.listens_at else ()
+        return HostsView(hosts=found, listens_at=self.listens_at, problem=self.problem)
 
     def invite_host(self, invitation: InviteHostRequest) -> InvitationView:
         self.did.append(("invite", invitation))
@@ -118,6 +120,8 @@ def test_hosts_are_listed_with_what_they_have_and_run() -> None:
     closed = command(HostClient(listens_at=""), "host", "list")
     assert (closed.exit_code, closed.stdout) == (0, "")
     assert "agiraph up --listen" in closed.stderr
+    taken = command(HostClient(listens_at="", problem="port 7400 is taken"), "host", "list")
+    assert "no host can connect: port 7400 is taken" in taken.stderr
 
 
 def test_hosts_are_steered_and_workers_moved() -> None:

@@ -47,7 +47,7 @@ export function Hosts() {
       }
     >
       <Loaded query={query} lines={2}>
-        {({ hosts, listens_at, invitations }) => (
+        {({ hosts, listens_at, invitations, problem }) => (
           <>
             {hosts.length > 0 && (
               <Table
@@ -58,7 +58,8 @@ export function Hosts() {
                 isFaint={(host) => host.is_cordoned}
               />
             )}
-            {!listens_at && <p className={styles.none}>{t("noUplink")}</p>}
+            {problem && <p className={styles.cause}>{problem}</p>}
+            {!listens_at && !problem && <p className={styles.none}>{t("noUplink")}</p>}
             {listens_at && !hosts.length && <p className={styles.none}>{t("noHosts")}</p>}
             {invitations > 0 && <p className={styles.none}>{t("open", { count: invitations })}</p>}
           </>

@@ -12,14 +12,16 @@ import zmq
 
 from transport.backlog import Backlog
 from transport.peers import Rid
-from transport.sockets import plain
 
 MORE = int(zmq.NOBLOCK | zmq.SNDMORE)
 LAST = int(zmq.NOBLOCK)
 
 
 class Outlet:
-    """Sends by `put`, which raises what ZeroMQ raises: EAGAIN (full), EHOSTUNREACH (gone).
+    """Sends by `send(routing id, MORE)` and `send(blob, LAST)`, of a socket or round one.
+
+    If the first part is refused (EAGAIN: full, EHOSTUNREACH: gone) nothing was sent; the second is
+    never refused.
 
     `on_gone` is called for a peer that is not connected any more, `on_cut_off` with the number of
     dropped frames for one that does not read. `counts` gets `dropped` and `cut_off`.
@@ -27,13 +29,13 @@ class Outlet:
 
     def __init__(
         self,
-        put: Callable[[Any, bytes], None],
+        send: Callable[[Any, int], object],
         *,
         on_gone: Callable[[Any], None],
         on_cut_off: Callable[[Any, int], None],
         counts: Counter[str],
     ) -> None:
-        self._put = put
+        self._send = send
         self._on_gone = on_gone
         self._on_cut_off = on_cut_off
         self._counts = counts
@@ -41,13 +43,14 @@ class Outlet:
 
     def send_all(self, frames: Iterable[tuple[Rid, bytes, bool]]) -> None:
         """Send frames: routing id, blob, whether it may be dropped when its peer is full."""
-        backlogs, put = self.backlogs, self._put
+        backlogs, send = self.backlogs, self._send
         for rid, blob, is_expendable in frames:
             if rid in backlogs:
                 self._wait(rid, blob, is_expendable)
                 continue
             try:
-                put(rid, blob)
+                send(rid, MORE)
+                send(blob, LAST)
             except zmq.Again:
                 backlog = backlogs[rid] = Backlog()
                 backlog.push(blob, is_expendable)
@@ -59,7 +62,8 @@ class Outlet:
         for rid, backlog in list(self.backlogs.items()):
             try:
                 while backlog:
-                    self._put(rid, backlog.first())
+                    self._send(rid, MORE)
+                    self._send(backlog.first(), LAST)
                     backlog.pop()
             except zmq.Again:
                 continue
@@ -83,15 +87,3 @@ class Outlet:
             raise error
         self.backlogs.pop(rid, None)
         self._on_gone(rid)
-
-
-def local_put(socket: zmq.Socket[bytes]) -> Callable[[bytes, bytes], None]:
-    """Return what sends `[routing id, blob]`."""
-    send = plain(socket).send
-
-    def put(rid: bytes, blob: bytes) -> None:
-        # If the first part is refused nothing was sent; the second is never refused.
-        send(rid, MORE)
-        send(blob, LAST)
-
-    return put

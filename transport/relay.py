@@ -26,7 +26,7 @@ import zmq
 from transport import protocol, sockets
 from transport.envelope import read_fields
 from transport.errors import BindRefused, MalformedFrame
-from transport.outlet import LAST, MORE, Outlet, local_put
+from transport.outlet import LAST, MORE, Outlet
 from transport.peers import HOST_RID, Rid
 from transport.protocol import link_frame
 from transport.sockets import UplinkTarget
@@ -70,7 +70,7 @@ class Relay:
             self.close()
             raise
         self._outlet = Outlet(
-            local_put(self._local),
+            sockets.plain(self._local).send,
             on_gone=self._gone,
             on_cut_off=self._cut_off,
             counts=self.counts,

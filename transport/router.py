@@ -19,7 +19,7 @@ import zmq
 from transport import sockets
 from transport.errors import BindRefused
 from transport.mailboxes import Mailboxes
-from transport.outlet import Outlet, local_put
+from transport.outlet import Outlet
 from transport.peers import Rid, Topology
 from transport.router_core import Outgoing, RouterCore
 
@@ -77,7 +77,7 @@ class Router:
             self.close()
             raise
         self._outlet = Outlet(
-            local_put(self._socket),
+            sockets.plain(self._socket).send,
             on_gone=self.core.peer_gone,
             on_cut_off=self._cut_off,
             counts=self.core.counts,

@@ -172,7 +172,7 @@ class Uplink:
         self._socket = socket
         self._monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
         self._outlet = Outlet(
-            _put(socket),
+            _sender(socket),
             on_gone=self._core.peer_gone,
             on_cut_off=self._on_cut_off,
             counts=self._core.counts,
@@ -253,10 +253,12 @@ class Uplink:
     def _probe(self) -> None:
         """Find the connections that cannot be sent to any more."""
         assert self._socket is not None
-        put = _put(self._socket)
+        send = sockets.plain(self._socket).send
         for id_ in list(self._connections):
             try:
-                put(("", id_, b""), b"")
+                send(id_, MORE)
+                send(b"", MORE)
+                send(b"", LAST)
             except zmq.Again:
                 continue
             except zmq.ZMQError as error:
@@ -269,17 +271,18 @@ class Uplink:
         self._core.uplink_gone(id)
 
 
-def _put(socket: Socket) -> Callable[[Rid, bytes], None]:
-    """Return what sends `[connection, routing id, blob]`."""
+def _sender(socket: Socket) -> Callable[[Rid, int], object]:
+    """Return what sends a part; of a routing id `(owner, connection, local)` the last two."""
     send = sockets.plain(socket).send
 
-    def put(rid: Rid, blob: bytes) -> None:
-        _, connection, local = cast("tuple[str, bytes, bytes]", rid)
+    def send_part(part: Rid, flags: int) -> object:
+        if isinstance(part, bytes):
+            return send(part, flags)
+        _, connection, local = part
         send(connection, MORE)
-        send(local, MORE)
-        send(blob, LAST)
+        return send(local, flags)
 
-    return put
+    return send_part
 
 
 def _hang_up(connection: Connection) -> None:

@@ -1,0 +1,99 @@
+"""Who may join: invitations work once and for a while, names and keys belong to one host."""
+
+from pathlib import Path
+
+import pytest
+import zmq
+
+from actors.supervisor.host_registry import LAST_SECONDS, HostRegistry
+from actors.supervisor.hosts import check_version
+from agiraph import __version__
+from agiraph.core.errors import AgiraphError, Refused
+from agiraph.core.hosts import MachineFacts
+from agiraph.core.invitation import read_invitation
+from agiraph.messages.host import InviteHost, JoinHost
+from agiraph.storage.home import Home
+
+FACTS = MachineFacts(version=__version__)
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def registry(folder: Path, clock: Clock | None = None) -> HostRegistry:
+    return HostRegistry(Home(folder), clock or Clock())
+
+
+def join(name: str, key: str = "") -> JoinHost:
+    public = key or zmq.curve_keypair()[0].decode()
+    return JoinHost(name=name, public_key=public, labels=("own",), facts=FACTS)
+
+
+def invite(hosts: HostRegistry, name: str | None = None, seconds: float = 60.0) -> str:
+    """Return the id of a new invitation."""
+    asked = InviteHost(name=name, labels=("given",), seconds=seconds)
+    line = hosts.invite(asked, "tcp://home:7400").line
+    return read_invitation(line, 1000.0).id
+
+
+def test_an_invitation_admits_one_host_once_also_after_a_restart(tmp_path: Path) -> None:
+    clock = Clock()
+    first = registry(tmp_path, clock)
+    id = invite(first)
+    assert f"invite/{id}" in first.known().values()
+    again = registry(tmp_path, clock)
+    asked = join("north")
+    assert again.admit(id, asked).labels == ("given", "own")
+    assert again.admit(id, asked).name == "north"  # its answer was lost
+    with pytest.raises(Refused, match="was used, or has expired"):
+        again.admit(id, join("south"))
+    assert f"invite/{id}" in again.known().values()  # it waits for its answer
+    clock.now += LAST_SECONDS
+    assert set(again.known().values()) == {"host/north"}
+    assert registry(tmp_path, clock).known() == {asked.public_key: "host/north"}
+    again.remove("north")
+    clock.now += LAST_SECONDS
+    assert again.known() == {}
+
+
+def test_an_invitation_expires(tmp_path: Path) -> None:
+    clock = Clock()
+    hosts = registry(tmp_path, clock)
+    id = invite(hosts, seconds=10)
+    clock.now += 10
+    assert hosts.known() == {}
+    with pytest.raises(Refused, match="was used, or has expired"):
+        hosts.admit(id, join("north"))
+
+
+def test_a_name_and_a_key_belong_to_one_host(tmp_path: Path) -> None:
+    hosts = registry(tmp_path)
+    key = hosts.admit(invite(hosts, "north"), join("north")).public_key
+    with pytest.raises(Refused, match="is for a host named 'east', not 'west'"):
+        hosts.admit(invite(hosts, "east"), join("west"))
+    for asked, said in (
+        (join("north"), "there is a host 'north' already"),
+        (join("west", key), "needs a CURVE key of its own"),
+        (join("home"), "the home's own machine"),
+        (join("../x"), "cannot be the name of a host"),
+    ):
+        with pytest.raises(AgiraphError, match=said):
+            hosts.admit(invite(hosts), asked)
+    with pytest.raises(Refused, match="there is a host 'north' already"):
+        invite(hosts, "north")
+
+
+def test_the_homes_key_stays_and_is_private(tmp_path: Path) -> None:
+    key = registry(tmp_path).uplink_key()
+    assert registry(tmp_path).uplink_key() == key
+    assert Home(tmp_path).system.uplink_key.stat().st_mode & 0o777 == 0o600
+
+
+def test_another_minor_version_is_refused_by_name() -> None:
+    check_version("north", FACTS)
+    with pytest.raises(Refused, match=f"host 'north' has Agiraph 9.9.1, this home {__version__}"):
+        check_version("north", MachineFacts(version="9.9.1"))

@@ -282,8 +282,10 @@ class Host:
 
     async def _renew_for_ever(self, endpoint: Endpoint) -> None:
         while True:
+            epoch = self._lease.epoch
             await self._renew(endpoint)
-            await self._renew_now.next(self._renew_seconds)
+            if epoch in ("", self._lease.epoch):  # a new supervisor waits to hear what runs here
+                await self._renew_now.next(self._renew_seconds)
 
     async def _renew(self, endpoint: Endpoint) -> None:
         """Ask for the lease once more, and take what is answered."""
@@ -315,6 +317,7 @@ class Host:
             processes=self._processes.rows(),
             latency_seconds=self._latency,
             is_stopping=self._is_stopping,
+            epoch=self._lease.epoch,
         )
 
     async def _take(self, granted: LeaseRenewed) -> None:

@@ -51,7 +51,8 @@ def command(kinds: Mapping[str, str], folder: Path | None) -> None:
     """Run the workers that a home places on this machine, until you stop this command.
 
     The machine must have joined the home: with `agiraph host join LINE`, or now with the line in
-    AGIRAPH_INVITATION (and AGIRAPH_HOST_NAME, AGIRAPH_HOST_LABELS), as containers do.
+    AGIRAPH_INVITATION, or in the file that it names (and AGIRAPH_HOST_NAME, AGIRAPH_HOST_LABELS),
+    as containers do.
     """
     try:
         sys.exit(run(folder, dict(os.environ), kinds))
@@ -91,6 +92,8 @@ def run(named: Path | None, environ: dict[str, str], kinds: Mapping[str, str]) -
 
 def _joined(folder: HostFolder | None, line: str, environ: Mapping[str, str]) -> HostFolder:
     """Return the folder of a host that joins by an invitation, unless it did so before."""
+    if line.startswith("/"):
+        line = Path(line).read_text()  # plain: the file that a person or an orchestrator gave
     named = environ.get(NAME_VARIABLE) or read_invitation(line, 0).name or own_name()
     chosen = folder or folder_for(named, environ)
     if not chosen.has_joined:  # else the container was started again

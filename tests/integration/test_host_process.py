@@ -55,13 +55,13 @@ def machine(house: House, folder: Path) -> Iterator[Machine]:
 def process_of(machine: Machine, house: House, *, but: int = 0) -> psutil.Process:
     """Return the process that ADA has here, another one than `but`, once it is ready."""
 
-    def found() -> int | None:
+    def found() -> psutil.Process | None:
         row = house.row(ADA)
-        pids = [json.loads(birth)["pid"] for birth in machine.births(ADA)]
-        is_it = (row["state"], row["host"]) == ("ready", "north") and row["pid"] == pids[-1]
-        return int(row["pid"]) if is_it and row["pid"] != but else None
+        if (row["state"], row["host"]) != ("ready", "north") or row["pid"] == but:
+            return None
+        return next((one for one in machine.family() if one.pid == row["pid"]), None)
 
-    return psutil.Process(until(found, f"{ADA} runs here"))
+    return until(found, f"{ADA} runs here")
 
 
 def test_a_worker_runs_here_and_its_end_is_told_at_home(house: House, machine: Machine) -> None:

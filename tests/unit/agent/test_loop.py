@@ -294,6 +294,22 @@ async def test_a_call_of_an_answer_that_came_in_a_pause_starts_when_it_is_over(
     assert stage.tools.ran == ["e-2.0:x"]
 
 
+@pytest.mark.parametrize("is_paused", [False, True])
+async def test_who_leaves_begins_nothing_new_paused_or_not(tmp_path: Path, is_paused: bool) -> None:
+    stage = begun(tmp_path, says(None, call("note", "a", word="x")), says("done"))
+    made = appends(stage)
+    stage.mind.gate = asyncio.Event()
+    running = asyncio.ensure_future(stage.loop.run())
+    await stage.mind.asked.wait()
+    if is_paused:
+        stage.entity.pause_switch.pause()
+    stage.entity.pause_switch.leave()
+    stage.entity.is_over = lambda: bool(made)  # type: ignore[method-assign]
+    stage.mind.gate.set()
+    await running
+    assert (made, stage.tools.ran) == ([["said"]], [])
+
+
 async def test_notices_do_not_come_into_a_call_that_is_taken_up_again(tmp_path: Path) -> None:
     stage = cut_off(tmp_path, "peek")
     told = InputReceived(content="a node has ended", from_name="board", ts=0.0)

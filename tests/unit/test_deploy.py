@@ -69,7 +69,14 @@ def _command_in(line: str) -> str:
     before, mark, rest = line.partition("agiraph")
     if not mark or before.lstrip().startswith("#") or "/" in before or rest[:1] not in (" ", "-"):
         return ""
-    return (mark + rest).partition(" >")[0].partition(" |")[0].partition(";")[0].rstrip(")")
+    return (
+        (mark + rest)
+        .partition(" >")[0]
+        .partition(" |")[0]
+        .partition(" &")[0]
+        .partition(";")[0]
+        .rstrip(")")
+    )
 
 
 def test_the_settings_of_the_deployments_are_settings(tmp_path: Path) -> None:

@@ -1,0 +1,131 @@
+"""A real team on a home and two hosts: a worker is moved, loses its machine, and finishes."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from tests.fakes.forked import Forked
+from tests.fakes.model_server import Reply, SeenRequest, calls
+from tests.integration.house import ROOT, all_gone, until
+from tests.integration.machine import LISTENS
+from tests.scenarios.place import Place, placed
+from tests.scenarios.steps import (
+    DONE,
+    WAIT,
+    bash,
+    finish_with,
+    held,
+    node,
+    spawn,
+    tell,
+    write,
+)
+
+LARGE = 2_000_000
+
+
+@contextmanager
+def joined(place: Place, folder: Path) -> Iterator[psutil.Process]:
+    """Have a host in this folder, under the folder's name, join the home and run."""
+    name = folder.name
+    line = place.json("host", "invite", "--name", name, "--label", "far")["line"]
+    environ = {key: value for key, value in place.environ.items() if key != "AGIRAPH_HOME"}
+    with open(folder.with_name(f"{name}.said"), "ab") as said:
+        process = Forked(
+            ("host", "join", line, "--folder", str(folder)),
+            cwd=ROOT,
+            env={**environ, "PYTHONPATH": str(ROOT)},
+            stderr=said.fileno(),
+        )
+    try:
+        until(
+            lambda: (
+                (name, "ready")
+                in {(row["name"], row["state"]) for row in place.json("host", "list")}
+            ),
+            f"{name} has joined",
+        )
+        yield psutil.Process(process.pid)
+    finally:
+        family = _family(process.pid)
+        process.send_signal(signal.SIGTERM)
+        process.communicate()
+        until(lambda: all_gone(family), f"nothing of {name} is left")
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    try:
+        return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def test_a_worker_is_moved_between_two_steps_and_outlives_the_loss_of_its_machine(
+    tmp_path: Path,
+) -> None:
+    home, given, machines = (tmp_path / name for name in ("home", "given", "machines"))
+    for folder in (home, given, machines):
+        folder.mkdir()
+    (given / "rows.txt").write_text("a,b\n")
+    (home / "agiraph.yaml").write_text(LISTENS + "run: {park_after_seconds: 0}\n")
+    moved, asked, gate = threading.Event(), threading.Event(), threading.Event()
+    make = f"cp $AGIRAPH_INPUT/rows.txt .; head -c {LARGE} /dev/zero > large.bin"
+
+    def ada(seen: SeenRequest) -> Reply:
+        if seen.step == 0:
+            return calls(tell("human", "I have begun."), bash(make))
+        if not moved.is_set():
+            return bash("echo >> steps; sleep 0.1")
+        if seen.results("write_file"):
+            return DONE
+        asked.set()
+        return held(write("last.md", "1"), gate)
+
+    with (
+        placed(home) as place,
+        joined(place, machines / "north") as north,
+        joined(place, machines / "south") as south,
+    ):
+        hosts = {"north": north, "south": south}
+        place.plays(
+            coordinator=[
+                spawn("ada", host_labels=["far"]),
+                node("ada-facts", "ada"),
+                WAIT,
+                finish_with("wait"),
+            ],
+            ada=ada,
+        )
+
+        def row() -> dict[str, str]:
+            [found] = [one for one in place.json("ps") if "/ada-" in one["address"]]
+            return dict(found)
+
+        def meanwhile() -> None:
+            place.await_step("ada", 1)
+            first = row()["host"]
+            [second] = hosts.keys() - {first}
+            out, said = place.start("move", row()["address"], second).communicate(timeout=60)
+            assert f"runs on {second}" in out, said
+            moved.set()
+            until(asked.is_set, "ada's next step")
+            assert row()["host"] == second
+            for process in _family(hosts[second].pid):
+                os.kill(process.pid, signal.SIGKILL)
+            until(lambda: row()["host"] == first and row()["pid"], f"ada is on {first} again")
+            gate.set()
+
+        outcome = place.complete("Find facts", "--input", str(given), meanwhile=meanwhile)
+        [node_folder] = (outcome.run / "nodes").iterdir()
+        published = {file.name: file.stat().st_size for file in node_folder.glob("published/*")}
+        steps = [seen.step for seen in place.server.seen_by("ada")]
+        assert steps == list(range(len(steps))), "no step was done twice"
+        wanted = {"large.bin": LARGE, "rows.txt": 4, "steps": len(steps) - 3, "last.md": 1}
+        assert published == wanted
+        texts = [(outcome.run / "_messages" / name).read_text() for name in outcome.messages()]
+        assert len([text for text in texts if "I have begun." in text]) == 1

@@ -24,10 +24,17 @@ def pytest_collection_finish() -> None:
 def pytest_configure() -> None:
     """Let children be interrupted as at a terminal, also where the suite runs in the background.
 
-    A shell lets what it starts with `&` ignore SIGINT, and so would every process below it.
+    A shell lets what it starts with `&` ignore SIGINT, nohup has it ignore SIGHUP, and so would
+    every process below it. A handler is not passed on to programs: it stands for SIGHUP ignored.
     """
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN or "PYTEST_XDIST_WORKER" in os.environ:
+        signal.signal(signal.SIGHUP, _stay)
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _stay(number: int, frame: object) -> None:
+    """Take a signal as if it were ignored."""
 
 
 def pytest_xdist_auto_num_workers() -> int:

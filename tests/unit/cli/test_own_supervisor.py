@@ -81,9 +81,10 @@ def test_one_that_ignores_everything_is_killed_with_its_children(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_an_order_to_end_is_an_interrupt(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
     with pytest.raises(KeyboardInterrupt), own_supervisor.signals_interrupt():
         os.kill(os.getpid(), number)
-    assert signal.getsignal(number) == signal.SIG_DFL
+    assert signal.getsignal(number) == before
 
 
 def test_a_hangup_that_is_ignored_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,7 @@ class Benchmark(NamedTuple):
 BENCHMARKS = {
     "bus": Benchmark("bus:run", 150),
     "far": Benchmark("far:run", 60),
+    "hosts": Benchmark("hosts:run", 120),
     "workers": Benchmark("workers:run", 120),
     "stops": Benchmark("stops:run", 60),
     "parking": Benchmark("parking:run", 120),

@@ -1,0 +1,185 @@
+"""Hosts: what it costs that a worker is on another machine; over loopback, without the line's time.
+
+A home and one host on this machine. The coordinator spawns workers in turn at home and on the host,
+each with a node, and each makes a model call that is not answered. Then each worker of the host is
+moved home, and those at home to the host; then the host is killed with all that runs on it, and it
+is measured when its workers work at home again. With `--full`, a thousand workers live on four
+hosts.
+"""
+
+import statistics
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from agiraph.http.api import InviteHostRequest
+from benchmarks.product import Options, Product, RunningHome, progress, pss_kb, wait_until
+from benchmarks.report import Figure, at_most
+from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, calls
+
+PLACES = ("home", "far-1")
+WORKERS, QUICK_WORKERS = 12, 4
+LEASE_SECONDS = 3.0
+CROWD, HOSTS = 1000, 4
+CROWD_SECONDS = 900.0
+SETTINGS = f"""\
+run: {{max_concurrent: 1100, max_workers: 1100}}
+broker: {{concurrent_calls: 1100}}
+hosts: {{listen: "tcp://127.0.0.1:0", lease_seconds: {LEASE_SECONDS}, renew_seconds: 0.5}}
+"""
+
+
+@dataclass(slots=True)
+class _Brain:
+    """Plays a coordinator that spawns `count` workers, one after the other, in turn at `places`."""
+
+    count: int
+    places: tuple[str, ...]
+    never: threading.Event = field(default_factory=threading.Event)
+    ordered: dict[int, float] = field(default_factory=dict)
+    arrived: dict[int, list[float]] = field(default_factory=dict)
+
+    def __call__(self, seen: SeenRequest) -> Reply:
+        number = seen.step
+        for worker in range(self.count):
+            if seen.is_for(f"w{worker}"):
+                self.arrived.setdefault(worker, []).append(time.monotonic())
+                return Reply(text="never said", gate=self.never)
+        if number and number <= self.count:  # the next is ordered once this one is at work
+            wait_until(lambda: number - 1 in self.arrived, f"worker {number - 1}")
+        if number >= self.count:
+            return call("wait")
+        self.ordered[number] = time.monotonic()
+        name, place = f"w{number}", self.place_of(number)
+        node = call("create_work_node", name=f"n{number}", task="Work", worker=name)
+        return calls(call("spawn_worker", name=name, host=place), node)
+
+    def place_of(self, number: int) -> str:
+        """Return where a worker is started."""
+        return self.places[number % len(self.places)]
+
+    def await_call(self, number: int, before: int) -> None:
+        """Wait until a worker has called its model more than `before` times."""
+        wait_until(lambda: len(self.arrived[number]) > before, f"a call of worker {number}")
+
+    def starts_at(self, place: str) -> list[float]:
+        """Return the seconds of each start there."""
+        return [
+            self.arrived[number][0] - at
+            for number, at in self.ordered.items()
+            if self.place_of(number) == place
+        ]
+
+
+def run(options: Options) -> list[Figure]:
+    """Measure starts, moves and the loss of a machine."""
+    brain = _Brain(options.count(WORKERS, QUICK_WORKERS), PLACES)
+    with FakeModelServer(brain) as server, _spread(options.product, server.env(), 1) as spread:
+        home, (host,) = spread
+        progress(f"starting {brain.count} workers in turn at home and on a host")
+        agent = home.create("Work")
+        wait_until(lambda: len(brain.arrived) == brain.count, "all workers", 0.05)
+        near, far = (statistics.median(brain.starts_at(place)) for place in PLACES)
+        progress("moving each of them")
+        moves = [_move(home, brain, number) for number in range(brain.count)]
+        progress("killing the machine")
+        lost = _lose(brain, host, [n for n in range(brain.count) if brain.place_of(n) == "home"])
+        brain.never.set()
+        home.client.stop(agent)
+    figures = [
+        at_most("hosts, a worker's start on a host", "its start at home",
+                far / near, 1.5, f"{1e3 * far:.0f} and {1e3 * near:.0f} ms"),
+        at_most("hosts, a worker's move to another machine, both ways", "its start at home",
+                statistics.median(moves) / near, 3.0, f"{1e3 * statistics.median(moves):.0f} ms"),
+        at_most("hosts, a machine killed until its workers work elsewhere", "its lease plus 1 s",
+                lost / (LEASE_SECONDS + 1), 1.0, f"{lost:.2f} s, lease {LEASE_SECONDS:g} s"),
+    ]  # fmt: skip
+    return figures + (_crowd(options) if options.is_full else [])
+
+
+def _move(home: RunningHome, brain: _Brain, number: int) -> float:
+    """Move a worker to the other machine; return the seconds until it calls its model there."""
+    before = len(brain.arrived[number])
+    began = time.monotonic()
+    target = next(place for place in PLACES if place != brain.place_of(number))
+    home.client.move(_address(home, f"w{number}"), host=target)
+    brain.await_call(number, before)
+    return brain.arrived[number][before] - began
+
+
+def _lose(brain: _Brain, host: psutil.Process, there: list[int]) -> float:
+    """Kill a host with all that runs on it; return when the last of its workers works again."""
+    before = {number: len(brain.arrived[number]) for number in there}
+    began = time.monotonic()
+    for process in [host, *host.children(recursive=True)]:
+        process.kill()
+    for number in there:
+        brain.await_call(number, before[number])
+    return max(brain.arrived[number][before[number]] for number in there) - began
+
+
+def _crowd(options: Options) -> list[Figure]:
+    """Have a thousand workers live on four hosts."""
+    brain = _Brain(CROWD, tuple(f"far-{number}" for number in range(1, HOSTS + 1)))
+    with FakeModelServer(brain) as server, _spread(options.product, server.env(), HOSTS) as spread:
+        home, hosts = spread
+        progress(f"starting {CROWD} workers on {HOSTS} hosts")
+        began = time.monotonic()
+        agent = home.create("Work")
+        wait_until(lambda: len(brain.arrived) == CROWD, "all workers", 1.0, CROWD_SECONDS)
+        seconds = time.monotonic() - began
+        processes = [one for host in hosts for one in [host, *host.children(recursive=True)]]
+        gigabytes = sum(map(pss_kb, processes)) / 1024**2
+        brain.never.set()
+        home.client.stop(agent)
+    return [
+        at_most(f"hosts, {CROWD} live workers on {HOSTS} hosts: memory of the hosts", "16 GB",
+                gigabytes / 16, 1.0, f"{gigabytes:.1f} GB, started in {seconds:.0f} s"),
+    ]  # fmt: skip
+
+
+def _address(home: RunningHome, name: str) -> str:
+    rows = home.client.entities()
+    return next(row.address for row in rows if row.address.split("/")[-1].startswith(f"{name}-"))
+
+
+@contextmanager
+def _spread(
+    product: Product, environ: dict[str, str], count: int
+) -> Iterator[tuple[RunningHome, list[psutil.Process]]]:
+    """Run a home with `count` hosts, `far-1` and so on; yield it and their processes."""
+    with product.home(environ, SETTINGS) as home, ExitStack() as stack:
+        hosts = [stack.enter_context(_host(product, home, f"far-{n + 1}")) for n in range(count)]
+
+        def are_ready() -> bool:
+            rows = home.client.hosts().hosts
+            return len(rows) == count and all(row.state == "ready" for row in rows)
+
+        wait_until(are_ready, "the hosts", 0.05)
+        yield home, hosts
+
+
+@contextmanager
+def _host(product: Product, home: RunningHome, name: str) -> Iterator[psutil.Process]:
+    line = home.client.invite_host(InviteHostRequest(name=name)).line
+    folder, environ = str(Path(home.folder) / f"machine-{name}"), product.environ({})
+    join = product.command("host", "join", line, "--no-run", "--folder", folder)
+    subprocess.run(join, env=environ, check=True, capture_output=True)
+    process = subprocess.Popen(
+        product.command("host", "run", "--folder", folder),
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield psutil.Process(process.pid)
+    finally:
+        process.terminate()
+        process.wait(30)

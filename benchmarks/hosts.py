@@ -1,15 +1,14 @@
 """Hosts: what it costs that a worker is on another machine; over loopback, without the line's time.
 
 A home and one host on this machine. The coordinator spawns workers in turn at home and on the host,
-each with a node, and each makes a model call that is not answered. Then each worker of the host is
-moved home, and those at home to the host; then the host is killed with all that runs on it, and it
-is measured when its workers work at home again. With `--full`, a thousand workers live on four
+each with a node, and each calls its model and asks the person something. Then each worker of the
+host is moved home and back; then the host is killed with all that runs on it, and it is measured
+when its workers are ready at home. With `--full`, a thousand workers live on four
 hosts.
 """
 
 import statistics
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -26,10 +25,11 @@ from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, 
 PLACES = ("home", "far-1")
 WORKERS, QUICK_WORKERS = 12, 4
 LEASE_SECONDS = 3.0
+NOT_READY = frozenset({"starting", "stopping", "backing_off", "parked", "failed"})
 CROWD, HOSTS = 1000, 4
 CROWD_SECONDS = 900.0
 SETTINGS = f"""\
-run: {{max_concurrent: 1100, max_workers: 1100}}
+run: {{max_concurrent: 1100, max_workers: 1100, park_after_seconds: 3600}}
 broker: {{concurrent_calls: 1100}}
 hosts: {{listen: "tcp://127.0.0.1:0", lease_seconds: {LEASE_SECONDS}, renew_seconds: 0.5}}
 """
@@ -41,16 +41,15 @@ class _Brain:
 
     count: int
     places: tuple[str, ...]
-    never: threading.Event = field(default_factory=threading.Event)
     ordered: dict[int, float] = field(default_factory=dict)
-    arrived: dict[int, list[float]] = field(default_factory=dict)
+    arrived: dict[int, float] = field(default_factory=dict)
 
     def __call__(self, seen: SeenRequest) -> Reply:
         number = seen.step
         for worker in range(self.count):
             if seen.is_for(f"w{worker}"):
-                self.arrived.setdefault(worker, []).append(time.monotonic())
-                return Reply(text="never said", gate=self.never)
+                self.arrived.setdefault(worker, time.monotonic())
+                return call("ask_human", question="Shall I go on?")
         if number and number <= self.count:  # the next is ordered once this one is at work
             wait_until(lambda: number - 1 in self.arrived, f"worker {number - 1}")
         if number >= self.count:
@@ -64,14 +63,10 @@ class _Brain:
         """Return where a worker is started."""
         return self.places[number % len(self.places)]
 
-    def await_call(self, number: int, before: int) -> None:
-        """Wait until a worker has called its model more than `before` times."""
-        wait_until(lambda: len(self.arrived[number]) > before, f"a call of worker {number}")
-
     def starts_at(self, place: str) -> list[float]:
         """Return the seconds of each start there."""
         return [
-            self.arrived[number][0] - at
+            self.arrived[number] - at
             for number, at in self.ordered.items()
             if self.place_of(number) == place
         ]
@@ -86,16 +81,16 @@ def run(options: Options) -> list[Figure]:
         agent = home.create("Work")
         wait_until(lambda: len(brain.arrived) == brain.count, "all workers", 0.05)
         near, far = (statistics.median(brain.starts_at(place)) for place in PLACES)
-        progress("moving each of them")
-        moves = [_move(home, brain, number) for number in range(brain.count)]
+        there = [row.address for row in home.client.entities() if row.host == PLACES[1]]
+        progress("moving each of those on the host home and back")
+        moves = [_move(home, worker, place) for worker in there for place in PLACES]
         progress("killing the machine")
-        lost = _lose(brain, host, [n for n in range(brain.count) if brain.place_of(n) == "home"])
-        brain.never.set()
+        lost = _lose(home, host, there)
         home.client.stop(agent)
     figures = [
         at_most("hosts, a worker's start on a host", "its start at home",
                 far / near, 1.5, f"{1e3 * far:.0f} and {1e3 * near:.0f} ms"),
-        at_most("hosts, a worker's move to another machine, both ways", "its start at home",
+        at_most("hosts, a worker's move to another machine", "its start at home",
                 statistics.median(moves) / near, 3.0, f"{1e3 * statistics.median(moves):.0f} ms"),
         at_most("hosts, a machine killed until its workers work elsewhere", "its lease plus 1 s",
                 lost / (LEASE_SECONDS + 1), 1.0, f"{lost:.2f} s, lease {LEASE_SECONDS:g} s"),
@@ -103,25 +98,26 @@ def run(options: Options) -> list[Figure]:
     return figures + (_crowd(options) if options.is_full else [])
 
 
-def _move(home: RunningHome, brain: _Brain, number: int) -> float:
-    """Move a worker to the other machine; return the seconds until it calls its model there."""
-    before = len(brain.arrived[number])
+def _move(home: RunningHome, worker: str, place: str) -> float:
+    """Move a worker to another machine; return the seconds until it is ready there."""
     began = time.monotonic()
-    target = next(place for place in PLACES if place != brain.place_of(number))
-    home.client.move(_address(home, f"w{number}"), host=target)
-    brain.await_call(number, before)
-    return brain.arrived[number][before] - began
+    home.client.move(worker, host=place)
+    wait_until(lambda: _is_ready(home, worker, place), f"the move of {worker}")
+    return time.monotonic() - began
 
 
-def _lose(brain: _Brain, host: psutil.Process, there: list[int]) -> float:
-    """Kill a host with all that runs on it; return when the last of its workers works again."""
-    before = {number: len(brain.arrived[number]) for number in there}
+def _lose(home: RunningHome, host: psutil.Process, workers: list[str]) -> float:
+    """Kill a host with all that runs on it; return the seconds until its workers are ready."""
     began = time.monotonic()
     for process in [host, *host.children(recursive=True)]:
         process.kill()
-    for number in there:
-        brain.await_call(number, before[number])
-    return max(brain.arrived[number][before[number]] for number in there) - began
+    wait_until(lambda: all(_is_ready(home, one, "home") for one in workers), "all workers", 0.05)
+    return time.monotonic() - began
+
+
+def _is_ready(home: RunningHome, worker: str, place: str) -> bool:
+    row = next(row for row in home.client.entities() if row.address == worker)
+    return row.host == place and row.state not in NOT_READY
 
 
 def _crowd(options: Options) -> list[Figure]:
@@ -136,17 +132,11 @@ def _crowd(options: Options) -> list[Figure]:
         seconds = time.monotonic() - began
         processes = [one for host in hosts for one in [host, *host.children(recursive=True)]]
         gigabytes = sum(map(pss_kb, processes)) / 1024**2
-        brain.never.set()
         home.client.stop(agent)
     return [
         at_most(f"hosts, {CROWD} live workers on {HOSTS} hosts: memory of the hosts", "16 GB",
                 gigabytes / 16, 1.0, f"{gigabytes:.1f} GB, started in {seconds:.0f} s"),
     ]  # fmt: skip
-
-
-def _address(home: RunningHome, name: str) -> str:
-    rows = home.client.entities()
-    return next(row.address for row in rows if row.address.split("/")[-1].startswith(f"{name}-"))
 
 
 @contextmanager

@@ -257,6 +257,7 @@ class BoardService:
             period_seconds=self._runtime.config.supervisor.period_seconds,
             host=worker.host if stays is None else HOME_HOST,
             labels=worker.host_labels if stays is None else (),
+            stays=stays or "",
         )
         try:
             body = StartChild(spec=spec)

@@ -169,11 +169,8 @@ class HostRequests:
     def _target(self, monitor: ChildMonitor, host: str) -> str:
         """Return the host that an entity can run on; Refused if it cannot be moved."""
         spec, process = monitor.spec, monitor.process
-        if spec.host == HOME_HOST and host not in ("", HOME_HOST):
-            raise Refused(
-                f"{spec.address} stays on the home's machine: an external agent, one that works in"
-                " a git worktree, or one that was wanted there"
-            )
+        if spec.stays and host not in ("", HOME_HOST):
+            raise Refused(f"{spec.address} stays on the home's machine: it {spec.stays}")
         here = "" if process is None else process.handle.host or HOME_HOST
         wanted = spec.model_copy(update={"host": host}) if host else spec
         placed = self._hosts.place(wanted, but="" if host else here)

@@ -48,7 +48,8 @@ class ChildSpec(Record):
     A child is marked failed after more than `intensity` restarts by its own fault within
     `period_seconds`, unless it is a service, which is never given up. Children of one `group` are
     restarted together according to its `strategy`, and are given up together. It runs on the
-    machine `host` (`home`: the home's own; None: whichever suits), on one that has all `labels`.
+    machine `host` (`home`: the home's own; None: whichever suits), on one that has all `labels`;
+    `stays` says why it can run on the home's machine only, if that is so.
     """
 
     address: Address
@@ -64,6 +65,7 @@ class ChildSpec(Record):
     strategy: Literal["one_for_one", "rest_for_one", "one_for_all"] = "one_for_one"
     host: str | None = None
     labels: tuple[str, ...] = ()
+    stays: str = ""
 
 
 class ChildInfo(Record):

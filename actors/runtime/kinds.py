@@ -17,6 +17,7 @@ KINDS: Mapping[str, str] = {
     "coordinator": "actors.coordinator.main:main",
     "worker": "actors.worker.main:main",
     "tracer": "actors.tracer.tracer:main",
+    "scaler": "actors.scaler.scaler:main",
     "web": "actors.tools.web.web:main",
     "files": "actors.files.service:main",
     "tools": "actors.tools.mcp.host:main",

@@ -106,6 +106,7 @@ class ChildMonitor:
         self.desired: Desired = desired
         self.state: ChildState = "stopped" if desired == "running" else desired
         self.cause: str | None = None
+        self.lacks_place = False
         self.why: ExitCause | None = None
         self.restarts = 0
         self.next_start: float | None = None
@@ -331,8 +332,12 @@ class ChildMonitor:
         while not isinstance(placed := self._hooks.place(self.spec), str):
             if self.cause != placed.reason:
                 self._become("starting")  # so that each reason is reported
-            if not await self._pause(PLACE_AGAIN_SECONDS, placed.reason):
-                return None
+            self.lacks_place = True
+            try:
+                if not await self._pause(PLACE_AGAIN_SECONDS, placed.reason):
+                    return None
+            finally:
+                self.lacks_place = False
         self.cause = before
         self._become("starting", self.cause)
         return placed

@@ -101,13 +101,19 @@ class HostRequests:
     # --- changing -------------------------------------------------------------------------------
 
     def _table(self) -> HostTable:
-        hosts = self._hosts
+        hosts, monitors = self._hosts, self._children.monitors.values()
         open_ones = len(hosts.registry.invitations())
         return HostTable(
             hosts=hosts.info(),
             listens_at=hosts.url,
             invitations=open_ones,
             problem=hosts.problem,
+            unplaced=tuple(
+                monitor.spec.labels
+                for monitor in monitors
+                if monitor.lacks_place and monitor.spec.host is None
+            ),
+            workers=sum(one.spec.kind == "worker" and one.process is not None for one in monitors),
         )
 
     async def _change(self, asked: ChangeHost) -> None:

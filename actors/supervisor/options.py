@@ -14,6 +14,7 @@ from agiraph.core.ids import (
     HUMAN,
     RECORDER,
     ROUTER,
+    SCALER,
     TOOLS_PREFIX,
     TRACER,
     WEB,
@@ -25,7 +26,7 @@ SERVICES = (ROUTER, RECORDER, BROKER, CLOCK, HUMAN)
 TOOLS = "tools"
 ON_DEMAND_KINDS = ("web", "files", TOOLS)
 """Kinds of services that have a process only while they are used."""
-OPTIONAL = (TRACER,)
+OPTIONAL = (TRACER, SCALER)
 """Services that run only if the settings ask for them."""
 SPAWNER = Address("spawner")
 

@@ -31,7 +31,7 @@ from actors.supervisor.paths import (
 from actors.supervisor.stopping import kill_descendants
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from actors.supervisor.supervisor_service import SupervisorService
-from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address, agent_of
+from agiraph.core.ids import HUMAN, ROUTER, SCALER, SUPERVISOR, TRACER, Address, agent_of
 from agiraph.logs.log import logger
 from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home
@@ -155,6 +155,8 @@ class Supervisor:
         await asyncio.gather(*services)
         if self._options.config.telemetry.otlp_endpoint:
             self._bus.run_in_background(_forget_result(children.service(TRACER).start()))
+        if self._options.config.hosts.launcher != "none":
+            self._bus.run_in_background(_forget_result(children.service(SCALER).start()))
         self._report_ready()
         if removed := remove_stale_socket_folders(os.environ, time.time()):
             self.log.info("removed folders of sockets whose homes are gone", count=len(removed))

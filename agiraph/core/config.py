@@ -21,6 +21,7 @@ from agiraph.core.channel_settings import ChannelConfig
 from agiraph.core.errors import InvalidInput
 from agiraph.core.mcp_settings import McpServerConfig, ServerName, check_names
 from agiraph.core.money import WhenSpent
+from agiraph.core.scaler_settings import ScalerConfig
 from agiraph.core.specs import CheckpointPolicy
 from agiraph.core.yaml_text import KeyPath, Lines, key_lines, nearest, parse_yaml, read_text
 
@@ -262,6 +263,16 @@ class HostsConfig(ConfigSection):
     lease_seconds: float = Field(ge=3)
     renew_seconds: float = Field(gt=0)
     invitation_seconds: float = Field(gt=0)
+    launcher: Literal["none", "local", "kubernetes", "ray"]
+
+    @model_validator(mode="after")
+    def _listens(self) -> "HostsConfig":
+        if self.launcher != "none" and not self.listen:
+            raise ValueError(
+                f"hosts.launcher is {self.launcher}, and hosts.listen is empty: where would they"
+                " connect? (as in tcp://0.0.0.0:7400)"
+            )
+        return self
 
 
 class RouterConfig(ConfigSection):
@@ -388,6 +399,7 @@ class Config(ConfigSection):
     door: DoorConfig
     supervisor: SupervisorConfig
     hosts: HostsConfig
+    scaler: ScalerConfig
     router: RouterConfig
     bus: BusConfig
     http: HttpConfig

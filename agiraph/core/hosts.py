@@ -12,6 +12,8 @@ HOME_HOST = "home"
 NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
 LABEL_PATTERN = r"^[a-z0-9][a-z0-9:._-]{0,39}$"
 """`gpu`, `linux`, `has:docker`."""
+AUTO_PREFIX = "auto-"
+"""What the name of a host begins with that was started by this home itself."""
 UPLINK_PATTERN = r"^tcp://[^\s/]+:\d{1,5}$"
 
 HostName = Annotated[str, Field(pattern=NAME_PATTERN)]

@@ -25,6 +25,7 @@ RECORDER = Address("recorder")
 BROKER = Address("broker")
 CLOCK = Address("clock")
 TRACER = Address("tracer")
+SCALER = Address("scaler")
 HUMAN = Address("human")
 WEB = Address("tools/web")
 

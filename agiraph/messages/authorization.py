@@ -15,6 +15,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from agiraph.core.event_types import BY_NAME
+from agiraph.core.hosts import AUTO_PREFIX
 from agiraph.core.ids import (
     BROKER,
     CLOCK,
@@ -25,6 +26,7 @@ from agiraph.core.ids import (
     INVITE_PREFIX,
     RECORDER,
     ROUTER,
+    SCALER,
     SUPERVISOR,
     TOOLS_PREFIX,
     agent_of,
@@ -151,6 +153,12 @@ def _of_own_agent(
     body: trigger.CreateTrigger | trigger.ChangeTrigger | trigger.ListTriggers,
 ) -> bool:
     return sender == HUMAN or agent_of(sender) == body.agent
+
+
+def _human_or_scaler(sender: str, _to: str, body: "host.InviteHost | host.ChangeHost") -> bool:
+    """The scaler invites and changes only hosts that it has named itself."""
+    own = sender == SCALER and (body.name or "").startswith(AUTO_PREFIX)
+    return sender == HUMAN or own
 
 
 def _host(sender: str, _to: str, _body: Body) -> bool:
@@ -393,11 +401,11 @@ RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
         host.ProcessSpawned: _reply,
         host.SignalOnHost: _only(SUPERVISOR),
         host.ExitedOnHost: _host,
-        host.InviteHost: _only(HUMAN),
+        host.InviteHost: _human_or_scaler,
         host.HostInvited: _reply,
-        host.ListHosts: _only(HUMAN),
+        host.ListHosts: _only(HUMAN, SCALER),
         host.HostTable: _reply,
-        host.ChangeHost: _only(HUMAN),
+        host.ChangeHost: _human_or_scaler,
         host.MoveChild: _only(HUMAN),
         files.ListFiles: _worker,
         files.FilesListed: _reply,

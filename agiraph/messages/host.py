@@ -191,7 +191,7 @@ class HostInvited(Body):
 
 
 class ListHosts(Body):
-    """Request the table of hosts. Human to supervisor; answered by `host.table`."""
+    """Request the table of hosts. Human or scaler to supervisor; answered by `host.table`."""
 
     TYPE = "host.list"
 
@@ -199,7 +199,9 @@ class ListHosts(Body):
 class HostTable(Body):
     """All hosts that have joined. `listens_at` is the uplink's url, empty if it is closed.
 
-    `problem` is why the router cannot listen, empty if it does or is not to.
+    `problem` is why the router cannot listen, empty if it does or is not to. `unplaced` has, of
+    each process that no machine can take and that asks for none by name, the labels that it needs;
+    `workers` is how many workers have a process.
     """
 
     TYPE = "host.table"
@@ -207,6 +209,8 @@ class HostTable(Body):
     listens_at: str = ""
     invitations: int = 0
     problem: str = ""
+    unplaced: tuple[tuple[str, ...], ...] = ()
+    workers: int = 0
 
 
 class ChangeHost(Body):

@@ -245,6 +245,8 @@ class SystemHome:
     """How far events were turned into spans, and open spans. Written by the tracer."""
     tools = PathBelow("tools")
     """What each MCP server offers, one file per server. Written by its `tools/` process."""
+    machines = PathBelow("machines")
+    """Folders of hosts on this machine (`hosts.launcher: local`). Written by the scaler."""
     transfers = PathBelow("transfers")
     """Unfinished files of workers on other machines. Written by `files`."""
     secrets = PathBelow("secrets.env")

@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Coroutine
@@ -37,6 +38,7 @@ KINDS = {
     "human": "tests.integration.probe:human",
     "coordinator": "tests.integration.probe:main",
     "worker": "tests.integration.probe:main",
+    "scaler": "tests.integration.probe:scale",
 }
 FAILED = "failed.jsonl"
 EVENTS = "events.jsonl"
@@ -286,6 +288,20 @@ def supervise() -> None:
 
     real = os.environ.get("PROBE_REAL")
     run(KINDS | ({real: kinds.KINDS[real]} if real else {}))
+
+
+def scale(launch: ActorLaunch) -> int:
+    """Be the scaler, with hosts that have these kinds in place of the real ones."""
+    from actors.scaler import scaler
+    from actors.scaler.local import LocalLauncher
+
+    command = (sys.executable, "-c", "from tests.integration.probe import be_host; be_host()")
+    return run_actor(
+        launch,
+        lambda runtime: scaler.serve(
+            runtime, lambda _, home: LocalLauncher(home, dict(os.environ), command)
+        ),
+    )
 
 
 def be_host() -> None:

@@ -1,0 +1,60 @@
+"""What to start and what to end, from what is known of the hosts that the home starts. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class OwnHost:
+    """A host that the home has started.
+
+    `is_ready`: it has joined and can be reached. `is_gone`: it has ended, its lease too, or it has
+    not joined in time. `idle_seconds` is for how long it has run nothing.
+    """
+
+    name: str
+    is_ready: bool = False
+    is_gone: bool = False
+    processes: int = 0
+    idle_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many there may be, and how long one may be idle."""
+
+    least: int
+    most: int
+    idle_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """How many hosts to start, and which to end."""
+
+    start: int = 0
+    end: tuple[str, ...] = ()
+
+
+def decide(hosts: Sequence[OwnHost], limits: Limits, *, is_needed: bool) -> Decision:
+    """Return what to do now; `is_needed`: work waits for a host, or all machines are busy.
+
+    One host is started at a time: whether another is needed shows when it runs.
+    """
+    gone = tuple(host.name for host in hosts if host.is_gone)
+    living = [host for host in hosts if not host.is_gone]
+    is_coming = any(not host.is_ready for host in living)
+    wanted = limits.least - len(living)
+    if is_needed and not is_coming:
+        wanted = max(wanted, 1)
+    start = max(0, min(wanted, limits.most - len(living)))
+    if is_needed or start:
+        return Decision(start, gone)
+    idle = [
+        host
+        for host in living
+        if host.is_ready and not host.processes and host.idle_seconds >= limits.idle_seconds
+    ]
+    idle.sort(key=lambda host: (-host.idle_seconds, host.name))
+    spare = max(0, len(living) - limits.least)
+    return Decision(0, gone + tuple(host.name for host in idle[:spare]))

@@ -1,0 +1,45 @@
+"""Hosts that the home starts by itself: one when work waits for it, none when it has ended."""
+
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tests.integration.house import House, is_gone, running, until
+
+SETTINGS = (
+    "hosts: {listen: tcp://127.0.0.1:0, lease_seconds: 3, renew_seconds: 0.3, launcher: local}\n"
+    "scaler: {labels: [big], idle_seconds: 0, max_hosts: 2}\n"
+)
+
+
+def hosts(house: House) -> list[dict[str, Any]]:
+    table: list[dict[str, Any]] = house.ask("supervisor", "host.list")["hosts"]
+    return table
+
+
+def test_a_host_comes_when_work_waits_for_it_and_goes_when_it_is_idle(tmp_path: Path) -> None:
+    (tmp_path / "agiraph.yaml").write_text(SETTINGS)
+    with running(tmp_path) as house:
+        house.start("shop/tom", labels=("huge",))
+        house.start("shop/ada", labels=("big",))
+        ada = house.await_row("shop/ada", state="ready")
+        assert ada["host"].startswith("auto-")
+        folder = tmp_path / "system" / "machines" / ada["host"]
+        assert (folder / "host.json").exists()
+        first = psutil.Process(psutil.Process(ada["pid"]).ppid())
+        first.kill()
+        again = until(
+            lambda: (
+                (row := house.row("shop/ada"))["state"] == "ready"
+                and row["host"] not in ("", ada["host"])
+                and row
+            ),
+            "another host has come in its place",
+        )
+        second = psutil.Process(psutil.Process(again["pid"]).ppid())
+        house.stop_child("shop/ada", "forget")
+        until(lambda: not hosts(house), "no host is left")
+        until(lambda: is_gone(second), "its process is gone")
+        assert house.row("shop/tom")["state"] == "backing_off"
+        until(lambda: not folder.exists(), "its folder is gone")

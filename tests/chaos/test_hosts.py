@@ -52,8 +52,12 @@ def test_what_is_sent_over_the_network_arrives_although_packets_are_lost() -> No
     assert run_apart([sys.executable, "-c", program]) == 0
 
 
-def test_machines_hosts_and_links_fail_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
-    words = ("chaos", "--hosts", "2", "--kills", "5", "--seed", "108", "--keep", str(tmp_path))
+@pytest.mark.machines
+@pytest.mark.parametrize("seed", ["1", "2", "5"])
+def test_machines_hosts_and_links_fail_and_nothing_is_lost_or_doubled(
+    tmp_path: Path, seed: str
+) -> None:
+    words = ("chaos", "--hosts", "3", "--kills", "30", "--seed", seed, "--keep", str(tmp_path))
     done = subprocess.run(
         [*AGIRAPH, *words, "--json"],
         capture_output=True,
@@ -64,5 +68,5 @@ def test_machines_hosts_and_links_fail_and_nothing_is_lost_or_doubled(tmp_path: 
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)
     assert found["verdict"] == "good"
-    assert {"link cut", "machine off", "worker kill"} <= set(found["strikes"])
+    assert any(kind.startswith(("host", "machine", "link")) for kind in found["strikes"])
     until(lambda: not processes_of(tmp_path), "the end of every process")

@@ -4,6 +4,7 @@
     scaler.py   the process, which exists only when `hosts.launcher` names a launcher
     launch.py   what a launcher is, and which there are
     local.py    hosts as processes on the home's own machine
+    kubernetes.py   hosts as pods
 
 It owns the hosts whose names begin with `auto-`, and writes nothing down: the table of hosts and
 the launcher say what there is.

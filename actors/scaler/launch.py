@@ -31,4 +31,8 @@ def launcher_for(config: Config, home: Home) -> Launcher:
     """Return the launcher that the settings name; raises Refused, OSError."""
     if config.hosts.launcher == "local":
         return LocalLauncher(home, dict(os.environ))
+    if config.hosts.launcher == "kubernetes":
+        from actors.scaler.kubernetes import KubernetesLauncher, find_cluster
+
+        return KubernetesLauncher(config.scaler, home, find_cluster())
     raise Refused(f"there is no launcher {config.hosts.launcher}")

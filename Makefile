@@ -26,7 +26,7 @@ MANIFESTS = $(filter-out %/kustomization.yaml %/agiraph.yaml,$(wildcard deploy/k
 
 export GOAL INPUT MODEL
 
-.PHONY: setup run ui ui-types test slow clients check docs format bench pictures first-hour clean help
+.PHONY: setup run ui ui-types test slow clients clusters check docs format bench pictures first-hour clean help
 
 help:
 	@echo "make run     a team surveys a folder: no key and no network needed (INPUT=dir MODEL=model GOAL=text ARGS=options)"
@@ -34,6 +34,7 @@ help:
 	@echo "make test    every test"
 	@echo "make slow    the tests that take long: storms over several machines, the local model for real (installs it)"
 	@echo "make clients  outside agents of other makers, as they ship them: a table (installs them; ARGS=--help)"
+	@echo "make clusters  hosts in a real Ray cluster on this machine (installs Ray)"
 	@echo "make check   format, lint, types, layers, openings of files, the page, docs, what .github/ and deploy/ hold"
 	@echo "make docs    the documentation site, in build/site (ARGS=serve: on a local port, for a look)"
 	@echo "make bench   the benchmarks, as ratios"
@@ -92,6 +93,11 @@ slow: $(DEVELOPS)
 # Real outside agents from npm and PyPI, each at the same two nodes, against a fake model service.
 clients: $(DEVELOPS)
 	$(BIN)/python -m tests.clients $(ARGS)
+
+# Hosts in a real Ray cluster on this machine, a node of which is killed.
+clusters: $(DEVELOPS)
+	$(BIN)/python -m pip install --quiet --editable '.[ray]'
+	$(BIN)/python -m pytest tests/clusters/ray_nodes.py $(ARGS)
 
 check: $(DEVELOPS)
 	$(BIN)/ruff format --check .

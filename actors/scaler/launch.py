@@ -35,4 +35,8 @@ def launcher_for(config: Config, home: Home) -> Launcher:
         from actors.scaler.kubernetes import KubernetesLauncher, find_cluster
 
         return KubernetesLauncher(config.scaler, home, find_cluster())
+    if config.hosts.launcher == "ray":
+        from actors.scaler.ray_launcher import RayLauncher
+
+        return RayLauncher(config.scaler, home)
     raise Refused(f"there is no launcher {config.hosts.launcher}")

@@ -1,0 +1,1 @@
+"""Launchers on real clusters; `make clusters` runs them."""

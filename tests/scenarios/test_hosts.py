@@ -127,5 +127,7 @@ def test_a_worker_is_moved_between_two_steps_and_outlives_the_loss_of_its_machin
         assert steps == list(range(len(steps))), "no step was done twice"
         wanted = {"large.bin": LARGE, "rows.txt": 4, "steps": len(steps) - 3, "last.md": 1}
         assert published == wanted
+        [event] = outcome.events("child.moved")
+        assert event["data"]["to"] in hosts
         texts = [(outcome.run / "_messages" / name).read_text() for name in outcome.messages()]
         assert len([text for text in texts if "I have begun." in text]) == 1

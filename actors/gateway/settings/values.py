@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from actors.gateway.settings.files import CONFIG, SETTINGS_FILES
 from actors.gateway.settings.secrets import shown_values
-from agiraph.core.config import Config, ConfigSection, configs_folder, load_config
+from agiraph.core.config import Config, configs_folder, load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.yaml_text import KeyPath, key_lines, parse_yaml, read_text
 from agiraph.http.api import JsonObject, SettingView
@@ -77,7 +77,7 @@ def _leaves(config: Config) -> dict[tuple[str, ...], Any]:
     """Return the values of the settings, section by section."""
     found: dict[tuple[str, ...], Any] = {}
     for name, section in config:
-        if isinstance(section, ConfigSection):
+        if isinstance(section, BaseModel):
             plain = section.model_dump(mode="json")
             found |= {(name, key): value for key, value in plain.items()}
         else:

@@ -24,6 +24,7 @@ from actors.recorder.event_log import EventLog
 from actors.recorder.message_log import JOURNAL, MessageLog, read_messages
 from actors.scheduler.trigger_store import TriggerStore
 from actors.supervisor.child_register import ChildRegister
+from actors.supervisor.host_registry import HostRegistry
 from actors.tracer.tracer import Tracer
 from agiraph.agent.conversation import Conversation
 from agiraph.board.shared_context import SharedContextLimits, SharedContextStore
@@ -33,6 +34,7 @@ from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import AgentId
 from agiraph.http.errors import ApiError
 from agiraph.llm.recording.recording import read_recording
+from agiraph.messages.host import InviteHost
 from agiraph.storage.home import Home
 from agiraph.storage.journal import Journal, encode_record, read_journal
 from agiraph.storage.versions import KINDS, FileKind, TooNew, migrate_database, read_object
@@ -52,7 +54,19 @@ SHOP = AgentId("shop-1")
 def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
     """Return a copy of a home that a release has written."""
     shutil.copytree(HOMES / request.param, tmp_path / "home")
-    return Home(tmp_path / "home")
+    home = Home(tmp_path / "home")
+    hosts = HostRegistry(home)  # no release has written its files yet
+    hosts.uplink_key()
+    hosts.invite(InviteHost(name="north"), "tcp://home:7400")
+    return home
+
+
+def _hosts(home: Home) -> object:
+    return [one.name for one in HostRegistry(home).invitations()]
+
+
+def _uplink_key(home: Home) -> object:
+    return len(HostRegistry(home).uplink_key().public)
 
 
 def shelf(home: Home) -> TriggerStore:
@@ -198,6 +212,8 @@ READ: dict[str, tuple[Callable[[Home], object], object]] = {
     "human/repeats.jsonl": (_repeats, True),
     "human/dead.jsonl": (_dead, ["shop/ada"]),
     "human/channels.jsonl": (_channels, True),
+    "system/hosts.json": (_hosts, ["north"]),
+    "system/uplink.key": (_uplink_key, 40),
     "system/children.journal": (_children, ["shop-1/coordinator"]),
     "system/usage.db": (_usage, [1]),
     "system/mailboxes.db": (_mailboxes, {"bob": (1, 5)}),
@@ -212,7 +228,7 @@ def make_newer(path: Path) -> None:
         with sqlite3.connect(path) as db:
             db.execute("PRAGMA user_version = 99")
         db.close()
-    elif path.suffix == ".json":
+    elif FORMS.get(path.name) == "json":
         path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 99}))
     elif path.parent.name == "recordings":
         path.write_text(path.read_text().replace('"v":1', '"v":99'))

@@ -48,6 +48,7 @@ BENCHMARKS = {
     "flood": Benchmark("flood:run", 40),
     "page": Benchmark("page:run", 420),
     "soak": Benchmark("soak:run", 900, is_usual=False),
+    "peers": Benchmark("peers:run", 300, is_usual=False),
     "page-soak": Benchmark("page:run_soak", 600, is_usual=False),
 }
 FULL_DEADLINE_SECONDS = 1200.0
@@ -80,7 +81,7 @@ def main(
 ) -> None:
     """Measure Agiraph beside its peers and print the ratios.
 
-    NAMES are the benchmarks to run [default: all but the soaks].
+    NAMES are the benchmarks to run [default: all but the soaks and the peers].
     """
     if child is not None:
         _run_here(child, Options(quick, full, Product(against or ROOT)))

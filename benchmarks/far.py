@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
 from typing import Any
 
 import zmq
@@ -40,6 +41,7 @@ from transport.protocol import link_frame
 from transport.relay import Relay
 from transport.router import Router
 from transport.sockets import UplinkSettings, UplinkTarget
+from transport.stored_mailboxes import StoredMailboxes
 
 HOST = "host/far"
 LEGS = 3
@@ -48,10 +50,13 @@ Keys = tuple[str, str]
 SPAWN = multiprocessing.get_context("spawn")
 
 
-def serve_home(folder: str, keys: Keys) -> None:
+def serve_home(folder: str, keys: Keys, is_on_disk: bool) -> None:
     """A router that listens for other machines."""
     uplink = UplinkSettings("tcp://127.0.0.1:0", *keys)
-    url, boxes = f"ipc://{folder}/bus", Mailboxes()
+    url = f"ipc://{folder}/bus"
+    boxes: Mailboxes = Mailboxes()
+    if is_on_disk:
+        boxes = StoredMailboxes(Path(folder) / "mailboxes.db", durability="full")
     router = Router(url, KEY, boxes, topology=UNTAPPED, uplink=uplink, log=_ignore)
     router.bind()
     router.run()
@@ -86,30 +91,36 @@ def serve_echo(keys: Keys, told: Connection) -> None:
 class Home:
     """A home in processes of its own that end with it; `mode` is that of its ends."""
 
-    def __init__(self, mode: str, folder: str) -> None:
+    def __init__(self, mode: str, folder: str, *, is_on_disk: bool = False) -> None:
         self._mode = mode
         self._folder = folder
         self._keys, self._far = _curve_keys(), _curve_keys()
         self._running: list[SpawnProcess] = []
-        self._start(serve_home, folder, self._keys)
+        self.start(serve_home, folder, self._keys, is_on_disk)
 
     def measure(self, *, is_far: bool) -> tuple[float, float]:
         """Return messages a second and the median round trip in microseconds."""
         barrier = SPAWN.Barrier(2, timeout=MEET_SECONDS)
         folder, host = self._folder, ""
         if is_far:
-            folder, host = f"{folder}/far", HOST
-            target = UplinkTarget(self._listen(), self._keys[0], *self._far)
-            self._start(serve_relay, folder, target)
-        self._start(sink, self._mode, folder, barrier, host)
+            folder, host = self.join_host(), HOST
+        self.start(sink, self._mode, folder, barrier, host)
         return measure(self._mode, self._folder, barrier)
+
+    def join_host(self) -> str:
+        """Start a relay that is HOST's; return the folder of its bus."""
+        folder = f"{self._folder}/far"
+        target = UplinkTarget(self._listen(), self._keys[0], *self._far)
+        self.start(serve_relay, folder, target)
+        return folder
 
     def close(self) -> None:
         for process in self._running:
             process.kill()
             process.join()
 
-    def _start(self, entry: Callable[..., None], *args: Any) -> None:
+    def start(self, entry: Callable[..., None], *args: Any) -> None:
+        """Start a process that ends with this home."""
         process = SPAWN.Process(target=entry, args=args, daemon=True)
         process.start()
         self._running.append(process)

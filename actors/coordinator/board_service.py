@@ -42,6 +42,8 @@ from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage, SubNodeE
 from transport.signal import Signal
 
 CONTEXT_KEYS_NAMED = 30
+CLEAR_SECONDS = 1.5
+"""Less than what a process that is asked to stop may take."""
 Effect = Callable[[], Awaitable[None]]
 OnEvent = Callable[[e.BoardEvent, int], None]
 """Called with a board event and its place in the run's journal."""
@@ -293,7 +295,14 @@ class BoardService:
         await asyncio.gather(*(self._dismiss(worker) for worker in self.board.workers))
 
     async def _clear_worktrees(self) -> None:
-        await self.worktrees.clear(self.board)
+        """Save and remove worktrees; a stop, which often follows a run's end, lets it finish."""
+        clearing = asyncio.ensure_future(self.worktrees.clear(self.board))
+        try:
+            await asyncio.shield(clearing)
+        except asyncio.CancelledError:
+            await asyncio.wait([clearing], timeout=CLEAR_SECONDS)
+            clearing.cancel()
+            raise
 
     async def _assign(self, node_id: NodeId) -> None:
         node = self.board.nodes[node_id]

@@ -46,6 +46,7 @@ AGENT_MODULES = ("actors.coordinator.main", "actors.worker.main")
 """What agents import; done while nothing is requested."""
 
 SPAWNER_FD = 3
+LOOK_SECONDS = 0.01
 
 
 def main(fd: int = SPAWNER_FD) -> int:
@@ -62,13 +63,17 @@ def main(fd: int = SPAWNER_FD) -> int:
     redirect_output(Path(log["log"]))
     send_frame(link, {"ready": modules})
     homes: set[Path] = set()
+    linger_seconds = LINGER_SECONDS
     try:
         for request in requests(link):
-            homes.add(ActorLaunch.unpack(request["launch"]).home)
+            launch = ActorLaunch.unpack(request["launch"])
+            homes.add(launch.home)
+            if launch.host:
+                linger_seconds = 0.0
             send_frame(link, answer(link, request))
     except OSError:
         pass  # the supervisor died meanwhile
-    clean_up(homes, supervisor_pid)
+    clean_up(homes, supervisor_pid, linger_seconds)
     return 0
 
 
@@ -107,12 +112,18 @@ def prepare() -> None:
     probe()
 
 
-def clean_up(homes: Collection[Path], supervisor_pid: int) -> None:
-    """Kill the commands that dead actors left; a supervisor that still runs does it itself."""
+def clean_up(homes: Collection[Path], supervisor_pid: int, linger_seconds: float) -> None:
+    """Kill the commands that dead actors left; a supervisor that still runs does it itself.
+
+    On a host they are killed at once: elsewhere their actors may be started a second later.
+    """
     if not homes:
         return
-    time.sleep(LINGER_SECONDS)
+    begun = time.monotonic()
+    while os.getppid() == supervisor_pid and time.monotonic() - begun < LINGER_SECONDS:
+        time.sleep(LOOK_SECONDS)  # our link is closed a moment before it is gone
     if os.getppid() != supervisor_pid:
+        time.sleep(max(0.0, linger_seconds - (time.monotonic() - begun)))
         for home in homes:
             end_commands(home, linger_seconds=0)
 

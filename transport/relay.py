@@ -32,7 +32,6 @@ from transport.protocol import link_frame
 from transport.sockets import UplinkTarget
 from transport.watchdog import Watchdog
 
-BATCH = 128
 RETRY_MS = 5
 LOOK_MS = 200
 
@@ -130,20 +129,7 @@ class Relay:
 
     def _bring_up(self) -> None:
         """Pass on what local peers have sent, at most BATCH; hold what the connection refuses."""
-        receive = self._local.recv
-        option = cast(Callable[[int], int], sockets.plain(self._local).get)
-        for index in range(BATCH):
-            if index == 1 and not option(zmq.EVENTS) & zmq.POLLIN:
-                return
-            try:
-                rid = receive(zmq.NOBLOCK)
-            except zmq.Again:
-                return
-            blob = receive(zmq.NOBLOCK)
-            if option(zmq.RCVMORE):
-                while option(zmq.RCVMORE):
-                    receive(zmq.NOBLOCK)
-                continue
+        for rid, blob in sockets.drain(self._local):
             if rid == HOST_RID or not blob:
                 continue
             self._peers.add(rid)
@@ -175,7 +161,7 @@ class Relay:
         receive = self._home.recv
         option = cast(Callable[[int], int], sockets.plain(self._home).get)
         frames: list[tuple[Rid, bytes, bool]] = []
-        for index in range(BATCH):
+        for index in range(sockets.BATCH):
             if index == 1 and not option(zmq.EVENTS) & zmq.POLLIN:
                 break
             try:

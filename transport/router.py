@@ -11,8 +11,8 @@ hello again, and the others get `link.down`.
 import contextlib
 import os
 import secrets
-from collections.abc import Callable, Iterator
-from typing import IO, TYPE_CHECKING, cast
+from collections.abc import Callable
+from typing import IO, TYPE_CHECKING
 
 import zmq
 
@@ -26,7 +26,6 @@ from transport.router_core import Outgoing, RouterCore
 if TYPE_CHECKING:
     from transport.uplink import Uplink
 
-BATCH = 128
 RETRY_MS = 5
 REST_MS = 50
 FULL_MS = 1000
@@ -98,7 +97,7 @@ class Router:
                 self.core.commit_rest()
             for ready, _ in found:
                 if ready is socket:
-                    for rid, blob in _drain(socket):
+                    for rid, blob in sockets.drain(socket):
                         receive(rid, blob)
                 elif ready == self._woken:
                     os.read(self._woken, 4096)
@@ -164,24 +163,3 @@ def _load_uplink() -> "type[Uplink]":
     from transport.uplink import Uplink
 
     return Uplink
-
-
-def _drain(socket: zmq.Socket[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the frames that are there, at most BATCH; messages of another shape are thrown away."""
-    receive = socket.recv
-    option = cast(Callable[[int], int], sockets.plain(socket).get)
-    for index in range(BATCH):
-        # One question after the first spares a lone message the costly exception.
-        if index == 1 and not option(zmq.EVENTS) & zmq.POLLIN:
-            return
-        try:
-            rid = receive(zmq.NOBLOCK)
-        except zmq.Again:
-            return
-        # A ROUTER puts the routing id before a message, so there is always a second part.
-        blob = receive(zmq.NOBLOCK)
-        if not option(zmq.RCVMORE):
-            yield rid, blob
-            continue
-        while option(zmq.RCVMORE):
-            receive(zmq.NOBLOCK)

@@ -9,6 +9,7 @@ import os
 import random
 import secrets
 import stat
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, cast
@@ -26,6 +27,8 @@ HIGH_WATER = 1_000
 MAX_WIRE = MAX_BLOB + 1024 * 1024
 HANDSHAKE_MS = 5_000
 BACKLOG = 1_024
+BATCH = 128
+"""Frames that are read of a socket before others have their turn."""
 # A connection of which nothing is acknowledged (a pulled cable) is over after DEAD_MS at both ends,
 # as a heartbeat is always on its way; one that hangs otherwise after SILENT_MS. That counts from
 # whole messages, so it is the time which the largest may take over the slowest line.
@@ -203,3 +206,24 @@ def make_private_folder(folder: Path) -> None:
         raise BindRefused(f"{folder} belongs to another user")
     if stat.S_IMODE(status.st_mode) & 0o077:
         raise BindRefused(f"{folder} is open to others (mode {stat.S_IMODE(status.st_mode):o})")
+
+
+def drain(socket: zmq.Socket[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the frames that are there, at most BATCH; messages of another shape are thrown away."""
+    receive = socket.recv
+    option = cast(Callable[[int], int], plain(socket).get)
+    for index in range(BATCH):
+        # One question after the first spares a lone message the costly exception.
+        if index == 1 and not option(zmq.EVENTS) & zmq.POLLIN:
+            return
+        try:
+            rid = receive(zmq.NOBLOCK)
+        except zmq.Again:
+            return
+        # A ROUTER puts the routing id before a message, so there is always a second part.
+        blob = receive(zmq.NOBLOCK)
+        if not option(zmq.RCVMORE):
+            yield rid, blob
+            continue
+        while option(zmq.RCVMORE):
+            receive(zmq.NOBLOCK)

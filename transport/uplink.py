@@ -30,7 +30,6 @@ from transport.outlet import LAST, MORE, Outlet
 from transport.peers import Rid
 from transport.router_core import Outgoing, RouterCore
 
-BATCH = 128
 PROBE_MS, PROBE_SECONDS = 50, 0.5
 OPEN_AGAIN_MS = 2_000
 REPEAT_SECONDS = 60.0
@@ -210,7 +209,7 @@ class Uplink:
         """Hand the frames that are there to the core, at most BATCH."""
         receive, core = socket.recv, self._core
         option = cast(Callable[[int], int], sockets.plain(socket).get)
-        for index in range(BATCH):
+        for index in range(sockets.BATCH):
             if index == 1 and not option(zmq.EVENTS) & zmq.POLLIN:
                 return
             try:

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from agiraph.board.board import Board
 from agiraph.board.store import read_board
 from agiraph.core.errors import InvalidInput, OutOfScope
-from agiraph.core.file_records import FileRoot
+from agiraph.core.file_records import SHARED, FileRoot
 from agiraph.core.ids import WorkerId, agent_of, is_plain_name
 from agiraph.core.models import HELD_NODE, Agent, WorkNode
 from agiraph.storage.files import entries, read_bytes, status_of
@@ -20,7 +20,6 @@ from agiraph.storage.home import AgentHome, Home, RunHome, plan_copy
 from agiraph.storage.versions import read_object
 from agiraph.tools.scopes.scope import Scope
 
-SHARED = ("prompts", "skills", "AGENTS.md")
 RESULTS = frozenset({"published", "attempts", "_evidence.json"})
 """What of a node changes only while it is held."""
 LEFT_OVER = frozenset({"scratch", "log.jsonl"})

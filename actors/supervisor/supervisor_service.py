@@ -15,6 +15,7 @@ from agiraph.core.errors import AgiraphError, InvalidInput, Refused, Unavailable
 from agiraph.core.hosts import HOME_HOST
 from agiraph.core.ids import ROUTER, SUPERVISOR, Address, agent_of
 from agiraph.messages.authorization import refusal
+from agiraph.messages.body import Body
 from agiraph.messages.child import (
     AttachConsole,
     AttachTicket,
@@ -30,19 +31,7 @@ from agiraph.messages.child import (
     WakeChild,
 )
 from agiraph.messages.control import Ok, RefusedReply
-from agiraph.messages.host import (
-    ChangeHost,
-    ExitedOnHost,
-    HostRefused,
-    HostTable,
-    InviteHost,
-    JoinHost,
-    LeaveHome,
-    ListHosts,
-    MoveChild,
-    RenewLease,
-    UplinkState,
-)
+from agiraph.messages.host import HostTable, ListHosts, MoveChild
 from agiraph.storage.disk_space import has_room, outlasting
 from transport.endpoint import Received
 from transport.envelope import Flag
@@ -51,20 +40,6 @@ if TYPE_CHECKING:
     from actors.supervisor.host_requests import HostRequests
 
 ADDRESS_LIMIT = 128
-ABOUT_HOSTS: Final = frozenset(
-    {
-        ChangeHost,
-        ExitedOnHost,
-        HostRefused,
-        InviteHost,
-        JoinHost,
-        LeaveHome,
-        ListHosts,
-        MoveChild,
-        RenewLease,
-        UplinkState,
-    }
-)
 ONE_MACHINE: Final = (
     "this home has no other machine (possible: set hosts.listen, as in tcp://0.0.0.0:7400, restart"
     " the supervisor, then `agiraph host invite`)"
@@ -113,7 +88,7 @@ class SupervisorService:
                 return self._attach()
             case ListHosts() if self._hosts is None:
                 return HostTable()
-            case _ if type(body) in ABOUT_HOSTS:
+            case Body() if body.TYPE.startswith("host.") or isinstance(body, MoveChild):
                 if self._hosts is None:
                     raise Refused(ONE_MACHINE)
                 return await self._hosts.answer(sender, body)

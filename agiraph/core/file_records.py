@@ -1,6 +1,6 @@
 """Files as they are told of between machines: an entry of a listing, an offer of a large file."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -9,7 +9,8 @@ from agiraph.core.record import Record
 FileKind = Literal["file", "folder", "link"]
 FileRoot = Literal["home", "input", "shared"]
 """Below what a path lies: the agent's home, its input folder, or what the home shares with all
-workers (`prompts/`, `skills/`, `AGENTS.md`)."""
+workers (SHARED)."""
+SHARED: Final = ("prompts", "skills", "AGENTS.md")
 
 
 class FileEntry(Record):

@@ -23,7 +23,7 @@ from actors.worker.mirror.content_cache import ContentCache
 from actors.worker.mirror.file_client import FileClient
 from actors.worker.mirror.tracked import TrackedFiles
 from agiraph.core.errors import OutOfScope, Refused
-from agiraph.core.file_records import FileEntry, FileRoot
+from agiraph.core.file_records import SHARED, FileEntry, FileRoot
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Assignment
 from agiraph.core.turns import ToolCall
@@ -46,7 +46,6 @@ from agiraph.storage.files import (
 )
 from agiraph.storage.home import AgentHome, Home, plan_copy
 
-SHARED = ("prompts", "skills", "AGENTS.md")
 READING = frozenset({"bash", "read_file", "read_ref", "list_files", "read_skill", "publish"})
 """Tools that see what others have written."""
 FOR_ALL = ("_messages", "_attachments")

@@ -3,7 +3,7 @@
 It follows from board and conversation, so no crash loses any of it.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
@@ -64,13 +64,27 @@ class BoardNotifications:
     def _lines(self) -> list[tuple[str, str]]:
         """Return the line of each event, with the trigger that led to it ('': none did)."""
         board, covered = self._board_service.board, self._context.transcript.covered
-        fresh = self._board_service.store.since(self._noticed)
+        fresh = _without_retried(self._board_service.store.since(self._noticed))
         lines = [(event, notice(board, event, covered)) for event in fresh]
         return [(line, self._trigger_of(event)) for event, line in lines if line]
 
     def _trigger_of(self, event: e.BoardEvent) -> str:
         node = self._board_service.board.nodes.get(getattr(event, "node_id", NodeId("")))
         return node.trigger if node is not None else ""
+
+
+def _without_retried(events: Sequence[e.BoardEvent]) -> list[e.BoardEvent]:
+    """Return the events without the failures after which the board tried the node again."""
+    kept: list[e.BoardEvent] = []
+    retried: set[NodeId] = set()
+    for event in reversed(events):
+        if isinstance(event, e.NodeRetried) and event.not_before is not None:
+            retried.add(event.node_id)
+        elif isinstance(event, e.NodeFailed) and event.node_id in retried:
+            retried.discard(event.node_id)
+            continue
+        kept.append(event)
+    return kept[::-1]
 
 
 def notice(board: Board, event: e.BoardEvent, covered: Collection[NodeId]) -> str | None:

@@ -39,6 +39,7 @@ from agiraph.core.specs import WorkerType, WorkMode
 from agiraph.messages.board import RosterChanged
 from agiraph.messages.child import ChildSpec, StartChild, StopChild
 from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage, SubNodeEnded
+from agiraph.tools.toolbox import Toolbox
 from transport.signal import Signal
 
 CONTEXT_KEYS_NAMED = 30
@@ -83,8 +84,12 @@ class BoardService:
         self._check_outside(command)
         self._check_machines(command)
         self._do(command)
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Carry out whatever the board asks for by itself, as it stands now."""
         limits = SchedulingLimits(max_concurrent=self._runtime.config.run.max_concurrent)
-        while actions := plan(self.board, limits):
+        while actions := plan(self.board, limits, self._context.now()):
             for action in actions:
                 self._do(action)
         self.changes.set()
@@ -96,7 +101,9 @@ class BoardService:
             self._on_event(event, place)
 
     def _check_outside(self, command: c.Command) -> None:
-        """Refuse an external agent that is unknown or not installed."""
+        """Refuse an external agent that is unknown or not installed, and an unknown tool."""
+        if isinstance(command, c.CreateNode) and command.spec.tools is not None:
+            Toolbox.for_entity("worker", command.spec.tools, can_lead=True)
         for agent_command in c.agents_hired(command):
             from agiraph.external.preflight import check_agent_command  # few teams need it
 
@@ -148,6 +155,7 @@ class BoardService:
             self._effects.put_nowait(self._clear_worktrees)
         for node, above in notifications_due(self.board, partial(self.store.since, 0)):
             self._effects.put_nowait(partial(self._notify_of_sub_node, node, above))
+        self.go_on()
 
     def close(self) -> None:
         self.store.close()

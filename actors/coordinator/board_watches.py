@@ -1,4 +1,4 @@
-"""What watches a run's board for what no command does: deadlocks, and a stage whose time is up."""
+"""What watches a run's board for what no command does: deadlocks, and times that come."""
 
 import asyncio
 from contextlib import suppress
@@ -42,11 +42,12 @@ class DeadlockWatch:
 
 
 class StageTimeouts:
-    """Lets the open stage continue without its stragglers when its time is up.
+    """Lets the open stage continue without its stragglers when its time is up, and a node that
+    failed be tried again once its delay is over.
 
     The time counts from the stage's start, which is in the board's journal, so a coordinator
     that was restarted gives it no second more. While a stage has a limit its coordinator does not
-    park: nobody else would check the time.
+    park, nor while a node waits for its next attempt: nobody else would check the time.
     """
 
     def __init__(self, board_service: BoardService, clock: Clock) -> None:
@@ -55,17 +56,18 @@ class StageTimeouts:
 
     @property
     def is_ticking(self) -> bool:
-        """Whether the open stage has nodes at work and a limit."""
-        return due_at(self._board_service.board) is not None
+        """Whether the open stage has nodes at work and a limit, or a node waits to be retried."""
+        return self._due() is not None
 
     async def run(self) -> None:
         while True:
-            due = due_at(self._board_service.board)
+            due = self._due()
             left = None if due is None else max(0.0, due - self._clock.now())
             with suppress(TimeoutError):
                 async with asyncio.timeout(left):
                     await self._changed_from(due)
             self.expire()
+            self._board_service.go_on()
 
     def expire(self) -> None:
         """Let the open stage go on if its time is up; otherwise do nothing."""
@@ -73,5 +75,10 @@ class StageTimeouts:
         if due is not None and board.open_stage is not None and due <= self._clock.now():
             self._board_service.execute(c.EndStageEarly(board.open_stage))
 
+    def _due(self) -> float | None:
+        board = self._board_service.board
+        retry = board.retry_due(self._clock.now()) if board.is_running else None
+        return min(filter(None, (due_at(board), retry)), default=None)
+
     async def _changed_from(self, due: float | None) -> None:
-        await self._board_service.changes.until(lambda: due_at(self._board_service.board) != due)
+        await self._board_service.changes.until(lambda: self._due() != due)

@@ -10,9 +10,8 @@ from actors.coordinator.cycles import Cycles
 from actors.coordinator.run_start import fill_board
 from actors.coordinator.stages import closed_stage, hired_worker, launch_roles, warnings_of
 from actors.entity.entity_tools import EntityTools
-from actors.entity.mcp_tools import require_worker
+from actors.entity.mcp_tools import require_node, require_worker
 from actors.entity.messenger import Messenger
-from actors.entity.model_client import require_model
 from agiraph.agent.activity import waiting_for
 from agiraph.agent.loop import CallEffects
 from agiraph.board import commands as c
@@ -59,7 +58,7 @@ class CoordinatorTools(EntityTools):
     async def create_node(
         self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
     ) -> JsonObject:
-        await require_model(self._runtime, node.model)
+        await require_node(self._runtime, node, may_lend=True)
         cause = self._context.cause(call_id)
         woken_by = self._context.transcript.woken_by
         self._board_service.execute(c.CreateNode(cause, node, stage=stage, trigger=woken_by))

@@ -98,6 +98,8 @@ def _of_node(board: Board, event: NodeEvent) -> list[Told]:
                 facts |= {"checks_passed": passed, "digest": event.evidence.digest}
         case e.NodeRetried():
             facts |= {"reason": node.failed_before, "because": event.because}
+            if event.not_before is not None:
+                facts["not_before"] = event.not_before
         case e.NodeMoved(move=move):
             to = board.workers[move.worker].name if move.worker else None
             facts |= {"to": to, "model": move.model, "because": move.because}

@@ -15,13 +15,13 @@ from pydantic import Field, ValidationError
 from actors.entity.model_client import require_model
 from actors.runtime.ask_again import ask_until_answered
 from actors.runtime.runtime import Runtime
-from agiraph.core.errors import Refused
+from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import tools_address
 from agiraph.core.mcp_settings import fingerprint
 from agiraph.core.record import Record
-from agiraph.core.specs import RoleSpec, WorkerSpec
+from agiraph.core.specs import NodeSpec, RoleSpec, WorkerSpec
 from agiraph.mcp.catalog import ServedTool, ToolCatalog, read_catalog
-from agiraph.mcp.grants import check_lent, granted, wanted_servers
+from agiraph.mcp.grants import check_lent, granted, own_and_served, wanted_servers
 from agiraph.messages.tool import ListTools, ToolsListed
 from agiraph.storage.files import read_bytes, replace_file
 from agiraph.tools.toolbox import Toolbox
@@ -93,6 +93,18 @@ async def require_worker(runtime: Runtime, spec: WorkerSpec | RoleSpec) -> None:
     """Raise Refused for a tool that does not exist or a model that cannot be called."""
     Toolbox.for_worker(spec)
     await require_tools(runtime, spec.tools, spec.name, spec.role)
+    await require_model(runtime, spec.model)
+
+
+async def require_node(runtime: Runtime, spec: NodeSpec, *, may_lend: bool) -> None:
+    """Raise Refused for a tool or model that a node cannot be done with.
+
+    `may_lend`: whether who asks for it may give tools of servers.
+    """
+    Toolbox.for_entity("worker", spec.tools, can_lead=True)
+    if own_and_served(spec.tools)[1] and not may_lend:
+        raise InvalidInput("tools: you cannot give tools of servers (only who may lead can)")
+    await require_tools(runtime, spec.tools, spec.worker or "", spec.role)
     await require_model(runtime, spec.model)
 
 

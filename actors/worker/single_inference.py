@@ -1,10 +1,14 @@
 """SingleInference: a node done by one model call without tools; the answer itself is what is
 published.
 
+Where a node has an `output_schema` the answer is its `result.json`. One that does not fit is
+answered with what does not, at most twice: that is another call.
+
 The answer is journaled before anything is done with it, so a process that dies after that only
 publishes it: no call is made twice, and the coordinator takes a node's completion once.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +21,8 @@ from agiraph.agent.prompts import assignment_facts, render
 from agiraph.agent.records import AnswerPublished
 from agiraph.core.errors import Refused
 from agiraph.core.models import Assignment
-from agiraph.core.turns import AssistantTurn
+from agiraph.core.result_schema import RESULT_FILE, read_result
+from agiraph.core.turns import AssistantTurn, UserTurn
 from agiraph.storage.files import (
     MOST_BYTES,
     files_below,
@@ -30,6 +35,10 @@ from agiraph.storage.files import (
 ANSWER_FILE = "answer.md"
 HEADLINE_CHARACTERS = 1200
 NO_ANSWER = "the model gave no answer in its one call (it has no tools: it can only write text)"
+CORRECTIONS = 2
+MISFIT = "[Runtime]: Your answer is not the result that is asked for. "
+CORRECTION = MISFIT + "{why}\nAnswer with the whole corrected JSON and nothing else."
+FENCED = re.compile(r"```[a-z]*\n(.*?)\n?```", re.DOTALL)
 CUT_OFF = "the end of the answer: it was cut off at the longest answer that is asked of a model"
 
 
@@ -82,6 +91,16 @@ def headline(answer: str) -> str:
     return f"{answer[:HEADLINE_CHARACTERS].rstrip()} [... the whole answer: {ANSWER_FILE}]"
 
 
+def _json_of(answer: str) -> str:
+    """Return the JSON text of an answer, which a model may have put between fences."""
+    fenced = FENCED.fullmatch(answer.strip())
+    return fenced.group(1) if fenced else answer.strip()
+
+
+def _is_correction(turn: object) -> bool:
+    return isinstance(turn, UserTurn) and turn.content.startswith(MISFIT)
+
+
 class SingleInference:
     """How one worker of the mode `single_inference` works."""
 
@@ -102,8 +121,24 @@ class SingleInference:
 
     @property
     def _answer(self) -> AssistantTurn | None:
-        said = [turn for turn in self._worker.transcript.turns if isinstance(turn, AssistantTurn)]
+        turns = self._worker.transcript.turns
+        after = max((at for at, turn in enumerate(turns) if _is_correction(turn)), default=-1)
+        said = [turn for turn in turns[after + 1 :] if isinstance(turn, AssistantTurn)]
         return said[-1] if said and not said[-1].interrupted else None
+
+    async def conclude(self) -> None:
+        """Publish the answer, or have the model correct one that does not fit its schema."""
+        schema = self._worker.assignment.node.output_schema
+        answer = ((self._answer and self._answer.text) or "").strip()
+        if schema is not None and answer:
+            _, why = read_result(_json_of(answer), schema)
+            before = sum(map(_is_correction, self._worker.transcript.turns))
+            if why and before < CORRECTIONS:
+                self._worker.add_notice(CORRECTION.format(why=why))
+                return
+            if why:
+                raise NodeLimitReached(f"its answer does not fit its schema: {why}")
+        await self.publish()
 
     async def publish(self) -> None:
         """Publish the answer as the node's output; NodeLimitReached if there is none or it is
@@ -114,8 +149,10 @@ class SingleInference:
         if not text:
             raise NodeLimitReached(NO_ANSWER)
         home = self._worker.node_home(assignment.node)
-        if not is_file(home.published / ANSWER_FILE):
-            replace_file(home.scratch / ANSWER_FILE, f"{text}\n")
+        has_schema = assignment.node.output_schema is not None
+        name, text = (RESULT_FILE, _json_of(text)) if has_schema else (ANSWER_FILE, text)
+        if not is_file(home.published / name):
+            replace_file(home.scratch / name, f"{text}\n")
         missing = CUT_OFF if self._worker.transcript.progress.is_cut_off else ""
         try:
             await self._tools.publish(answer_key(assignment), headline(text), missing, "")

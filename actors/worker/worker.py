@@ -33,6 +33,7 @@ from agiraph.core.ids import BOARD_NAME
 from agiraph.core.models import Assignment, WorkNode
 from agiraph.core.redaction import redact
 from agiraph.llm.base import failed_call
+from agiraph.mcp.catalog import ServedTool
 from agiraph.memory import skills
 from agiraph.messages.board import AskRoster, RosterChanged
 from agiraph.messages.llm_proxy import ProxyBudgetLow, ProxyCallFailed
@@ -81,7 +82,7 @@ class WorkerActor:
             args.worker.mode == "single_inference" or not context.limits.has_tools
         )
         has_no_tools = context.is_external or is_single
-        toolbox = Toolbox(()) if has_no_tools else self._toolbox()
+        toolbox = Toolbox(()) if has_no_tools else self._toolbox(args.worker.tools)
         self.entity = Entity(
             context,
             toolbox,
@@ -93,6 +94,7 @@ class WorkerActor:
         self._tools = WorkerTools(context, self.entity, self.checkout)
         self._single = SingleInference(context, self._tools) if is_single else None
         self.entity.set_prompt(self._system_prompt(toolbox), toolbox)
+        self._tools_taken = args.worker.tools
         self._work_arrived = asyncio.Event()
         self._waiting: list[tuple[Received, AssignNodeMessage]] = []
         self._cancelled = asyncio.Event()
@@ -100,8 +102,9 @@ class WorkerActor:
         self._is_moved = False
         self._stuck = ""
 
-    def _toolbox(self) -> Toolbox:
-        toolbox = Toolbox.for_worker(self.context.args.worker)
+    def _toolbox(self, tools: tuple[str, ...] | None) -> Toolbox:
+        worker = self.context.args.worker
+        toolbox = Toolbox.for_entity("worker", tools, can_lead=worker.can_lead)
         if self.runtime.config.hosts.listen:
             toolbox = toolbox.with_machines()
         return toolbox_for(self.context.limits, toolbox)
@@ -297,21 +300,29 @@ class WorkerActor:
 
             await ExternalAgentRunner(self.context, self.entity, self._tools, self.limits).run()
             return
-        if self.runtime.config.mcp.servers and not self._single:
-            await self._grant_mcp_tools()
+        if not self._single:
+            await self._take_tools()
         await AgentLoop(self, self.entity).run()
 
-    async def _grant_mcp_tools(self) -> None:
-        """Have the MCP tools that there are for this node; the same after a restart."""
+    async def _take_tools(self) -> None:
+        """Have the tools of this node, and the MCP tools that there are for it; the same after a
+        restart."""
         context, worker = self.context, self.context.args.worker
-        about = f"{context.assignment.node.id}.{context.assignment.attempt}"
-        called = (worker.name, worker.role or "")
-        path = context.files.home.mcp_tool_grants
-        grants = await grants_for(self.runtime, path, about, worker.tools, *called)
-        toolbox = self._toolbox().with_served(grants.tools)
+        node = context.assignment.node
+        tools = worker.tools if node.tools is None else node.tools
+        served: tuple[ServedTool, ...] = ()
+        if self.runtime.config.mcp.servers:
+            about = f"{node.id}.{context.assignment.attempt}"
+            called, path = (worker.name, worker.role or ""), context.files.home.mcp_tool_grants
+            grants = await grants_for(self.runtime, path, about, tools, *called)
+            served = grants.tools
+            if grants.notice:
+                context.add_notice(grants.notice)
+        elif tools == self._tools_taken:
+            return
+        self._tools_taken = tools
+        toolbox = self._toolbox(tools).with_served(served)
         self.entity.set_prompt(self._system_prompt(toolbox), toolbox)
-        if grants.notice:
-            context.add_notice(grants.notice)
 
     async def _close_node(
         self, assignment: Assignment, status: str, reason: str, details: str
@@ -384,7 +395,7 @@ class WorkerActor:
     async def on_rest(self) -> None:
         """Remind a silent model once; give the node up if it stays silent."""
         if self._single:
-            await self._single.publish()
+            await self._single.conclude()
         elif self.context.transcript.mail.pending:
             await self.entity.messenger.until_message()
         elif self.context.transcript.progress.silences > SILENCES_ALLOWED:
@@ -407,7 +418,7 @@ class WorkerActor:
             self.limits.check()
             return True
         if self._single.has_answered:
-            await self._single.publish()
+            await self._single.conclude()
         return not self.context.transcript.is_published
 
     # --- what its parts ask for ------------------------------------------------------------------

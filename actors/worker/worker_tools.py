@@ -6,8 +6,7 @@ from pydantic import BaseModel
 
 from actors.entity.entity import Entity
 from actors.entity.entity_tools import EntityTools
-from actors.entity.mcp_tools import require_worker
-from actors.entity.model_client import require_model
+from actors.entity.mcp_tools import require_node, require_worker
 from actors.runtime.ask_again import Reply, ask_for, ask_until_answered, checked
 from actors.worker.checkout import Checkout
 from actors.worker.context import WorkerContext
@@ -17,6 +16,7 @@ from agiraph.board.shared_context import as_text
 from agiraph.core.errors import Refused
 from agiraph.core.ids import NodeId, derived_id
 from agiraph.core.models import Assignment
+from agiraph.core.result_schema import RESULT_FILE, read_result
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import JsonObject
 from agiraph.messages.board import (
@@ -41,6 +41,8 @@ from agiraph.messages.context import (
 )
 from agiraph.messages.control import Ok
 from agiraph.messages.node import NodeCheckpoint, OfferInsight, PublishNode
+from agiraph.storage.files import MOST_BYTES, is_file, read_part
+from agiraph.storage.home import NodeHome
 from agiraph.tools.ports import ToolContext, WaitOutcome
 from agiraph.tools.scopes.publishing import publish_files
 
@@ -63,7 +65,8 @@ class WorkerTools(EntityTools):
     ) -> JsonObject:
         self._require_shell(node.checks, "checks")
         self._require_shell(node.agent_command, "agent_command")
-        await require_model(self._runtime, node.model)
+        lends = self._worker.args.worker.can_lead
+        await require_node(self._runtime, node, may_lend=lends)
         asked = {**dict(node), "cause": call_id, "parent_node": self._assignment.node.id}
         body = CreateNodeMessage.model_validate(asked)
         created = await self._ask(call_id, body, NodeCreatedReply)
@@ -157,13 +160,15 @@ class WorkerTools(EntityTools):
         """Run the node's checks, promote scratch/ to published/ and complete the node.
 
         What matches a name of `leaving` stays in scratch/. Refused with the checks' output if one
-        does not pass. The insight is offered before the end.
+        does not pass, or with what of its result does not fit its schema. The insight is offered
+        before the end.
         """
         if not summary.strip():
             raise Refused("summary is empty: say what you produced")
         assignment, now = self._assignment, self._worker.now()
         home, checkout = self._worker.node_home(assignment.node), self._checkout
         left = (*checkout.left_out(assignment), *leaving)
+        _require_result(assignment, home)
         results = await pass_checks(self.tool_context(call_id), assignment, home, now, left)
         commit = await checkout.commit(assignment, summary)
         files = publish_files(home, but=left)
@@ -219,3 +224,20 @@ class WorkerTools(EntityTools):
         )
         self._worker.conversation.when_recorded(lambda: self._runtime.done(received))
         return checked(received, expect)
+
+
+def _require_result(assignment: Assignment, home: NodeHome) -> None:
+    """Refuse a result that the node's schema is not fulfilled by; it is where publishing has it."""
+    schema = assignment.node.output_schema
+    if schema is None:
+        return
+    paths = (home.scratch / RESULT_FILE, home.published / RESULT_FILE)
+    found = next((path for path in paths if is_file(path)), None)
+    if found is None:
+        raise Refused(f"{RESULT_FILE} is missing in scratch/: write it, as your node's schema says")
+    data, size = read_part(found, 0, MOST_BYTES)
+    why = f"it has {size} bytes ({MOST_BYTES} are possible)"
+    if size <= MOST_BYTES:
+        _, why = read_result(data.decode(errors="replace"), schema)
+    if why:
+        raise Refused(f"{RESULT_FILE} does not fit your node's schema:\n{why}")

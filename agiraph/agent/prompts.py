@@ -6,12 +6,13 @@ A system prompt is built once per conversation and never changes from turn to tu
 provider caches serve the whole beginning of a long loop.
 """
 
+import json
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from agiraph.core.models import Assignment
+from agiraph.core.models import Assignment, WorkNode
 from agiraph.core.prompt_folder import folders, shipped
 
 WORKER_REMINDER = (
@@ -102,6 +103,12 @@ def assignment_turn(assignment: Assignment) -> str:
     return render("assignment", refs=refs, turns=turns, **assignment_facts(assignment))
 
 
+def schema_in_words(node: WorkNode) -> str:
+    """Return the JSON Schema of a node's result as a model reads it, '' if it has none."""
+    schema = node.output_schema
+    return "" if schema is None else json.dumps(schema, ensure_ascii=False, indent=2)
+
+
 def assignment_facts(assignment: Assignment) -> dict[str, object]:
     """Return the values that the assignment of every kind of worker is rendered with."""
     return {
@@ -114,5 +121,6 @@ def assignment_facts(assignment: Assignment) -> dict[str, object]:
         "team": ", ".join(assignment.team) or "you alone",
         "attempt": assignment.attempt,
         "worktree": assignment.worktree,
+        "schema": schema_in_words(assignment.node),
         "today": assignment.today,
     }

@@ -121,6 +121,21 @@ class Board:
         """Whether a node is pending and waits for none of its dependencies."""
         return node.status == "pending" and not self.waiting_for(node)
 
+    def is_done_again(self, node: WorkNode) -> bool:
+        """Whether a node has failed and the board itself has it tried again.
+
+        One that never began is not: what it waited for is as it was.
+        """
+        is_left = node.status == "failed" and node.retried < node.retries
+        has_begun = is_left and self.times[node.id].assigned is not None
+        is_open = node.stage == self.open_stage and not self.stages[node.stage].over
+        return has_begun and is_open and self.is_running
+
+    def retry_due(self, now: float) -> float | None:
+        """Return when after now the next node that waits may be done again, None: there is none."""
+        times = (n.not_before for n in self.nodes.values() if n.status == "pending")
+        return min((time for time in times if time > now), default=None)
+
 
 def fold(happened: Iterable[BoardEvent], board: Board | None = None) -> Board:
     """Return the board after these events."""
@@ -227,7 +242,10 @@ def _retry(board: Board, event: e.NodeRetried) -> Board:
     """Return the board with a node that waits for its next attempt; a lost worker is not kept."""
     node = board.nodes[event.node_id]
     if node.status != "completed":
-        return _wait_again(board, node, node.wanted_worker, node.reason or "", event.cause)
+        own = {"retried": node.retried + 1, "not_before": event.not_before}
+        counted: dict[str, Any] = {} if event.not_before is None else own
+        why = node.reason or ""
+        return _wait_again(board, node, node.wanted_worker, why, event.cause, **counted)
     wanted = f"it was completed, and is wanted once more{': ' if event.because else ''}"
     why = f"{wanted}{event.because}; what it published is in attempts/{node.attempt}/"
     undone: dict[str, Any] = {"summary": None, "published": (), "missing": "", "bound": ""}

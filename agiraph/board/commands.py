@@ -125,6 +125,13 @@ class RetryNode:
 
 
 @dataclass(frozen=True, slots=True)
+class DoAgain:
+    """Let a failed node be tried again that has retries left; the board's own wish."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
 class MoveNode:
     """Give a node to another worker, or to any with another model; `because` is the human's."""
 
@@ -256,6 +263,7 @@ Command = (
     | FailNode
     | CancelNode
     | RetryNode
+    | DoAgain
     | MoveNode
     | ReleaseNode
     | SpawnWorker

@@ -57,6 +57,8 @@ def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ..
             return node_rules.cancel(board, command, now)
         case c.RetryNode():
             return retry_rules.retry(board, command, now)
+        case c.DoAgain():
+            return retry_rules.do_again(board, command, now)
         case c.MoveNode():
             return move_rules.move(board, command, now)
         case c.ReleaseNode():

@@ -167,12 +167,16 @@ class NodeCancelled(BoardEventBase):
 
 
 class NodeRetried(BoardEventBase):
-    """It had failed, was cancelled when the run failed, or was completed: it is pending again."""
+    """It had failed, was cancelled when the run failed, or was completed: it is pending again.
+
+    `not_before`: the board itself does it again, and not before then; None: somebody wants it.
+    """
 
     type: Literal["node.retried"] = "node.retried"
     node_id: NodeId
     cause: str
     because: str = ""
+    not_before: float | None = None
 
 
 class NodeMoved(BoardEventBase):

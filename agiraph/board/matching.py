@@ -21,8 +21,13 @@ def require_can_do(board: Board, node: WorkNode, worker: Worker) -> None:
     if (field := _mismatch(board, node, worker)) is not None:
         raise IllegalTransition(
             f"worker '{worker.name}' cannot take node '{node.name}', which asks for {field} "
-            f"{getattr(node, field)}: its {field} is {_has(board, worker, field) or 'none'}"
+            f"{_asked(node, field)}: its {field} is {_has(board, worker, field) or 'none'}"
         )
+
+
+def _asked(node: WorkNode, field: str) -> str:
+    asked = getattr(node, field)
+    return ", ".join(asked) if field == "tools" else str(asked)
 
 
 def what_it_asks_for(node: WorkNode) -> str:
@@ -36,10 +41,14 @@ def _mismatch(board: Board, node: WorkNode, worker: Worker) -> str | None:
         asked = getattr(node, field)
         if asked is not None and asked != _has(board, worker, field):
             return field
+    if node.tools is not None and worker.tools is not None and set(node.tools) - set(worker.tools):
+        return "tools"
     return None
 
 
 def _has(board: Board, worker: Worker, field: str) -> str | None:
+    if field == "tools":
+        return ", ".join(worker.tools or ())
     has: str | None = getattr(worker, field)
     return worker_model(board, worker) if field == "model" else has
 

@@ -8,6 +8,8 @@ A completed one is done once more as long as nobody has built on its result: no 
 has begun. What it has published is then put aside, and those nodes wait for it again.
 
 A stage that is over was judged without the node, so nothing in it is tried again.
+
+A node with `retries` is tried again by the board itself (`do_again`), before others fail for it.
 """
 
 from agiraph.board import commands as c
@@ -53,6 +55,21 @@ def retry(board: Board, command: c.RetryNode, now: float) -> tuple[BoardEvent, .
     )
     reopened = () if board.is_running else (e.RunReopened(ts=now, cause=command.cause),)
     return (*reopened, *again)
+
+
+def do_again(board: Board, command: c.DoAgain, now: float) -> tuple[BoardEvent, ...]:
+    """Let a node that has failed and has retries left be tried again, after its delay."""
+    node = find_node(board, command.node)
+    if not board.is_done_again(node):
+        return ()
+    again = e.NodeRetried(
+        ts=now,
+        node_id=node.id,
+        cause=f"retries:{node.id}:{node.attempt}",
+        because=f"retry {node.retried + 1} of {node.retries}",
+        not_before=now + node.retry_delay_seconds,
+    )
+    return (again,)
 
 
 def _once_more(

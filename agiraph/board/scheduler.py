@@ -3,7 +3,8 @@
 Ready nodes are assigned to idle workers: first those reserved for one worker, then those whose role
 an idle worker has, then the rest in the order they came; none to a worker that is not what the node
 asks for (`matching`), and a worker that nodes are reserved for takes others only when the team is
-full. If no worker is idle and the limit on busy workers allows, one is spawned. A node whose
+full. If no worker is idle and the limit on busy workers allows, one is spawned. A failed node with
+retries left is tried again. A node whose
 dependency will never be completed fails. A stage whose policy is met continues without the rest,
 and so does each stage of a plan file (a cohort).
 
@@ -15,9 +16,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from math import inf
 
 from agiraph.board.board import Board
-from agiraph.board.commands import AssignNode, CancelNode, EndStageEarly, FailNode, SpawnWorker
+from agiraph.board.commands import (
+    AssignNode,
+    CancelNode,
+    DoAgain,
+    EndStageEarly,
+    FailNode,
+    SpawnWorker,
+)
 from agiraph.board.matching import can_do, what_it_asks_for
 from agiraph.board.plan_stages import ALL, can_be_enough, cohort_of, stragglers
 from agiraph.board.stage_rules import stage_to_meet
@@ -25,7 +34,7 @@ from agiraph.core.ids import NodeId, slug
 from agiraph.core.models import Worker, WorkNode
 from agiraph.core.specs import WorkerSpec
 
-Action = AssignNode | SpawnWorker | FailNode | CancelNode | EndStageEarly
+Action = AssignNode | SpawnWorker | FailNode | CancelNode | EndStageEarly | DoAgain
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +44,19 @@ class SchedulingLimits:
     max_concurrent: int
 
 
-def plan(board: Board, limits: SchedulingLimits) -> tuple[Action, ...]:
-    """Return the next actions, () if the board is at rest."""
+def plan(board: Board, limits: SchedulingLimits, now: float = inf) -> tuple[Action, ...]:
+    """Return the next actions, () if the board is at rest; what is to wait until later is left."""
     if not board.is_running:
         return ()
     if (over := stage_to_meet(board)) is not None:
         return (EndStageEarly(over),)
     if late := stragglers(tuple(board.nodes.values())):
         return tuple(CancelNode(node.id, reason) for node, reason in late)
+    if again := [node for node in board.nodes.values() if board.is_done_again(node)]:
+        return tuple(DoAgain(node.id) for node in again)
     failures = _failures(board)
-    ready = [n for n in board.nodes.values() if board.is_ready(n) and not _lost_worker(board, n)]
+    due = (n for n in board.nodes.values() if n.not_before <= now)
+    ready = [n for n in due if board.is_ready(n) and not _lost_worker(board, n)]
     busy = sum(worker.status == "busy" for worker in board.team)
     room = max(0, limits.max_concurrent - busy)
     pairs = _pairs(board, ready)[:room]
@@ -110,7 +122,8 @@ def _spawns(board: Board, homeless: list[WorkNode]) -> tuple[SpawnWorker, ...]:
         name = next(n for i in count(1) if (n := f"{role}-{i}") not in taken)
         taken.add(name)
         cause = f"scheduler:{number}"
-        spec = WorkerSpec.model_validate({**node.shared_with(WorkerSpec), "name": name})
+        asked = {**node.shared_with(WorkerSpec), "name": name, "tools": None}  # its own only now
+        spec = WorkerSpec.model_validate(asked)
         spawns.append(SpawnWorker(cause, spec))
     return tuple(spawns)
 

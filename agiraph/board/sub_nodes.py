@@ -50,11 +50,14 @@ def is_coordinators(board: Board, node: WorkNode) -> bool:
 def node_to_notify(board: Board, node: WorkNode) -> WorkNode | None:
     """Return the node whose worker is notified that a sub-node ended without a result.
 
-    None if there is nobody: the node belongs to the coordinator, went along with a parent of which
-    word is sent, or is the last that a waiting worker waited for, whose call is answered anyhow.
+    None if there is nobody: the node belongs to the coordinator, is tried again by the board, went
+    along with a parent of which word is sent, or is the last that a waiting worker waited for,
+    whose call is answered anyhow.
     """
     above = overseer(board, node)
     if above is None or above.assigned_worker is None or not board.is_running:
+        return None
+    if board.is_done_again(node):
         return None
     between = [one for one in ancestors(board, node) if one.has_ended]
     if any(one.status != "completed" for one in between):

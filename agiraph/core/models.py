@@ -183,7 +183,8 @@ class WorkNode(NodeTerms):
     led to it: its budget holds for the node's calls. `failed_before` is why its last attempt ended
     if it is tried again, `retried_by` the cause of that. `move` is where it goes as soon as its
     worker has let go of it. `completed_before` is the last attempt that was completed, if it is
-    done once more: what that has published is put aside.
+    done once more: what that has published is put aside. Of its `retries` the board has used
+    `retried`, and it is not assigned before the time `not_before`.
     """
 
     id: NodeId
@@ -216,6 +217,8 @@ class WorkNode(NodeTerms):
     retried_by: str = ""
     move: NodeMove | None = None
     completed_before: int = 0
+    retried: int = 0
+    not_before: float = 0.0
 
     @property
     def has_ended(self) -> bool:

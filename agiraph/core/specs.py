@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from agiraph.core.record import Record
+from agiraph.core.result_schema import check_schema
 
 WorkerType = Literal["harnessed", "autonomous"]
 WorkMode = Literal["multi_turn", "single_inference"]
@@ -28,6 +29,8 @@ CheckpointPolicy = Literal["all_must_complete", "majority", "any"]
 
 MOST_LABELS: Final = 8
 LONGEST_LABEL: Final = 32
+MOST_RETRIES: Final = 10
+LONGEST_DELAY: Final = 24 * 3600.0
 LABEL: Final = re.compile(r"\w[\w.:/-]*")
 
 # --- how models and people write values ---------------------------------------------------------
@@ -93,12 +96,19 @@ def _check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
     return unique
 
 
+def _check_schema(schema: dict[str, Any] | None) -> dict[str, Any] | None:
+    return None if schema is None else check_schema(schema)
+
+
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_names)]
 Labels = Annotated[Names, AfterValidator(_check_labels)]
 Refs = Annotated[dict[str, str], BeforeValidator(_as_refs)]
 AnyWorkerType = Annotated[WorkerType, BeforeValidator(_as_type)]
 Policy = Annotated[CheckpointPolicy, BeforeValidator(_as_policy)]
 ToolNames = Annotated[tuple[str, ...] | None, BeforeValidator(_as_tools)]
+OutputSchema = Annotated[
+    dict[str, Any] | None, BeforeValidator(as_object), AfterValidator(_check_schema)
+]
 MemoryText = Annotated[str, BeforeValidator(_as_memory)]
 
 CAN_LEAD: Final = "whether it may hire workers and open stages below its own nodes"
@@ -115,6 +125,8 @@ class NodeTerms(Record):
 
     `type`, `agent_command` and `model` are those of the worker that does it (None: of any worker).
     `max_iterations` and `timeout_seconds` bound this node instead of its stage's contract.
+    `tools` narrow those of its worker; `output_schema` is a JSON Schema of its `result.json`.
+    A node that fails is done again by the board up to `retries` times.
     """
 
     task: str = Field(min_length=1, description="what to do, in full: the worker sees only this")
@@ -141,6 +153,16 @@ class NodeTerms(Record):
     )
     timeout_seconds: float | None = Field(
         default=None, gt=0, description="the time it may take; else as the stage has it"
+    )
+    tools: ToolNames = Field(default=None, description="the tools it may use; else its worker's")
+    output_schema: OutputSchema = Field(
+        default=None, description="a JSON Schema: it must publish a result.json that fits it"
+    )
+    retries: int = Field(
+        default=0, ge=0, le=MOST_RETRIES, description="how often it is done again if it fails"
+    )
+    retry_delay_seconds: float = Field(
+        default=0, ge=0, le=LONGEST_DELAY, description="how long to wait before that"
     )
 
 

@@ -99,3 +99,45 @@ def test_a_plan_that_cannot_be_followed_is_refused_before_anything_starts(
     told = f"agiraph: {plan}:5: nodes[0].deps[0]: unknown node 'zzz' (known: a)\n"
     assert done.stderr == told
     assert sorted(place.home.glob("agents/*")) == before
+
+
+STRUCTURED = """
+nodes:
+  - id: score
+    task: Score it
+    tools: [write_file]
+    retries: 1
+    output_schema: {type: object, required: [value], properties: {value: {type: number}}}
+  - id: one
+    task: One number
+    mode: single_inference
+    output_schema: {type: integer}
+"""
+
+
+def scorer(seen: SeenRequest) -> Reply:
+    """Fail the first attempt, publish a result that does not fit, correct it."""
+    if "# Assignment: one" in seen.said:
+        return say("```json\n42\n```" if "is not the result" in seen.said else "forty-two")
+    assert "bash" not in seen.tools
+    if "This is attempt 2" not in seen.said:
+        return say("I do not know.")
+    written, refused = len(seen.results("write_file")), "is not of type 'number'" in seen.said
+    if written == refused:
+        return write("result.json", json.dumps({"value": 1 if refused else "high"}))
+    return publish("scored")
+
+
+def test_a_result_fits_its_schema_and_a_failed_node_is_done_again(
+    place: Place, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(STRUCTURED)
+    place.plays(Script({"coordinator": [WAIT, finish("Scored.")], "*": scorer}))
+    outcome = place.complete("Score it", "--plan", str(plan))
+    [again] = outcome.data("node.retried")
+    assert again["because"] == "retry 1 of 1"
+    assert again["not_before"] > 0
+    assert {event["name"] for event in outcome.data("node.completed")} == {"score", "one"}
+    found = [*place.home.glob("agents/*/runs/*/nodes/*/published/result.json")]
+    assert sorted(json.loads(one.read_text()) == 42 for one in found) == [False, True]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from agiraph.board.commands import CreateNode, SpawnWorker
 from agiraph.board.names import check_worker_name, free_name
@@ -22,6 +23,9 @@ from agiraph.core.models import StageContract
 from agiraph.core.record import Record
 from agiraph.core.specs import ContractTerms, NodeSpec, NodeTerms, StageTerms, WorkerSpec
 from agiraph.core.yaml_text import KeyPath, read_text
+
+MANAGER: Final = "manager"
+"""The role of a node of a graph whose worker may lead."""
 
 
 class PlanNode(NodeSpec):
@@ -113,6 +117,8 @@ def _add_worker(worker: WorkerSpec, workers: dict[str, WorkerSpec], place: KeyPa
     except InvalidInput as error:
         raise WrongAt(place, str(error)) from None
     known = workers.setdefault(key, worker)
+    if worker.can_lead and not known.can_lead:
+        known = workers[key] = known.model_copy(update={"can_lead": True})
     for field in ("model", "type", "agent_command"):
         asked, has = getattr(worker, field), getattr(known, field)
         if asked is not None and asked != has:
@@ -178,11 +184,14 @@ def _plan_node(
 def _worker_of_node(
     node: GraphNode, name: str, workers: dict[str, WorkerSpec], place: KeyPath
 ) -> str | None:
-    """Return the name of the worker a node asks for; one that asks for a model has its own."""
-    wanted = node.worker or (name if node.model else None)
+    """Return the name of the worker a node asks for; a manager, and one that asks for a model, has
+    its own."""
+    leads = node.role.casefold() == MANAGER
+    wanted = node.worker or (name if node.model or leads else None)
     if wanted is None:
         return None
-    spec = WorkerSpec.model_validate(node.shared_with(WorkerSpec) | {"name": wanted})
+    own = {"name": wanted, "tools": None, "can_lead": leads}
+    spec = WorkerSpec.model_validate(node.shared_with(WorkerSpec) | own)
     return _add_worker(spec, workers, (*place, "worker"))
 
 

@@ -27,8 +27,16 @@ class PlanForm(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)
 
 
-class GraphNode(NodeTerms, PlanForm):
-    """A node of a static graph."""
+class NodeForm(NodeTerms, PlanForm):
+    """What a node and a role have in common."""
+
+    timeout_seconds: float | None = Field(
+        default=None, gt=0, validation_alias=AliasChoices("timeout_seconds", "timeout")
+    )
+
+
+class GraphNode(NodeForm):
+    """A node of a static graph; one of the role `manager` may lead."""
 
     id: Words
     task: Words
@@ -47,7 +55,7 @@ class GraphFile(PlanForm):
     nodes: tuple[GraphNode, ...] = Field(min_length=1)
 
 
-class RoleForm(NodeTerms, PlanForm):
+class RoleForm(NodeForm):
     """A role of a stage: one worker and what it is to do there.
 
     What a role may read and write follows from the scopes; `workspace_reads` and

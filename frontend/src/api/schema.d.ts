@@ -2621,6 +2621,22 @@ export interface components {
             max_iterations: number | null;
             /** @description the time it may take; else as the stage has it */
             timeout_seconds: number | null;
+            /** @description the tools it may use; else its worker's */
+            tools: string[] | null;
+            /** @description a JSON Schema: it must publish a result.json that fits it */
+            output_schema: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @description how often it is done again if it fails
+             * @default 0
+             */
+            retries: number;
+            /**
+             * @description how long to wait before that
+             * @default 0
+             */
+            retry_delay_seconds: number;
             id: string;
             name: string;
             status: string;
@@ -2703,6 +2719,22 @@ export interface components {
             max_iterations: number | null;
             /** @description the time it may take; else as the stage has it */
             timeout_seconds: number | null;
+            /** @description the tools it may use; else its worker's */
+            tools: string[] | null;
+            /** @description a JSON Schema: it must publish a result.json that fits it */
+            output_schema: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @description how often it is done again if it fails
+             * @default 0
+             */
+            retries: number;
+            /**
+             * @description how long to wait before that
+             * @default 0
+             */
+            retry_delay_seconds: number;
             id: string;
             name: string;
             status: string;

@@ -1,6 +1,7 @@
 """A failed node is tried again: what comes back with it, and when that is refused."""
 
 from agiraph.board import commands as c
+from agiraph.board.scheduler import SchedulingLimits, plan
 from agiraph.core.models import NodeResult
 from tests.unit.board.desk import Desk
 
@@ -125,3 +126,34 @@ def test_a_completed_node_whose_result_was_handed_over_stays() -> None:
     desk.worker("ben")
     desk.complete("a1", "ben")
     desk.refuses(c.RetryNode("a1", "m"), "the worker of 'a' has been given its result")
+
+
+def test_a_node_with_retries_is_done_again_by_the_board_before_others_fail_for_it() -> None:
+    desk = Desk()
+    desk.node("a", retries=2, retry_delay_seconds=60)
+    desk.node("b", "a")
+    desk.settle()
+    for attempt in (1, 2):
+        desk.do(c.FailNode("a", attempt, "no network"))
+        [again] = plan(desk.board, SchedulingLimits(4), desk.now)
+        assert desk.do(again) == ["node.retried"]
+        assert desk.do(again) == []
+        due = desk.board.retry_due(desk.now)
+        assert due == desk.now - 1 + 60
+        assert plan(desk.board, SchedulingLimits(4), desk.now) == ()
+        [assign] = plan(desk.board, SchedulingLimits(4), due)
+        desk.do(assign)
+        assert desk.at("a").attempt == attempt + 1
+    desk.do(c.FailNode("a", 3, "no network"))
+    desk.settle()
+    assert statuses(desk) == {"a": "failed", "b": "failed"}
+
+
+def test_a_node_whose_worker_was_lost_is_done_again_by_another() -> None:
+    desk = Desk()
+    desk.node("a", retries=1)
+    desk.settle()
+    [worker] = desk.board.team
+    desk.do(c.LoseWorker(worker.id, "killed"))
+    desk.settle()
+    assert (desk.at("a").status, desk.at("a").attempt) == ("assigned", 2)

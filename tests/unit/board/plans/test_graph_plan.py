@@ -28,7 +28,8 @@ def test_a_graph_fills_a_board() -> None:
     assert desk.at("n3").dependencies == (desk.at("n1").id, desk.at("n2").id)
     assert desk.at("n3").refs["n1"] == f"nodes/{desk.at('n1').folder}/published"
     assert desk.at("n3").role == "manager"
-    assert desk.board.workers == {}
+    [manager] = desk.board.workers.values()
+    assert (manager.name, manager.can_lead) == ("n3", True), "a manager may lead"
 
 
 def test_filling_a_board_twice_changes_nothing() -> None:

@@ -1,0 +1,66 @@
+"""Result schema: the JSON Schema that a node's `result.json` must fit, and what does not fit it."""
+
+import json
+from typing import Any, Final
+
+RESULT_FILE: Final = "result.json"
+LONGEST_SCHEMA: Final = 16_384
+MOST_MISFITS: Final = 5
+MISFIT_CHARACTERS: Final = 300
+
+
+def check_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a JSON Schema that can be followed; ValueError says why another cannot."""
+    from jsonschema import SchemaError  # few nodes have one
+
+    size = len(json.dumps(schema, ensure_ascii=False))
+    if size > LONGEST_SCHEMA:
+        raise ValueError(f"a schema may have {LONGEST_SCHEMA} characters, not {size}")
+    try:
+        type(_validator(schema)).check_schema(schema)
+    except SchemaError as error:
+        place = "".join(f"[{part!r}]" for part in error.absolute_path)
+        raise ValueError(f"is not a JSON Schema: {place}: {error.message:.300}") from None
+    return schema
+
+
+def misfits(schema: dict[str, Any], value: object) -> str:
+    """Return in lines what of a value does not fit a schema, '' if all of it does.
+
+    A `$ref` leads nowhere but into the schema itself: nothing is fetched.
+    """
+    from jsonschema.exceptions import best_match
+    from referencing.exceptions import Unresolvable
+
+    try:
+        found = list(_validator(schema).iter_errors(value))
+    except Unresolvable as error:
+        return f"the schema has a $ref that leads nowhere: {error}"
+    first = sorted(found, key=lambda error: list(map(str, error.absolute_path)))[:MOST_MISFITS]
+    best = best_match(found)
+    told = dict.fromkeys(_shown(error) for error in ([best, *first] if best else first))
+    return "\n".join(list(told)[:MOST_MISFITS])
+
+
+def read_result(text: str, schema: dict[str, Any]) -> tuple[Any, str]:
+    """Return the value of a JSON text and why it is not a result of the schema ('': it is)."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return None, f"it is not JSON: {error}"
+    return value, misfits(schema, value)
+
+
+def _validator(schema: dict[str, Any]) -> Any:
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+
+    return validator_for(schema, default=Draft202012Validator)(schema, registry=Registry())
+
+
+def _shown(error: Any) -> str:
+    message = error.message
+    if len(message) > MISFIT_CHARACTERS:
+        message = f"{message[:MISFIT_CHARACTERS]} ..."
+    return f"{error.json_path}: {message}"

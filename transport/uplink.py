@@ -39,9 +39,13 @@ Socket = zmq.Socket[bytes]
 
 
 class Refusals:
-    """Which refusals are told: each once in REPEAT_SECONDS, at most MOST_REFUSED in that time."""
+    """Which refusals are told: each once in REPEAT_SECONDS, at most MOST_REFUSED in that time.
+
+    `held_back` is how many were not told since the last one that was.
+    """
 
     def __init__(self) -> None:
+        self.held_back = 0
         self._told_at: dict[Hashable, float] = {}
 
     def is_new(self, refusal: Hashable, now: float) -> bool:
@@ -52,6 +56,7 @@ class Refusals:
                 key: at for key, at in told.items() if now - at < REPEAT_SECONDS
             }
         if now - told.get(refusal, -REPEAT_SECONDS) < REPEAT_SECONDS or len(told) >= MOST_REFUSED:
+            self.held_back += 1
             return False
         told[refusal] = now
         return True
@@ -138,8 +143,10 @@ class Uplink:
     def refused(self, peer: str, reason: str) -> None:
         """Log that somebody was refused, and tell the controller."""
         if self._refusals.is_new((peer, reason), time.monotonic()):
+            held_back, self._refusals.held_back = self._refusals.held_back, 0
             self._log(f"uplink: {peer} was refused: {reason}")
-            self._core.tell_controller(protocol.HOST_REFUSED, {"peer": peer, "reason": reason})
+            told = {"peer": peer, "reason": reason, "held_back": held_back}
+            self._core.tell_controller(protocol.HOST_REFUSED, told)
 
     # --- opening --------------------------------------------------------------------------------
 

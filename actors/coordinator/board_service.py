@@ -247,6 +247,7 @@ class BoardService:
         stays = None
         if self._runtime.config.hosts.listen:
             stays = self._why_at_home(worker.type, worker.mode)
+        host, labels = self._where(worker) if stays is None else (HOME_HOST, ())
         args = WorkerArgs(
             agent=self._agent.id,
             agent_name=self._agent.name,
@@ -265,8 +266,8 @@ class BoardService:
             owner=coordinator_address(self._agent.id),
             intensity=self._runtime.config.supervisor.intensity,
             period_seconds=self._runtime.config.supervisor.period_seconds,
-            host=worker.host if stays is None else HOME_HOST,
-            labels=worker.host_labels if stays is None else (),
+            host=host,
+            labels=labels,
             stays=stays or "",
         )
         try:
@@ -279,6 +280,13 @@ class BoardService:
         for node in list(self.board.nodes.values()):
             if node.assigned_worker == worker.id and node.status == "assigned":
                 await self._assign(node.id)
+
+    def _where(self, worker: Worker) -> tuple[str | None, tuple[str, ...]]:
+        """Return the machine that a worker asks for, and its labels; the settings' if neither."""
+        if worker.host is not None or worker.host_labels:
+            return worker.host, worker.host_labels
+        hosts = self._runtime.config.hosts
+        return hosts.default_host or None, hosts.default_labels
 
     def _why_at_home(self, type: WorkerType, mode: WorkMode) -> str | None:
         """Return why such a worker needs what no other machine has, None if it does not."""

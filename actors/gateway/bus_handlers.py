@@ -15,6 +15,7 @@ from agiraph.messages.authorization import owns_budget, shown_name
 from agiraph.messages.child import ChildFailed
 from agiraph.messages.control import DeadLetter
 from agiraph.messages.event import EntityStatus, EventAppended
+from agiraph.messages.host import HostRefused
 from agiraph.messages.model import StreamDelta
 from agiraph.messages.question import AskQuestion, WithdrawQuestion
 from agiraph.messages.text import TextMessage
@@ -57,6 +58,8 @@ async def handle(gateway: Gateway, received: Received) -> None:
             header = received.header
             if gateway.activities.record(header.sender, header.incarnation, status, header.sent_at):
                 gateway.changes.note("entity", header.sender)
+        case HostRefused() as refusal:
+            gateway.when_refused(refusal, received.header.id.hex())
         case StreamDelta() as delta:
             gateway.streams.on_delta(delta)
         case _ if received.header.reply_to is not None:

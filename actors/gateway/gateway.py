@@ -1,7 +1,7 @@
 """The gateway: all of its parts in one object, which every endpoint and the bus loop are given."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from actors.runtime.ask_again import Reply, ask_for
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.http.errors import ApiError
 from agiraph.messages.child import ChildInfo
+from agiraph.messages.host import HostRefused
 from agiraph.storage.uploads import Uploads
 from transport.errors import DeadlineExceeded, Nacked, NotStored, TransportError
 
@@ -77,6 +78,8 @@ class Gateway:
         self.messages.when_changed = self._on_message
         self.questions.when_changed = lambda id: self.changes.note("question", id)
         self.signals.on_notify = self.dispatcher.on_event
+        self.when_refused: Callable[[HostRefused, str], None] = lambda refusal, id: None
+        """Audits somebody who was refused over the uplink, with the id of the message."""
         self.dispatcher.when_delivered = self.counters.delivered
         self.answer_delivery.absence = lambda: self.dispatcher.queue.absence_at(self.clock.now())
 

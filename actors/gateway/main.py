@@ -53,6 +53,7 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
     keys = CredentialStore(runtime.home, runtime.clock, runtime.log)
     audit = AuditFile(runtime.home.human.audit, http.audit_bytes, http.audit_files)
     ledger = AuditLog(audit, keys, runtime.clock, runtime.log)
+    gateway.when_refused = ledger.host_refused
     listener = bind(http, _last_port(address))
     scheme = "https" if tls else "http"
     gateway.dispatcher.links.base = runtime.config.gateway.public_url or url_of(listener, scheme)

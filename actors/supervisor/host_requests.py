@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import time
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -12,9 +13,9 @@ from actors.supervisor.child_register import ProcessStarted
 from actors.supervisor.children import Children
 from actors.supervisor.hosts import Hosts, check_version
 from actors.supervisor.placement import NotPlaced
-from agiraph.core.errors import AgiraphError, Refused, Unavailable, listed, unknown
+from agiraph.core.errors import AgiraphError, InvalidInput, Refused, Unavailable, listed, unknown
 from agiraph.core.hosts import HOME_HOST
-from agiraph.core.ids import HOST_PREFIX, INVITE_PREFIX
+from agiraph.core.ids import HOST_PREFIX, HUMAN, INVITE_PREFIX
 from agiraph.messages.child import ChildStarted
 from agiraph.messages.control import Ok
 from agiraph.messages.host import (
@@ -32,6 +33,7 @@ from agiraph.messages.host import (
     RenewLease,
     UplinkState,
 )
+from transport.uplink import Refusals
 
 LEAVE_SECONDS: Final = 5.0
 ANYWHERE: Final = frozenset({"0.0.0.0", "::", "*", ""})
@@ -46,6 +48,7 @@ class HostRequests:
         self._children = children
         self._hosts = hosts
         self._moving: set[str] = set()
+        self._refusals = Refusals()
 
     async def answer(self, sender: str, body: BaseModel) -> BaseModel | None:
         """Do what a message asks and return the reply; raises AgiraphError, OSError."""
@@ -54,8 +57,8 @@ class HostRequests:
                 return self._hosts.renew(sender.removeprefix(HOST_PREFIX), body)
             case ExitedOnHost():
                 self._hosts.exited(sender.removeprefix(HOST_PREFIX), body)
-            case HostRefused(peer=peer, reason=reason):
-                self._children.log.warning("refused at the uplink", peer=peer, reason=reason)
+            case HostRefused():
+                self._refused(body)
             case UplinkState(url=url, problem=problem):
                 self._hosts.listens(url, problem)
             case JoinHost():
@@ -84,9 +87,22 @@ class HostRequests:
         return invited
 
     def _join(self, invitation: str, asked: JoinHost) -> HostJoined:
-        check_version(asked.name, asked.facts)
-        self._hosts.joined(self._hosts.registry.admit(invitation, asked))
+        try:
+            check_version(asked.name, asked.facts)
+            host = self._hosts.registry.admit(invitation, asked)
+        except (Refused, InvalidInput) as error:
+            if self._refusals.is_new(str(error), time.monotonic()):
+                self._refused(HostRefused(peer=INVITE_PREFIX + invitation, reason=str(error)))
+            raise
+        self._hosts.joined(host)
         return HostJoined(name=asked.name)
+
+    def _refused(self, refusal: HostRefused) -> None:
+        """Log who was refused, and have the human's gateway audit it."""
+        self._children.log.warning(
+            "refused at the uplink", peer=refusal.peer, reason=refusal.reason
+        )
+        self._children.bus.send(HUMAN, refusal)
 
     async def _leave(self, name: str) -> Ok:
         """Move what runs there, as far as that takes no time, and forget the host."""

@@ -19,6 +19,7 @@ from pydantic import (
 
 from agiraph.core.channel_settings import ChannelConfig
 from agiraph.core.errors import InvalidInput
+from agiraph.core.hosts import HostLabel, HostName
 from agiraph.core.mcp_settings import McpServerConfig, ServerName, check_names
 from agiraph.core.money import WhenSpent
 from agiraph.core.scaler_settings import ScalerConfig
@@ -264,6 +265,8 @@ class HostsConfig(ConfigSection):
     renew_seconds: float = Field(gt=0)
     invitation_seconds: float = Field(gt=0)
     launcher: Literal["none", "local", "kubernetes", "ray"]
+    default_host: Literal[""] | HostName
+    default_labels: tuple[HostLabel, ...]
 
     @model_validator(mode="after")
     def _listens(self) -> "HostsConfig":

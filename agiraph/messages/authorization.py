@@ -390,7 +390,7 @@ RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
         event.EventsGrew: _only(RECORDER),
         event.EntityStatus: _anybody,
         host.KnownHosts: _only(SUPERVISOR),
-        host.HostRefused: _only(ROUTER),
+        host.HostRefused: _only(ROUTER, SUPERVISOR),
         host.UplinkState: _only(ROUTER),
         host.JoinHost: _guest,
         host.HostJoined: _reply,

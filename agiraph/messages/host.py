@@ -38,11 +38,18 @@ class KnownHosts(Body):
 
 
 class HostRefused(Body):
-    """A connection or a hello over the uplink was refused, for the audit. Router to supervisor."""
+    """Somebody was refused over the uplink, for the audit. Router to supervisor to human.
+
+    `peer` is an IP address, or the owner of the key (`host/{name}`, `invite/{id}`). Each refusal is
+    told once a minute; `held_back` is how many others were not told before it. What the router
+    tells is a passing message.
+    """
 
     TYPE = "host.refused"
+    DURABLE = True
     peer: str
     reason: str
+    held_back: int = 0
 
 
 class UplinkState(Body):

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import psutil
 
+from actors.host.joining import new_key
+from agiraph.core.invitation import read_invitation
 from tests.fakes.forked import Forked
 from tests.fakes.model_server import Reply, SeenRequest, calls
 from tests.integration.house import ROOT, all_gone, until
 from tests.integration.machine import LISTENS
-from tests.scenarios.place import Place, placed
+from tests.scenarios.place import Place, placed, whole_lines
 from tests.scenarios.steps import (
     DONE,
     WAIT,
@@ -27,6 +29,7 @@ from tests.scenarios.steps import (
 )
 
 LARGE = 2_000_000
+NO_PARKING = "run: {park_after_seconds: 0}\n"
 
 
 @contextmanager
@@ -72,7 +75,9 @@ def test_a_worker_is_moved_between_two_steps_and_outlives_the_loss_of_its_machin
     for folder in (home, given, machines):
         folder.mkdir()
     (given / "rows.txt").write_text("a,b\n")
-    (home / "agiraph.yaml").write_text(LISTENS + "run: {park_after_seconds: 0}\n")
+    (home / "agiraph.yaml").write_text(
+        LISTENS.replace("{", "{default_labels: [far], ") + NO_PARKING
+    )
     moved, asked, gate = threading.Event(), threading.Event(), threading.Event()
     make = f"cp $AGIRAPH_INPUT/rows.txt .; head -c {LARGE} /dev/zero > large.bin"
 
@@ -94,7 +99,7 @@ def test_a_worker_is_moved_between_two_steps_and_outlives_the_loss_of_its_machin
         hosts = {"north": north, "south": south}
         place.plays(
             coordinator=[
-                spawn("ada", host_labels=["far"]),
+                spawn("ada"),
                 node("ada-facts", "ada"),
                 WAIT,
                 finish_with("wait"),
@@ -131,3 +136,13 @@ def test_a_worker_is_moved_between_two_steps_and_outlives_the_loss_of_its_machin
         assert event["data"]["to"] in hosts
         texts = [(outcome.run / "_messages" / name).read_text() for name in outcome.messages()]
         assert len([text for text in texts if "I have begun." in text]) == 1
+        line = place.json("host", "invite")["line"]
+        forged = read_invitation(line, 0).model_copy(update={"secret": new_key().secret}).line()
+        told = place.process("host", "join", forged, "--folder", str(machines / "west"))
+        assert "does not know this invitation" in told.stderr
+        audit = home / "human/audit.jsonl"
+        lines = until(
+            lambda: [one for one in whole_lines(audit) if one["method"] == "UPLINK"], "a line"
+        )
+        refused = {"status": 403, "who": None, "client": "127.0.0.1"}
+        assert lines[-1].items() >= {**refused, "reason": "its key is not known"}.items()

@@ -23,6 +23,7 @@ from actors.gateway.problems import no_room
 from agiraph.core.clock import Clock
 from agiraph.core.redaction import BLOT, redact
 from agiraph.http.errors import ApiError
+from agiraph.messages.host import HostRefused
 from agiraph.storage.disk_space import has_room, is_full_disk
 from agiraph.storage.files import is_file, make_folder, move, open_file, remove_file
 
@@ -31,6 +32,9 @@ LONGEST_PATH: Final = 500
 MOST_PATHS: Final = 512
 QUIET_SECONDS: Final = 1.0
 TOO_MANY: Final = 429
+FORBIDDEN: Final = 403
+UPLINK: Final = "UPLINK"
+ID_LENGTH: Final = 12
 
 FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 ENCODE = json.JSONEncoder(separators=(",", ":")).encode
@@ -155,6 +159,26 @@ class AuditLog:
             self._file.write(line)
         except OSError as error:
             self._log.error("the audit cannot be written", reason=str(error))
+
+    def host_refused(self, refusal: HostRefused, id: str) -> None:
+        """Write that another machine was refused at the uplink; `id` is the message's that says so.
+
+        Raises OSError.
+        """
+        is_known = "/" in refusal.peer
+        line: dict[str, Any] = {
+            "ts": round(self._clock.now(), 3),
+            "id": id[:ID_LENGTH],
+            "who": refusal.peer if is_known else None,
+            "method": UPLINK,
+            "path": "",
+            "client": "" if is_known else refusal.peer,
+            "status": FORBIDDEN,
+            "reason": redact(refusal.reason)[:LONGEST_REASON],
+        }
+        if refusal.held_back:
+            line["held_back"] = refusal.held_back
+        self._file.write(line)
 
     def _line(self, call: AuditedCall) -> dict[str, Any]:
         who: dict[str, Any] = {"who": call.caller.name or None}

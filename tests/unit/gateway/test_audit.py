@@ -9,6 +9,7 @@ from actors.gateway.auth.audit import AuditFile, AuditLog
 from actors.gateway.auth.credential_store import CredentialStore
 from actors.gateway.auth.credentials import Principal
 from agiraph.http.api import ApiError, CreateTokenRequest
+from agiraph.messages.host import HostRefused
 from agiraph.storage.home import Home
 from tests.fakes.line import SilentLog
 from tests.unit.gateway.turned import TurnedClock
@@ -127,6 +128,17 @@ def test_of_many_calls_that_were_too_many_one_line_a_second_is_kept(desk: Desk) 
     call(429)
     found = [(line["status"], line.get("held_back")) for line in desk.lines()]
     assert found == [(429, None), (200, 4), (429, None)]
+
+
+def test_who_was_refused_at_the_uplink_is_a_line(desk: Desk) -> None:
+    stranger = HostRefused(peer="10.0.0.7", reason="its key is not known", held_back=3)
+    desk.ledger.host_refused(stranger, "ab" * 16)
+    desk.ledger.host_refused(HostRefused(peer="host/near", reason="no valid ticket"), "cd" * 16)
+    assert [(line["who"], line["client"], line.get("held_back")) for line in desk.lines()] == [
+        (None, "10.0.0.7", 3),
+        ("host/near", "", None),
+    ]
+    assert {(line["method"], line["status"]) for line in desk.lines()} == {("UPLINK", 403)}
 
 
 def test_without_an_audit_nothing_is_changed(desk: Desk) -> None:

@@ -18,7 +18,7 @@ import httpx
 
 from actors.scaler.ends import HostEnd, LauncherFailed
 from agiraph.core.errors import Refused
-from agiraph.core.scaler_settings import ScalerConfig
+from agiraph.core.host_settings import ScalerConfig
 from agiraph.core.yaml_text import parse_yaml
 from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home

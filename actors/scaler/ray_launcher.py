@@ -22,8 +22,8 @@ from typing import Any, Final, TypeVar
 
 from actors.scaler.ends import HostEnd, LauncherFailed
 from agiraph.core.errors import Refused
+from agiraph.core.host_settings import ScalerConfig
 from agiraph.core.hosts import AUTO_PREFIX
-from agiraph.core.scaler_settings import ScalerConfig
 from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home
 

@@ -25,8 +25,8 @@ from actors.supervisor.placement import Machine, NotPlaced, Wish, place
 from actors.supervisor.remote_handle import RemoteHandle
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from agiraph import __version__
-from agiraph.core.config import HostsConfig
 from agiraph.core.errors import Refused
+from agiraph.core.host_settings import HostsConfig
 from agiraph.core.hosts import HOME_HOST, HostInfo, MachineFacts
 from agiraph.core.ids import HOST_PREFIX, ROUTER, Address, AgentId, agent_of
 from agiraph.messages.child import ChildSpec

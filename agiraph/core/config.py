@@ -19,10 +19,9 @@ from pydantic import (
 
 from agiraph.core.channel_settings import ChannelConfig
 from agiraph.core.errors import InvalidInput
-from agiraph.core.hosts import HostLabel, HostName
+from agiraph.core.host_settings import HostsConfig, ScalerConfig
 from agiraph.core.mcp_settings import McpServerConfig, ServerName, check_names
 from agiraph.core.money import WhenSpent
-from agiraph.core.scaler_settings import ScalerConfig
 from agiraph.core.specs import CheckpointPolicy
 from agiraph.core.yaml_text import KeyPath, Lines, key_lines, nearest, parse_yaml, read_text
 
@@ -254,28 +253,6 @@ class SupervisorConfig(ConfigSection):
     suspect_seconds: float = Field(gt=0)
     hung_seconds: float = Field(gt=0)
     shutdown_seconds: float = Field(gt=0)
-
-
-class HostsConfig(ConfigSection):
-    """How other machines reach this home, and for how long each may work without it."""
-
-    listen: str = Field(pattern=r"^(tcp://\S+:\d+)?$")
-    advertise: str = Field(pattern=r"^(tcp://\S+:\d+)?$")
-    lease_seconds: float = Field(ge=3)
-    renew_seconds: float = Field(gt=0)
-    invitation_seconds: float = Field(gt=0)
-    launcher: Literal["none", "local", "kubernetes", "ray"]
-    default_host: Literal[""] | HostName
-    default_labels: tuple[HostLabel, ...]
-
-    @model_validator(mode="after")
-    def _listens(self) -> "HostsConfig":
-        if self.launcher != "none" and not self.listen:
-            raise ValueError(
-                f"hosts.launcher is {self.launcher}, and hosts.listen is empty: where would they"
-                " connect? (as in tcp://0.0.0.0:7400)"
-            )
-        return self
 
 
 class RouterConfig(ConfigSection):

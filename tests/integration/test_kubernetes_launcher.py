@@ -14,7 +14,7 @@ from actors.scaler.ends import LauncherFailed
 from actors.scaler.kubernetes import KubernetesLauncher, find_cluster
 from agiraph.core.config import load_config
 from agiraph.core.errors import Refused
-from agiraph.core.scaler_settings import ScalerConfig
+from agiraph.core.host_settings import ScalerConfig
 from agiraph.storage.home import Home
 
 NAME = "auto-1a2b3c"

@@ -2,13 +2,15 @@
 
 import hashlib
 import os
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from actors.files.access import WorkerAccess
 from agiraph.core.errors import Refused
 from agiraph.core.file_records import FileEntry, FileRoot
-from agiraph.messages.files import FilesListed, ListFiles
+from agiraph.messages.files import PART_BYTES, FilesListed, ListFiles
 from agiraph.storage.copies import digest_of, read_link
 from agiraph.storage.files import (
     MOST_ENTRIES,
@@ -16,6 +18,7 @@ from agiraph.storage.files import (
     entries_below,
     is_part,
     open_folder,
+    read_part,
     status_of,
 )
 from agiraph.storage.walk import closing, kind_of
@@ -62,7 +65,25 @@ def list_files(access: WorkerAccess, asked: ListFiles, digests: Digests) -> File
         return FilesListed(version=version)
     rest = [one for one in found if one.path > asked.after]
     shown = tuple(_entry(one, digests, asked.root) for one in rest[:AT_ONCE])
-    return FilesListed(entries=shown, version=version, has_more=len(rest) > AT_ONCE)
+    return FilesListed(
+        entries=shown,
+        version=version,
+        has_more=len(rest) > AT_ONCE,
+        contents=_contents(rest[:AT_ONCE], asked.root) if asked.has_contents else {},
+    )
+
+
+def _contents(found: Sequence[Found], root: FileRoot) -> dict[str, bytes]:
+    """Return what is in files, as far as it fits into a message."""
+    contents, room = {}, PART_BYTES
+    for path, place, entry in found:
+        if entry.kind == "file" and entry.size <= room:
+            with suppress(OSError):  # gone meanwhile, or not for us: whoever reads it is told
+                data, size = read_part(place, 0, entry.size, anyones=root != "home")
+                if size == entry.size:
+                    contents[path] = data
+                    room -= size
+    return contents
 
 
 def _found(access: WorkerAccess, path: str, root: FileRoot) -> list[Found]:

@@ -1,15 +1,20 @@
 """FileRequests: what is answered to a worker on another machine that reads and writes files."""
 
 import os
+from collections.abc import Sequence
+from typing import assert_never
 
 from actors.files.access import BoardsRead, WorkerAccess, access_of
 from actors.files.listing import Digests, list_files
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.messages.body import Body
-from agiraph.messages.control import Ok, RefusedReply
+from agiraph.messages.control import RefusedReply
 from agiraph.messages.files import (
     DISK_FULL,
+    ChangeFiles,
+    FileChange,
     FilePart,
+    FilesChanged,
     FileWanted,
     ListFiles,
     MakeEntry,
@@ -69,8 +74,9 @@ class FileRequests:
             case SendPart(file=file, offset=offset, data=data):
                 place = access.to_write(file.path)
                 return FileWanted(offset=self.transfers.take(sender, file, place, offset, data))
-        change(access, body)
-        return Ok()
+            case ChangeFiles(changes=changes):
+                return change_all(access, changes)
+        raise InvalidInput(f"{body.TYPE} is nothing for the files of a home")
 
 
 def read(access: WorkerAccess, body: ReadFile) -> FilePart:
@@ -82,9 +88,21 @@ def read(access: WorkerAccess, body: ReadFile) -> FilePart:
     return FilePart(data=data, total=status.st_size, mtime_ns=status.st_mtime_ns)
 
 
-def change(access: WorkerAccess, body: Body) -> None:
+def change_all(access: WorkerAccess, changes: Sequence[FileChange]) -> FilesChanged:
+    """Make changes until one is refused; OSError while the disk is full."""
+    for made, one in enumerate(changes):
+        try:
+            change(access, one)
+        except (AgiraphError, OSError, ValueError) as error:
+            if is_full_disk(error):
+                raise
+            return FilesChanged(made=made, reason=str(error), kind=type(error).__name__)
+    return FilesChanged(made=len(changes))
+
+
+def change(access: WorkerAccess, one: FileChange) -> None:
     """Write, make, move or remove what a worker may; OutOfScope, InvalidInput, OSError."""
-    match body:
+    match one:
         case WriteFile(path=path, data=data, offset=0, mode=mode):
             replace_bytes(access.to_write(path), data, mode)
         case WriteFile(path=path, data=data, offset=offset):
@@ -102,4 +120,4 @@ def change(access: WorkerAccess, body: Body) -> None:
         case MakeEntry(path=path, mode=mode):
             make_folder(access.to_write(path), mode)
         case _:
-            raise InvalidInput(f"{body.TYPE} is nothing for the files of a home")
+            assert_never(one)

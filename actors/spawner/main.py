@@ -42,8 +42,11 @@ MODULES = (
 )
 """What services import; the spawner is ready with it."""
 
-AGENT_MODULES = ("actors.coordinator.main", "actors.worker.main")
-"""What agents import; done while nothing is requested."""
+AGENT_MODULES = (
+    *("actors.coordinator.main", "actors.worker.main"),
+    *("actors.runtime.gated_endpoint", "actors.worker.mirror.mirroring"),
+)
+"""What agents import, the last two on other machines; done while nothing is requested."""
 
 SPAWNER_FD = 3
 LOOK_SECONDS = 0.01

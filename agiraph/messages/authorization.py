@@ -411,13 +411,11 @@ RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
         files.FilesListed: _reply,
         files.ReadFile: _worker,
         files.FilePart: _reply,
-        files.WriteFile: _worker,
+        files.ChangeFiles: _worker,
+        files.FilesChanged: _reply,
         files.OfferFile: _worker,
         files.FileWanted: _reply,
         files.SendPart: _worker,
-        files.RemoveFile: _worker,
-        files.MoveFile: _worker,
-        files.MakeEntry: _worker,
     }
 )
 MESSAGES: Final = tuple(RULES)

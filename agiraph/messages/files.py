@@ -5,9 +5,12 @@ its scope lets it read, and writes only its own folder and the folder of the nod
 All are passing requests: whoever gets no answer asks again, and nothing changes twice by it.
 """
 
+from typing import Annotated, Literal
+
 from pydantic import Field
 
 from agiraph.core.file_records import FileEntry, FileOffer, FileRoot
+from agiraph.core.record import Record
 from agiraph.messages.body import Body
 
 DISK_FULL = "DiskFull"
@@ -22,7 +25,7 @@ class ListFiles(Body):
 
     A path that is not there has none. `known` is the `version` of an earlier answer: if nothing has
     changed, the answer is empty and has the same version. `after` is the last path of the part
-    before. Answered by `files.listed`.
+    before. `has_contents`: what is in small files is wanted too. Answered by `files.listed`.
     """
 
     TYPE = "files.list"
@@ -30,15 +33,20 @@ class ListFiles(Body):
     root: FileRoot = "home"
     known: str = ""
     after: str = ""
+    has_contents: bool = False
 
 
 class FilesListed(Body):
-    """The entries, in the order of their paths; `has_more`: these are not all."""
+    """The entries, in the order of their paths; `has_more`: these are not all.
+
+    `contents` of files by their paths, at most 1 MiB in all: what is missing has to be read.
+    """
 
     TYPE = "files.listed"
     entries: tuple[FileEntry, ...] = ()
     version: str
     has_more: bool = False
+    contents: dict[str, bytes] = Field(default_factory=dict)
 
 
 class ReadFile(Body):
@@ -60,17 +68,66 @@ class FilePart(Body):
     mtime_ns: int = 0
 
 
-class WriteFile(Body):
+class WriteFile(Record):
     """Make a file end with `data` at `offset`; with offset 0 it is replaced as a whole.
 
-    Worker to `files`, in order; answered by `control.ok`. Refused if the file is shorter.
+    Refused if the file is shorter.
     """
 
-    TYPE = "files.write"
+    kind: Literal["write"] = "write"
     path: str
     data: bytes
     offset: int = Field(default=0, ge=0)
     mode: int = Field(default=0o644, ge=0, le=0o777)
+
+
+class MakeEntry(Record):
+    """Make a folder, or a link to `target`."""
+
+    kind: Literal["make"] = "make"
+    path: str
+    target: str = ""
+    mode: int = Field(default=0o755, ge=0, le=0o777)
+
+
+class RemoveFile(Record):
+    """Remove a file, a link, or a folder with all that is in it."""
+
+    kind: Literal["remove"] = "remove"
+    path: str
+
+
+class MoveFile(Record):
+    """Rename a file or folder to `target`, a path too.
+
+    If only the target is there, it has been done before.
+    """
+
+    kind: Literal["move"] = "move"
+    path: str
+    target: str
+
+
+FileChange = Annotated[WriteFile | MakeEntry | RemoveFile | MoveFile, Field(discriminator="kind")]
+
+
+class ChangeFiles(Body):
+    """Make changes, one after the other, until one is refused. Worker to `files`.
+
+    Answered by `files.changed`, or refused as a whole, with nothing lost by asking again.
+    """
+
+    TYPE = "files.change"
+    changes: tuple[FileChange, ...]
+
+
+class FilesChanged(Body):
+    """How many changes were made, and why the next one was not: `kind` is the error's name."""
+
+    TYPE = "files.changed"
+    made: int
+    reason: str = ""
+    kind: str = ""
 
 
 class OfferFile(Body):
@@ -100,30 +157,3 @@ class SendPart(Body):
     file: FileOffer
     offset: int = Field(ge=0)
     data: bytes
-
-
-class RemoveFile(Body):
-    """Remove a file, a link, or a folder with all that is in it. Answered by `control.ok`."""
-
-    TYPE = "files.remove"
-    path: str
-
-
-class MoveFile(Body):
-    """Rename a file or folder to `target`, a path too. Answered by `control.ok`.
-
-    If only the target is there, it has been done before.
-    """
-
-    TYPE = "files.move"
-    path: str
-    target: str
-
-
-class MakeEntry(Body):
-    """Make a folder, or a link to `target`. Worker to `files`; answered by `control.ok`."""
-
-    TYPE = "files.make"
-    path: str
-    target: str = ""
-    mode: int = Field(default=0o755, ge=0, le=0o777)

@@ -5,13 +5,16 @@ name in one step. A journal comes last: what it says has happened is then there.
 goes before it, but after all that is new: whatever is cut off in between, no content is lost.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from agiraph.messages.files import PART_BYTES
 from agiraph.storage.files import FolderEntry
 from agiraph.storage.walk import Kind
 
+MADE_AT_ONCE = 256
+"""Changes in one request."""
 JOURNAL = "conversation.jsonl"
 APPENDED = (f"/{JOURNAL}", "/log.jsonl")
 """Files that only grow, but for a last line that was torn."""
@@ -36,6 +39,10 @@ class Stamp(NamedTuple):
         """Whether an entry of another name is this one, renamed."""
         return self._content == other._content
 
+    def new_bytes(self, begin: int) -> int:
+        """Return how many bytes there are from `begin` on, none if it is no file."""
+        return self.size - begin if self.kind == "file" else 0
+
     @property
     def _content(self) -> tuple[object, ...]:
         size = self.size if self.kind == "file" else 0
@@ -56,6 +63,24 @@ class Changes:
     written: Mapping[str, int] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
     journals: Mapping[str, int] = field(default_factory=dict)
+
+    def groups(self, now: Stamps) -> Iterator[list[str]]:
+        """Yield all paths but the moves, in order, as they fit into a request.
+
+        A path with more new bytes than that is alone.
+        """
+        begins = {**self.written, **self.journals}
+        group: list[str] = []
+        size = 0
+        for path in (*self.written, *self.removed, *self.journals):
+            new = now[path].new_bytes(begins[path]) if path in now else 0
+            if group and (size + new > PART_BYTES or len(group) == MADE_AT_ONCE):
+                yield group
+                group, size = [], 0
+            group.append(path)
+            size += new
+        if group:
+            yield group
 
 
 def changes(before: Stamps, now: Stamps) -> Changes:

@@ -5,9 +5,9 @@ write waits there, as every write of a worker waits for room on its own disk.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
@@ -17,11 +17,14 @@ from agiraph.core.errors import OutOfScope, Refused
 from agiraph.core.file_records import FileEntry, FileOffer, FileRoot
 from agiraph.core.ids import FILES, message_id
 from agiraph.messages.body import Body
-from agiraph.messages.control import Ok, RefusedReply
+from agiraph.messages.control import RefusedReply
 from agiraph.messages.files import (
     DISK_FULL,
     PART_BYTES,
+    ChangeFiles,
+    FileChange,
     FilePart,
+    FilesChanged,
     FilesListed,
     FileWanted,
     ListFiles,
@@ -41,6 +44,14 @@ ANSWER_SECONDS = 60.0
 Reply = TypeVar("Reply", bound=BaseModel)
 Progress = Callable[[str, int, int], None]
 """Told of each large file: its path, how many bytes are there, how many it has."""
+
+
+class FoundFiles(NamedTuple):
+    """What is below some paths at home; of small files perhaps their contents, by their paths."""
+
+    entries: Sequence[FileEntry]
+    version: str
+    contents: Mapping[str, bytes]
 
 
 class FileClient:
@@ -65,8 +76,7 @@ class FileClient:
                 if not isinstance(received.body, RefusedReply):
                     return checked(received, expect)
                 if received.body.kind != DISK_FULL:
-                    is_scope = received.body.kind == OutOfScope.__name__
-                    raise (OutOfScope if is_scope else Refused)(received.body.reason)
+                    raise _refused(received.body)
                 if not is_waiting:
                     is_waiting = True
                     self._runtime.waits_for_room(True)
@@ -76,24 +86,37 @@ class FileClient:
             if is_waiting:
                 self._runtime.waits_for_room(False)
 
-    async def do(self, body: Body) -> None:
-        """Have a change made."""
-        await self.ask(body, Ok)
+    async def change(self, *changes: FileChange) -> tuple[int, Refused | None]:
+        """Have changes made, in order; return how many were, and why the next was refused."""
+        answer = await self.ask(ChangeFiles(changes=changes), FilesChanged)
+        return answer.made, None if answer.made == len(changes) else _refused(answer)
 
     async def list(
-        self, below: Sequence[str], root: FileRoot = "home", known: str = ""
-    ) -> tuple[list[FileEntry], str] | None:
-        """Return the entries below these paths and their version; None if that is `known`."""
+        self,
+        below: Sequence[str],
+        root: FileRoot = "home",
+        known: str = "",
+        *,
+        has_contents: bool = False,
+    ) -> FoundFiles | None:
+        """Return what is below these paths; None if its version is `known`."""
         found: list[FileEntry] = []
+        contents: dict[str, bytes] = {}
         while True:
-            after = found[-1].path if found else ""
-            body = ListFiles(below=tuple(below), root=root, known=known, after=after)
+            body = ListFiles(
+                below=tuple(below),
+                root=root,
+                known=known,
+                after=found[-1].path if found else "",
+                has_contents=has_contents,
+            )
             listed = await self.ask(body, FilesListed)
             if known and listed.version == known:
                 return None
             found += listed.entries
+            contents |= listed.contents
             if not listed.has_more:
-                return found, listed.version
+                return FoundFiles(found, listed.version, contents)
 
     async def read(self, path: str, root: FileRoot, size: int) -> bytes:
         """Return the content of a small file."""
@@ -115,16 +138,16 @@ class FileClient:
                 have += len(got.data)
 
     async def write(self, place: Path, path: str, begin: int, end: int, mode: int) -> None:
-        """Have the bytes from `begin` to `end` of a file at home too; OSError if it is gone."""
-        if begin == 0 and end > PART_BYTES:
+        """Have more than a part of a file at home too, from `begin` to `end`; Refused, OSError."""
+        if begin == 0:
             await self._offer(place, path, end, mode)
             return
         at = begin
-        while at < end or at == 0:
-            data, _ = read_part(place, at, min(PART_BYTES, end - at))
-            await self.do(WriteFile(path=path, data=data, offset=at, mode=mode))
-            if not data:
-                return
+        while at < end and (data := read_part(place, at, min(PART_BYTES, end - at))[0]):
+            one = WriteFile(path=path, data=data, offset=at, mode=mode)
+            _, refused = await self.change(one)
+            if refused is not None:
+                raise refused
             at += len(data)
 
     async def _offer(self, place: Path, path: str, size: int, mode: int) -> None:
@@ -140,3 +163,8 @@ class FileClient:
                 parts.append(SendPart(file=file, offset=offset, data=data))
             answers = await asyncio.gather(*(self.ask(one, FileWanted) for one in parts))
             have = max(answer.offset for answer in answers)
+
+
+def _refused(answer: RefusedReply | FilesChanged) -> Refused:
+    is_scope = answer.kind == OutOfScope.__name__
+    return (OutOfScope if is_scope else Refused)(answer.reason)

@@ -12,15 +12,17 @@ and large trees, which are sent when the process ends in order: such a loss is w
 
 import asyncio
 import json
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from actors.entity.args import WorkerArgs
 from actors.runtime.runtime import Runtime
 from actors.worker.mirror.changes import Changes, Stamp, changes
 from actors.worker.mirror.content_cache import ContentCache
-from actors.worker.mirror.file_client import FileClient
+from actors.worker.mirror.file_client import FileClient, FoundFiles
 from actors.worker.mirror.tracked import TrackedFiles
 from agiraph.core.errors import OutOfScope, Refused
 from agiraph.core.file_records import SHARED, FileEntry, FileRoot
@@ -28,7 +30,14 @@ from agiraph.core.ids import AgentId
 from agiraph.core.models import Assignment
 from agiraph.core.turns import ToolCall
 from agiraph.memory.skills import GUIDE, IN_INPUT
-from agiraph.messages.files import PART_BYTES, MakeEntry, MoveFile, RemoveFile
+from agiraph.messages.files import (
+    PART_BYTES,
+    FileChange,
+    MakeEntry,
+    MoveFile,
+    RemoveFile,
+    WriteFile,
+)
 from agiraph.storage.copies import digest_of, make_link, read_link
 from agiraph.storage.files import (
     FolderEntry,
@@ -37,6 +46,7 @@ from agiraph.storage.files import (
     is_folder,
     make_folder,
     read_bytes,
+    read_part,
     remove_file,
     remove_tree,
     replace_bytes,
@@ -44,7 +54,7 @@ from agiraph.storage.files import (
     set_mode,
     status_of,
 )
-from agiraph.storage.home import AgentHome, Home, plan_copy
+from agiraph.storage.home import AgentHome, Home, NodeHome, plan_copy
 
 READING = frozenset({"bash", "read_file", "read_ref", "list_files", "read_skill", "publish"})
 """Tools that see what others have written."""
@@ -52,6 +62,14 @@ FOR_ALL = ("_messages", "_attachments")
 """Folders that are fetched only for a call that names them: they can be large."""
 FETCHED_AT_ONCE = 16
 UNSENT = Stamp("other", 0, 0, 0, 0)
+
+
+class _Part(NamedTuple):
+    """What is kept the same as at home: paths below a root; `base` is where that is here."""
+
+    below: tuple[str, ...]
+    root: FileRoot
+    base: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +100,7 @@ class Mirror:
         self._tracked = TrackedFiles(self._agent.path, self._own)
         self._sent: dict[str, Stamp] = {}
         self._digests: dict[Path, str] = {}
-        self._versions: dict[tuple[str, ...], str] = {}
+        self._versions: dict[_Part, str] = {}
         self._turn = asyncio.Lock()
         self._follows = False
 
@@ -97,10 +115,11 @@ class Mirror:
         replace_file(note, json.dumps(number))
         self._runtime.status("busy", "fetching its files")
         make_folder(self._own.path)
-        await self._take(await self._list([self._named(self._own.path)]), keeps=self._follows)
-        await self._sync(SHARED, "shared", self.home.path)
-        if self.input_dir is not None:
-            await self._sync((GUIDE, *IN_INPUT), "input", self.input_dir)
+        parts = [_Part(SHARED, "shared", self.home.path), *self._of_input(GUIDE, *IN_INPUT)]
+        own, others = await self._list(self._own.path, parts, keeps=self._follows)
+        await self._take(own, keeps=self._follows)
+        for part, found in zip(parts, others, strict=True):
+            await self._keep(part, found)
 
     async def enter(self, assignment: Assignment, *, is_resumed: bool) -> None:
         """Have the node's folder, what others have published, and the input folder.
@@ -108,6 +127,7 @@ class Mirror:
         `is_resumed`: the process before this one held the node too.
         """
         node = self._run.node(assignment.node.folder)
+        parts = [self._of_run(), *self._of_input("")]
         async with self._turn:
             of_node = self._tracked.of_node
             self._sent = {path: one for path, one in self._sent.items() if not of_node(path)}
@@ -116,12 +136,12 @@ class Mirror:
             if not keeps:
                 remove_tree(node.path)
             make_folder(node.path)
-            listed = await self._list([self._named(node.path)])
+            own, others = await self._list(node.path, parts, keeps=keeps)
             self._tracked.node = node
-            await self._take(listed, keeps=keeps)
-        await self.refresh()
-        if self.input_dir is not None:
-            await self._sync(("",), "input", self.input_dir)
+            await self._take(own, keeps=keeps)
+            self._make_scratch(node)
+        for part, found in zip(parts, others, strict=True):
+            await self._keep(part, found)
 
     async def before_call(self, call: ToolCall) -> None:
         """Let a tool find what others have written; that it has begun is known at home."""
@@ -132,28 +152,50 @@ class Mirror:
             for folder in FOR_ALL:
                 if folder in said:
                     place = self._run.path / folder
-                    await self._sync((self._named(place),), "home", self._agent.path)
+                    await self._sync(_Part((self._named(place),), "home", self._agent.path))
 
     async def refresh(self) -> None:
         """Fetch what has changed of the run's files and of what others have published."""
+        await self._sync(self._of_run())
+
+    def _of_run(self) -> _Part:
         places = (self._run.path, self._run.nodes, plan_copy(self._run.path))
-        await self._sync(tuple(map(self._named, places)), "home", self._agent.path)
+        return _Part(tuple(map(self._named, places)), "home", self._agent.path)
 
-    async def _list(self, below: Sequence[str]) -> list[FileEntry]:
-        listed = await self._client.list(below)
-        return listed[0] if listed else []
+    def _of_input(self, *below: str) -> list[_Part]:
+        return [_Part(below, "input", self.input_dir)] if self.input_dir is not None else []
 
-    async def _sync(self, below: tuple[str, ...], root: FileRoot, base: Path) -> None:
-        """Make what is below some paths the same as at home, if it has changed since."""
-        known = self._versions.get((root, *below), "")
-        listed = await self._client.list(below, root, known)
-        if listed is None:
+    async def _list(
+        self, own: Path, parts: Sequence[_Part], *, keeps: bool
+    ) -> tuple[FoundFiles, list[FoundFiles | None]]:
+        """Ask at once what is in a folder that is the worker's own, and what there is of `parts`.
+
+        With `keeps` the folder is here already.
+        """
+        first, *others = await asyncio.gather(
+            self._client.list([self._named(own)], has_contents=not keeps),
+            *map(self._look, parts),
+        )
+        assert first is not None  # no version is known of it
+        return first, others
+
+    async def _look(self, part: _Part) -> FoundFiles | None:
+        known = self._versions.get(part, "")
+        return await self._client.list(part.below, part.root, known, has_contents=not known)
+
+    async def _sync(self, part: _Part) -> None:
+        """Make a part the same as at home, if it has changed since."""
+        await self._keep(part, await self._look(part))
+
+    async def _keep(self, part: _Part, found: FoundFiles | None) -> None:
+        """Have a part here as it was found at home; None: it has not changed."""
+        if found is None:
             return
-        found, version = listed
-        for place in self._extra(below, base, {base / one.path for one in found}):
+        wanted = {part.base / one.path for one in found.entries}
+        for place in self._extra(part.below, part.base, wanted):
             remove_file(place)
-        await self._fetch_all(found, root, base)
-        self._versions[(root, *below)] = version
+        await self._fetch_all(found.entries, found.contents, part.root, part.base)
+        self._versions[part] = found.version
 
     def _extra(self, below: Iterable[str], base: Path, wanted: set[Path]) -> list[Path]:
         """Return the files here that are not there, or not any more."""
@@ -167,7 +209,13 @@ class Mirror:
         found = [top / path for top in tops if is_folder(top) for path, _ in files_below(top)]
         return [one for one in found if one not in wanted]
 
-    async def _fetch_all(self, listed: Sequence[FileEntry], root: FileRoot, base: Path) -> None:
+    async def _fetch_all(
+        self,
+        listed: Sequence[FileEntry],
+        contents: Mapping[str, bytes],
+        root: FileRoot,
+        base: Path,
+    ) -> None:
         for entry in listed:
             if entry.kind == "folder":
                 make_folder(base / entry.path)
@@ -180,7 +228,9 @@ class Mirror:
         small = [one for one in missing if one.size <= PART_BYTES]
         for first in range(0, len(small), FETCHED_AT_ONCE):
             group = small[first : first + FETCHED_AT_ONCE]
-            await asyncio.gather(*(self._put(one, root, base) for one in group))
+            await asyncio.gather(
+                *(self._put(one, root, base, contents.get(one.path)) for one in group)
+            )
 
     async def _is_here(self, place: Path, entry: FileEntry) -> bool:
         status = status_of(place)
@@ -191,13 +241,23 @@ class Mirror:
         return self._digests[place] == entry.digest
 
     async def _put(
-        self, entry: FileEntry, root: FileRoot, base: Path, *, is_own: bool = False
+        self,
+        entry: FileEntry,
+        root: FileRoot,
+        base: Path,
+        content: bytes | None = None,
+        *,
+        is_own: bool = False,
     ) -> None:
+        """Have a file here; the content of a small one is read unless it came along."""
         place = base / entry.path
         if entry.size > PART_BYTES:
             await self._cache.put(entry, root, place, self._tell, is_own=is_own)
         else:
-            replace_bytes(place, await self._client.read(entry.path, root, entry.size))
+            if content is None:
+                content = await self._client.read(entry.path, root, entry.size)
+            # What is not our own is compared with home's before the next process uses it.
+            replace_bytes(place, content, is_synced=is_own)
             set_mode(place, entry.mode)
         self._digests[place] = entry.digest
 
@@ -206,14 +266,15 @@ class Mirror:
 
     # --- what is the worker's own ----------------------------------------------------------------
 
-    async def _take(self, listed: Sequence[FileEntry], *, keeps: bool) -> None:
+    async def _take(self, found: FoundFiles, *, keeps: bool) -> None:
         """Have the worker's own files; with `keeps` those that are here count, where they differ.
 
         A journal that is shorter here than at home has lost its end here.
         """
         base = self._agent.path
-        await self._fetch_all([one for one in listed if not self._is_own(one)], "home", base)
-        for entry in filter(self._is_own, listed):
+        others = [one for one in found.entries if not self._is_own(one)]
+        await self._fetch_all(others, found.contents, "home", base)
+        for entry in filter(self._is_own, found.entries):
             place = base / entry.path
             status = status_of(place)
             is_short = status is None or status.st_size < entry.size
@@ -223,9 +284,16 @@ class Mirror:
             elif entry.kind == "link":
                 make_link(place, entry.target)
             elif is_lost:
-                await self._put(entry, "home", base, is_own=True)
+                content = found.contents.get(entry.path)
+                await self._put(entry, "home", base, content, is_own=True)
             is_same = entry.kind != "file" or await self._is_here(place, entry)
             self._sent[entry.path] = self._stamp(place) if is_same else UNSENT
+
+    def _make_scratch(self, node: NodeHome) -> None:
+        """Have a folder for scratch files; at home it is made with the first of them."""
+        make_folder(node.scratch)
+        path = self._named(node.scratch)
+        self._sent.setdefault(path, self._stamp(node.scratch))
 
     def _is_own(self, entry: FileEntry) -> bool:
         return self._tracked.is_ours(entry.path)
@@ -242,58 +310,82 @@ class Mirror:
                 await self._send(changes(self._sent, now), now)
 
     async def _send(self, todo: Changes, now: dict[str, Stamp]) -> None:
+        """Have changes made at home, in as few requests as can be.
+
+        Moves are made one by one: asked again, one would take along what was written behind it.
+        """
         for source, target in todo.moves:
-            await self._client.do(MoveFile(path=source, target=target))
+            _, refused = await self._client.change(MoveFile(path=source, target=target))
+            if refused is not None:
+                raise refused
             moved = [one for one in self._sent if one == source or one.startswith(f"{source}/")]
             for one in moved:
                 self._sent[target + one[len(source) :]] = self._sent.pop(one)
-        folders = [path for path in todo.written if now[path].kind == "folder"]
-        for path in folders:
-            await self._write(path, now[path], 0)
-        rest = {path: at for path, at in todo.written.items() if now[path].kind != "folder"}
-        paths = list(rest)
-        for first in range(0, len(paths), FETCHED_AT_ONCE):
-            group = paths[first : first + FETCHED_AT_ONCE]
-            await asyncio.gather(*(self._write(one, now[one], rest[one]) for one in group))
-        for path in todo.removed:
-            await self._allowed(path, self._client.do(RemoveFile(path=path)))
-            gone = [one for one in self._sent if one == path or one.startswith(f"{path}/")]
-            for one in gone:
-                del self._sent[one]
-        for path, begin in todo.journals.items():
-            await self._write(path, now[path], begin)
+        begins = {**todo.written, **todo.journals}
+        for group in todo.groups(now):
+            stamp, begin = now.get(group[0]), begins.get(group[0], 0)
+            if stamp is not None and stamp.new_bytes(begin) > PART_BYTES:
+                await self._write_large(group[0], stamp, begin)
+                continue
+            found: dict[str, FileChange] = {}
+            for path in group:
+                with suppress(FileNotFoundError):  # it was removed meanwhile, which comes next
+                    found[path] = self._change(path, now.get(path), begins.get(path, 0))
+            await self._make(found, now)
         self._sent |= {path: now[path] for path in now if now[path].kind == "folder"}
 
-    async def _write(self, path: str, stamp: Stamp, begin: int) -> None:
+    def _change(self, path: str, stamp: Stamp | None, begin: int) -> FileChange:
+        """Return what makes a small entry the same at home; None: it is gone. OSError."""
         place = self._agent.path / path
-        try:
-            match stamp.kind:
-                case "folder":
-                    make = MakeEntry(path=path, mode=stamp.mode & 0o777)
-                    await self._allowed(path, self._client.do(make))
-                case "link":
-                    make = MakeEntry(path=path, target=read_link(place))
-                    await self._allowed(path, self._client.do(make))
-                case _:
-                    mode = stamp.mode & 0o777
-                    write = self._client.write(place, path, begin, stamp.size, mode)
-                    await self._allowed(path, write)
-        except FileNotFoundError:
-            return  # it was removed meanwhile, which comes next
-        self._sent[path] = stamp
+        if stamp is None:
+            return RemoveFile(path=path)
+        mode = stamp.mode & 0o777
+        match stamp.kind:
+            case "folder":
+                return MakeEntry(path=path, mode=mode)
+            case "link":
+                return MakeEntry(path=path, target=read_link(place))
+            case _:
+                data, _ = read_part(place, begin, stamp.size - begin)
+                return WriteFile(path=path, data=data, offset=begin, mode=mode)
 
-    async def _allowed(self, path: str, work: Awaitable[None]) -> None:
-        """Have something done at home, unless the node has been taken from this worker."""
+    async def _make(self, found: Mapping[str, FileChange], now: Mapping[str, Stamp]) -> None:
+        """Have changes made, without those that are rightly refused."""
+        paths = list(found)
+        while paths:
+            made, refused = await self._client.change(*map(found.__getitem__, paths))
+            if refused is not None:
+                self._check_refusal(paths[made], refused)
+            for path in paths[: made + 1]:
+                self._made(path, now.get(path))
+            paths = paths[made + 1 :]
+
+    async def _write_large(self, path: str, stamp: Stamp, begin: int) -> None:
+        place, mode = self._agent.path / path, stamp.mode & 0o777
         try:
-            await work
-        except OutOfScope as error:
-            if not self._tracked.of_node(path):
-                raise
-            self._runtime.log.warning("its node's files are not taken any more", reason=str(error))
+            await self._client.write(place, path, begin, stamp.size, mode)
         except Refused as error:
-            if not self._tracked.in_scratch(path):
-                raise
+            self._check_refusal(path, error)
+        except FileNotFoundError:
+            return
+        self._made(path, stamp)
+
+    def _made(self, path: str, stamp: Stamp | None) -> None:
+        """Note how home has a path, which needs no change any more; None: it is removed."""
+        if stamp is not None:
+            self._sent[path] = stamp
+            return
+        for one in [one for one in self._sent if one == path or one.startswith(f"{path}/")]:
+            del self._sent[one]
+
+    def _check_refusal(self, path: str, error: Refused) -> None:
+        """Raise a refusal, unless the node has been taken from this worker."""
+        if isinstance(error, OutOfScope) and self._tracked.of_node(path):
+            self._runtime.log.warning("its node's files are not taken any more", reason=str(error))
+        elif not isinstance(error, OutOfScope) and self._tracked.in_scratch(path):
             self._runtime.log.warning("not sent", path=path, reason=str(error))
+        else:
+            raise error
 
     def _named(self, place: Path) -> str:
         return place.relative_to(self._agent.path).as_posix()

@@ -13,10 +13,13 @@ from agiraph.board.commands import CompleteNode
 from agiraph.core.file_records import FileOffer
 from agiraph.core.models import NodeResult
 from agiraph.messages.body import Body
-from agiraph.messages.control import Ok, RefusedReply
+from agiraph.messages.control import RefusedReply
 from agiraph.messages.files import (
     DISK_FULL,
+    ChangeFiles,
+    FileChange,
     FilePart,
+    FilesChanged,
     FilesListed,
     FileWanted,
     ListFiles,
@@ -63,8 +66,12 @@ def listed(ask: Ask, *below: str, root: str = "home") -> list[str]:
     return [one.path for one in answer.entries if one.kind == "file"]
 
 
+def change(ask: Ask, *changes: FileChange) -> Body:
+    return ask(ChangeFiles(changes=changes))
+
+
 def refused(answer: Body, why: str, kind: str = "OutOfScope") -> None:
-    assert isinstance(answer, RefusedReply)
+    assert isinstance(answer, RefusedReply | FilesChanged)
     assert why in answer.reason
     assert answer.kind == kind
 
@@ -116,15 +123,15 @@ def test_what_is_of_others_or_leads_elsewhere_is_neither_read_nor_written(
         f"{own}/../../journal.jsonl",
     ):
         refused(ask(ReadFile(path=path)), path)
-        refused(ask(WriteFile(path=path, data=b"mine")), path)
-        refused(ask(RemoveFile(path=path)), path)
-        refused(ask(MoveFile(path=path, target=f"{own}/x")), path)
-        refused(ask(MakeEntry(path=path, target="x")), path)
+        refused(change(ask, WriteFile(path=path, data=b"mine")), path)
+        refused(change(ask, RemoveFile(path=path)), path)
+        refused(change(ask, MoveFile(path=path, target=f"{own}/x")), path)
+        refused(change(ask, MakeEntry(path=path, target="x")), path)
     for path in (f"{own}/away/passwd", f"{desk.node('tables')}/scratch/word"):
         refused(ask(ReadFile(path=path)), "symbolic link", "UnsafeFile")
-    refused(ask(WriteFile(path=f"{own}/away/x", data=b"")), "symbolic link", "UnsafeFile")
+    refused(change(ask, WriteFile(path=f"{own}/away/x", data=b"")), "symbolic link", "UnsafeFile")
     for path in (f"{theirs}/published/x", f"{desk.node('tables')}/_spec.md", own):
-        refused(ask(WriteFile(path=path, data=b"mine")), "may not be written")
+        refused(change(ask, WriteFile(path=path, data=b"mine")), "may not be written")
     refused(ask(ReadFile(path="agiraph.yaml", root="shared")), "is not shared")
     refused(ask(ReadFile(path="../x", root="input")), "leads elsewhere")
     requests = FileRequests(desk.home)
@@ -139,20 +146,56 @@ def test_it_writes_its_own_folder_and_its_node_until_that_has_ended(
     own, node = desk.own("ada"), desk.node("tables")
     path = f"{own}/conversation.jsonl"
     for data, offset in ((b"one\n", 0), (b"two\n", 4), (b"two\n", 4), (b"three\n", 8)):
-        assert ask(WriteFile(path=path, data=data, offset=offset)) == Ok()
-    refused(ask(WriteFile(path=path, data=b"x", offset=99)), "has 14 bytes", "InvalidInput")
+        assert change(ask, WriteFile(path=path, data=data, offset=offset)) == FilesChanged(made=1)
+    refused(change(ask, WriteFile(path=path, data=b"x", offset=99)), "has 14 bytes", "InvalidInput")
     assert (desk.agent.path / path).read_bytes() == b"one\ntwo\nthree\n"
     for _ in range(2):
         moved = MoveFile(path=f"{node}/scratch/draft.md", target=f"{node}/published/d.md")
-        assert ask(moved) == Ok()
-    assert ask(MakeEntry(path=f"{node}/scratch/link", target="../x")) == Ok()
-    assert ask(RemoveFile(path=f"{node}/scratch")) == Ok()
+        assert change(ask, moved) == FilesChanged(made=1)
+    assert change(ask, MakeEntry(path=f"{node}/scratch/link", target="../x")) == FilesChanged(
+        made=1
+    )
+    assert change(ask, RemoveFile(path=f"{node}/scratch")) == FilesChanged(made=1)
     assert listed(ask, f"{node}/published") == [
         f"{node}/published/{name}" for name in ("d.md", "result.md")
     ]
     desk.board.execute(CompleteNode("tables", 1, NodeResult(summary="done")), 9.0)
-    refused(ask(WriteFile(path=f"{node}/published/late.md", data=b"")), "may not be written")
-    assert ask(WriteFile(path=f"{node}/log.jsonl", data=b"{}\n")) == Ok()
+    refused(
+        change(ask, WriteFile(path=f"{node}/published/late.md", data=b"")), "may not be written"
+    )
+    assert change(ask, WriteFile(path=f"{node}/log.jsonl", data=b"{}\n")) == FilesChanged(made=1)
+
+
+def test_changes_are_made_in_order_until_one_is_refused(
+    desk: HomeDesk, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, node = desk.own("ada"), desk.node("tables")
+    changes = (
+        MakeEntry(path=f"{node}/scratch/new"),
+        WriteFile(path=f"{node}/scratch/new/a", data=b"a"),
+        WriteFile(path=f"{node}/_spec.md", data=b"mine"),
+        WriteFile(path=f"{own}/conversation.jsonl", data=b"{}"),
+    )
+    for _ in range(2):  # asked again nothing is another
+        answer = change(ask, *changes)
+        assert isinstance(answer, FilesChanged)
+        assert answer.made == 2
+        refused(answer, "_spec.md")
+    assert not (desk.agent.path / own / "conversation.jsonl").exists()
+    found = ask(ListFiles(below=(f"{node}/scratch", own), has_contents=True))
+    assert isinstance(found, FilesListed)
+    assert found.contents == {
+        f"{node}/scratch/draft.md": b"a draft",
+        f"{node}/scratch/new/a": b"a",
+        f"{own}/notebook.md": b"of ada",
+    }
+
+    def no_room(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", no_room)
+        refused(change(ask, *changes[1:]), "is full", DISK_FULL)
 
 
 def test_a_large_file_comes_in_parts_and_continues_where_it_stopped(

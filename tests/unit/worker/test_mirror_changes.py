@@ -1,6 +1,7 @@
 """What a worker on another machine sends of its files, and in which order."""
 
-from actors.worker.mirror.changes import Changes, Stamp, Stamps, changes
+from actors.worker.mirror.changes import MADE_AT_ONCE, Changes, Stamp, Stamps, changes
+from agiraph.messages.files import PART_BYTES
 
 OWN, NODE = "runs/r/workers/w", "runs/r/nodes/n"
 
@@ -60,3 +61,21 @@ def test_a_folder_is_removed_with_all_that_is_in_it() -> None:
     top = f"{NODE}/scratch/build"
     before: Stamps = {top: folder(1), f"{top}/a": file(2), f"{top}/b": file(3)}
     assert changes(before, {}) == Changes(removed=(top,))
+
+
+def test_small_changes_go_together_and_the_journal_goes_last() -> None:
+    names = ("a", "b", "large", "z")
+    sizes = dict(zip(names, (10, PART_BYTES - 10, PART_BYTES + 1, 7), strict=True))
+    scratch, journal = f"{NODE}/scratch", f"{OWN}/conversation.jsonl"
+    files = {f"{scratch}/{name}": file(n, sizes[name]) for n, name in enumerate(names)}
+    before: Stamps = {f"{scratch}/gone": file(8), journal: file(9, 5)}
+    now: Stamps = {scratch: folder(7), **files, journal: file(9, 8, 2)}
+    a, b, large, z = files
+    assert list(changes(before, now).groups(now)) == [
+        [scratch, a, b],
+        [large],
+        [z, f"{scratch}/gone", journal],
+    ]
+    assert list(Changes().groups({})) == []
+    many: Stamps = {f"{scratch}/{n:03}": file(n) for n in range(MADE_AT_ONCE + 1)}
+    assert [len(group) for group in changes({}, many).groups(many)] == [MADE_AT_ONCE, 1]

@@ -15,8 +15,6 @@ Rules:
 - HOST_RID is the host's own, and no local peer's.
 """
 
-import contextlib
-import os
 from collections import Counter
 from collections.abc import Callable
 from typing import IO, cast
@@ -56,7 +54,7 @@ class Relay:
         self._held: tuple[bytes, bytes] | None = None
         self._is_reading = True
         self._is_connected = self._was_refused = self._is_stopped = False
-        self._woken, self._waker = sockets.wake_pipe()
+        self._wakeup = sockets.WakePipe()
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._lock: IO[bytes] | None = None
 
@@ -83,7 +81,7 @@ class Relay:
         """Pass frames until `stop` is called or the watchdog's owner has gone."""
         watched = self._watchdog.descriptor if self._watchdog is not None else None
         poller = zmq.Poller()
-        for one in (self._local, self._home, self._monitor, self._woken):
+        for one in (self._local, self._home, self._monitor, self._wakeup.read_fd):
             poller.register(one, zmq.POLLIN)
         if watched is not None:
             poller.register(watched, zmq.POLLIN)
@@ -98,16 +96,15 @@ class Relay:
             if self._outlet.backlogs:
                 self._outlet.flush()
             self._hold_or_go_on(poller)
-            if self._woken in found:
-                os.read(self._woken, 4096)
+            if self._wakeup.read_fd in found:
+                self._wakeup.clear()
             if self._watchdog is not None and not self._watchdog.look(watched in found):
                 return
 
     def stop(self) -> None:
         """Make `run` return soon."""
         self._is_stopped = True
-        with contextlib.suppress(OSError):
-            os.write(self._waker, b"x")
+        self._wakeup.wake()
 
     def close(self) -> None:
         """Give the address back."""
@@ -115,10 +112,7 @@ class Relay:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
-        for fd in (self._woken, self._waker):
-            with contextlib.suppress(OSError):
-                os.close(fd)
-        self._woken = self._waker = -1
+        self._wakeup.close()
 
     def _timeout_ms(self) -> int | None:
         if self._outlet.backlogs or self._held is not None:

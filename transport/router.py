@@ -8,8 +8,6 @@ waits in the `Outlet`. A peer with more there than one that reads ever has is cu
 hello again, and the others get `link.down`.
 """
 
-import contextlib
-import os
 import secrets
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING
@@ -53,7 +51,7 @@ class Router:
         self._log = log
         self.core = RouterCore(key, mailboxes, secrets.token_bytes(EPOCH_BYTES), topology)
         self._is_stopped = False
-        self._woken, self._waker = sockets.wake_pipe()
+        self._wakeup = sockets.WakePipe()
         self._lock: IO[bytes] | None = None
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket: zmq.Socket[bytes] | None = None
@@ -65,7 +63,7 @@ class Router:
     @property
     def wake_fd(self) -> int:
         """For `signal.set_wakeup_fd`: a signal that arrives just before the wait must end it."""
-        return self._waker
+        return self._wakeup.write_fd
 
     def bind(self) -> None:
         """Take the address. Raises BindRefused if another router holds it or may not be trusted."""
@@ -89,7 +87,7 @@ class Router:
             raise BindRefused("bind first")
         poller = zmq.Poller()
         poller.register(socket, zmq.POLLIN)
-        poller.register(self._woken, zmq.POLLIN)
+        poller.register(self._wakeup.read_fd, zmq.POLLIN)
         receive, settle = self.core.receive, self.core.settle
         while not (self._is_stopped or self.core.is_stopping):
             found = poller.poll(self._timeout_ms())
@@ -99,8 +97,8 @@ class Router:
                 if ready is socket:
                     for rid, blob in sockets.drain(socket):
                         receive(rid, blob)
-                elif ready == self._woken:
-                    os.read(self._woken, 4096)
+                elif ready == self._wakeup.read_fd:
+                    self._wakeup.clear()
                 elif uplink is not None:
                     uplink.read(ready)
             outlet.flush()
@@ -114,8 +112,7 @@ class Router:
     def stop(self) -> None:
         """Make `run` return soon."""
         self._is_stopped = True
-        with contextlib.suppress(OSError):
-            os.write(self._waker, b"x")
+        self._wakeup.wake()
 
     def close(self) -> None:
         """Give the address back. The lock file stays, as others may be waiting on it."""
@@ -124,10 +121,7 @@ class Router:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
-        for fd in (self._woken, self._waker):
-            with contextlib.suppress(OSError):
-                os.close(fd)
-        self._woken = self._waker = -1
+        self._wakeup.close()
 
     def _timeout_ms(self) -> int | None:
         """Return how many milliseconds to wait for a frame; None: until there is one."""

@@ -4,6 +4,7 @@ A ROUTER without MANDATORY loses silently, without HANDOVER it ignores a peer th
 and nothing here may ever block on a send.
 """
 
+import contextlib
 import fcntl
 import os
 import random
@@ -171,12 +172,29 @@ def _lock_beside(path: Path) -> IO[bytes]:
     return lock
 
 
-def wake_pipe() -> tuple[int, int]:
-    """Return a pipe whose ends never block (os.pipe2 is not on macOS)."""
-    ends = os.pipe()
-    for fd in ends:
-        os.set_blocking(fd, False)
-    return ends
+class WakePipe:
+    """Ends the wait of a loop that polls `read_fd`, from any thread or signal handler."""
+
+    def __init__(self) -> None:
+        self.read_fd, self.write_fd = os.pipe()
+        for fd in (self.read_fd, self.write_fd):
+            os.set_blocking(fd, False)  # os.pipe2 is not on macOS
+
+    def wake(self) -> None:
+        """Make `read_fd` readable."""
+        with contextlib.suppress(OSError):
+            os.write(self.write_fd, b"x")
+
+    def clear(self) -> None:
+        """Read what has made it readable."""
+        os.read(self.read_fd, 4096)
+
+    def close(self) -> None:
+        """Close both ends; again does nothing."""
+        for fd in (self.read_fd, self.write_fd):
+            with contextlib.suppress(OSError):
+                os.close(fd)
+        self.read_fd = self.write_fd = -1
 
 
 def plain(socket: zmq.Socket[bytes]) -> zmq.Socket[bytes]:

@@ -10,6 +10,8 @@ FileKind = Literal["file", "folder", "link"]
 FileRoot = Literal["home", "input", "shared"]
 """Below what a path lies: the agent's home, its input folder, or what the home shares with all
 workers (SHARED)."""
+DIGEST: Final = "^[0-9a-f]{64}$"
+"""A SHA-256 in hexadecimal."""
 SHARED: Final = ("prompts", "skills", "AGENTS.md")
 
 
@@ -30,5 +32,5 @@ class FileOffer(Record):
 
     path: str
     size: int = Field(ge=1)
-    digest: str = Field(pattern="^[0-9a-f]{64}$")
+    digest: str = Field(pattern=DIGEST)
     mode: int = Field(default=0o644, ge=0, le=0o777)

@@ -58,13 +58,11 @@ class Transfers:
         size = write_at(part, data, offset, 0o600, is_synced=False)
         if size < file.size:
             return size
-        found = digest_of(part)
-        if found != file.digest:
+        try:
+            check_content(file, digest_of(part))
+        except InvalidInput:
             remove_file(part)
-            raise InvalidInput(
-                f"what was sent of '{file.path}' has the SHA-256 {found}, not {file.digest}: "
-                "send it again"
-            )
+            raise
         sync_file(part)
         set_mode(part, file.mode)
         move(part, place)
@@ -73,3 +71,12 @@ class Transfers:
     def _part(self, sender: str, file: FileOffer) -> Path:
         named = "\x1f".join((sender, file.path, file.digest, str(file.size)))
         return self._folder / hashlib.sha256(named.encode()).hexdigest()
+
+
+def check_content(file: FileOffer, found: str) -> None:
+    """Raise InvalidInput unless the SHA-256 of what was sent is the one that was announced."""
+    if found != file.digest:
+        raise InvalidInput(
+            f"what was sent of '{file.path}' has the SHA-256 {found}, not {file.digest}: "
+            "send it again"
+        )

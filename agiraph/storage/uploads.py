@@ -10,6 +10,7 @@ stays below its folder, and no link leads out of it.
 import hashlib
 import json
 import os
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from agiraph.core.errors import InvalidInput, Refused
-from agiraph.core.file_records import FileEntry, FileOffer
+from agiraph.core.file_records import DIGEST, FileEntry, FileOffer
 from agiraph.core.ids import slug
 from agiraph.storage.copies import copy_file, digest_of, make_link, read_link
 from agiraph.storage.files import (
@@ -31,7 +32,7 @@ from agiraph.storage.files import (
     set_mode,
     status_of,
 )
-from agiraph.storage.transfers import FORGOTTEN_SECONDS, Transfers
+from agiraph.storage.transfers import FORGOTTEN_SECONDS, Transfers, check_content
 from agiraph.storage.walk import kind_of
 
 SENDER: Final = "console"
@@ -177,11 +178,7 @@ class Uploads:
 
 def _place_whole(file: FileOffer, place: Path, data: bytes) -> None:
     """Write a file that is known whole, without waiting for the disk; InvalidInput."""
-    if (found := hashlib.sha256(data).hexdigest()) != file.digest:
-        raise InvalidInput(
-            f"what was sent of '{file.path}' has the SHA-256 {found}, not {file.digest}: "
-            "send it again"
-        )
+    check_content(file, hashlib.sha256(data).hexdigest())
     replace_bytes(place, data, file.mode, is_synced=False)
 
 
@@ -251,12 +248,8 @@ def _check_entry(one: FileEntry, path: PurePosixPath) -> None:
     if one.kind != "file":
         if one.size or one.digest:
             raise InvalidInput(f"'{path}' is a {one.kind} and has no content")
-    elif one.size < 0 or (one.size and not _is_digest(one.digest)):
+    elif one.size < 0 or (one.size and not re.fullmatch(DIGEST, one.digest)):
         raise InvalidInput(f"'{path}' needs its size and its SHA-256 in hexadecimal")
-
-
-def _is_digest(text: str) -> bool:
-    return len(text) == 64 and set(text) <= set("0123456789abcdef")
 
 
 def stays_inside(link: PurePosixPath, target: str) -> bool:

@@ -35,6 +35,18 @@ def is_alive(process: psutil.Process) -> bool:
         return False
 
 
+def kill_trees(processes: Iterable[psutil.Process]) -> None:
+    """Kill each of these processes with all its descendants, each stopped before it can fork on."""
+    family = list(processes)
+    for member in family:
+        try:
+            member.suspend()
+            family += [child for child in member.children() if child not in family]
+        except psutil.Error:
+            pass  # gone
+    kill_all(family)
+
+
 def kill_all(processes: Iterable[psutil.Process]) -> None:
     """Kill each of these processes that is still the same one."""
     for process in processes:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import psutil
 
-from actors.runtime.processes import descendants, kill_all
+from actors.runtime.processes import descendants, kill_all, kill_trees
 from actors.supervisor.process_handle import ProcessHandle
 from actors.supervisor.reaper import Reaper
 
@@ -33,7 +33,7 @@ async def end_process(
         followers = process.followers() or followers
         act()
         await asyncio.wait([process.ended], timeout=grace_seconds)
-    kill_all(followers)
+    kill_trees(followers)  # one that was just being started may have started more meanwhile
 
 
 async def kill_process(process: ProcessHandle) -> None:

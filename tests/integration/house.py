@@ -152,8 +152,25 @@ def running(home: Path, *options: str, **environ: str) -> Iterator[House]:
             family = house.descendants()
             house.process.kill()
         house.process.communicate()
-        until(lambda: all_gone(family), "what the test left is gone")
+        await_gone(family, "what the test left is gone")
         orders_socket(home).unlink(missing_ok=True)
+
+
+def await_gone(processes: list[psutil.Process], what: str) -> None:
+    """Wait until every one of these has ended; the failure says which have not."""
+    try:
+        until(lambda: all_gone(processes), what)
+    except AssertionError as error:
+        left = [process for process in processes if not is_gone(process)]
+        raise AssertionError(f"{error}; still there: {[*map(described, left)]}") from None
+
+
+def described(process: psutil.Process) -> str:
+    """Return its number, its parent's and its command line, for a message."""
+    try:
+        return f"{process.pid} (of {process.ppid()}): {' '.join(process.cmdline())}"
+    except psutil.Error:
+        return f"{process.pid}"
 
 
 def is_gone(process: psutil.Process) -> bool:

@@ -11,7 +11,7 @@ import psutil
 
 from agiraph.storage.host_folder import HostFolder
 from tests.fakes.forked import Forked
-from tests.integration.house import DEADLINE_SECONDS, ROOT, House, all_gone, until
+from tests.integration.house import DEADLINE_SECONDS, ROOT, House, await_gone, until
 
 LISTENS = "hosts: {listen: tcp://127.0.0.1:0, lease_seconds: 3, renew_seconds: 0.3}\n"
 """Settings of a home that other machines can join."""
@@ -92,4 +92,4 @@ def running_host(path: Path, **environ: str) -> Iterator[Machine]:
             machine.process.send_signal(signal.SIGCONT)
             machine.process.kill()
         machine.process.communicate()
-        until(lambda: all_gone(family), "what the host left is gone")
+        await_gone(family, "what the host left is gone")

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.integration.house import House, all_gone, is_gone, running, until
+from tests.integration.house import House, all_gone, await_gone, is_gone, running, until
 from tests.integration.machine import (
     LISTENS,
     Machine,
@@ -99,5 +99,5 @@ def test_a_host_process_that_hangs_is_killed_and_leaves_nothing_behind(
     process_of(machine, house)
     family = machine.family()
     os.kill(machine.process.pid, signal.SIGSTOP)
-    until(lambda: all_gone(family), "everything there is gone")
+    await_gone(family, "everything there is gone")
     await_host(house, "north", state="lost")

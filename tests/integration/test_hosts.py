@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.integration.house import House, all_gone, is_gone, running, until
+from tests.integration.house import House, await_gone, is_gone, running, until
 from tests.integration.machine import Machine, await_host, invited, running_host
 
 NAMES = ("north", "south")
@@ -127,7 +127,7 @@ def test_what_ran_on_a_lost_machine_is_started_elsewhere_once_its_lease_has_ende
     until(lambda: house.events("host.lost", "host/south"), "it is told")
     for process in reversed(family):
         process.kill()
-    until(lambda: all_gone(family), "the machine is off")
+    await_gone(family, "the machine is off")
     with running_host(south.folder.path):
         house.await_row("shop/fay", state="ready", host="south")
         until(lambda: house.events("host.back", "host/south"), "it is told")

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from agiraph.storage.disk_space import WAITS
-from tests.integration.house import House, all_gone, running, until
+from tests.integration.house import House, await_gone, running, until
 
 SERVICES = ("router", "broker", "human")
 LONGER_THAN_HUNG = 5.0
@@ -87,7 +87,7 @@ def test_frozen_services_are_killed_and_nobody_else(house: House) -> None:
     frozen = {name: psutil.Process(house.row(name)["pid"]) for name in SERVICES}
     for process in frozen.values():
         process.suspend()
-    until(lambda: all_gone([*frozen.values()]), "the frozen are killed")
+    await_gone([*frozen.values()], "the frozen are killed")
 
     def are_back() -> bool:
         try:

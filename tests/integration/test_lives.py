@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests.integration.commands_left import HELD, LEFT_BEHIND, shelled
-from tests.integration.house import House, all_gone, running, until
+from tests.integration.house import House, all_gone, await_gone, running, until
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs the subreaper of Linux")
 
@@ -59,7 +59,7 @@ def test_executed_agents_live_on_under_the_next_supervisor_and_nothing_else_does
         house.stop_child("shop/cleo", "forget")
         family = house.descendants()
         house.end(signal.SIGKILL)
-        until(lambda: all_gone(family), "the children die with the supervisor")
+        await_gone(family, "the children die with the supervisor")
 
 
 def settle(home: Path, launch: str) -> None:
@@ -111,6 +111,7 @@ def dies_with_workers_that_had_started_something(house: House) -> None:
 
     What another worker has hidden from everybody, no supervisor's death ends: it is stopped before.
     """
+    has_hidden_something(house)
     house.stop_child("shop/cleo", "forget")
     sleepers = [
         shelled(house, f"shells/{number}", command)
@@ -120,7 +121,7 @@ def dies_with_workers_that_had_started_something(house: House) -> None:
     for number in range(len(sleepers)):
         os.kill(house.row(f"shells/{number}")["pid"], signal.SIGKILL)
     house.process.kill()
-    until(lambda: all_gone([*family, *sleepers]), "nothing is left, and no other supervisor came")
+    await_gone([*family, *sleepers], "nothing is left, and no other supervisor came")
 
 
 def hangs_and_is_taken_down(house: House) -> None:

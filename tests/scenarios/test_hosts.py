@@ -13,7 +13,7 @@ from actors.host.joining import new_key
 from agiraph.core.invitation import read_invitation
 from tests.fakes.forked import Forked
 from tests.fakes.model_server import Reply, SeenRequest, calls
-from tests.integration.house import ROOT, all_gone, until
+from tests.integration.house import ROOT, await_gone, until
 from tests.integration.machine import LISTENS
 from tests.scenarios.place import Place, placed, whole_lines
 from tests.scenarios.steps import (
@@ -58,7 +58,7 @@ def joined(place: Place, folder: Path) -> Iterator[psutil.Process]:
         family = _family(process.pid)
         process.send_signal(signal.SIGTERM)
         process.communicate()
-        until(lambda: all_gone(family), f"nothing of {name} is left")
+        await_gone(family, f"nothing of {name} is left")
 
 
 def _family(pid: int) -> list[psutil.Process]:

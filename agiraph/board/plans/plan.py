@@ -1,8 +1,8 @@
 """Plans: read a plan file into a checked `Plan`, and turn that into the board's first commands."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
 
 from agiraph.board.commands import CreateNode, SpawnWorker
 from agiraph.board.names import check_worker_name, free_name
@@ -23,9 +23,6 @@ from agiraph.core.models import StageContract
 from agiraph.core.record import Record
 from agiraph.core.specs import ContractTerms, NodeSpec, NodeTerms, StageTerms, WorkerSpec
 from agiraph.core.yaml_text import KeyPath, read_text
-
-MANAGER: Final = "manager"
-"""The role of a node of a graph whose worker may lead."""
 
 
 class PlanNode(NodeSpec):
@@ -60,6 +57,8 @@ def read_plan(path: Path) -> Plan:
 def parse_plan(text: str, name: str = "plan") -> Plan:
     """Return the plan in JSON or YAML text; InvalidInput calls it `name`."""
     form = read_form(text, name)
+    if isinstance(form, GraphFile) and (wrong := graph_mistakes(form.nodes)):
+        raise explained(type(form), text, name, wrong)
     try:
         return _plan_of_graph(form) if isinstance(form, GraphFile) else _plan_of_stages(form)
     except WrongAt as wrong:
@@ -128,38 +127,78 @@ def _add_worker(worker: WorkerSpec, workers: dict[str, WorkerSpec], place: KeyPa
     return known.name
 
 
+def graph_mistakes(nodes: Sequence[GraphNode]) -> list[tuple[KeyPath, str]]:
+    """Return what is wrong with a graph, each with its place: twins, unknown dependencies, rings,
+    and the nodes that can never be reached because of these."""
+    places = {node.id: number for number, node in reversed(list(enumerate(nodes)))}
+    found: list[tuple[KeyPath, str]] = []
+    for number, node in enumerate(nodes):
+        if (first := places[node.id]) != number:
+            found.append((("nodes", number, "id"), _twin(node.id, ("nodes", first))))
+        named: list[tuple[KeyPath, str]] = [(("deps", at), one) for at, one in enumerate(node.deps)]
+        named += [(("refs", ref), to.partition("/")[0]) for ref, to in node.refs.items()]
+        for where, one in named:
+            if one not in places:
+                error = unknown("node", one, list(places))
+                found.append((("nodes", number, *where), str(error)))
+    lost = {nodes[path[1]].id for path, _ in found if isinstance(path[1], int) and path[2] != "id"}
+    waits = {node.id: node.needs for node in nodes}
+    while ring := find_cycle({id: needs for id, needs in waits.items() if id not in lost}):
+        shown = f"{' -> '.join(ring)} wait for each other in a ring"
+        found.append((("nodes", places[ring[0]], "deps"), shown))
+        lost |= set(ring)
+    return found + [
+        (("nodes", places[id], "deps"), f"'{id}' can never be reached: it waits for '{by}'")
+        for id, by in _behind(lost, waits).items()
+    ]
+
+
+def _behind(lost: Iterable[str], waits: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return those who wait for lost ones, directly or not, each with the one it waits for."""
+    behind: dict[str, str] = {}
+    waiting: dict[str, list[str]] = {}
+    for id, needs in waits.items():
+        for needed in needs:
+            waiting.setdefault(needed, []).append(id)
+    gone, queue = set(lost), sorted(lost)
+    while queue:
+        by = queue.pop()
+        for id in waiting.get(by, ()):
+            if id not in gone:
+                gone.add(id)
+                behind[id] = by
+                queue.append(id)
+    return behind
+
+
 def _plan_of_graph(form: GraphFile) -> Plan:
-    """Return the plan of a graph; WrongAt for a twin, an unknown dependency or a ring."""
-    ids = [node.id for node in form.nodes]
-    _refuse_twins(ids, ("nodes",))
+    """Return the plan of a graph without mistakes; WrongAt for a worker that cannot be."""
     names = _names_by_id(form.nodes)
-    for number, node in enumerate(form.nodes):
-        for place, needed in enumerate(node.deps):
-            if needed not in names:
-                error = unknown("node", needed, list(names))
-                raise WrongAt(("nodes", number, "deps", place), str(error))
-    needs = {node.id: node.deps for node in form.nodes}
-    if ring := find_cycle(needs):
-        first = ids.index(ring[0])
-        raise WrongAt(
-            ("nodes", first, "deps"), f"{' -> '.join(ring)} wait for each other in a ring"
-        )
+    places = {node.id: number for number, node in enumerate(form.nodes)}
     workers: dict[str, WorkerSpec] = {}
-    nodes: dict[str, PlanNode] = {}
-    for number, node in enumerate(form.nodes):
-        name = names[node.id]
-        worker = _worker_of_node(node, name, workers, ("nodes", number))
-        before = tuple(dict.fromkeys(names[needed] for needed in node.deps))
-        nodes[node.id] = _plan_node(node, name, before, worker)
-    ordered = tuple(nodes[id] for id in dependencies_first(needs))
-    return Plan(goal=form.goal, workers=tuple(workers.values()), nodes=ordered)
+    nodes: list[PlanNode] = []
+    for id in dependencies_first({node.id: node.needs for node in form.nodes}):
+        node, name = form.nodes[places[id]], names[id]
+        worker = _worker_of_node(node, name, workers, ("nodes", places[id]))
+        before = tuple(dict.fromkeys(names[needed] for needed in node.needs))
+        refs = {ref: _ref(to, names) for ref, to in node.refs.items()}
+        nodes.append(_plan_node(node, name, before, worker, refs=refs))
+    return Plan(goal=form.goal, workers=tuple(workers.values()), nodes=tuple(nodes))
+
+
+def _ref(to: str, names: Mapping[str, str]) -> str:
+    head, slash, inner = to.partition("/")
+    return f"{names[head]}{slash}{inner}"
+
+
+def _twin(id: str, other: KeyPath) -> str:
+    return f"'{id}' is already the id of {shown_path(other)}"
 
 
 def _refuse_twins(ids: Sequence[str], place: KeyPath) -> None:
     for number, id in enumerate(ids):
         if (first := ids.index(id)) != number:
-            other = shown_path((*place, first))
-            raise WrongAt((*place, number, "id"), f"'{id}' is already the id of {other}")
+            raise WrongAt((*place, number, "id"), _twin(id, (*place, first)))
 
 
 def _names_by_id(nodes: Sequence[GraphNode]) -> dict[str, str]:
@@ -171,11 +210,16 @@ def _names_by_id(nodes: Sequence[GraphNode]) -> dict[str, str]:
 
 
 def _plan_node(
-    form: NodeTerms, name: str, before: tuple[str, ...], worker: str | None, stage: str = ""
+    form: NodeTerms,
+    name: str,
+    before: tuple[str, ...],
+    worker: str | None,
+    stage: str = "",
+    refs: Mapping[str, str] = MappingProxyType({}),
 ) -> PlanNode:
     """Return the node of a form, with a ref to each node that is done before it."""
-    refs = {one: one for one in before}
-    placed = {"name": name, "dependencies": before, "refs": refs, "worker": worker}
+    known = {one: one for one in before} | dict(refs)
+    placed = {"name": name, "dependencies": before, "refs": known, "worker": worker}
     return PlanNode.model_validate(
         {**form.shared_with(NodeTerms), **placed, "stage": stage or None}
     )
@@ -184,13 +228,12 @@ def _plan_node(
 def _worker_of_node(
     node: GraphNode, name: str, workers: dict[str, WorkerSpec], place: KeyPath
 ) -> str | None:
-    """Return the name of the worker a node asks for; a manager, and one that asks for a model, has
-    its own."""
-    leads = node.role.casefold() == MANAGER
-    wanted = node.worker or (name if node.model or leads else None)
+    """Return the name of the worker a node asks for; one that asks for a model or that may lead
+    has its own."""
+    wanted = node.worker or (name if node.model or node.leads else None)
     if wanted is None:
         return None
-    own = {"name": wanted, "tools": None, "can_lead": leads}
+    own = {"name": wanted, "tools": None, "can_lead": node.leads}
     spec = WorkerSpec.model_validate(node.shared_with(WorkerSpec) | own)
     return _add_worker(spec, workers, (*place, "worker"))
 

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import yaml
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.specs import AnyWorkerType, ContractTerms, Names, NodeTerms
@@ -15,6 +23,7 @@ from agiraph.core.yaml_text import KeyPath, Lines, key_lines, nearest, parse_yam
 
 MOST_CHARACTERS: Final = 256 * 1024
 MOST_VALUES: Final = 20_000
+MANAGER: Final = "manager"
 
 HALF_A_CHARACTER: Final = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
@@ -41,11 +50,24 @@ class GraphNode(NodeForm):
     id: Words
     task: Words
     role: Words = "worker"
-    deps: tuple[Words, ...] = Field(
+    deps: Annotated[Sequence[Words], AfterValidator(tuple)] = Field(
         default=(), validation_alias=AliasChoices("deps", "dependencies")
     )
+    refs: dict[Words, Words] = Field(default={})
     worker: Words | None = None
     model: Words | None = None
+    can_lead: bool | None = None
+
+    @property
+    def leads(self) -> bool:
+        """Whether its worker may lead: one of the role `manager` may, unless it is told not to."""
+        return self.role.casefold() == MANAGER if self.can_lead is None else self.can_lead
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The ids of all nodes that it waits for: its `deps`, and what its `refs` lead to."""
+        heads = (value.partition("/")[0] for value in self.refs.values())
+        return tuple(dict.fromkeys((*self.deps, *heads)))
 
 
 class GraphFile(PlanForm):

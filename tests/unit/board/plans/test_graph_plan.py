@@ -99,7 +99,7 @@ def graph(**changes: object) -> str:
         (graph(deps=["x"]), r"nodes\[1\].deps\[0\]: unknown node 'x' \(known: n0, n1\)"),
         (graph(deps=["n1"]), r"n1 -> n1 wait for each other in a ring"),
         (graph(needs=["n0"]), r"nodes\[1\].needs: unknown key \(possible: id, task, role, deps, "),
-        (graph(deps="n0"), r"nodes\[1\].deps: Input should be a valid tuple \(got 'n0'\)"),
+        (graph(deps="n0"), r"nodes\[1\].deps: 'str' instances are not allowed as a Seq"),
         (graph(task=" "), r"nodes\[1\].task: String should have at least 1 character"),
         (graph(worker="human"), r"nodes\[1\].worker: the worker name 'human' is reserved"),
         ('{"nodes": [{"id": "a"}]}', r"nodes\[0\].task: is missing \(possible here: id, task"),

@@ -1,0 +1,289 @@
+"""Graph: nodes and which wait for which, built in Python, read from a plan file or off a board.
+
+All three are one model: a graph becomes a plan file (`to_yaml`), that fills a board, and the graph
+of the board is the same again.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from agiraph.board.board import Board
+from agiraph.board.plans import drawing
+from agiraph.board.plans.plan import Plan, PlanNode, graph_mistakes, parse_plan
+from agiraph.board.plans.reading import MANAGER, GraphNode, shown_path
+from agiraph.core.errors import InvalidInput
+from agiraph.core.specs import NodeTerms, WorkerSpec
+from agiraph.core.yaml_text import read_text
+
+Node = GraphNode
+"""A node as a plan file has it: `Node(id="n1", task="Research Company A", role="worker")`."""
+
+OF_WORKER: Final = ("model", "agent_command")
+"""What a node of a graph says of the worker that it names."""
+
+DUMPER: Any = type("PlanDumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {})
+DUMPER.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
+    ),
+)
+
+
+class Graph:
+    """Nodes with unique ids, in the order they came; `goal` is for readers.
+
+    `statuses` holds what became of nodes by their ids, in a graph that was read off a board.
+    """
+
+    def __init__(self, nodes: Iterable[Node] = (), *, goal: str | None = None) -> None:
+        self.goal = goal
+        self.nodes: list[Node] = []
+        self.statuses: dict[str, str] = {}
+        self._ids: set[str] = set()
+        for node in nodes:
+            self.add_node(node)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Graph) and (self.goal, self.nodes) == (other.goal, other.nodes)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __repr__(self) -> str:
+        return f"<Graph of {len(self.nodes)} nodes>"
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Graph":
+        """Return the graph of a plan file of either form; InvalidInput names line and key."""
+        return cls.parse(read_text(Path(path)), str(path))
+
+    @classmethod
+    def parse(cls, text: str, name: str = "plan") -> "Graph":
+        """Return the graph of a plan's text; InvalidInput calls it `name`."""
+        return cls.from_plan(parse_plan(text, name))
+
+    @classmethod
+    def from_plan(cls, plan: Plan) -> "Graph":
+        """Return a plan's nodes; of its contract only what the dependencies say is in them."""
+        workers = {worker.name: worker for worker in plan.workers}
+        graph = cls((_of_plan(node, workers) for node in plan.nodes), goal=plan.goal)
+        graph.validate()
+        return graph
+
+    @classmethod
+    def from_board(cls, board: Board) -> "Graph":
+        """Return what stands on a board, with the status of each node.
+
+        A node is given what its run gave it, so the graph can be run again: the workers that nodes
+        were kept for, its sub-nodes as dependencies, and the nodes of the stage before if it had no
+        dependency of its own.
+        """
+        workers = {worker.id: worker for worker in board.workers.values()}
+        named: dict[str, WorkerSpec] = {
+            node.name: workers[node.wanted_worker]
+            for node in board.nodes.values()
+            if node.wanted_worker is not None
+        }
+        goal = board.run.goal if board.run else None
+        return cls.of_nodes(board.nodes.values(), named, goal=goal)
+
+    @classmethod
+    def of_nodes(
+        cls,
+        nodes: Iterable[Any],
+        workers: Mapping[str, WorkerSpec] | None = None,
+        *,
+        goal: str | None = None,
+    ) -> "Graph":
+        """Return the graph of `WorkNode`s, or of `NodeView`s as the API shows them.
+
+        `workers` are those that nodes are to be kept for, by the names of the nodes.
+        """
+        given = list(nodes)
+        waits = _waits_on_board(given)
+        folders = {node.folder: node.name for node in given}
+        graph = cls(goal=goal)
+        for node in given:
+            refs, worker = _refs_on_board(node, folders), (workers or {}).get(node.name)
+            graph.add_node(_node(node, node.name, waits[node.name], refs, worker))
+            graph.statuses[node.name] = node.status
+        return graph
+
+    def add_node(self, node: Node) -> Node:
+        """Add a node, and return it; InvalidInput if there is one with its id."""
+        if node.id in self._ids:
+            raise InvalidInput(f"node '{node.id}' is in the graph already")
+        self._ids.add(node.id)
+        self.nodes.append(node)
+        return node
+
+    def problems(self) -> list[str]:
+        """Return what keeps the graph from being run, one line each: unknown dependencies, rings
+        of nodes that wait for each other, and nodes that can never be reached because of them."""
+        if not self.nodes:
+            return ["a graph needs a node"]
+        return [f"{shown_path(path)}: {why}" for path, why in graph_mistakes(self.nodes)]
+
+    def validate(self) -> None:
+        """Raise InvalidInput with all `problems`, if there are any."""
+        if found := self.problems():
+            raise InvalidInput("\n".join(found))
+
+    def plan(self) -> Plan:
+        """Return the checked plan; InvalidInput as `validate`, or for workers that cannot be."""
+        self.validate()
+        return parse_plan(self.to_json(), "graph")
+
+    def without(self, ids: Iterable[str]) -> "Graph":
+        """Return the graph without some nodes, and nobody waiting for them."""
+        gone = set(ids)
+        kept = (node for node in self.nodes if node.id not in gone)
+        left = Graph((_without(node, gone) for node in kept), goal=self.goal)
+        left.statuses = {one: how for one, how in self.statuses.items() if one not in gone}
+        return left
+
+    # --- as text -------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a plan file holds, as plain values; what is as by default is left out."""
+        rows = [
+            {"id": node.id, **node.model_dump(mode="json", exclude_defaults=True)}
+            for node in self.nodes
+        ]
+        return {**({"goal": self.goal} if self.goal else {}), "nodes": rows}
+
+    def to_json(self) -> str:
+        """Return the plan file as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
+
+    def to_yaml(self) -> str:
+        """Return the plan file as YAML."""
+        text: str = yaml.dump(
+            self.to_dict(), Dumper=DUMPER, sort_keys=False, allow_unicode=True, width=100
+        )
+        return text
+
+    # --- as a picture --------------------------------------------------------------------------
+
+    def to_tree(self, width: int = 80) -> str:
+        """Return the graph as an indented text: each node once, below what it waits for last."""
+        return drawing.tree(self._boxes(), width)
+
+    def to_mermaid(self) -> str:
+        """Return the graph as a Mermaid flowchart."""
+        return drawing.mermaid(self._boxes())
+
+    def to_dot(self) -> str:
+        """Return the graph in the language of Graphviz."""
+        return drawing.dot(self._boxes())
+
+    def to_svg(self) -> str:
+        """Return the graph as an SVG image, each node below those it waits for."""
+        return drawing.svg(self._boxes())
+
+    def to_html(self) -> str:
+        """Return a whole page with the image and the task of each node; it loads nothing."""
+        return drawing.page(self._boxes(), self.goal or "Plan")
+
+    def _repr_html_(self) -> str:
+        return self.to_svg()
+
+    def _boxes(self) -> list[drawing.Box]:
+        known = {node.id: place for place, node in enumerate(self.nodes)}
+        return [
+            drawing.Box(
+                title=node.id,
+                role=node.role,
+                task=node.task,
+                status=self.statuses.get(node.id, ""),
+                needs=tuple(known[one] for one in node.deps if one in known),
+            )
+            for node in self.nodes
+        ]
+
+
+def _of_plan(node: PlanNode, workers: Mapping[str, WorkerSpec]) -> Node:
+    worker = workers[node.worker] if node.worker else None
+    return _node(node, node.name, node.dependencies, node.refs, worker)
+
+
+def _node(
+    terms: NodeTerms,
+    id: str,
+    deps: tuple[str, ...],
+    refs: Mapping[str, str],
+    worker: WorkerSpec | None,
+) -> Node:
+    """Return the node of a graph: a ref to each dependency goes without saying, and so does the
+    worker of a node that is the only one to name a model or to lead."""
+    given = {name: getattr(terms, name) for name in NodeTerms.model_fields}
+    if given["mode"] == "multi_turn":
+        given["mode"] = None
+    if worker is not None:
+        given |= {name: getattr(worker, name) for name in OF_WORKER if getattr(worker, name)}
+        is_manager = (given["role"] or "").casefold() == MANAGER
+        given["can_lead"] = None if worker.can_lead == is_manager else worker.can_lead
+        is_own = worker.name == id and (worker.model or worker.can_lead)
+        given |= {} if is_own else {"worker": worker.name}
+    said = {ref: to for ref, to in refs.items() if not (ref == to and to in deps)}
+    kept = {name: value for name, value in given.items() if value is not None}
+    return Node.model_validate({**kept, "id": id, "deps": deps, "refs": said})
+
+
+def _without(node: Node, gone: set[str]) -> Node:
+    deps = tuple(one for one in node.deps if one not in gone)
+    refs = {ref: to for ref, to in node.refs.items() if to.partition("/")[0] not in gone}
+    return node.model_copy(update={"deps": deps, "refs": refs})
+
+
+def _waits_on_board(nodes: Sequence[Any]) -> dict[str, tuple[str, ...]]:
+    """Return what each node of a board came after, by names.
+
+    A sub-node came after all that its parent waited for, and its parent after it; a node without
+    dependencies after the nodes of the stage before.
+    """
+    names = {str(node.id): str(node.name) for node in nodes}
+    by_name = {node.name: node for node in nodes}
+
+    def parent_of(node: Any) -> Any:
+        return by_name.get(names.get(node.parent_node, node.parent_node))
+
+    stages: dict[int, list[str]] = {}
+    for node in nodes:
+        if parent_of(node) is None:
+            stages.setdefault(node.stage, []).append(node.name)
+
+    @cache
+    def before(name: str) -> tuple[str, ...]:
+        node = by_name[name]
+        own = tuple(names.get(one, one) for one in node.dependencies)
+        above = parent_of(node)
+        if above is not None:
+            return (*own, *before(above.name))
+        return own or tuple(stages.get(node.stage - 1, ()))
+
+    children: dict[str, list[str]] = {}
+    for node in nodes:
+        if (above := parent_of(node)) is not None:
+            children.setdefault(above.name, []).append(node.name)
+    return {
+        name: tuple(dict.fromkeys((*before(name), *children.get(name, ())))) for name in by_name
+    }
+
+
+def _refs_on_board(node: Any, folders: Mapping[str, str]) -> dict[str, str]:
+    """Return a node's refs as a plan has them: `NODE` or `NODE/published/FILE`."""
+    refs = {}
+    for ref, path in node.refs.items():
+        _, folder, *inner = path.split("/")
+        name = folders.get(folder, folder)
+        refs[ref] = name if inner == ["published"] else "/".join((name, *inner))
+    return refs

@@ -1,0 +1,109 @@
+"""A graph built in Python is a plan file and a board; it names its mistakes and can be drawn."""
+
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agiraph.board.plans.graph import Graph, Node
+from agiraph.board.plans.plan import plan_commands
+from agiraph.core.errors import InvalidInput
+from tests.unit.board.desk import Desk
+
+TASKS = st.text(min_size=1, max_size=40).filter(lambda text: text.strip())
+MODELS = st.sampled_from([None, None, "a/b", "c/d"])
+
+
+def report() -> Graph:
+    graph = Graph(goal="Compare")
+    graph.add_node(Node(id="n1", task="Research Company A", role="worker"))
+    graph.add_node(Node(id="n2", task='Research "B" <&>\nand more', role="worker"))
+    graph.add_node(Node(id="n3", task="Synthesize", role="manager", deps=["n1", "n2"]))
+    return graph
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    """Return a random graph without rings, its nodes in any order."""
+    count = draw(st.integers(1, 8))
+    nodes = []
+    for number in range(count):
+        before = [f"n{one}" for one in range(number)]
+        deps = draw(st.lists(st.sampled_from(before), unique=True)) if before else []
+        node: dict[str, Any] = {
+            "id": f"n{number}",
+            "task": draw(TASKS),
+            "deps": deps,
+            "model": draw(MODELS),
+        }
+        node["role"] = draw(st.sampled_from(["worker", "manager"]))
+        node["can_lead"] = draw(st.sampled_from([None, True]))
+        node["mode"] = draw(st.sampled_from([None, "single_inference"]))
+        node["checks"] = draw(st.sampled_from([(), ("test -s a",)]))
+        node["timeout_seconds"] = draw(st.sampled_from([None, 60.0]))
+        node["refs"] = {"data": f"{deps[0]}/published/data.csv"} if deps else {}
+        nodes.append(Node.model_validate(node))
+    return Graph(draw(st.permutations(nodes)), goal=draw(st.none() | st.just("the goal")))
+
+
+@settings(max_examples=40, deadline=None)
+@given(graphs())
+def test_a_plan_that_has_filled_a_board_is_the_same_plan(graph: Graph) -> None:
+    plan = graph.plan()
+    desk = Desk()
+    for command in plan_commands(plan):
+        desk.do(command)
+    again = Graph.from_board(desk.board)
+    assert again.plan() == plan.model_copy(update={"goal": "the goal"})
+    for text in (again.to_yaml(), again.to_json()):
+        assert Graph.parse(text) == again
+    assert sorted(again.statuses) == sorted(node.id for node in graph.nodes)
+
+
+def test_mistakes_are_named_all_at_once() -> None:
+    waits = {"a": ["b"], "b": ["a"], "c": ["a"], "d": ["zz"], "e": ["d"], "f": []}
+    graph = Graph(Node(id=id, task="x", deps=deps) for id, deps in waits.items())
+    with pytest.raises(InvalidInput) as refused:
+        graph.validate()
+    assert str(refused.value).splitlines() == [
+        "nodes[3].deps[0]: unknown node 'zz' (known: a, b, c, d, e, f)",
+        "nodes[0].deps: a -> b -> a wait for each other in a ring",
+        "nodes[4].deps: 'e' can never be reached: it waits for 'd'",
+        "nodes[2].deps: 'c' can never be reached: it waits for 'a'",
+    ]
+    assert graph.to_svg().startswith("<svg"), "it can be looked at all the same"
+    assert Graph().problems() == ["a graph needs a node"]
+    with pytest.raises(InvalidInput, match="node 'a' is in the graph already"):
+        graph.add_node(Node(id="a", task="x"))
+
+
+def test_a_graph_can_be_drawn_in_each_form() -> None:
+    graph = report()
+    assert graph.to_tree(40).splitlines() == [
+        "n1 (worker): Research Company A",
+        'n2 (worker): Research "B" <&> and more',
+        "└─ n3 (manager, after n1, n2): Synthe...",
+    ]
+    assert 'n0["n1<br/>worker"]' in graph.to_mermaid()
+    assert "n0 --> n2" in graph.to_mermaid()
+    assert "n1 -> n2;" in graph.to_dot()
+    image = ET.fromstring(graph.to_svg())
+    shown = {text.text for text in image.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"n1", "n2", "n3", "manager"} <= shown
+    assert len(list(image.iter("{http://www.w3.org/2000/svg}path"))) == 2
+    assert graph._repr_html_() == graph.to_svg()
+    assert "Research &quot;B&quot; &lt;&amp;&gt;" in graph.to_html()
+
+
+def test_what_happened_has_sub_nodes_and_stages_in_their_order() -> None:
+    desk = Desk(max_depth=2)
+    desk.busy("survey", "ada")
+    desk.node("detail", parent="survey")
+    graph = Graph.from_board(desk.board)
+    assert {node.id: tuple(node.deps) for node in graph.nodes} == {
+        "survey": ("detail",),
+        "detail": (),
+    }
+    assert graph.without(["detail"]).plan().nodes[0].dependencies == ()

@@ -1,3 +1,108 @@
-"""Agiraph: a goal becomes a team of AI agents, each an operating-system process of its own."""
+"""Agiraph: a goal becomes a team of AI agents, each an operating-system process of its own.
+
+    from agiraph import Runtime, Task
+
+    result = Runtime("anthropic/claude-sonnet-4-5").run(Task("Compare them", input="papers"))
+    print(result.output)
+
+docs/python.md has more. Importing this package imports nothing else; each name comes with its
+first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agiraph.core.errors import AgiraphError, InvalidInput
+    from agiraph.http.errors import ApiError, NotReachable
+    from agiraph.http.own_supervisor import SupervisorFailed
+    from agiraph.sdk.errors import (
+        DeadlockError,
+        OutputInvalid,
+        RunFailed,
+        RunTimeout,
+    )
+    from agiraph.sdk.events import (
+        DeadlockNoticed,
+        MessageSent,
+        NodeComplete,
+        NodeFailed,
+        NodeStart,
+        QuestionAsked,
+        RunEnd,
+        RunEvent,
+        RunStart,
+        TextWritten,
+    )
+    from agiraph.sdk.result import NodeFailure, Result, RunLog
+    from agiraph.sdk.runtime import Runtime
+    from agiraph.sdk.task import Task
 
 __version__ = "0.1.0"
+
+_EVENTS = "agiraph.sdk.events"
+_ERRORS = "agiraph.sdk.errors"
+_PLACES = {
+    "AgiraphError": "agiraph.core.errors",
+    "ApiError": "agiraph.http.errors",
+    "DeadlockError": _ERRORS,
+    "DeadlockNoticed": _EVENTS,
+    "InvalidInput": "agiraph.core.errors",
+    "MessageSent": _EVENTS,
+    "NodeComplete": _EVENTS,
+    "NodeFailed": _EVENTS,
+    "NodeFailure": "agiraph.sdk.result",
+    "NodeStart": _EVENTS,
+    "NotReachable": "agiraph.http.errors",
+    "OutputInvalid": _ERRORS,
+    "QuestionAsked": _EVENTS,
+    "Result": "agiraph.sdk.result",
+    "RunEnd": _EVENTS,
+    "RunEvent": _EVENTS,
+    "RunFailed": _ERRORS,
+    "RunLog": "agiraph.sdk.result",
+    "RunStart": _EVENTS,
+    "RunTimeout": _ERRORS,
+    "Runtime": "agiraph.sdk.runtime",
+    "SupervisorFailed": "agiraph.http.own_supervisor",
+    "Task": "agiraph.sdk.task",
+    "TextWritten": _EVENTS,
+}
+
+__all__ = [
+    "AgiraphError",
+    "ApiError",
+    "DeadlockError",
+    "DeadlockNoticed",
+    "InvalidInput",
+    "MessageSent",
+    "NodeComplete",
+    "NodeFailed",
+    "NodeFailure",
+    "NodeStart",
+    "NotReachable",
+    "OutputInvalid",
+    "QuestionAsked",
+    "Result",
+    "RunEnd",
+    "RunEvent",
+    "RunFailed",
+    "RunLog",
+    "RunStart",
+    "RunTimeout",
+    "Runtime",
+    "SupervisorFailed",
+    "Task",
+    "TextWritten",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of the Python API when it is used."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agiraph.core.config import Config
     from agiraph.core.money import NamedLimit
     from agiraph.http.client import Client
-    from cli.own_supervisor import OwnSupervisor
+    from agiraph.http.own_supervisor import OwnSupervisor
 
 ANSWER_SECONDS = 3.0
 AWAY_SECONDS = 45.0
@@ -66,7 +66,7 @@ def _read(home: Path) -> "Client | None":
 
 
 def _supervisor(home: Path) -> "OwnSupervisor":
-    from cli.own_supervisor import OwnSupervisor
+    from agiraph.http.own_supervisor import OwnSupervisor
 
     return OwnSupervisor(home)
 

@@ -20,6 +20,7 @@ from agiraph.http.errors import ApiError, GatewayAway, NotReachable, UrlUnreacha
 from agiraph.storage.project_file import NAME
 from cli.deliverables import output_options, wanted_destination
 from cli.exits import DONE, INTERRUPTED
+from cli.interrupts import EndedBySignal, signals_interrupt
 from cli.options import (
     DURATION,
     budgets_option,
@@ -32,7 +33,6 @@ from cli.options import (
     text_argument,
     together,
 )
-from cli.own_supervisor import EndedBySignal, signals_interrupt
 from cli.project_defaults import RunCommand, is_of_project
 from cli.remote import is_elsewhere
 from cli.run_target import RunOptions, RunTarget, send_input, supervised

@@ -18,14 +18,15 @@ from agiraph.core.errors import AgiraphError, InvalidInput, Unavailable
 from agiraph.core.ids import AgentId, agent_id_for
 from agiraph.http.discovery import is_held
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable
+from agiraph.http.own_supervisor import OwnSupervisor, SupervisorFailed
 from agiraph.storage.attendance import Attendance
 from agiraph.storage.disk_space import has_room
 from agiraph.storage.home import Home, default_home
 from cli.deliverables import Destination
 from cli.options import cli_context, connect, settings_of
-from cli.own_supervisor import OwnSupervisor, SupervisorFailed, shared_supervisor
 from cli.remote import chosen_remote, is_elsewhere
 from cli.screen import TerminalScreen
+from cli.supervisor_share import shared_supervisor
 
 if TYPE_CHECKING:
     from agiraph.http.api import AgentView

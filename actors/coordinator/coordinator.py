@@ -34,7 +34,7 @@ from agiraph.agent.records import InputReceived, StepQuarantined
 from agiraph.agent.transcript import OpenCall
 from agiraph.board import commands as c
 from agiraph.board import events as e
-from agiraph.core.errors import ModelFailure
+from agiraph.core.errors import InvalidInput, ModelFailure
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import Event, ProposedAction
 from agiraph.core.turns import AssistantTurn, UserTurn
@@ -219,7 +219,13 @@ class CoordinatorActor:
         """Have the tools of servers that there are for this run, and know those to lend."""
         context, path = self.context, self.context.files.home.mcp_tool_grants
         grants = await grants_for(
-            self.runtime, path, context.run, context.args.tools, context.name, is_coordinator=True
+            self.runtime,
+            path,
+            context.run,
+            context.args.tools,
+            context.name,
+            is_coordinator=True,
+            given=context.terms.mcp_servers,
         )
         self.entity.toolbox = self.entity.toolbox.with_served(grants.tools)
         self._lent_tools = lent_in_words(grants)
@@ -305,7 +311,7 @@ class CoordinatorActor:
         elif has_unopened_stage(self.board_service.board, self.context.args.plan):
             self._open_planned_stage(text or "")
         elif is_result:
-            await self._tools.finish("", text or "")
+            await self._finish_with(text or "")
         elif not self._was_reminded():
             is_infinite = cycles.is_infinite
             self.context.add_notice(CYCLE_REMINDER if is_infinite else COORDINATOR_REMINDER)
@@ -313,6 +319,13 @@ class CoordinatorActor:
             await cycles.end_silent(text)
         else:
             self._fail(f"the coordinator stopped without finishing: {text or 'it said nothing'}")
+
+    async def _finish_with(self, answer: str) -> None:
+        """Finish with what a model without tools has said; it reads what does not fit."""
+        try:
+            await self._tools.finish("", answer)
+        except InvalidInput as misfit:
+            self.context.add_notice(f"[Runtime]: {misfit}")
 
     def _is_result(self, text: str) -> bool:
         """Whether what a model without tools has said is the run's result, or will be it now."""

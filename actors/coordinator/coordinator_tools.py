@@ -14,12 +14,13 @@ from actors.entity.mcp_tools import require_node, require_worker
 from actors.entity.messenger import Messenger
 from agiraph.agent.activity import waiting_for
 from agiraph.agent.loop import CallEffects
+from agiraph.agent.run_output import MOST_MISFITS, fitted
 from agiraph.board import commands as c
 from agiraph.board.board import Board
 from agiraph.board.names import find_node, find_worker
 from agiraph.board.sub_nodes import is_coordinators
 from agiraph.board.view import board_view, waited_row
-from agiraph.core.errors import IllegalTransition
+from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import NodeId
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import JsonObject
@@ -44,6 +45,7 @@ class CoordinatorTools(EntityTools):
         self._notifications = notifications
         self._cycles = cycles
         self._covered: list[NodeId] = []
+        self._misfits = 0
 
     @property
     def _board(self) -> Board:
@@ -152,10 +154,24 @@ class CoordinatorTools(EntityTools):
         return await self._cycles.end(call_id, notes, next_in)
 
     async def finish(self, call_id: str, summary: str) -> None:
+        schema = self._context.terms.output_schema
+        if schema is not None:
+            return self._finish_with_value(summary, schema)
         words = await self._board_service.worktrees.closing_words(self._board)
-        self._board_service.execute(
+        return self._board_service.execute(
             c.FinishRun(f"{summary.rstrip()}\n\n{words}" if words else summary)
         )
+
+    def _finish_with_value(self, answer: str, schema: JsonObject) -> None:
+        """Finish with JSON that fits; raise InvalidInput, and fail the run at the last misfit."""
+        try:
+            text = fitted(answer, schema)
+        except InvalidInput as misfit:
+            self._misfits += 1
+            if self._misfits >= MOST_MISFITS:
+                self._board_service.execute(c.StopRun("failed", str(misfit)))
+            raise
+        self._board_service.execute(c.FinishRun(text))
 
     def _of_open_stage(self) -> list[NodeId]:
         """Return the nodes of the open stage that are the coordinator's own."""

@@ -9,6 +9,7 @@ from actors.coordinator.context import CoordinatorContext
 from actors.entity.args import CoordinatorArgs
 from agiraph.agent.node_limits import contract_of
 from agiraph.agent.prompts import PLAN_GIVEN, PLAN_IN_STAGES, goal_turn, render
+from agiraph.agent.run_output import output_notice
 from agiraph.agent.transcript import Transcript
 from agiraph.board import commands as c
 from agiraph.board.board import Board
@@ -16,6 +17,7 @@ from agiraph.board.plans.plan import Plan, parse_plan, plan_commands, stage_name
 from agiraph.core.config import Config
 from agiraph.core.errors import Refused
 from agiraph.core.ids import RunId, new_epoch
+from agiraph.core.money import RunTerms
 from agiraph.memory.loading import maintenance_reasons, old_logs
 
 LOGS_NAMED = 40
@@ -79,6 +81,11 @@ def has_unopened_stage(board: Board, plan: str | None) -> bool:
     return len(board.stages) < len(stage_names(given))
 
 
+def terms_notice(plan: str | None, terms: RunTerms) -> str:
+    """Return what the model reads of the plan that was given and of the answer that is wanted."""
+    return "\n\n".join(filter(None, (plan_notice(plan), output_notice(terms.output_schema))))
+
+
 def plan_notice(plan: str | None) -> str:
     """Return what the model reads of the plan that was given, "" if none was."""
     given = _plan_of(plan)
@@ -91,7 +98,7 @@ def task_of(transcript: Transcript, args: CoordinatorArgs) -> str:
     """Return the goal of this run as the model was given it."""
     if transcript.began is not None:
         return transcript.began.content
-    return goal_turn(args.agent.goal, args.agent.input_dir, plan_notice(args.plan))
+    return goal_turn(args.agent.goal, args.agent.input_dir, terms_notice(args.plan, args.terms))
 
 
 def upkeep_turn(context: CoordinatorContext, run: RunId, cycle: int = 1) -> str:

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
-from actors.coordinator.run_start import plan_notice, upkeep_turn
+from actors.coordinator.run_start import terms_notice, upkeep_turn
 from actors.coordinator.worker_requests import WorkerRequestHandler
 from actors.entity.context import interrupted_calls
 from agiraph.agent.loop import INTERRUPTED_CALL
@@ -83,7 +83,7 @@ class RunTransition:
         input_dir = body.input_dir or agent.input_dir
         began = RunBegan(
             content=new_run_turn(
-                body.goal, input_dir, cause=body.cause, plan=plan_notice(body.plan)
+                body.goal, input_dir, cause=body.cause, plan=terms_notice(body.plan, body.terms)
             ),
             run=run,
             goal=body.goal,

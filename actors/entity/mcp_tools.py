@@ -21,7 +21,13 @@ from agiraph.core.mcp_settings import fingerprint
 from agiraph.core.record import Record
 from agiraph.core.specs import NodeSpec, RoleSpec, WorkerSpec
 from agiraph.mcp.catalog import ServedTool, ToolCatalog, read_catalog
-from agiraph.mcp.grants import check_lent, granted, own_and_served, wanted_servers
+from agiraph.mcp.grants import (
+    check_lent,
+    granted,
+    granted_to_all,
+    own_and_served,
+    wanted_servers,
+)
 from agiraph.messages.tool import ListTools, ToolsListed
 from agiraph.storage.files import read_bytes, replace_file
 from agiraph.tools.toolbox import Toolbox
@@ -58,13 +64,16 @@ async def grants_for(
     allowed: Sequence[str] | None,
     *called: str,
     is_coordinator: bool = False,
+    given: Sequence[str] = (),
 ) -> McpToolGrants:
     """Return what the entity `called` so (name, role) has for `about`; the same if asked again.
 
-    `allowed` is the list of tools it was created with. `path` is the file that stores the grants.
-    A coordinator is also told what it may give to workers.
+    `allowed` is the list of tools it was created with, `given` are the servers that its run has
+    for everyone. `path` is the file that stores the grants. A coordinator is also told what it may
+    give to workers.
     """
-    servers = runtime.config.mcp.servers
+    configured = runtime.config.mcp.servers
+    servers = granted_to_all(configured, [name for name in given if name in configured])
     wanted = sorted(servers) if is_coordinator else wanted_servers(servers, allowed, *called)
     if not wanted:
         return McpToolGrants(about=about)

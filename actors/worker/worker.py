@@ -314,7 +314,9 @@ class WorkerActor:
         if self.runtime.config.mcp.servers:
             about = f"{node.id}.{context.assignment.attempt}"
             called, path = (worker.name, worker.role or ""), context.files.home.mcp_tool_grants
-            grants = await grants_for(self.runtime, path, about, tools, *called)
+            grants = await grants_for(
+                self.runtime, path, about, tools, *called, given=context.terms.mcp_servers
+            )
             served = grants.tools
             if grants.notice:
                 context.add_notice(grants.notice)

@@ -7,18 +7,22 @@ may cost at most before it is made. A `Shortage` is what a call lacked.
 
 import math
 import re
-from typing import Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.record import Record
+from agiraph.core.result_schema import check_schema
 
 BudgetScope = Literal["run", "agent", "node", "trigger"]
 Period = Literal["total", "day"]
 Unit = Literal["usd", "tokens", "calls"]
 ALL_UNITS: Final[tuple[Unit, ...]] = ("usd", "tokens")
 """The units of the budgets that people set; calls are bounded for single nodes alone."""
+
+RunSchema = Annotated[dict[str, Any], AfterValidator(check_schema)]
+"""A JSON Schema of the answer of a run; {}: any JSON value."""
 
 WhenSpent = Literal["ask", "stop"]
 """What an entity does that is out of budget: ask the human for more, or fail."""
@@ -75,13 +79,17 @@ class RunTerms(Record):
     """What a run was begun on, besides its budget in dollars.
 
     `tokens` is what it may take, `when_spent` what its entities do then (None: as the settings
-    say), `record` whether its calls are recorded, `trigger` the trigger that began it.
+    say), `record` whether its calls are recorded, `trigger` the trigger that began it. Its
+    answer is one JSON value that fits the JSON Schema `output_schema` (None: it is text).
+    `mcp_servers` are granted to its coordinator and workers, as far as the settings lend them.
     """
 
     tokens: int | None = Field(default=None, ge=1)
     when_spent: WhenSpent | None = None
     record: bool = False
     trigger: str = ""
+    output_schema: RunSchema | None = None
+    mcp_servers: tuple[str, ...] = ()
 
 
 class BudgetState(Budget):

@@ -33,6 +33,21 @@ def is_granted(settings: McpServerConfig, *called: str) -> bool:
     return any(one == EVERYONE or one.strip().casefold() in names for one in settings.grant)
 
 
+def granted_to_all(servers: Servers, named: Iterable[str]) -> Servers:
+    """Return the servers, those of these names granted to everyone whose settings lend them.
+
+    Raises InvalidInput for one that there is not, or that may not be given.
+    """
+    everyones = dict(servers)
+    for name in named:
+        if name not in servers:
+            raise unknown("server of tools", name, sorted(servers))
+        if not (servers[name].lend or EVERYONE in servers[name].grant):
+            raise InvalidInput(f"the tools of '{name}' may not be given: its `lend` is false")
+        everyones[name] = servers[name].model_copy(update={"grant": (EVERYONE,)})
+    return everyones
+
+
 def wanted_servers(
     servers: Servers, allowed: Sequence[str] | None, *called: str
 ) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from agiraph.core.specs import WorkerSpec
+from agiraph.core.specs import MemoryText, WorkerSpec
 from agiraph.core.turns import JsonObject
 from agiraph.tools.base import COORDINATORS, Duration, ToolParams, tool
 from agiraph.tools.ports import ToolContext
@@ -26,7 +26,7 @@ class CancelNodeParams(ToolParams):
 
 
 class FinishParams(ToolParams):
-    summary: str = Field(min_length=1, description="the final answer to the goal, complete")
+    summary: MemoryText = Field(min_length=1, description="the final answer to the goal, complete")
 
 
 class EndCycleParams(ToolParams):

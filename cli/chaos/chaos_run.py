@@ -14,6 +14,7 @@ from agiraph.core.errors import Unavailable
 from agiraph.core.models import ENDED_AGENT, Agent
 from agiraph.http.api import CreateAgentRequest, NotReachable
 from agiraph.http.client import Client
+from agiraph.http.own_supervisor import OwnSupervisor
 from agiraph.logs.logbook import LogQuery, read_past
 from agiraph.storage.files import (
     make_folder,
@@ -27,7 +28,6 @@ from agiraph.storage.home import Home, RunHome
 from cli.chaos.comparison import RunCounts, RunDifference, count_run, difference, ticks_left
 from cli.chaos.schedule import ALL_AT_ONCE, Fault, How
 from cli.chaos.targets import SPAWNER, SUPERVISOR, FaultTarget, living
-from cli.own_supervisor import OwnSupervisor
 
 EXIT_WITHIN_SECONDS = 1.0
 STOP_WITHIN_SECONDS = 20.0

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import ENDED_AGENT
+from agiraph.http.own_supervisor import OwnSupervisor
 from agiraph.storage.files import open_file, remove_file, write_all
 from cli.chaos.chaos_run import ChaosRun, Report, status_of
 from cli.chaos.schedule import strikes
-from cli.own_supervisor import OwnSupervisor
 
 SIZE = "24m"
 STRIKE = "full disk"

@@ -19,11 +19,11 @@ from actors.runtime.processes import kill_all
 from agiraph.core.errors import Unavailable
 from agiraph.http.api import InviteHostRequest, NotReachable
 from agiraph.http.client import Client
+from agiraph.http.own_supervisor import OwnSupervisor
 from agiraph.storage.files import remove_tree
 from cli.chaos.chaos_run import LOOK_SECONDS, ChaosReport, ChaosRun, Report
 from cli.chaos.network import Network, Weather
 from cli.chaos.schedule import KINDS, Fault, strikes
-from cli.own_supervisor import OwnSupervisor
 
 HOME = "home"
 RELAY = "relay"

@@ -16,9 +16,9 @@ from agiraph.http.discovery import is_held, why_unreachable
 from cli.commands.console import only_one
 from cli.exits import FAILED, INTERRUPTED
 from cli.options import DURATION, connect_to_read, examples, home_option, json_option
-from cli.own_supervisor import shared_supervisor
 from cli.remote import is_elsewhere
 from cli.screen import TerminalScreen, can_prompt
+from cli.supervisor_share import shared_supervisor
 
 if TYPE_CHECKING:
     from cli.outcome import RunOutcome

@@ -15,9 +15,9 @@ from cli.chaos.full_disk import FullDiskRun, run_on_small_disk
 from cli.chaos.hosts_run import HostsRun
 from cli.chaos.network import run_apart
 from cli.chaos.schedule import KINDS, hammer, strikes
+from cli.interrupts import signals_interrupt
 from cli.listing import print_json
 from cli.options import DURATION, duration, examples, json_option
-from cli.own_supervisor import signals_interrupt
 from cli.shared_options import remark
 
 

@@ -11,8 +11,8 @@ from agiraph.core.errors import InvalidInput, listed
 from agiraph.core.models import ENDED_AGENT
 from agiraph.http.api import AgentView
 from cli.options import cli_context, duration, examples, home_option
-from cli.own_supervisor import shared_supervisor
 from cli.shared_options import remark
+from cli.supervisor_share import shared_supervisor
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

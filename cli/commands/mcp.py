@@ -21,9 +21,9 @@ from cli.api_command import api_command
 from cli.formats import as_is, format_time, yes_or_no
 from cli.listing import Column, JsonObject, Listing, Shown
 from cli.options import cli_context, examples, home_option
-from cli.own_supervisor import shared_supervisor
 from cli.remote import TOKEN_VARIABLE, chosen_remote, client_of, require_here
 from cli.shared_options import remark
+from cli.supervisor_share import shared_supervisor
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

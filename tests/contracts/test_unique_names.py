@@ -10,7 +10,9 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("agiraph", "actors", "transport", "cli")
 CLASS = re.compile(r"^class ([A-Za-z]\w*)", re.MULTILINE)
 
-SHARED: dict[str, str] = {}
+SHARED: dict[str, str] = {
+    "Runtime": "an actor's and, in Python programs, what carries out tasks: both are the field's",
+}
 """Names that several classes have, each with the reason why no other name would be clearer."""
 
 

@@ -35,7 +35,7 @@ PRELOADED = (
         "cli.run_target",
         "cli.watch",
     ),
-    *("cli.progress", "cli.own_supervisor", "tests.fakes.interpreters"),
+    *("cli.progress", "agiraph.http.own_supervisor", "tests.fakes.interpreters"),
     *("httpx", "click", "pydantic", "zmq.asyncio", "psutil", "yaml", "msgpack"),
     *("anthropic", "openai", "uvicorn", "mcp", "cli.console.ui.main", "cli.console.ui.top_app"),
 )

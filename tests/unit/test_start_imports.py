@@ -60,3 +60,14 @@ def test_nothing_is_imported_that_the_way_to_the_first_call_does_not_need(
     look = f"import sys; {program}; print(*sorted({set(unwanted)!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_the_package_imports_nothing_of_its_own_until_a_name_is_used() -> None:
+    look = (
+        "import sys, typing, importlib; before = set(sys.modules); import agiraph;"
+        " print(*sorted(set(sys.modules) - before)); names = agiraph.__all__;"
+        " assert all(getattr(agiraph, name) is not None for name in names);"
+        " assert set(names) <= set(dir(agiraph))"
+    )
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["agiraph"]

@@ -13,6 +13,7 @@ from actors.gateway.api.agents import (
     check_cycles,
     check_input,
     check_plan,
+    check_servers,
     default_model,
     has_usd_budget,
     name_for,
@@ -86,6 +87,7 @@ async def check(request: CheckAgentRequest, gateway: GatewayDep) -> AgentCheckVi
         await found.tried("input", asyncio.to_thread(check_input, request.input))
     if request.tools is not None:
         await found.tried("tools", require_tools(gateway, request.tools))
+    await found.tried("mcp_servers", asyncio.to_thread(check_servers, request, gateway))
     plan = None
     if request.plan is not None:
         plan = await found.tried("plan", asyncio.to_thread(check_plan, request.plan, gateway))

@@ -41,6 +41,7 @@ from agiraph.http.api import (
     StartRunRequest,
 )
 from agiraph.llm.registry import check_folder
+from agiraph.mcp.grants import granted_to_all
 from agiraph.messages.child import (
     ChildSpec,
     ChildStarted,
@@ -274,6 +275,15 @@ async def _check_orders(gateway: Gateway, request: RunRequest) -> None:
         await asyncio.to_thread(check_input, request.input)
     if request.plan is not None:
         await asyncio.to_thread(check_plan, request.plan, gateway)
+    check_servers(request, gateway)
+
+
+def check_servers(request: RunRequest, gateway: Gateway) -> None:
+    """Raise ApiError 422 for a server of tools that there is not, or that may not be given."""
+    try:
+        granted_to_all(gateway.config.mcp.servers, request.mcp_servers)
+    except InvalidInput as error:
+        raise ApiError(UNPROCESSABLE, str(error)) from None
 
 
 def check_cycles(request: RunRequest) -> None:

@@ -6,7 +6,7 @@ from pydantic import Field, field_validator
 
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import AgentFacts, Mode
-from agiraph.core.money import RunTerms, WhenSpent
+from agiraph.core.money import RunSchema, RunTerms, WhenSpent
 from agiraph.http.api.base import ApiRequest, ApiView, FieldProblemView
 
 EntityAct = Literal["pause", "step", "resume", "interrupt", "restart", "stop", "kill"]
@@ -19,7 +19,9 @@ class RunRequest(ApiRequest):
     `cycle_seconds` is for infinite mode: from the end of a cycle to the next one.
     `budget_tokens` bounds tokens in and out; `when_spent` says what becomes of a run whose budget
     is spent (ask: its human is asked for more; stop: it fails; by default as the settings say).
-    `record`: its model calls are recorded, to be replayed.
+    `record`: its model calls are recorded, to be replayed. `output_schema`: its answer must be one
+    JSON value that fits this JSON Schema ({}: any). `mcp_servers`: servers of
+    tools, by name, that all its entities have.
     `plan` is the text of a plan file. `run` is an id for the run (as `agiraph.core.ids.new_run_id`
     makes them): asked again with it, it is the same run, so a caller who got no answer may ask
     again.
@@ -35,13 +37,21 @@ class RunRequest(ApiRequest):
     budget_tokens: int | None = Field(default=None, ge=1)
     when_spent: WhenSpent | None = None
     record: bool = False
+    output_schema: RunSchema | None = None
+    mcp_servers: tuple[str, ...] = ()
     cycle_seconds: float | None = Field(default=None, ge=1, allow_inf_nan=False)
     run: str | None = Field(default=None, pattern=r"^\d{8}-\d{6}-[0-9a-f]{6,32}$")
 
     @property
     def terms(self) -> RunTerms:
         """What the run is begun on, besides its budget in dollars."""
-        return RunTerms(tokens=self.budget_tokens, when_spent=self.when_spent, record=self.record)
+        return RunTerms(
+            tokens=self.budget_tokens,
+            when_spent=self.when_spent,
+            record=self.record,
+            output_schema=self.output_schema,
+            mcp_servers=self.mcp_servers,
+        )
 
 
 class StartRunRequest(RunRequest):

@@ -1915,6 +1915,11 @@ export interface components {
             when_spent?: ("ask" | "stop") | null;
             /** @default false */
             record?: boolean;
+            output_schema?: {
+                [key: string]: unknown;
+            } | null;
+            /** @default [] */
+            mcp_servers?: string[];
             cycle_seconds?: number | null;
             run?: string | null;
             name?: string | null;
@@ -1992,6 +1997,11 @@ export interface components {
             when_spent?: ("ask" | "stop") | null;
             /** @default false */
             record?: boolean;
+            output_schema?: {
+                [key: string]: unknown;
+            } | null;
+            /** @default [] */
+            mcp_servers?: string[];
             cycle_seconds?: number | null;
             run?: string | null;
             name?: string | null;
@@ -3121,6 +3131,11 @@ export interface components {
             when_spent?: ("ask" | "stop") | null;
             /** @default false */
             record?: boolean;
+            output_schema?: {
+                [key: string]: unknown;
+            } | null;
+            /** @default [] */
+            mcp_servers?: string[];
             cycle_seconds?: number | null;
             run?: string | null;
         };

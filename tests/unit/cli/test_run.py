@@ -12,10 +12,11 @@ from click.testing import Result
 from agiraph.core.models import Event, Mode
 from agiraph.core.money import WhenSpent
 from agiraph.http.api import AgentView, NotReachable
+from agiraph.http.own_supervisor import SupervisorFailed
 from agiraph.storage.attendance import left_agents
 from agiraph.storage.files import make_private_folder
 from agiraph.storage.home import Home
-from cli.own_supervisor import EndedBySignal, SupervisorFailed
+from cli.interrupts import EndedBySignal
 from cli.progress import RunProgress
 from cli.run import MODES, WHEN_SPENT
 from tests.unit.cli.fakes import (

@@ -1,8 +1,8 @@
 """OwnSupervisor: started for the length of a run, and stopped without a trace after it.
 
 It runs in a session of its own, so that Ctrl-C reaches only us. When our end of its stdin closes,
-which also happens if we are killed, it ends as soon as no other command has a share in it. Its
-stderr is stored, and shown if it fails.
+which also happens if we are killed, it ends as soon as nobody else has a share in it. Its stderr is
+stored, and shown if it fails.
 """
 
 import contextlib
@@ -20,7 +20,6 @@ from typing import IO, Final
 from agiraph.core.errors import Unavailable
 from agiraph.http.discovery import is_supervised
 from agiraph.storage.home_users import HomeShare, is_used
-from cli.remote import is_elsewhere
 
 START_WITHIN_SECONDS: Final = 60.0
 STOP_WITHIN_SECONDS: Final = 15.0
@@ -179,11 +178,8 @@ def shared_supervisor(
 ) -> Iterator[HomeShare]:
     """Have a share in the supervisor that runs on a home, if one does; `on_wait` as `acquire` has.
 
-    The last of its users returns when it has ended. On another machine nothing is shared.
+    The last of its users returns when it has ended.
     """
-    if is_elsewhere():
-        yield HomeShare(home)
-        return
     with HomeShare(home) as share:
         share.acquire(on_wait=on_wait)
         try:
@@ -202,31 +198,6 @@ def await_unused(home: Path, within_seconds: float = STOP_WITHIN_SECONDS) -> Non
     give_up_at = time.monotonic() + within_seconds
     while is_supervised(home) and not is_used(home) and time.monotonic() < give_up_at:
         time.sleep(LOOK_SECONDS)
-
-
-class EndedBySignal(KeyboardInterrupt):
-    """We are to end, but nobody has pressed Ctrl-C."""
-
-
-@contextlib.contextmanager
-def signals_interrupt() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end us as Ctrl-C does, so that what we started is stopped with us.
-
-    A SIGHUP that is ignored (nohup) stays so.
-    """
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise EndedBySignal
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    for number, handler in before.items():
-        if handler is not signal.SIG_IGN:
-            signal.signal(number, interrupt)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _has_ended_within(process: "subprocess.Popen[bytes]", seconds: float) -> bool:

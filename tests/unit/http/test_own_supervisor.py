@@ -8,8 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cli import own_supervisor
-from cli.own_supervisor import OwnSupervisor, SupervisorFailed, supervisor_command
+from agiraph.http import own_supervisor
+from agiraph.http.own_supervisor import OwnSupervisor, SupervisorFailed, supervisor_command
+from cli.interrupts import signals_interrupt
 
 READY = "print('agiraph-supervisor ready: home x, API y', flush=True)"
 
@@ -82,7 +83,7 @@ def test_one_that_ignores_everything_is_killed_with_its_children(
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_an_order_to_end_is_an_interrupt(number: signal.Signals) -> None:
     before = signal.getsignal(number)
-    with pytest.raises(KeyboardInterrupt), own_supervisor.signals_interrupt():
+    with pytest.raises(KeyboardInterrupt), signals_interrupt():
         os.kill(os.getpid(), number)
     assert signal.getsignal(number) == before
 
@@ -90,7 +91,7 @@ def test_an_order_to_end_is_an_interrupt(number: signal.Signals) -> None:
 def test_a_hangup_that_is_ignored_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with own_supervisor.signals_interrupt():
+        with signals_interrupt():
             os.kill(os.getpid(), signal.SIGHUP)
         assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     finally:

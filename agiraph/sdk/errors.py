@@ -1,0 +1,51 @@
+"""The errors of the Python API; each is an `agiraph.AgiraphError`, as all that Agiraph raises.
+
+AgiraphError
+├── InvalidInput        a task, a plan or an option that cannot be
+├── RunFailed           the run ended without its goal; `result` has what there is
+│   ├── RunTimeout          it was stopped at its timeout
+│   ├── DeadlockError       nodes wait for each other in a ring
+│   └── OutputInvalid       the answer is not what the task asks for
+├── NotReachable        no gateway answers on the home
+└── SupervisorFailed    the supervisor did not start
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from agiraph.core.errors import AgiraphError
+
+if TYPE_CHECKING:
+    from agiraph.sdk.result import NodeFailure, Result
+
+
+class RunFailed(AgiraphError):
+    """A run ended without its goal: `result` has its graph, log, usage and failed nodes."""
+
+    def __init__(self, reason: str, result: "Result[Any] | None" = None) -> None:
+        super().__init__(reason)
+        self.result = result
+
+    @property
+    def failures(self) -> "tuple[NodeFailure, ...]":
+        """The nodes that failed."""
+        return self.result.failures if self.result is not None else ()
+
+
+class RunTimeout(RunFailed):
+    """The run was not done within its timeout and was stopped."""
+
+
+class OutputInvalid(RunFailed):
+    """The answer of the run does not fit the `output_format` of its task."""
+
+
+class DeadlockError(RunFailed):
+    """Nodes wait for each other for ever: `ring` has their names, each held up by the next."""
+
+    def __init__(
+        self, ring: Sequence[str], text: str = "", result: "Result[Any] | None" = None
+    ) -> None:
+        shown = " -> ".join((*ring, *ring[:1]))
+        super().__init__(f"deadlock: {shown}" + (f" ({text})" if text else ""), result)
+        self.ring = tuple(ring)

@@ -1,0 +1,95 @@
+"""Result: what came of a run: its output, files, log, usage, and the nodes that failed."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, Literal, TypeVar
+
+from agiraph.core.models import Event
+from agiraph.core.turns import Usage
+from agiraph.http.api.work import BoardView
+
+Out = TypeVar("Out")
+SHOWN = 120
+
+FailureClass = Literal[
+    "timeout", "iterations", "budget", "model", "process", "dependency", "checks", "other"
+]
+
+SIGNS: dict[FailureClass, tuple[str, ...]] = {
+    "dependency": ("needs node", "dependency", "was cancelled", "is failed"),
+    "budget": ("out_of_budget", "no_credit", "budget"),
+    "timeout": ("timeout", "timed out", "seconds are over", "not done within"),
+    "iterations": ("iterations", "turns"),
+    "checks": ("check",),
+    "process": ("process", "crash", "killed", "SIG", "exit code"),
+    "model": ("model", "provider", "api"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFailure:
+    """Why a node failed: its name, the reason in a sentence, and the last lines that it left.
+
+    `last_lines` are those of the worker's process or of its error (a traceback, if there was one).
+    """
+
+    node: str
+    reason: str
+    last_lines: str = ""
+    attempt: int = 1
+
+    @property
+    def failure_class(self) -> FailureClass:
+        """What kind of failure it was, by its reason."""
+        reason = self.reason.casefold()
+        for name, signs in SIGNS.items():
+            if any(sign.casefold() in reason for sign in signs):
+                return name
+        return "other"
+
+    def __str__(self) -> str:
+        lines = f"\n{self.last_lines}" if self.last_lines else ""
+        return f"{self.node} ({self.failure_class}): {self.reason}{lines}"
+
+
+class RunLog(tuple[Event, ...]):
+    """The events of a run, in order; as text one line each."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(map(_line, self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result(Generic[Out]):
+    """What came of a run.
+
+    `output` is what the `output_format` of the task says; `text` the answer as it was written.
+    `files` leads from NODE/PATH to the file that the node published, on this machine. `usage` has
+    tokens and US dollars (None: a price is not known). `board` has the nodes as they ended.
+    """
+
+    output: Out
+    text: str
+    status: str
+    agent_id: str
+    run_id: str
+    logs: RunLog = field(repr=False)
+    usage: Usage
+    files: Mapping[str, Path] = field(repr=False)
+    board: BoardView = field(repr=False)
+    failures: tuple[NodeFailure, ...] = ()
+
+
+def _line(event: Event) -> str:
+    at = time.strftime("%H:%M:%S", time.localtime(event.ts))
+    told = " ".join(f"{key}={_short(value)}" for key, value in event.data.items())
+    return f"{at} {event.type} {told}".rstrip()
+
+
+def _short(value: object) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

@@ -1,0 +1,193 @@
+"""Runtime: carries out tasks, from a script, a notebook, or inside an event loop."""
+
+import asyncio
+import inspect
+import os
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from contextlib import ExitStack, aclosing, closing
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from agiraph.core.errors import InvalidInput
+from agiraph.sdk.events import QuestionAsked, RunEnd, RunEvent
+from agiraph.sdk.result import Result
+from agiraph.sdk.supervision import supervised
+from agiraph.sdk.task import Task, limit_of
+from agiraph.sdk.team_run import TeamRun
+from agiraph.storage.project_file import chosen_home
+
+PlanningMode = Literal["dynamic", "static", "hybrid"]
+OnQuestion = Callable[[QuestionAsked], str | Awaitable[str | None] | None]
+Out = TypeVar("Out")
+
+
+class Runtime:
+    """What carries out tasks: models, a budget, and the home in which its teams work.
+
+    `model_provider` is provider/model, by default as the settings say. `home` is a folder, by
+    default that of the command line. If a supervisor runs on it that one is used, else one is
+    started for each run; `with Runtime(...)` (or `async with`) keeps it over several runs. `budget`
+    (US dollars, or a text such as "500k-tokens") and `timeout` (seconds) are those of each run.
+    `on_question` gets each question of a team and returns the answer, or None to leave it to the
+    other channels; in the asynchronous calls it may be a coroutine.
+    """
+
+    def __init__(
+        self,
+        model_provider: str | None = None,
+        planning_mode: PlanningMode = "dynamic",
+        mcp_servers: Sequence[str] = (),
+        *,
+        worker_model: str | None = None,
+        home: str | os.PathLike[str] | None = None,
+        budget: float | str | None = None,
+        timeout: float | None = None,
+        on_question: OnQuestion | None = None,
+    ) -> None:
+        if planning_mode != "dynamic":
+            raise InvalidInput(f"unknown planning_mode '{planning_mode}' (possible: dynamic)")
+        self.home = (Path(home).expanduser() if home is not None else chosen_home()).absolute()
+        self._timeout = timeout
+        self._on_question = on_question
+        self._kept = ExitStack()
+        limit = limit_of(budget)
+        self._terms: dict[str, Any] = {
+            "model": model_provider,
+            "worker_model": worker_model,
+            "budget_usd": limit.usd,
+            "budget_tokens": limit.tokens,
+            "mcp_servers": tuple(mcp_servers) or None,
+        }
+
+    def run(self, task: Task[Out]) -> Result[Out]:
+        """Carry out a task and return its result.
+
+        Raises RunFailed (RunTimeout, DeadlockError, OutputInvalid), NotReachable, ApiError,
+        SupervisorFailed. Ctrl-C and every other exception stop the team.
+        """
+        run = self._begin(task)
+        with closing(self._stream(run)) as stream:
+            for event in stream:
+                if isinstance(event, RunEnd):
+                    return _result_of(run, event)
+        raise AssertionError("a stream ends with RunEnd")
+
+    def run_stream(self, task: Task[Any]) -> Generator[RunEvent, None, None]:
+        """Carry out a task and yield what happens, `RunEnd` at last; leaving it stops the team."""
+        return self._stream(self._begin(task))
+
+    async def arun(self, task: Task[Out]) -> Result[Out]:
+        """Carry out a task from an event loop; a cancellation stops the team. Raises as `run`."""
+        left = threading.Event()
+        run = self._begin(task, left)
+        async with aclosing(self._astream(run, left)) as stream:
+            async for event in stream:
+                if isinstance(event, RunEnd):
+                    return _result_of(run, event)
+        raise AssertionError("a stream ends with RunEnd")
+
+    async def arun_stream(self, task: Task[Any]) -> AsyncGenerator[RunEvent, None]:
+        """Carry out a task and yield what happens, as `run_stream`, in an event loop."""
+        left = threading.Event()
+        async with aclosing(self._astream(self._begin(task, left), left)) as stream:
+            async for event in stream:
+                yield event
+
+    def _begin(self, task: Task[Out], left: threading.Event | None = None) -> TeamRun[Out]:
+        is_cancelled = (lambda: False) if left is None else left.is_set
+        return TeamRun(self.home, task, self._terms, is_cancelled, self._timeout)
+
+    def _stream(self, run: TeamRun[Any]) -> Generator[RunEvent, None, None]:
+        with closing(self._events(run)) as events:
+            for event in events:
+                if isinstance(event, QuestionAsked) and self._on_question is not None:
+                    answer = self._on_question(event)
+                    if inspect.isawaitable(answer):
+                        raise InvalidInput("on_question is a coroutine: use `arun`, `arun_stream`")
+                    if answer is not None:
+                        event.answer(answer)
+                yield event
+
+    def _events(self, run: TeamRun[Any]) -> Generator[RunEvent, None, None]:
+        with supervised(self.home, run.model):
+            yield from run.events()
+
+    async def _astream(
+        self, run: TeamRun[Any], left: threading.Event
+    ) -> AsyncGenerator[RunEvent, None]:
+        async with aclosing(_in_thread(lambda: self._events(run), left)) as events:
+            async for event in events:
+                if isinstance(event, QuestionAsked) and self._on_question is not None:
+                    answer = self._on_question(event)
+                    if inspect.isawaitable(answer):
+                        answer = await answer
+                    if answer is not None:
+                        await event.aanswer(answer)
+                yield event
+
+    def __enter__(self) -> "Runtime":
+        """Have a supervisor until the block is left."""
+        self._kept.enter_context(supervised(self.home, self._terms["model"] or ""))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Take it away again, unless others use it."""
+        self._kept.close()
+
+    async def __aenter__(self) -> "Runtime":
+        """Have a supervisor until the block is left."""
+        return await asyncio.to_thread(self.__enter__)
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Take it away again, unless others use it."""
+        await asyncio.to_thread(self._kept.close)
+
+
+def _result_of(run: TeamRun[Out], end: RunEnd) -> Result[Out]:
+    if end.status != "completed":
+        raise run.failure(end)
+    return end.result
+
+
+async def _in_thread(
+    make: Callable[[], Generator[RunEvent, None, None]], left: threading.Event
+) -> AsyncGenerator[RunEvent, None]:
+    """Yield what a generator yields in a thread of its own; left early, it is told by `left`."""
+    loop = asyncio.get_running_loop()
+    found: asyncio.Queue[RunEvent | BaseException | None] = asyncio.Queue()
+
+    def work() -> None:
+        end: BaseException | None = None
+        try:
+            with closing(make()) as events:
+                for event in events:
+                    loop.call_soon_threadsafe(found.put_nowait, event)
+        except BaseException as error:
+            end = error
+        finally:
+            loop.call_soon_threadsafe(found.put_nowait, end)
+
+    thread = threading.Thread(target=work, name="agiraph-run")
+    thread.start()
+    try:
+        while (item := await found.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        left.set()
+        await _joined(thread)
+
+
+async def _joined(thread: threading.Thread) -> None:
+    """Return when a thread has ended, also when we are cancelled meanwhile."""
+    joining = asyncio.ensure_future(asyncio.to_thread(thread.join))
+    cancelled = False
+    while not joining.done():
+        try:
+            await asyncio.shield(joining)
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        raise asyncio.CancelledError

@@ -1,0 +1,131 @@
+"""Task: a goal for a team, what it may read, and what its answer must be."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+
+from pydantic import BaseModel, ValidationError
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.money import NamedLimit, parse_limit
+from agiraph.sdk.errors import OutputInvalid
+
+if TYPE_CHECKING:
+    from agiraph.sdk.result import Result
+
+Out = TypeVar("Out")
+Model = TypeVar("Model", bound=BaseModel)
+OutputFormat = Literal["markdown", "json"]
+
+
+class Task(Generic[Out]):
+    """A goal, `prompt`, and on what terms a team works on it.
+
+    `output_format` is what `Result.output` will be: "markdown" (text), "json" (a parsed value), or
+    a pydantic model, of which it is an instance then. `input` is a folder that the team may read;
+    `plan` the text of a plan file, or a mapping of the same form. `budget` is in US dollars, or a
+    text such as "500k-tokens"; `timeout` in seconds. `model` overrides the model of the runtime.
+    Raises InvalidInput for what cannot be.
+    """
+
+    @overload
+    def __init__(
+        self: "Task[str]",
+        prompt: str,
+        output_format: Literal["markdown"] = "markdown",
+        *,
+        input: str | os.PathLike[str] | None = None,
+        plan: str | Mapping[str, Any] | None = None,
+        name: str | None = None,
+        model: str | None = None,
+        budget: float | str | None = None,
+        timeout: float | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "Task[Any]",
+        prompt: str,
+        output_format: Literal["json"],
+        *,
+        input: str | os.PathLike[str] | None = None,
+        plan: str | Mapping[str, Any] | None = None,
+        name: str | None = None,
+        model: str | None = None,
+        budget: float | str | None = None,
+        timeout: float | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "Task[Model]",
+        prompt: str,
+        output_format: type[Model],
+        *,
+        input: str | os.PathLike[str] | None = None,
+        plan: str | Mapping[str, Any] | None = None,
+        name: str | None = None,
+        model: str | None = None,
+        budget: float | str | None = None,
+        timeout: float | None = None,
+    ) -> None: ...
+    def __init__(
+        self,
+        prompt: str,
+        output_format: OutputFormat | type[BaseModel] = "markdown",
+        *,
+        input: str | os.PathLike[str] | None = None,
+        plan: str | Mapping[str, Any] | None = None,
+        name: str | None = None,
+        model: str | None = None,
+        budget: float | str | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        if not prompt.strip():
+            raise InvalidInput("the prompt of a task is empty")
+        self.prompt = prompt
+        self.output_format = output_format
+        self.schema = _schema_of(output_format)
+        self.input = None if input is None else Path(input).expanduser().resolve()
+        self.plan = plan if plan is None or isinstance(plan, str) else json.dumps(dict(plan))
+        self.name = name
+        self.model = model
+        self.budget = limit_of(budget)
+        if timeout is not None and timeout <= 0:
+            raise InvalidInput(f"timeout is {timeout:g}, and must be above 0 (seconds)")
+        self.timeout = timeout
+
+    def read(self, answer: str, result: "Result[Any] | None" = None) -> Out:
+        """Return the output in the answer of a run. Raises OutputInvalid, with the `result`."""
+        wanted: Any = self.output_format
+        try:
+            if wanted == "markdown":
+                return answer  # type: ignore[return-value]  # Out is str then
+            if wanted == "json":
+                value: Out = json.loads(answer)
+                return value
+            made: Out = wanted.model_validate_json(answer)
+            return made
+        except (ValueError, ValidationError) as error:
+            raise OutputInvalid(f"the answer is not what was asked for: {error}", result) from None
+
+
+def _schema_of(wanted: OutputFormat | type[BaseModel]) -> dict[str, Any] | None:
+    """Return the JSON Schema that an answer must fit; None for text, {} for any JSON."""
+    if wanted == "markdown":
+        return None
+    if wanted == "json":
+        return {}
+    if isinstance(wanted, type) and issubclass(wanted, BaseModel):
+        return wanted.model_json_schema()
+    raise InvalidInput(
+        f"unknown output_format {wanted!r} (possible: 'markdown', 'json', a pydantic model class)"
+    )
+
+
+def limit_of(budget: float | str | None) -> NamedLimit:
+    """Return what a run may spend: a number is US dollars; InvalidInput."""
+    limit = NamedLimit() if budget is None else parse_limit(str(budget))
+    if limit.usd in (0, "none") or limit.tokens in (0, "none"):
+        raise InvalidInput("a budget must be above 0; without one that of the settings counts")
+    return limit

@@ -1,0 +1,224 @@
+"""TeamRun: one task on a supervisor: begins the run, follows its events, gathers the result."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from agiraph.core.errors import AgiraphError
+from agiraph.core.ids import AgentId, RunId, agent_id_for, new_run_id
+from agiraph.core.models import ENDED_AGENT, Event
+from agiraph.core.turns import Usage
+from agiraph.http.api.agents import AgentView, CreateAgentRequest
+from agiraph.http.api.work import BoardView
+from agiraph.http.client.sync import Client
+from agiraph.http.errors import ApiError, NotReachable
+from agiraph.sdk.errors import DeadlockError, RunFailed, RunTimeout
+from agiraph.sdk.events import DeadlockNoticed, RunEnd, RunEvent, RunStart, told
+from agiraph.sdk.result import NodeFailure, Result, RunLog
+from agiraph.sdk.task import Task
+from agiraph.storage.attendance import Attendance
+from agiraph.storage.home import Home
+from agiraph.storage.supervisor_note import belongs_to_users
+
+POLL_SECONDS: Final = 0.2
+REFRESH_SECONDS: Final = 1.0
+RECORD_SECONDS: Final = 3.0
+ENDINGS: Final = {f"agent.{status}": status for status in ENDED_AGENT}
+
+Out = TypeVar("Out")
+
+
+class RunCancelled(AgiraphError):
+    """Whoever followed the run has left it; the team was stopped."""
+
+
+class TeamRun(Generic[Out]):
+    """One run of `task` in a home on which a supervisor runs. To be used once, in one thread.
+
+    `terms` are further fields of the request. `is_cancelled` is asked several times a second;
+    `timeout` (seconds) counts where the task has none.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        task: Task[Out],
+        terms: Mapping[str, Any],
+        is_cancelled: Callable[[], bool] = lambda: False,
+        timeout: float | None = None,
+    ) -> None:
+        self._home = home
+        self._task = task
+        self._is_cancelled = is_cancelled
+        self._timeout = timeout if task.timeout is None else task.timeout
+        self._run = new_run_id(time.time())
+        self._request = _request(task, terms, self._run)
+        self._log: list[Event] = []
+        self._ring: DeadlockNoticed | None = None
+        self._ended_as = ""
+
+    @property
+    def model(self) -> str:
+        """The model that will be called first, '' if the gateway chooses it."""
+        return self._request.model or ""
+
+    def events(self) -> Iterator[RunEvent]:
+        """Yield what happens, RunEnd at last; however this is left, the team works no more.
+
+        Raises RunTimeout, RunCancelled, NotReachable, ApiError, OutputInvalid.
+        """
+        agent_id = agent_id_for(self._task.name or self._task.prompt, self._run)
+        attendance = Attendance(self._home, agent_id)
+        attendance.begin()
+        with Client.for_home(self._home) as client:
+            try:
+                agent = client.create_agent(self._request)
+                yield RunStart(agent_id=agent.id, agent_name=agent.name, run_id=self._run)
+                yield from self._follow(client, agent.id)
+                agent = self._ended(client, agent.id)
+                result = self._result(client, agent)
+                yield RunEnd(status=agent.status, reason=self._reason(agent), result=result)
+            except BaseException:
+                self._stop(agent_id)
+                attendance.detach()
+                raise
+        if belongs_to_users(self._home):
+            self._stop(agent_id)
+        attendance.detach()
+
+    def failure(self, end: RunEnd) -> RunFailed:
+        """Return the error of a run that did not reach its goal."""
+        if self._ring is not None:
+            return DeadlockError(self._ring.ring, self._ring.text, end.result)
+        return RunFailed(f"the run {end.status}: {end.reason or 'no reason was given'}", end.result)
+
+    def _follow(self, client: Client, agent: AgentId) -> Iterator[RunEvent]:
+        """Yield events until the run has ended."""
+        limit = self._timeout
+        give_up_at = None if limit is None else time.monotonic() + limit
+        look_at = time.monotonic() + REFRESH_SECONDS
+        with client.follow_events(agent) as follower:
+            while not self._ended_as:
+                event = follower.next(POLL_SECONDS)
+                if event is not None:
+                    yield from self._see(event)
+                if self._is_cancelled():
+                    raise RunCancelled("the run was left by its caller and is stopped")
+                now = time.monotonic()
+                if give_up_at is not None and now >= give_up_at:
+                    raise RunTimeout(f"not finished within {limit:g} seconds")
+                if event is None and now >= look_at:
+                    look_at = now + REFRESH_SECONDS
+                    self._look(client, agent)
+
+    def _see(self, event: Event) -> Iterator[RunEvent]:
+        if event.run_id not in (None, self._run):
+            return
+        self._log.append(event)
+        if event.type == "agent.reopened":
+            self._ended_as = ""
+        self._ended_as = ENDINGS.get(event.type, self._ended_as)
+        shown = told(event, self._answer)
+        if isinstance(shown, DeadlockNoticed):
+            self._ring = shown
+        if shown is not None:
+            yield shown
+
+    def _look(self, client: Client, agent: AgentId) -> None:
+        """Take the status from the agent's record, which may be there when no event is."""
+        with suppress(NotReachable):
+            status = client.agent(agent).status
+            if status in ENDED_AGENT:
+                self._ended_as = status
+
+    def _ended(self, client: Client, agent: AgentId) -> AgentView:
+        """Return the agent as it ended; its record may come a moment after the event."""
+        give_up_at = time.monotonic() + RECORD_SECONDS
+        while (found := client.agent(agent)).status not in ENDED_AGENT:
+            if time.monotonic() >= give_up_at:
+                return found.model_copy(update={"status": self._ended_as})
+            time.sleep(POLL_SECONDS / 4)
+        return found
+
+    def _result(self, client: Client, agent: AgentView) -> Result[Any]:
+        """Return all that came of the run; its output is None if it did not reach its goal."""
+        board = client.board(agent.id, run=self._run)
+        text = self._answer_text(client, agent)
+        try:
+            usage = client.usage(agent=agent.id, run=self._run).total
+        except (ApiError, NotReachable):
+            usage = Usage()
+        result: Result[Any] = Result(
+            output=None,
+            text=text,
+            status=agent.status,
+            agent_id=agent.id,
+            run_id=self._run,
+            logs=RunLog(self._log),
+            usage=usage,
+            files=self._files(agent.id, board),
+            board=board,
+            failures=_failures(client, agent.id, board),
+        )
+        if agent.status != "completed":
+            return result
+        return _with_output(result, self._task.read(text, result))
+
+    def _answer_text(self, client: Client, agent: AgentView) -> str:
+        with suppress(ApiError):
+            found = client.raw_file(agent.id, "_output.md", run=self._run)
+            if found is not None:
+                return found.content.decode("utf-8", "replace").rstrip("\n")
+        return agent.result or ""
+
+    def _files(self, agent: AgentId, board: BoardView) -> dict[str, Path]:
+        nodes = Home(self._home).agent(agent).run(RunId(self._run)).path / "nodes"
+        return {
+            f"{node.name}/{name}": nodes / node.folder / "published" / name
+            for node in board.nodes
+            for name in node.published
+        }
+
+    def _reason(self, agent: AgentView) -> str:
+        told_last = (e.data.get("reason") for e in reversed(self._log) if e.type in ENDINGS)
+        return agent.reason or str(next(told_last, "") or "")
+
+    def _answer(self, question: str, text: str) -> None:
+        with Client.for_home(self._home) as client:  # maybe in another thread than ours
+            client.answer(question, text)
+
+    def _stop(self, agent: AgentId) -> None:
+        """Stop the team; what is gone already needs no stop."""
+        with suppress(AgiraphError), Client.for_home(self._home) as client:
+            client.stop(agent)
+
+
+def _request(task: Task[Any], terms: Mapping[str, Any], run: RunId) -> CreateAgentRequest:
+    given = {
+        **terms,
+        "goal": task.prompt,
+        "name": task.name,
+        "input": None if task.input is None else str(task.input),
+        "plan": task.plan,
+        "output_schema": task.schema,
+        "run": run,
+    }
+    if task.model is not None:
+        given["model"] = task.model
+    if task.budget != (None, None):
+        given |= {"budget_usd": task.budget.usd, "budget_tokens": task.budget.tokens}
+    return CreateAgentRequest.model_validate({k: v for k, v in given.items() if v is not None})
+
+
+def _failures(client: Client, agent: AgentId, board: BoardView) -> tuple[NodeFailure, ...]:
+    details = [client.node(agent, n.id, run=board.run) for n in board.nodes if n.status == "failed"]
+    return tuple(
+        NodeFailure(node.name, node.reason or "", node.details, node.attempt) for node in details
+    )
+
+
+def _with_output(result: Result[Any], output: Out) -> Result[Out]:
+    return replace(result, output=output)

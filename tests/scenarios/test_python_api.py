@@ -1,0 +1,156 @@
+"""Agiraph from Python: results, streams, questions, errors; and that nothing is left behind."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, Field
+
+from agiraph import (
+    InvalidInput,
+    QuestionAsked,
+    RunEnd,
+    RunEvent,
+    RunFailed,
+    Runtime,
+    RunTimeout,
+    Task,
+)
+from tests.fakes.model_server import call, calls
+from tests.scenarios.house import ROOT, processes_of
+from tests.scenarios.place import Place
+
+MODEL = "openai/fake"
+SECONDS = 60
+
+
+class Firm(BaseModel):
+    name: str
+    staff: int = Field(ge=0)
+
+
+def runtime(place: Place) -> Runtime:
+    return Runtime(MODEL, home=place.home, timeout=SECONDS)
+
+
+def test_an_output_that_does_not_fit_is_asked_for_again(place: Place) -> None:
+    place.plays(
+        coordinator=[
+            call("finish", summary="Acme has 7 people"),
+            call("finish", summary='{"name": "Acme", "staff": -7}'),
+            lambda seen: (
+                call("finish", summary={"name": "Acme", "staff": 7})
+                if "less than the minimum" in seen.said
+                else call("finish", summary="?")
+            ),
+        ]
+    )
+    result = runtime(place).run(Task("Describe Acme", Firm, name="acme"))
+    assert result.output == Firm(name="Acme", staff=7)
+    assert [e.data["is_error"] for e in result.logs if e.type == "tool.result"][:2] == [True, True]
+
+
+def test_a_stream_tells_of_nodes_messages_and_questions(place: Place) -> None:
+    place.plays(
+        coordinator=[
+            calls(call("spawn_worker", name="ada"), call("spawn_worker", name="bob")),
+            call("create_work_node", name="facts", task="Write facts.md", worker="ada"),
+            call("wait"),
+            call("ask_human", question="Which colour?"),
+            lambda seen: call("finish", summary=f"It is {seen.result('ask_human')}"),
+        ],
+        ada=[
+            call("send_message", to="bob", content="hello bob"),
+            call("write_file", path="facts.md", content="one fact"),
+            call("publish", summary="one fact found"),
+        ],
+    )
+    seen: list[RunEvent] = []
+    for event in runtime(place).run_stream(Task("Find facts", name="streamed")):
+        seen.append(event)
+        if event.type == "question":
+            event.answer("blue")
+    kinds = [event.type for event in seen]
+    assert {"run_start", "node_start", "node_complete", "message", "question"} <= {*kinds}
+    done = next(event for event in seen if event.type == "node_complete")
+    assert (done.node_id, done.result) == ("facts", "one fact found")
+    end = seen[-1]
+    assert isinstance(end, RunEnd)
+    assert (end.status, "blue" in end.result.output) == ("completed", True)
+    assert end.result.files["facts/facts.md"].read_text() == "one fact"
+    assert end.result.usage.input_tokens > 0
+    assert "node.completed" in str(end.result.logs)
+
+
+async def test_it_works_inside_a_running_event_loop(place: Place) -> None:
+    async def decide(question: QuestionAsked) -> str:
+        await asyncio.sleep(0)
+        return f"answered {question.question}"
+
+    place.plays(
+        coordinator=[
+            call("ask_human", question="how many"),
+            lambda seen: call("finish", summary=seen.result("ask_human")),
+        ]
+    )
+    made = Runtime(MODEL, home=place.home, on_question=decide)
+    first = await made.arun(Task("Ask", name="asked"))
+    assert "answered how many" in first.output
+    place.plays(coordinator=[call("finish", summary="[1, 2]")])
+    async with made:
+        assert made.run(Task("Count", "json", name="counted")).output == [1, 2]  # sync, in a loop
+
+
+def test_a_failed_run_has_its_failed_nodes_and_a_late_one_is_stopped(place: Place) -> None:
+    place.plays(
+        coordinator=[
+            call("spawn_worker", name="ada"),
+            call("create_work_node", name="facts", task="x", worker="ada", max_iterations=1),
+            call("wait"),
+            *[call("finish", summary="not JSON")] * 3,
+        ],
+        ada=[call("bash", command="true")] * 9,
+    )
+    with pytest.raises(RunFailed, match="does not fit") as failed:
+        runtime(place).run(Task("Fail", "json", name="failing"))
+    [failure] = failed.value.failures
+    assert (failure.node, failure.failure_class) == ("facts", "iterations")
+    place.plays(coordinator=[call("ask_human", question="?")])
+    with pytest.raises(RunTimeout, match="within 1 seconds"):
+        Runtime(MODEL, home=place.home).run(Task("Wait", name="late", timeout=1))
+    assert place.server.problems == []
+
+
+def test_what_cannot_be_is_refused_by_name() -> None:
+    with pytest.raises(InvalidInput, match="unknown output_format 'yaml'"):
+        Task("x", "yaml")  # type: ignore[call-overload]
+    with pytest.raises(InvalidInput, match="prompt of a task is empty"):
+        Task(" ")
+    with pytest.raises(InvalidInput, match="must be above 0"):
+        Task("x", timeout=0)
+
+
+def test_an_interrupt_of_a_program_leaves_no_process(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "program.py").write_text(
+        "from agiraph import Runtime, Task\n"
+        f"runtime = Runtime('script/survey', home={str(tmp_path / 'home')!r})\n"
+        f"for event in runtime.run_stream(Task('Survey', input={str(ROOT / 'docs')!r})):\n"
+        "    print(event.type, flush=True)\n"
+    )
+    program = subprocess.Popen(
+        [sys.executable, str(tmp_path / "program.py")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+    )
+    assert program.stdout is not None
+    assert program.stdout.readline() == "run_start\n"
+    program.send_signal(signal.SIGINT)
+    _, errors = program.communicate(timeout=SECONDS)
+    assert errors.strip().endswith("KeyboardInterrupt")
+    assert processes_of(tmp_path / "home") == []

@@ -12,6 +12,7 @@ CLASS = re.compile(r"^class ([A-Za-z]\w*)", re.MULTILINE)
 
 SHARED: dict[str, str] = {
     "Runtime": "an actor's and, in Python programs, what carries out tasks: both are the field's",
+    "NodeFailed": "an event of the board, and what a stream of the Python API tells of it",
 }
 """Names that several classes have, each with the reason why no other name would be clearer."""
 

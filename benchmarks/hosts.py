@@ -125,8 +125,7 @@ def _lose(home: RunningHome, host: psutil.Process, workers: list[str]) -> float:
 
 def _is_ready(home: RunningHome, worker: str, place: str) -> bool:
     row = next(row for row in home.client.entities() if row.address == worker)
-    is_there = row.host == place or (place == "home" and not row.host.startswith("far-"))
-    return is_there and row.state not in NOT_READY
+    return row.host == place and row.state not in NOT_READY
 
 
 def _crowd(options: Options) -> list[Figure]:

@@ -142,7 +142,12 @@ class HostRequests:
             case "drain":
                 await self._drain(asked.name)
             case "remove":
-                await self._drain(asked.name)
+                try:
+                    await self._drain(asked.name)
+                except Refused as error:
+                    if not asked.force:
+                        hint = f"`agiraph host remove {asked.name} --force` kills it: it then waits"
+                        raise Refused(f"{error}. {hint} for a machine") from None
                 await self._hosts.remove(asked.name)
 
     async def _drain(self, name: str) -> None:
@@ -194,6 +199,11 @@ class HostRequests:
         if spec.stays and host not in ("", HOME_HOST):
             raise Refused(f"{spec.address} stays on the home's machine: it {spec.stays}")
         here = "" if process is None else process.handle.host or HOME_HOST
+        if not host and spec.host == here:
+            raise Refused(
+                f"{spec.address} asks for '{here}' by name: `agiraph move {spec.address} HOST` has"
+                " it ask for another machine"
+            )
         wanted = spec.model_copy(update={"host": host}) if host else spec
         placed = self._hosts.place(wanted, but="" if host else here)
         if isinstance(placed, NotPlaced):

@@ -66,7 +66,7 @@ class _Host:
     said: RenewLease | None = None
     seen_at: float | None = None
     skew_seconds: float | None = None
-    shown: HostState = "lost"
+    shown: HostState = "away"
     closed_until: float = 0.0
     timer: asyncio.TimerHandle | None = None
 
@@ -162,7 +162,7 @@ class Hosts:
         """Forget a host, once nothing can run there any more."""
         host = self._hosts[name]
         for handle in list(host.handles.values()):
-            handle.signal_group(SIGKILL)
+            handle.give_up(f"its machine '{name}' was removed")
             await asyncio.wait([handle.ended])
         await self._changed.until(lambda: not host.strangers)
         self.registry.remove(name)

@@ -8,7 +8,7 @@ waited for as if the last one had been granted at that moment.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 MARGIN_SECONDS = 1.0
@@ -28,19 +28,18 @@ class GrantedLease:
         """Return the lease after an answer at `now`."""
         return GrantedLease(max(self.ends_at, now + seconds + MARGIN_SECONDS), now)
 
-    def over(self) -> "GrantedLease":
-        """Return the lease of a host that says itself that it runs nothing."""
-        return replace(self, ends_at=-math.inf)
-
     def left(self, now: float) -> float:
         """Return for how many seconds something may still run there."""
         return max(0.0, self.ends_at - now)
 
     def state(self, now: float, renew_seconds: float) -> HostState:
-        """Return how the host is: heard of lately, silent, or silent and without a lease."""
+        """Return how the host is: heard of lately, silent, or silent with a lease that has ended.
+
+        One that had no lease, and was not heard of yet, has lost nothing.
+        """
         if now - self.heard_at <= SILENT_RENEWALS * renew_seconds:
             return "ready"
-        return "away" if self.left(now) > 0 else "lost"
+        return "lost" if -math.inf < self.ends_at <= now else "away"
 
 
 def unknown_lease(now: float, seconds: float) -> GrantedLease:

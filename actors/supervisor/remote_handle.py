@@ -37,6 +37,7 @@ class RemoteHandle:
         self._stats: ProcessStats | None = None
         self._evidence = ExitEvidence()
         self._is_killed = False
+        self._given_up = ""
         self._missing = 0
 
     def terminate(self) -> None:
@@ -47,6 +48,11 @@ class RemoteHandle:
         """Have its host send a signal to its group."""
         self._is_killed |= number == signal.SIGKILL
         self._post(SignalOnHost(address=self.address, incarnation=self.incarnation, signal=number))
+
+    def give_up(self, reason: str) -> None:
+        """Have it killed because of its machine, which blames nothing."""
+        self._given_up = reason
+        self.signal_group(signal.SIGKILL)
 
     def dump_stack(self) -> None:
         """Have it write its stack, into its log on its host."""
@@ -92,7 +98,9 @@ class RemoteHandle:
             oom_kills=body.oom_kills,
             is_repeated_crash=body.is_repeated_crash,
         )
-        if body.exit_code is None and body.signal is None:
+        if self._given_up:
+            self.lost(self._given_up)
+        elif body.exit_code is None and body.signal is None:
             self.lost(f"its machine '{self.host}' does not run it any more")
         else:
             self._end(ProcessExit(code=body.exit_code, signal=body.signal))

@@ -22,6 +22,11 @@ HostLabel = Annotated[str, Field(pattern=LABEL_PATTERN)]
 HostAct = Literal["cordon", "uncordon", "drain"]
 
 
+def is_other_machine(host: str) -> bool:
+    """Whether this names a host, not the home's machine or none."""
+    return host not in ("", HOME_HOST)
+
+
 class MachineFacts(Record):
     """What a machine is. `labels` are those found on it: `linux`, `has:docker`, `gpu` ...
 
@@ -40,9 +45,10 @@ class MachineFacts(Record):
 class HostInfo(Record):
     """One row of the table of hosts.
 
-    `state`: `away` is silent, and its lease still runs; `lost` is silent, its lease has ended, and
-    what it ran is started elsewhere. A cordoned host gets no new work. `labels` are those given by
-    a person and those found; `skew_seconds` is its clock minus ours.
+    `state`: `away` is silent, and its lease still runs, or nothing ran there when the home started;
+    `lost` is silent, its lease has ended, and what it ran is started elsewhere. A cordoned host
+    gets no new work. `labels` are those given by a person and those found; `skew_seconds` is its
+    clock minus ours.
     """
 
     name: str

@@ -224,7 +224,8 @@ class ChangeHost(Body):
     """Change a host. Human to supervisor; answered by `host.table`.
 
     `cordon`: it gets no new work; `drain`: cordon it and move what it runs elsewhere; `remove`:
-    drain it and refuse its key from then on; `label`: replace the labels given by a person.
+    drain it and refuse its key from then on; `label`: replace the labels given by a person. A host
+    with what cannot be moved is removed only by `force`: that is killed, and waits for a machine.
     """
 
     TYPE = "host.change"
@@ -232,6 +233,7 @@ class ChangeHost(Body):
     name: str
     how: Literal["cordon", "uncordon", "drain", "remove", "label"]
     labels: tuple[str, ...] = ()
+    force: bool = False
 
 
 class MoveChild(Body):

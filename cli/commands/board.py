@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from agiraph.core.hosts import is_other_machine
 from cli.api_command import api_command
 from cli.formats import entity_name, format_goal
 from cli.listing import Column, Details, JsonObject, Listing, Shown, to_rows
@@ -34,6 +35,7 @@ NODES = (
     Column("LABELS", "labels", _labels, spare=4),
     Column("SUMMARY", "", _summary, wide=True),
 )
+BEHIND_WORKER = [column.key for column in NODES].index("assigned_worker") + 1
 
 WORKERS = (
     Column("WORKER", "name"),
@@ -41,6 +43,7 @@ WORKERS = (
     Column("STATUS", "status"),
     Column("ROLE", "role", spare=2),
     Column("NODE", "node"),
+    Column("HOST", "host"),
     Column("MODEL", "model", spare=4),
     Column("STEP", "step", wide=True),
 )
@@ -62,7 +65,14 @@ def board(client: "Client", agent: str, node: str | None, run_id: str | None) ->
     if node:
         detail = client.node(agent, node, run=run_id)
         return Details(detail, _readable(to_rows([detail])[0]))
-    return Listing(client.board(agent, run=run_id).nodes, NODES, "no nodes yet")
+    nodes = client.board(agent, run=run_id).nodes
+    hosts = {one.name: one.host for one in client.workers(agent, run=run_id)}
+    columns = list(NODES)
+    if any(map(is_other_machine, hosts.values())):
+        columns.insert(
+            BEHIND_WORKER, Column("HOST", "assigned_worker", lambda name: hosts.get(name, ""))
+        )
+    return Listing(nodes, columns, "no nodes yet")
 
 
 def _readable(detail: JsonObject) -> JsonObject:
@@ -96,4 +106,7 @@ def _lines(value: Any) -> Any:
 @run_option
 def workers(client: "Client", agent: str, run_id: str | None) -> Shown:
     """List the workers of AGENT, an id or a name, and what each is doing."""
-    return Listing(client.workers(agent, run=run_id), WORKERS, "no workers yet")
+    found = client.workers(agent, run=run_id)
+    are_far = any(is_other_machine(one.host) for one in found)
+    columns = [one for one in WORKERS if are_far or one.key != "host"]
+    return Listing(found, columns, "no workers yet")

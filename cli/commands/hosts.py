@@ -148,7 +148,8 @@ def invite(
 def list_hosts(client: "Client") -> Shown:
     """List the hosts of this home: state, what they run, load, latency, skew of the clock, lease.
 
-    One that is `away` is silent, and its lease still runs; `lost` is silent, and what it ran was
+    One that is `away` is silent, and its lease still runs (or it has not called since the home
+    started, and nothing ran there); `lost` is silent, and what it ran was
     started elsewhere.
     """
     found = client.hosts()
@@ -203,16 +204,23 @@ def label(client: "Client", host: str, labels: tuple[str, ...]) -> Shown:
 @api_command(
     "agiraph host remove build-2",
     "agiraph host remove build-2 --yes",
+    "agiraph host remove build-2 --force   # also what must run there",
     json=OF_HOSTS,
     group=host,
 )
 @click.argument("host")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-def remove(client: "Client", host: str, yes: bool) -> Shown:
-    """Drain HOST and refuse its key from then on; it can come back only by another invitation."""
+@click.option("--force", is_flag=True, help="Also with workers that can run nowhere else.")
+def remove(client: "Client", host: str, yes: bool, force: bool) -> Shown:
+    """Drain HOST and refuse its key from then on; it can come back only by another invitation.
+
+    Workers that ask for HOST by name, or for labels that no other machine has, keep it from being
+    removed: move them (`agiraph move`), or use --force, which kills them; they then wait for a
+    machine, and `agiraph ps` says for which.
+    """
     if not yes and not click.confirm(f"Remove {host} for good?", err=True):
         raise click.ClickException("nothing was removed")
-    return Done(client.remove_host(host), f"{host} is removed")
+    return Done(client.remove_host(host, force=force), f"{host} is removed")
 
 
 @api_command(

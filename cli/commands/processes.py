@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agiraph.core.hosts import is_other_machine
 from agiraph.core.ids import SUPERVISOR
 from agiraph.http.api import EntityAct
 from agiraph.storage.disk_space import has_room
@@ -81,7 +82,7 @@ def ps(client: "Client", agent: str | None) -> Shown:
     runs: these are the entities that it had.
     """
     found = client.entities()
-    are_far = len({one.host for one in found}) > 1
+    are_far = any(is_other_machine(one.host) for one in found)
     columns = [one for one in PROCESSES if are_far or one.key != "host"]
     home = click.get_current_context().params["home"]
     if any((one.address, one.state) == (SUPERVISOR, "stopped") for one in found):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final
 
+from agiraph.core.hosts import is_other_machine
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.turns import Usage
 from agiraph.http.api import BoardView, EntityView, WorkerView
@@ -195,8 +196,7 @@ def top_rows(rows: Iterable[EntityView], now: float, agent: str | None = None) -
     listed = list(rows)
     names = {row.address.partition("/")[0]: row.name for row in listed if row.kind == "coordinator"}
     wanted = [row for row in listed if agent is None or row.address.startswith(f"{agent}/")]
-    here = next((row.host for row in listed if "/" not in row.address), "")
-    return [_top_row(row, names, now, here) for row in wanted]
+    return [_top_row(row, names, now) for row in wanted]
 
 
 def ordered(rows: Iterable[TopRow], by: str, *, is_reversed: bool = False) -> list[TopRow]:
@@ -216,10 +216,11 @@ def totals(rows: Sequence[TopRow]) -> tuple[int, float, int]:
     return len(rows), sum(row.cpu for row in rows), sum(row.memory for row in rows)
 
 
-def _top_row(row: EntityView, names: dict[str, str], now: float, here: str) -> TopRow:
+def _top_row(row: EntityView, names: dict[str, str], now: float) -> TopRow:
     why_down = row.cause or "" if row.state in ("failed", "stopped", "backing_off") else ""
     return TopRow(
-        label=_label(row, names) + (f" @{one_line(row.host, 40)}" if row.host != here else ""),
+        label=_label(row, names)
+        + (f" @{one_line(row.host, 40)}" if is_other_machine(row.host) else ""),
         address=row.address,
         kind=row.kind,
         state=row.state,

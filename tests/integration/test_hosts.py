@@ -148,7 +148,18 @@ def test_a_machine_is_drained_and_removed(house: House, north: Machine, south: M
     change(house, "north", "uncordon")
     move(house, "shop/gil", "south")
     process = psutil.Process(house.await_row("shop/gil", state="ready", host="south")["pid"])
-    assert [row["name"] for row in change(house, "south", "remove")["hosts"]] == ["north"]
+    house.start("shop/hal", host="south")
+    house.await_row("shop/hal", state="ready", host="south")
+    told = change(house, "south", "remove")["reason"]
+    assert "shop/hal asks for 'south' by name: `agiraph move shop/hal HOST`" in told
+    assert "`agiraph host remove south --force`" in told
+    gil = house.await_row("shop/gil", state="ready")
+    assert gil["host"] != "south", "what can be moved was moved"
+    left = change(house, "south", "remove", force=True)["hosts"]
+    assert [row["name"] for row in left] == ["north"]
+    cause = "there is no machine 'south' (known: home, north)"
+    house.await_row("shop/hal", state="backing_off", cause=cause)
+    house.stop_child("shop/hal", "forget")
     assert is_gone(process)
     house.await_row("shop/gil", state="ready")
     south.await_said("does not know this host's key")

@@ -120,6 +120,9 @@ def test_a_worker_is_moved_between_two_steps_and_outlives_the_loss_of_its_machin
             moved.set()
             until(asked.is_set, "ada's next step")
             assert row()["host"] == second
+            agent = row()["address"].partition("/")[0]
+            assert [one["host"] for one in place.json("workers", agent)] == [second]
+            assert f" {second} " in place.command("board", agent).stdout
             for process in _family(hosts[second].pid):
                 os.kill(process.pid, signal.SIGKILL)
             until(lambda: row()["host"] == first and row()["pid"], f"ada is on {first} again")

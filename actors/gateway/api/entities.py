@@ -1,7 +1,6 @@
 """The rows of `ps`: every process, with what it does, holds, weighs and has cost."""
 
 import asyncio
-import socket
 from collections.abc import Awaitable, Iterable
 from typing import Any, TypeVar
 
@@ -14,6 +13,7 @@ from actors.gateway.state.agents import AgentDirectory
 from actors.gateway.statuses import StatusReader
 from agiraph.core.clock import iso
 from agiraph.core.errors import AgiraphError, Corrupt
+from agiraph.core.hosts import HOME_HOST
 from agiraph.core.ids import (
     BROKER,
     COORDINATOR_NAME,
@@ -80,10 +80,10 @@ async def entity_rows(gateway: Gateway) -> tuple[EntityView, ...]:
     table, depths, usage = await asyncio.gather(
         children(gateway), if_answered(mailboxes), if_answered(money)
     )
-    names, host = entity_names(gateway), socket.gethostname()
+    names = entity_names(gateway)
     statuses = gateway.statuses(table)
     rows = [
-        _row(gateway, child, statuses, names.get(child.address, child.address), host, depths, usage)
+        _row(gateway, child, statuses, names.get(child.address, child.address), depths, usage)
         for child in table
     ]
     alive = {(child.address, child.pid) for child in table}
@@ -96,7 +96,6 @@ def _row(
     child: ChildInfo,
     statuses: StatusReader,
     name: str,
-    host: str,
     depths: MailboxDepths | None,
     usage: UsageTable | None,
 ) -> EntityView:
@@ -104,7 +103,7 @@ def _row(
     spent = usage.by_entity.get(child.address, Usage()) if usage else Usage()
     shown = {
         "name": name,
-        "host": child.host or host,
+        "host": child.host or HOME_HOST,
         "state": activity.state if activity else child.state,
         "cpu": _cpu(gateway, child),
         "mailbox": depths.depths.get(child.address, (0, 0))[0] if depths else 0,

@@ -72,9 +72,12 @@ async def steer(host: str, act: HostAct, gateway: GatewayDep, cause: CauseDep) -
 
 
 @router.delete("/hosts/{host}", dependencies=[CONTROL])
-async def remove(host: str, gateway: GatewayDep, cause: CauseDep) -> HostsView:
-    """Drain a host and refuse its key from then on."""
-    return await _change(gateway, ChangeHost(name=host, how="remove"), cause)
+async def remove(host: str, gateway: GatewayDep, cause: CauseDep, force: bool = False) -> HostsView:
+    """Drain a host and refuse its key from then on.
+
+    With `force` also if something there cannot be moved: that is killed, and waits for a machine.
+    """
+    return await _change(gateway, ChangeHost(name=host, how="remove", force=force), cause)
 
 
 @router.post("/entities/{entity:path}/move", dependencies=[CONTROL])

@@ -15,6 +15,7 @@ from actors.gateway.gateway import Gateway
 from actors.gateway.state.boards import worker_view
 from actors.gateway.statuses import StatusReader
 from agiraph.core.errors import AgiraphError
+from agiraph.core.hosts import HOME_HOST
 from agiraph.core.ids import BROKER, agent_of, worker_address
 from agiraph.core.models import Agent
 from agiraph.core.turns import Usage
@@ -103,6 +104,7 @@ def team(
                 status,
                 **doing,
                 unread=unread.get(worker.name, 0),
+                host=(child.host or HOME_HOST) if child is not None and child.pid else "",
                 process=child.state if child is not None else None,
                 tokens=usage.tokens if usage else None,
                 cost_usd=usage.cost_usd if usage else None,

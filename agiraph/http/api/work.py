@@ -114,8 +114,9 @@ class WorkerView(ApiView):
 
     `status`: idle, busy, paused, waiting_for_human or stopped. `unread` counts its messages that
     the person has not read. `doing` is `step` told to people, `doing_since` when that began, as in
-    an `EntityView`; `process` is the state of its process, null if there is none. `tokens` and
-    `cost_usd` are what it has spent, null while the broker is away.
+    an `EntityView`; `process` is the state of its process, null if there is none, and `host`
+    the machine that this is on, as in an `EntityView`. `tokens` and `cost_usd` are what it has
+    spent, null while the broker is away.
     """
 
     id: WorkerId
@@ -132,6 +133,7 @@ class WorkerView(ApiView):
     doing: str = ""
     doing_since: float | None = None
     process: str | None = None
+    host: str = ""
     tokens: int | None = None
     cost_usd: float | None = None
 

@@ -57,8 +57,8 @@ class SystemCalls:
         """Replace the labels that a person has given a host."""
 
     @call("DELETE /hosts/{host}", seconds=LONG_SECONDS)
-    def remove_host(self, host: str) -> api.HostsView:
-        """Drain a host and refuse its key from then on."""
+    def remove_host(self, host: str, *, force: bool = False) -> api.HostsView:
+        """Drain a host and refuse its key from then on; by `force` whatever runs there."""
 
     @call("POST /consoles")
     def attach_console(self) -> api.ConsoleTicketView:

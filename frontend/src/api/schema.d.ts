@@ -173,7 +173,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Drain a host and refuse its key from then on */
+        /**
+         * Drain a host and refuse its key from then on
+         * @description With `force` also if something there cannot be moved: that is killed, and waits for a machine.
+         */
         delete: operations["hosts_remove"];
         options?: never;
         head?: never;
@@ -2140,6 +2143,8 @@ export interface components {
         /**
          * @description A row of `ps`. `cpu` is a percentage of one core; `mailbox` counts waiting messages.
          *
+         *     `host` is the name of the host that it runs on, or `home`.
+         *
          *     `step` is what the entity itself says it does (`bash: make test`), `doing` the same told to
          *     people, with what its state adds (`waits for the model`), `doing_since` when that began.
          */
@@ -2374,9 +2379,10 @@ export interface components {
         /**
          * @description One row of the table of hosts.
          *
-         *     `state`: `away` is silent, and its lease still runs; `lost` is silent, its lease has ended, and
-         *     what it ran is started elsewhere. A cordoned host gets no new work. `labels` are those given by
-         *     a person and those found; `skew_seconds` is its clock minus ours.
+         *     `state`: `away` is silent, and its lease still runs, or nothing ran there when the home started;
+         *     `lost` is silent, its lease has ended, and what it ran is started elsewhere. A cordoned host
+         *     gets no new work. `labels` are those given by a person and those found; `skew_seconds` is its
+         *     clock minus ours.
          */
         HostInfo: {
             name: string;
@@ -3454,8 +3460,9 @@ export interface components {
          *
          *     `status`: idle, busy, paused, waiting_for_human or stopped. `unread` counts its messages that
          *     the person has not read. `doing` is `step` told to people, `doing_since` when that began, as in
-         *     an `EntityView`; `process` is the state of its process, null if there is none. `tokens` and
-         *     `cost_usd` are what it has spent, null while the broker is away.
+         *     an `EntityView`; `process` is the state of its process, null if there is none, and `host`
+         *     the machine that this is on, as in an `EntityView`. `tokens` and `cost_usd` are what it has
+         *     spent, null while the broker is away.
          */
         WorkerView: {
             id: string;
@@ -3475,6 +3482,8 @@ export interface components {
             doing: string;
             doing_since: number | null;
             process: string | null;
+            /** @default  */
+            host: string;
             tokens: number | null;
             cost_usd: number | null;
         };
@@ -4675,7 +4684,9 @@ export interface operations {
     };
     hosts_remove: {
         parameters: {
-            query?: never;
+            query?: {
+                force?: boolean;
+            };
             header?: {
                 /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
                 "Idempotency-Key"?: string;

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.host.lease import Lease
-from actors.supervisor.leases import GrantedLease
+from actors.supervisor.leases import GrantedLease, unknown_lease
 from agiraph.messages.host import LeaseRenewed
 
 KILL_SECONDS = 1.0
@@ -32,3 +32,10 @@ def test_the_host_has_killed_all_before_the_home_starts_it_elsewhere(
             answer = LeaseRenewed(sent_at=asked_at + ahead, seconds=seconds, epoch="1")
             host = host.renewed(answer, answered_at + way_back + ahead)
         assert host.ends_at - ahead + KILL_SECONDS <= home.ends_at + 1e-6
+
+
+def test_a_host_that_had_no_lease_is_not_lost() -> None:
+    assert GrantedLease().state(5, 1) == "away"
+    states = [GrantedLease().granted(0, 10).state(now, 1) for now in (1, 5, 11)]
+    assert states == ["ready", "away", "lost"]
+    assert [unknown_lease(0, 10).state(now, 1) for now in (5, 11)] == ["away", "lost"]

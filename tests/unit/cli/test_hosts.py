@@ -71,8 +71,8 @@ class HostClient(FakeClient):
         self.did.append(("label", host, labels.labels))
         return self.hosts()
 
-    def remove_host(self, host: str) -> HostsView:
-        self.did.append(("remove", host))
+    def remove_host(self, host: str, *, force: bool = False) -> HostsView:
+        self.did.append(("force" if force else "remove", host))
         return self.hosts()
 
     def move(self, entity: str, *, host: str | None = None) -> MovedEntityView:

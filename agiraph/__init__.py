@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agiraph.board.plans.graph import Graph, Node
     from agiraph.core.errors import AgiraphError, InvalidInput
     from agiraph.http.errors import ApiError, NotReachable
     from agiraph.http.own_supervisor import SupervisorFailed
@@ -34,9 +35,11 @@ if TYPE_CHECKING:
         RunStart,
         TextWritten,
     )
+    from agiraph.sdk.executor import Executor, Scheduler
     from agiraph.sdk.result import NodeFailure, Result, RunLog
     from agiraph.sdk.runtime import Runtime
     from agiraph.sdk.task import Task
+    from agiraph.sdk.team import Role, team
 
 __version__ = "0.1.0"
 
@@ -47,8 +50,11 @@ _PLACES = {
     "ApiError": "agiraph.http.errors",
     "DeadlockError": _ERRORS,
     "DeadlockNoticed": _EVENTS,
+    "Executor": "agiraph.sdk.executor",
+    "Graph": "agiraph.board.plans.graph",
     "InvalidInput": "agiraph.core.errors",
     "MessageSent": _EVENTS,
+    "Node": "agiraph.board.plans.graph",
     "NodeComplete": _EVENTS,
     "NodeFailed": _EVENTS,
     "NodeFailure": "agiraph.sdk.result",
@@ -57,6 +63,7 @@ _PLACES = {
     "OutputInvalid": _ERRORS,
     "QuestionAsked": _EVENTS,
     "Result": "agiraph.sdk.result",
+    "Role": "agiraph.sdk.team",
     "RunEnd": _EVENTS,
     "RunEvent": _EVENTS,
     "RunFailed": _ERRORS,
@@ -64,9 +71,11 @@ _PLACES = {
     "RunStart": _EVENTS,
     "RunTimeout": _ERRORS,
     "Runtime": "agiraph.sdk.runtime",
+    "Scheduler": "agiraph.sdk.executor",
     "SupervisorFailed": "agiraph.http.own_supervisor",
     "Task": "agiraph.sdk.task",
     "TextWritten": _EVENTS,
+    "team": "agiraph.sdk.team",
 }
 
 __all__ = [
@@ -74,8 +83,11 @@ __all__ = [
     "ApiError",
     "DeadlockError",
     "DeadlockNoticed",
+    "Executor",
+    "Graph",
     "InvalidInput",
     "MessageSent",
+    "Node",
     "NodeComplete",
     "NodeFailed",
     "NodeFailure",
@@ -84,6 +96,7 @@ __all__ = [
     "OutputInvalid",
     "QuestionAsked",
     "Result",
+    "Role",
     "RunEnd",
     "RunEvent",
     "RunFailed",
@@ -91,9 +104,11 @@ __all__ = [
     "RunStart",
     "RunTimeout",
     "Runtime",
+    "Scheduler",
     "SupervisorFailed",
     "Task",
     "TextWritten",
+    "team",
 ]
 
 

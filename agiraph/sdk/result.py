@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
+from agiraph.board.plans.graph import Graph
 from agiraph.core.models import Event
 from agiraph.core.turns import Usage
 from agiraph.http.api.work import BoardView
@@ -82,6 +83,11 @@ class Result(Generic[Out]):
     files: Mapping[str, Path] = field(repr=False)
     board: BoardView = field(repr=False)
     failures: tuple[NodeFailure, ...] = ()
+
+    @property
+    def graph(self) -> Graph:
+        """The nodes as they ended; it can be drawn, and run again."""
+        return Graph.of_nodes(self.board.nodes)
 
 
 def _line(event: Event) -> str:

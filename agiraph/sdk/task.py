@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from pydantic import BaseModel, ValidationError
 
+from agiraph.board.plans.graph import Graph
 from agiraph.core.errors import InvalidInput
 from agiraph.core.money import NamedLimit, parse_limit
 from agiraph.sdk.errors import OutputInvalid
@@ -25,9 +26,9 @@ class Task(Generic[Out]):
 
     `output_format` is what `Result.output` will be: "markdown" (text), "json" (a parsed value), or
     a pydantic model, of which it is an instance then. `input` is a folder that the team may read;
-    `plan` the text of a plan file, or a mapping of the same form. `budget` is in US dollars, or a
-    text such as "500k-tokens"; `timeout` in seconds. `model` overrides the model of the runtime.
-    Raises InvalidInput for what cannot be.
+    `plan` a `Graph`, the text of a plan file, or a mapping of the same form. `budget` is in US
+    dollars, or a text such as "500k-tokens"; `timeout` in seconds. `model` overrides the model of
+    the runtime. Raises InvalidInput for what cannot be.
     """
 
     @overload
@@ -37,7 +38,7 @@ class Task(Generic[Out]):
         output_format: Literal["markdown"] = "markdown",
         *,
         input: str | os.PathLike[str] | None = None,
-        plan: str | Mapping[str, Any] | None = None,
+        plan: str | Mapping[str, Any] | Graph | None = None,
         name: str | None = None,
         model: str | None = None,
         budget: float | str | None = None,
@@ -50,7 +51,7 @@ class Task(Generic[Out]):
         output_format: Literal["json"],
         *,
         input: str | os.PathLike[str] | None = None,
-        plan: str | Mapping[str, Any] | None = None,
+        plan: str | Mapping[str, Any] | Graph | None = None,
         name: str | None = None,
         model: str | None = None,
         budget: float | str | None = None,
@@ -63,7 +64,7 @@ class Task(Generic[Out]):
         output_format: type[Model],
         *,
         input: str | os.PathLike[str] | None = None,
-        plan: str | Mapping[str, Any] | None = None,
+        plan: str | Mapping[str, Any] | Graph | None = None,
         name: str | None = None,
         model: str | None = None,
         budget: float | str | None = None,
@@ -75,7 +76,7 @@ class Task(Generic[Out]):
         output_format: OutputFormat | type[BaseModel] = "markdown",
         *,
         input: str | os.PathLike[str] | None = None,
-        plan: str | Mapping[str, Any] | None = None,
+        plan: str | Mapping[str, Any] | Graph | None = None,
         name: str | None = None,
         model: str | None = None,
         budget: float | str | None = None,
@@ -87,7 +88,7 @@ class Task(Generic[Out]):
         self.output_format = output_format
         self.schema = _schema_of(output_format)
         self.input = None if input is None else Path(input).expanduser().resolve()
-        self.plan = plan if plan is None or isinstance(plan, str) else json.dumps(dict(plan))
+        self.plan = _text_of(plan)
         self.name = name
         self.model = model
         self.budget = limit_of(budget)
@@ -121,6 +122,13 @@ def _schema_of(wanted: OutputFormat | type[BaseModel]) -> dict[str, Any] | None:
     raise InvalidInput(
         f"unknown output_format {wanted!r} (possible: 'markdown', 'json', a pydantic model class)"
     )
+
+
+def _text_of(plan: str | Mapping[str, Any] | Graph | None) -> str | None:
+    if isinstance(plan, Graph):
+        plan.validate()
+        return plan.to_json()
+    return plan if plan is None or isinstance(plan, str) else json.dumps(dict(plan))
 
 
 def limit_of(budget: float | str | None) -> NamedLimit:

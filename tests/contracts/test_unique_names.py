@@ -11,6 +11,8 @@ FOLDERS = ("agiraph", "actors", "transport", "cli")
 CLASS = re.compile(r"^class ([A-Za-z]\w*)", re.MULTILINE)
 
 SHARED: dict[str, str] = {
+    "Role": "what an entity does in its loop and, in Python programs, who does what on a team",
+    "Scheduler": "of triggers and, in Python programs, of the nodes of a graph",
     "Runtime": "an actor's and, in Python programs, what carries out tasks: both are the field's",
     "NodeFailed": "an event of the board, and what a stream of the Python API tells of it",
 }

@@ -10,18 +10,26 @@ import pytest
 from pydantic import BaseModel, Field
 
 from agiraph import (
+    DeadlockError,
+    Executor,
+    Graph,
     InvalidInput,
+    Node,
     QuestionAsked,
+    Role,
     RunEnd,
     RunEvent,
     RunFailed,
     Runtime,
     RunTimeout,
+    Scheduler,
     Task,
+    team,
 )
 from tests.fakes.model_server import call, calls
 from tests.scenarios.house import ROOT, processes_of
 from tests.scenarios.place import Place
+from tests.scenarios.steps import Steps
 
 MODEL = "openai/fake"
 SECONDS = 60
@@ -122,6 +130,36 @@ def test_a_failed_run_has_its_failed_nodes_and_a_late_one_is_stopped(place: Plac
     with pytest.raises(RunTimeout, match="within 1 seconds"):
         Runtime(MODEL, home=place.home).run(Task("Wait", name="late", timeout=1))
     assert place.server.problems == []
+
+
+def test_a_graph_and_a_team_are_carried_out_as_they_stand(place: Place) -> None:
+    work = [
+        call("write_file", path="found.md", content="it"),
+        call("publish", summary="found it"),
+    ]
+    leads: Steps = [call("wait"), call("finish", summary="both are done")]
+    place.plays(coordinator=leads, **{"worker-1": [*work, *work]})
+    graph = Graph([Node(id="first", task="Look"), Node(id="second", task="Sum up", deps=["first"])])
+    scheduler = Scheduler(graph)
+    assert (scheduler.ready(), scheduler.ready(["first"])) == (["first"], ["second"])
+    result = Executor(MODEL, home=place.home, timeout=SECONDS).run(scheduler)
+    assert result.output == "both are done"
+    assert [(node.id, [*node.deps]) for node in result.graph.nodes] == [
+        ("first", []),
+        ("second", ["first"]),
+    ]
+    assert result.graph.statuses == {"first": "completed", "second": "completed"}
+    place.plays(coordinator=leads, ada=work, bob=work)
+    roles = [Role("ada", "Look here"), Role("bob", "Look there", title="surveyor")]
+    done = team("Look everywhere", roles, MODEL, home=place.home, timeout=SECONDS)
+    assert {node.role for node in done.graph.nodes} == {"worker", "surveyor"}
+
+
+def test_a_ring_is_a_deadlock_that_names_it() -> None:
+    ring = Graph([Node(id="a", task="x", deps=["b"]), Node(id="b", task="x", deps=["a"])])
+    with pytest.raises(DeadlockError, match="a -> b -> a") as found:
+        Scheduler(ring)
+    assert found.value.ring == ("a", "b")
 
 
 def test_what_cannot_be_is_refused_by_name() -> None:

@@ -1,0 +1,71 @@
+"""Scheduler and Executor: a graph that was built by hand, carried out as it stands."""
+
+from collections.abc import AsyncGenerator, Collection, Generator
+from typing import Any, Final
+
+from agiraph.board.plans.graph import Graph
+from agiraph.board.wait_cycles import find_cycle
+from agiraph.core.errors import unknown
+from agiraph.sdk.errors import DeadlockError
+from agiraph.sdk.events import RunEvent
+from agiraph.sdk.result import Result
+from agiraph.sdk.runtime import Runtime
+from agiraph.sdk.task import Task
+
+GOAL: Final = "Carry out the plan, and sum up what came of it."
+
+
+class Scheduler:
+    """A checked graph, and which of its nodes may begin.
+
+    Raises DeadlockError for nodes that wait for each other in a ring, InvalidInput for whatever
+    else keeps it from being run.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        needs = {node.id: tuple(node.deps) for node in graph.nodes}
+        known = {id: tuple(one for one in deps if one in needs) for id, deps in needs.items()}
+        if ring := find_cycle(known):
+            raise DeadlockError(ring[:-1])
+        graph.validate()
+        self.graph = graph
+
+    def ready(self, completed: Collection[str] = ()) -> list[str]:
+        """Return the ids of the nodes that may begin once these are completed; InvalidInput."""
+        ids = [node.id for node in self.graph.nodes]
+        for done in completed:
+            if done not in ids:
+                raise unknown("node", done, ids)
+        return [
+            node.id
+            for node in self.graph.nodes
+            if node.id not in completed and {*node.deps} <= {*completed}
+        ]
+
+
+class Executor:
+    """Carries out the graph of a scheduler; the arguments are those of `Runtime`."""
+
+    def __init__(self, model_provider: str | None = None, **options: Any) -> None:
+        self._runtime = Runtime(model_provider, **options)
+
+    def run(self, scheduler: Scheduler) -> Result[str]:
+        """Carry it out; the output is the coordinator's summary. Raises as `Runtime.run`."""
+        return self._runtime.run(_task(scheduler))
+
+    async def arun(self, scheduler: Scheduler) -> Result[str]:
+        """Carry it out from an event loop."""
+        return await self._runtime.arun(_task(scheduler))
+
+    def run_stream(self, scheduler: Scheduler) -> Generator[RunEvent, None, None]:
+        """Carry it out and yield what happens, as `Runtime.run_stream`."""
+        return self._runtime.run_stream(_task(scheduler))
+
+    def arun_stream(self, scheduler: Scheduler) -> AsyncGenerator[RunEvent, None]:
+        """Carry it out and yield what happens, as `Runtime.arun_stream`."""
+        return self._runtime.arun_stream(_task(scheduler))
+
+
+def _task(scheduler: Scheduler) -> Task[str]:
+    graph = scheduler.graph
+    return Task(graph.goal or GOAL, plan=graph)

@@ -1,0 +1,49 @@
+"""team: a goal for named roles that work side by side, in one call."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.ids import slug
+from agiraph.sdk.result import Result
+from agiraph.sdk.runtime import Runtime
+from agiraph.sdk.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """One worker of a team: its name, what it does in full (`prompt`), and its title.
+
+    `model` is provider/model, by default that of the team; `tools` are the tools that it may use,
+    by default all.
+    """
+
+    name: str
+    prompt: str
+    title: str = "worker"
+    model: str | None = None
+    tools: tuple[str, ...] | None = None
+
+
+def team(
+    goal: str, roles: Iterable[Role], model_provider: str | None = None, **options: Any
+) -> Result[str]:
+    """Have a team of these roles work on a goal; the coordinator sums up what they publish.
+
+    `options` are those of `Runtime`. Raises as `Runtime.run`; InvalidInput for roles that cannot
+    be.
+    """
+    return Runtime(model_provider, **options).run(Task(goal, plan=team_plan(roles)))
+
+
+def team_plan(roles: Iterable[Role]) -> dict[str, Any]:
+    """Return the collaboration plan of one stage with these roles."""
+    given = [asdict(role) for role in roles]
+    if not given:
+        raise InvalidInput("a team needs a role")
+    rows = [
+        {"id": slug(role["name"], fallback="role"), **{k: v for k, v in role.items() if v}}
+        for role in given
+    ]
+    return {"stages": [{"name": "Team", "roles": rows}]}

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         TextWritten,
     )
     from agiraph.sdk.executor import Executor, Scheduler
+    from agiraph.sdk.functions import tool
     from agiraph.sdk.result import NodeFailure, Result, RunLog
     from agiraph.sdk.runtime import Runtime
     from agiraph.sdk.task import Task
@@ -76,6 +77,7 @@ _PLACES = {
     "Task": "agiraph.sdk.task",
     "TextWritten": _EVENTS,
     "team": "agiraph.sdk.team",
+    "tool": "agiraph.sdk.functions",
 }
 
 __all__ = [
@@ -109,6 +111,7 @@ __all__ = [
     "Task",
     "TextWritten",
     "team",
+    "tool",
 ]
 
 

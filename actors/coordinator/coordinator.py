@@ -191,7 +191,8 @@ class CoordinatorActor:
     async def _run_loop(self) -> None:
         if self._stuck:
             await self._quarantine_step(self._stuck)
-        if self.runtime.config.mcp.servers and self.context.limits.has_tools:
+        has_servers = self.runtime.config.mcp.servers or self.context.terms.mcp_servers
+        if has_servers and self.context.limits.has_tools:
             await self._grant_mcp_tools()
         await self._refresh_prompt()
         loop = AgentLoop(self, self.entity)

@@ -17,17 +17,19 @@ from actors.runtime.ask_again import ask_until_answered
 from actors.runtime.runtime import Runtime
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import tools_address
-from agiraph.core.mcp_settings import fingerprint
+from agiraph.core.mcp_settings import McpServerConfig, fingerprint
 from agiraph.core.record import Record
 from agiraph.core.specs import NodeSpec, RoleSpec, WorkerSpec
-from agiraph.mcp.catalog import ServedTool, ToolCatalog, read_catalog
+from agiraph.mcp.catalog import ServedTool, ToolCatalog, read_catalog, server_of
 from agiraph.mcp.grants import (
+    Servers,
     check_lent,
     granted,
     granted_to_all,
     own_and_served,
     wanted_servers,
 )
+from agiraph.mcp.registered import with_registered
 from agiraph.messages.tool import ListTools, ToolsListed
 from agiraph.storage.files import read_bytes, replace_file
 from agiraph.tools.toolbox import Toolbox
@@ -72,14 +74,14 @@ async def grants_for(
     for everyone. `path` is the file that stores the grants. A coordinator is also told what it may
     give to workers.
     """
-    configured = runtime.config.mcp.servers
+    configured = with_registered(runtime.home, runtime.config.mcp.servers, given)
     servers = granted_to_all(configured, [name for name in given if name in configured])
     wanted = sorted(servers) if is_coordinator else wanted_servers(servers, allowed, *called)
     if not wanted:
         return McpToolGrants(about=about)
     if (stored := _load(path)) is not None and stored.about == about:
         return stored
-    catalogs = await catalogs_of(runtime, wanted)
+    catalogs = await catalogs_of(runtime, wanted, configured)
     lent = [name for name in wanted if is_coordinator and servers[name].lend and name in catalogs]
     grants = McpToolGrants(
         about=about,
@@ -124,24 +126,27 @@ async def require_tools(
 
     That is so too while its server is down and it is not known what that one offers.
     """
-    servers = runtime.config.mcp.servers
     if tools is None:
         return
+    named = {server_of(tool) for tool in own_and_served(tools)[1]}
+    servers = with_registered(runtime.home, runtime.config.mcp.servers, named)
     check_lent(servers, {}, tools, name, role or "")
-    catalogs = await catalogs_of(runtime, wanted_servers(servers, tools))
+    catalogs = await catalogs_of(runtime, wanted_servers(servers, tools), servers)
     check_lent(servers, catalogs, tools, name, role or "")
 
 
-async def catalogs_of(runtime: Runtime, servers: Iterable[str]) -> dict[str, ToolCatalog]:
+async def catalogs_of(
+    runtime: Runtime, names: Iterable[str], servers: Servers
+) -> dict[str, ToolCatalog]:
     """Return what these servers offer, starting those of which it is not known."""
-    found = await asyncio.gather(*(_catalog(runtime, server) for server in servers))
+    found = await asyncio.gather(*(_catalog(runtime, name, servers[name]) for name in names))
     return {catalog.server: catalog for catalog in found}
 
 
-async def _catalog(runtime: Runtime, server: str) -> ToolCatalog:
+async def _catalog(runtime: Runtime, server: str, own: McpServerConfig) -> ToolCatalog:
     settings = runtime.config.mcp
     kept = read_catalog(runtime.home.system.tools / f"{server}.json")
-    now = fingerprint(settings.servers[server])
+    now = fingerprint(own)
     if kept is not None and not kept.problem and kept.settings == now:
         return kept
     patience = settings.start_seconds + SLACK_SECONDS

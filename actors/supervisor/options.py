@@ -21,6 +21,8 @@ from agiraph.core.ids import (
     Address,
     tools_address,
 )
+from agiraph.mcp.registered import registered_names
+from agiraph.storage.home import Home
 
 SERVICES = (ROUTER, RECORDER, BROKER, CLOCK, HUMAN)
 TOOLS = "tools"
@@ -38,12 +40,12 @@ def kind_of(service: str) -> str:
     return TOOLS if service.startswith(TOOLS_PREFIX) else service
 
 
-def on_demand(config: Config) -> dict[Address, str]:
+def on_demand(config: Config, home: Home) -> dict[Address, str]:
     """Return the services that are started by the first request to them, with their kinds.
 
     `files` is for other machines: without an uplink there is none.
     """
-    servers = map(tools_address, sorted(config.mcp.servers))
+    servers = map(tools_address, sorted({*config.mcp.servers, *registered_names(home)}))
     for_hosts = (FILES,) if config.hosts.listen else ()
     return {address: kind_of(address) for address in (WEB, *for_hosts, *servers)}
 

@@ -136,7 +136,7 @@ class Supervisor:
         children = self._children
         if children.fork is not None:
             children.fork.start()
-        for address, kind in on_demand(self._options.config).items():
+        for address, kind in on_demand(self._options.config, self._paths).items():
             children.service(address, kind, "parked")
         children.announce()
         await self._start_service(ROUTER)

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from actors.supervisor.child_monitor import ChildMonitor
 from actors.supervisor.child_register import DesiredStateSet
 from actors.supervisor.children import Children
-from actors.supervisor.options import ON_DEMAND_KINDS, OPTIONAL, SERVICES
+from actors.supervisor.options import ON_DEMAND_KINDS, OPTIONAL, SERVICES, TOOLS, on_demand
 from actors.supervisor.process_table import child_row, own_rows
 from agiraph.core.errors import AgiraphError, InvalidInput, Refused, Unavailable, unknown
 from agiraph.core.hosts import HOME_HOST
@@ -33,6 +33,7 @@ from agiraph.messages.child import (
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.host import HostTable, ListHosts, MoveChild
 from agiraph.storage.disk_space import has_room, outlasting
+from agiraph.storage.home import Home
 from transport.endpoint import Received
 from transport.envelope import Flag
 
@@ -78,6 +79,8 @@ class SupervisorService:
                     await self._wake(monitor)
             case ListChildren():
                 return self._table()
+            case StartChild(spec=spec) if spec.kind == TOOLS:
+                return self._offer_tools(spec.address)
             case StartChild(spec=spec):
                 check_start(spec, self._startable())
                 self._check_host(spec.host)
@@ -110,6 +113,17 @@ class SupervisorService:
         """Return the kinds that may be started by message."""
         services = {*SERVICES, *OPTIONAL, *ON_DEMAND_KINDS}
         return [kind for kind in self._children.options.kinds if kind not in services]
+
+    def _offer_tools(self, address: Address) -> ChildStarted:
+        """Have an address for a registered server of tools; its first call starts the process."""
+        children = self._children
+        offered = on_demand(children.options.config, Home(children.home))
+        if address not in offered:
+            raise unknown("server of tools", address, sorted(offered))
+        if address not in children.monitors:
+            children.service(address, TOOLS, "parked")
+            children.announce()
+        return ChildStarted(address=address, incarnation=0)
 
     def _check_host(self, host: str | None) -> None:
         """Raise InvalidInput for a machine that there is not."""

@@ -311,7 +311,7 @@ class WorkerActor:
         node = context.assignment.node
         tools = worker.tools if node.tools is None else node.tools
         served: tuple[ServedTool, ...] = ()
-        if self.runtime.config.mcp.servers:
+        if self.runtime.config.mcp.servers or context.terms.mcp_servers:
             about = f"{node.id}.{context.assignment.attempt}"
             called, path = (worker.name, worker.role or ""), context.files.home.mcp_tool_grants
             grants = await grants_for(

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from agiraph.core.errors import InvalidInput
 from agiraph.sdk.events import QuestionAsked, RunEnd, RunEvent
+from agiraph.sdk.functions import served
 from agiraph.sdk.result import Result
 from agiraph.sdk.supervision import supervised
 from agiraph.sdk.task import Task, limit_of
@@ -29,6 +30,7 @@ class Runtime:
     default that of the command line. If a supervisor runs on it that one is used, else one is
     started for each run; `with Runtime(...)` (or `async with`) keeps it over several runs. `budget`
     (US dollars, or a text such as "500k-tokens") and `timeout` (seconds) are those of each run.
+    `tools` are functions marked with `@agiraph.tool`, which all entities of its runs may call.
     `on_question` gets each question of a team and returns the answer, or None to leave it to the
     other channels; in the asynchronous calls it may be a coroutine.
     """
@@ -44,12 +46,14 @@ class Runtime:
         budget: float | str | None = None,
         timeout: float | None = None,
         on_question: OnQuestion | None = None,
+        tools: Sequence[Callable[..., Any]] = (),
     ) -> None:
         if planning_mode != "dynamic":
             raise InvalidInput(f"unknown planning_mode '{planning_mode}' (possible: dynamic)")
         self.home = (Path(home).expanduser() if home is not None else chosen_home()).absolute()
         self._timeout = timeout
         self._on_question = on_question
+        self._tools = tuple(tools)
         self._kept = ExitStack()
         limit = limit_of(budget)
         self._terms: dict[str, Any] = {
@@ -57,7 +61,7 @@ class Runtime:
             "worker_model": worker_model,
             "budget_usd": limit.usd,
             "budget_tokens": limit.tokens,
-            "mcp_servers": tuple(mcp_servers) or None,
+            "mcp_servers": tuple(mcp_servers),
         }
 
     def run(self, task: Task[Out]) -> Result[Out]:
@@ -110,8 +114,8 @@ class Runtime:
                 yield event
 
     def _events(self, run: TeamRun[Any]) -> Generator[RunEvent, None, None]:
-        with supervised(self.home, run.model):
-            yield from run.events()
+        with supervised(self.home, run.model), served(self.home, self._tools) as servers:
+            yield from run.events(servers)
 
     async def _astream(
         self, run: TeamRun[Any], left: threading.Event

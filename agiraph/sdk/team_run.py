@@ -65,8 +65,10 @@ class TeamRun(Generic[Out]):
         """The model that will be called first, '' if the gateway chooses it."""
         return self._request.model or ""
 
-    def events(self) -> Iterator[RunEvent]:
+    def events(self, servers: tuple[str, ...] = ()) -> Iterator[RunEvent]:
         """Yield what happens, RunEnd at last; however this is left, the team works no more.
+
+        `servers` are further servers of tools that all its entities have.
 
         Raises RunTimeout, RunCancelled, NotReachable, ApiError, OutputInvalid.
         """
@@ -75,7 +77,9 @@ class TeamRun(Generic[Out]):
         attendance.begin()
         with Client.for_home(self._home) as client:
             try:
-                agent = client.create_agent(self._request)
+                named = (*self._request.mcp_servers, *servers)
+                request = self._request.model_copy(update={"mcp_servers": named})
+                agent = client.create_agent(request)
                 yield RunStart(agent_id=agent.id, agent_name=agent.name, run_id=self._run)
                 yield from self._follow(client, agent.id)
                 agent = self._ended(client, agent.id)

@@ -245,6 +245,8 @@ class SystemHome:
     """How far events were turned into spans, and open spans. Written by the tracer."""
     tools = PathBelow("tools")
     """What each MCP server offers, one file per server. Written by its `tools/` process."""
+    functions = PathBelow("functions")
+    """Servers of tools that programs have registered for their runs, mode 0600. Written by them."""
     machines = PathBelow("machines")
     """Folders of hosts on this machine (`hosts.launcher: local`). Written by the scaler."""
     transfers = PathBelow("transfers")

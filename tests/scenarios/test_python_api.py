@@ -1,6 +1,7 @@
 """Agiraph from Python: results, streams, questions, errors; and that nothing is left behind."""
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -25,8 +26,11 @@ from agiraph import (
     Scheduler,
     Task,
     team,
+    tool,
 )
-from tests.fakes.model_server import call, calls
+from agiraph.mcp.registered import registered_names
+from agiraph.storage.home import Home
+from tests.fakes.model_server import Reply, SeenRequest, call, calls
 from tests.scenarios.house import ROOT, processes_of
 from tests.scenarios.place import Place
 from tests.scenarios.steps import Steps
@@ -153,6 +157,56 @@ def test_a_graph_and_a_team_are_carried_out_as_they_stand(place: Place) -> None:
     roles = [Role("ada", "Look here"), Role("bob", "Look there", title="surveyor")]
     done = team("Look everywhere", roles, MODEL, home=place.home, timeout=SECONDS)
     assert {node.role for node in done.graph.nodes} == {"worker", "surveyor"}
+
+
+@tool
+def head_count(firm: str, at_least: int = 0) -> int:
+    """Return how many people work at a firm."""
+    return max(at_least, len(firm))
+
+
+@tool
+async def give_up() -> str:
+    """End the process."""
+    os._exit(3)
+
+
+def test_functions_are_tools_and_die_alone(place: Place) -> None:
+    def used(seen: SeenRequest, name: str) -> str:
+        [found] = [one for one in seen.tools if one.endswith(name)]
+        return found
+
+    def crashed(seen: SeenRequest) -> Reply:
+        assert "its outcome is unknown" in seen.said
+        return call(used(seen, "head_count"), firm="Acme", at_least=9)
+
+    place.plays(
+        coordinator=[
+            lambda seen: call(used(seen, "head_count"), firm="Acme"),
+            lambda seen: call(used(seen, "give_up")) if "4" in seen.said else call("finish"),
+            crashed,
+            lambda seen: call("finish", summary=seen.said),
+        ]
+    )
+    made = Runtime(MODEL, home=place.home, timeout=SECONDS, tools=[head_count, give_up])
+    result = made.run(Task("Count", name="counting"))
+    assert "9" in result.output
+    called = [e.data["tool"] for e in result.logs if e.type == "tool.called"]
+    assert [name.partition("__")[2] for name in called] == [
+        "head_count", "give_up", "head_count", ""
+    ]  # fmt: skip
+    assert registered_names(Home(place.home)) == []
+    assert head_count("Acme") == 4
+
+
+def test_a_function_needs_types_and_a_docstring(place: Place) -> None:
+    def untyped(x):  # type: ignore[no-untyped-def]
+        """Do something."""
+
+    with pytest.raises(InvalidInput, match="parameter 'x' of the tool 'untyped' needs a type"):
+        tool(untyped)
+    with pytest.raises(InvalidInput, match="is no tool"):
+        Runtime(MODEL, home=place.home, tools=[len]).run(Task("x"))
 
 
 def test_a_ring_is_a_deadlock_that_names_it() -> None:

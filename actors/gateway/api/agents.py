@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +30,7 @@ from agiraph.core.ids import (
     agent_id_for,
     coordinator_address,
     slug,
+    tools_address,
 )
 from agiraph.core.models import Agent, AgentStatus, Mode
 from agiraph.http.api import (
@@ -42,6 +43,7 @@ from agiraph.http.api import (
 )
 from agiraph.llm.registry import check_folder
 from agiraph.mcp.grants import granted_to_all
+from agiraph.mcp.registered import with_registered
 from agiraph.messages.child import (
     ChildSpec,
     ChildStarted,
@@ -275,13 +277,24 @@ async def _check_orders(gateway: Gateway, request: RunRequest) -> None:
         await asyncio.to_thread(check_input, request.input)
     if request.plan is not None:
         await asyncio.to_thread(check_plan, request.plan, gateway)
-    check_servers(request, gateway)
+    if request.mcp_servers:
+        await asyncio.to_thread(check_servers, request, gateway)
+        await _offer_registered(gateway, request.mcp_servers)
+
+
+async def _offer_registered(gateway: Gateway, named: Sequence[str]) -> None:
+    """Have the supervisor know the servers that a program has registered since it started."""
+    for name in {*named} - {*gateway.config.mcp.servers}:
+        order = StartChild(spec=ChildSpec(address=tools_address(name), kind="tools"))
+        await gateway.ask(SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS)
 
 
 def check_servers(request: RunRequest, gateway: Gateway) -> None:
     """Raise ApiError 422 for a server of tools that there is not, or that may not be given."""
+    named = request.mcp_servers
+    servers = with_registered(gateway.home, gateway.config.mcp.servers, named)
     try:
-        granted_to_all(gateway.config.mcp.servers, request.mcp_servers)
+        granted_to_all(servers, named)
     except InvalidInput as error:
         raise ApiError(UNPROCESSABLE, str(error)) from None
 

@@ -18,6 +18,7 @@ from agiraph.core.errors import Refused
 from agiraph.core.ids import TOOLS_PREFIX
 from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.catalog import ServedTool
+from agiraph.mcp.registered import with_registered
 from agiraph.mcp.rendering import quoted
 from agiraph.messages.tool import (
     CallTool,
@@ -50,7 +51,7 @@ def main(launch: ActorLaunch) -> int:
 async def serve(runtime: Runtime) -> None:
     """Serve until the process is stopped, or has been idle for a while."""
     server = runtime.address.removeprefix(TOOLS_PREFIX)
-    settings = runtime.config.mcp.servers[server]
+    settings = with_registered(runtime.home, runtime.config.mcp.servers, [server])[server]
     connection = McpConnection(runtime, server, settings, dict(os.environ))
     try:
         await ToolHost(runtime, server, settings, connection).serve()

@@ -1,0 +1,71 @@
+"""Registered servers: servers of tools that a program on this machine brings along for its runs.
+
+Such a server is a command that runs as this user, so it cannot be named over the HTTP API: it is a
+file of the home (`system/functions/NAME.json`, mode 0600), which only its owner may write, and
+counts for the runs that name it. Settings of the same name come first.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agiraph.core.mcp_settings import McpServerConfig
+from agiraph.mcp.grants import Servers
+from agiraph.storage.files import (
+    entries,
+    make_private_folder,
+    read_bytes,
+    remove_file,
+    replace_bytes,
+)
+from agiraph.storage.home import Home
+
+SUFFIX = ".json"
+OWNERS_ONLY = 0o600
+
+
+def register(home: Path, name: str, settings: McpServerConfig, code: bytes | None = None) -> None:
+    """Register a server; with `code`, which its process reads from `code_of`. Raises OSError."""
+    folder = Home(home).system.functions
+    make_private_folder(folder)
+    if code is not None:
+        replace_bytes(code_of(home, name), code, OWNERS_ONLY)
+    text = settings.model_dump_json() + "\n"
+    replace_bytes(folder / f"{name}{SUFFIX}", text.encode(), OWNERS_ONLY)
+
+
+def unregister(home: Path, name: str) -> None:
+    """Remove a server; its process ends once it has been idle."""
+    remove_file(Home(home).system.functions / f"{name}{SUFFIX}")
+    remove_file(code_of(home, name))
+
+
+def code_of(home: Path, name: str) -> Path:
+    """Return where the code of a registered server is kept, if it brings some."""
+    return Home(home).system.functions / f"{name}.pickle"
+
+
+def registered_names(home: Home) -> list[str]:
+    """Return the names of the registered servers, sorted."""
+    with suppress(OSError):
+        names = (entry.name for entry in entries(home.system.functions))
+        return [name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)]
+    return []
+
+
+def with_registered(home: Home, configured: Servers, named: Iterable[str]) -> Servers:
+    """Return the configured servers and, of these names, the registered ones."""
+    found = {name: settings for name in named if (settings := _read(home, name)) is not None}
+    return {**found, **configured} if found else configured
+
+
+def _read(home: Home, name: str) -> McpServerConfig | None:
+    if name not in registered_names(home):  # it may be no name of a file at all
+        return None
+    try:
+        text = read_bytes(home.system.functions / f"{name}{SUFFIX}")
+        return McpServerConfig.model_validate_json(text)
+    except (OSError, ValidationError):
+        return None

@@ -1,0 +1,119 @@
+"""Functions as tools: `@tool` marks one, and a runtime's are served by a process of their own.
+
+The process (`tool_server`) is a server of tools as any other: its calls have approvals, timeouts,
+interruption and journaled outcomes, and its death is its own.
+"""
+
+import hashlib
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar, overload
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.mcp_settings import McpServerConfig
+from agiraph.mcp.registered import code_of, register, unregister
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+MARK: Final = "__agiraph_tool__"
+PARK_SECONDS: Final = 10.0
+MISSING: Final = "'{}' is not installed: pip install 'agiraph[python]'"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTerms:
+    """How a function may be called: `repeatable`, if a second time changes nothing more."""
+
+    repeatable: bool = False
+
+
+@overload
+def tool(function: Function, /) -> Function: ...
+@overload
+def tool(*, repeatable: bool = False) -> Callable[[Function], Function]: ...
+def tool(
+    function: Function | None = None, /, *, repeatable: bool = False
+) -> Function | Callable[[Function], Function]:
+    """Mark a typed function, plain or `async`, as one that teams may call; it stays as it is.
+
+    Its parameters need type hints and its docstring says what it does: models read both. With
+    `repeatable` it is called again if its process dies during a call. Raises InvalidInput.
+    """
+
+    def mark(function: Function) -> Function:
+        _check(function)
+        setattr(function, MARK, FunctionTerms(repeatable))
+        return function
+
+    return mark if function is None else mark(function)
+
+
+def _check(function: Callable[..., Any]) -> None:
+    name = getattr(function, "__name__", repr(function))
+    if not (inspect.getdoc(function) or "").strip():
+        raise InvalidInput(f"the tool '{name}' needs a docstring that says what it does")
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.annotation is inspect.Parameter.empty:
+            raise InvalidInput(f"parameter '{parameter.name}' of the tool '{name}' needs a type")
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise InvalidInput(f"the tool '{name}' may not have *{parameter.name}")
+
+
+def terms_of(function: Callable[..., Any]) -> FunctionTerms:
+    """Return how a function is marked; InvalidInput if it is none of `@tool`."""
+    terms = getattr(function, MARK, None)
+    if not isinstance(terms, FunctionTerms):
+        raise InvalidInput(f"{function!r} is no tool: mark it with @agiraph.tool")
+    return terms
+
+
+@contextmanager
+def served(home: Path, functions: Sequence[Callable[..., Any]]) -> Iterator[tuple[str, ...]]:
+    """Have a server of these functions registered in a home; yield its name, in a tuple.
+
+    Nothing is registered for none. Raises InvalidInput.
+    """
+    if not functions:
+        yield ()
+        return
+    for missing in ("mcp", "cloudpickle"):
+        if importlib.util.find_spec(missing) is None:
+            raise InvalidInput(MISSING.format(missing))
+    names = [function.__name__ for function in functions]
+    if len({*names}) < len(names):
+        raise InvalidInput(f"two tools have one name: {', '.join(names)}")
+    for function in functions:
+        terms_of(function)
+    code = _pickled(functions)
+    unique = hashlib.blake2b(code + os.urandom(8), digest_size=3).hexdigest()
+    name = f"python-{unique}"
+    repeatable = tuple(f.__name__ for f in functions if terms_of(f).repeatable)
+    settings = McpServerConfig(
+        command=sys.executable,
+        args=("-P", "-m", "agiraph.sdk.tool_server", str(code_of(home, name))),
+        env={"PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path)},
+        cwd=os.getcwd(),
+        repeatable=repeatable,
+        park_after_seconds=PARK_SECONDS,
+    )
+    register(home, name, settings, code)
+    try:
+        yield (name,)
+    finally:
+        unregister(home, name)
+
+
+def _pickled(functions: Sequence[Callable[..., Any]]) -> bytes:
+    """Return functions as bytes: those of modules by name, those of a program or notebook whole."""
+    import cloudpickle
+
+    try:
+        pickled: bytes = cloudpickle.dumps(list(functions))
+    except Exception as error:  # whatever a captured object's own pickling raises
+        raise InvalidInput(f"the tools cannot be sent to their process: {error}") from None
+    return pickled

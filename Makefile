@@ -22,7 +22,7 @@ ARGS ?=
 PAGES = $(wildcard *.md docs/*.md docs/*.svg docs/*.png configs/*.yaml)
 
 # What a cluster gets; the other two files are kustomize's and the home's own.
-MANIFESTS = $(filter-out %/kustomization.yaml %/agiraph.yaml,$(wildcard deploy/kubernetes/*.yaml))
+MANIFESTS = $(filter-out %/kustomization.yaml %/agiraph.yaml,$(wildcard deploy/kubernetes*/*.yaml))
 
 export GOAL INPUT MODEL
 

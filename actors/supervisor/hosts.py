@@ -20,14 +20,14 @@ from actors.runtime.launch import ActorLaunch
 from actors.runtime.machine import cores, found_labels
 from actors.supervisor.child_register import ProcessStarted
 from actors.supervisor.host_registry import HostRegistry, RegisteredHost
-from actors.supervisor.leases import GrantedLease, HostState, unknown_lease
+from actors.supervisor.leases import GrantedLease, unknown_lease
 from actors.supervisor.placement import Machine, NotPlaced, Wish, place
 from actors.supervisor.remote_handle import RemoteHandle
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from agiraph import __version__
 from agiraph.core.errors import Refused
 from agiraph.core.host_settings import HostsConfig
-from agiraph.core.hosts import HOME_HOST, HostInfo, MachineFacts
+from agiraph.core.hosts import HOME_HOST, HostInfo, HostState, MachineFacts
 from agiraph.core.ids import HOST_PREFIX, ROUTER, Address, AgentId, agent_of
 from agiraph.messages.child import ChildSpec
 from agiraph.messages.control import RefusedReply

@@ -9,12 +9,11 @@ waited for as if the last one had been granted at that moment.
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+
+from agiraph.core.hosts import HostState
 
 MARGIN_SECONDS = 1.0
 SILENT_RENEWALS = 3.0
-
-HostState = Literal["ready", "away", "lost"]
 
 
 @dataclass(frozen=True, slots=True)

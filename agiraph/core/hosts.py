@@ -20,6 +20,7 @@ HostName = Annotated[str, Field(pattern=NAME_PATTERN)]
 HostLabel = Annotated[str, Field(pattern=LABEL_PATTERN)]
 
 HostAct = Literal["cordon", "uncordon", "drain"]
+HostState = Literal["ready", "away", "lost"]
 
 
 def is_other_machine(host: str) -> bool:
@@ -52,7 +53,7 @@ class HostInfo(Record):
     """
 
     name: str
-    state: Literal["ready", "away", "lost"]
+    state: HostState
     is_cordoned: bool = False
     labels: tuple[str, ...] = ()
     facts: MachineFacts | None = None

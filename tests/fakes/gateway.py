@@ -93,7 +93,11 @@ class FakeHosts:
                     done = {"labels": body.labels}
                 self.table[body.name] = self.table[body.name].model_copy(update=done)
         return HostTable(
-            hosts=tuple(self.table.values()), listens_at="tcp://0.0.0.0:7400", invitations=1
+            hosts=tuple(self.table.values()),
+            listens_at="tcp://0.0.0.0:7400",
+            invitations=1,
+            workers=5,
+            unplaced=((), ("gpu",)),
         )
 
 

@@ -53,8 +53,12 @@ def test_a_scrape_tells_of_entities_money_questions_and_events(world: World) -> 
     for type in ("model.answered", "model.answered", "message.sent", "model.retry"):
         event = Event(type=type, agent_id=AGENT, ts=1.0)
         world.arrive(arrived(EventAppended(event=event, counts={type: 1}), "recorder"))
+    world.hosts.add("north")
     seen = scraped(world)
     assert seen["agiraph_supervisor_up", labels()] == 1
+    assert seen["agiraph_hosts", labels(state="ready")] == 1
+    assert seen["agiraph_hosts", labels(state="lost")] == 0
+    assert [seen["agiraph_workers", labels(state=one)] for one in ("running", "waiting")] == [5, 2]
     assert seen["agiraph_entities", labels(kind="coordinator", state="idle")] == 1
     assert seen["agiraph_mailbox_messages", labels(kind="coordinator")] == 3
     assert seen["agiraph_tokens_total", labels(agent=AGENT)] == 15

@@ -24,7 +24,7 @@ __all__ = ["parsing_alone"]  # a fixture of every test here
 
 def documents() -> list[Any]:
     """Return every document of compose and of Kubernetes."""
-    files = [DEPLOY / "compose.yaml", *sorted((DEPLOY / "kubernetes").glob("*.yaml"))]
+    files = [DEPLOY / "compose.yaml", *sorted(DEPLOY.glob("kubernetes*/*.yaml"))]
     return [found for file in files for found in yaml.safe_load_all(file.read_text("utf-8"))]
 
 
@@ -83,7 +83,7 @@ def test_the_settings_of_the_deployments_are_settings(tmp_path: Path) -> None:
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
     own = tmp_path / "agiraph.yaml"
     own.write_text(compose["configs"]["settings"]["content"])
-    for file in (own, DEPLOY / "kubernetes" / "agiraph.yaml"):
+    for file in (own, *DEPLOY.glob("kubernetes*/agiraph.yaml")):
         config = load_config(file)
         assert config.http.why_refused() is None
         assert config.hosts.advertise.endswith(":7400")

@@ -12,12 +12,14 @@ from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 
 from actors.gateway.api.dependencies import GatewayDep
-from actors.gateway.api.entities import entity_rows
+from actors.gateway.api.entities import EXTRA_SECONDS, entity_rows, if_answered
 from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
-from agiraph.core.ids import agent_of
+from agiraph.core.hosts import HostState
+from agiraph.core.ids import SUPERVISOR, agent_of
 from agiraph.core.models import QuestionKind
-from agiraph.http.api import ApiError, EntityView
+from agiraph.http.api import EntityView
+from agiraph.messages.host import HostTable, ListHosts
 
 router = APIRouter(tags=["system"])
 
@@ -25,12 +27,11 @@ router = APIRouter(tags=["system"])
 @router.get("/metrics", dependencies=[READ], response_class=PlainTextResponse)
 async def metrics(gateway: GatewayDep) -> Response:
     """Return the numbers of this home in the text format of Prometheus."""
-    try:
-        rows: Sequence[EntityView] | None = await entity_rows(gateway)
-    except ApiError:
-        rows = None  # left out while another process does not answer
+    # What another process knows is left out while it does not answer.
+    asked = gateway.ask(SUPERVISOR, ListHosts(), HostTable, within_seconds=EXTRA_SECONDS)
+    rows, table = await asyncio.gather(if_answered(entity_rows(gateway)), if_answered(asked))
     # The library is imported by the first call, and outside of the event loop.
-    text, kind = await asyncio.to_thread(_written, list(_families(gateway, rows)))
+    text, kind = await asyncio.to_thread(_written, list(_families(gateway, rows, table)))
     return Response(text, media_type=kind)
 
 
@@ -45,10 +46,14 @@ Family = tuple[str, str, str, list[Sample]]
 """Kind of metric, its name, its help text, its samples."""
 
 
-def _families(gateway: Gateway, rows: Sequence[EntityView] | None) -> Iterator[Any]:
+def _families(
+    gateway: Gateway, rows: Sequence[EntityView] | None, table: HostTable | None
+) -> Iterator[Any]:
     is_up: list[Sample] = [({}, float(rows is not None))]
     yield "gauge", "agiraph_supervisor_up", "Whether the supervisor answers.", is_up
     yield from _of_entities(rows or ())
+    if table is not None and (table.listens_at or table.hosts):
+        yield from _of_hosts(table)
     yield from _of_people(gateway)
     yield from _of_events(gateway.counters.events)
     took = dict(gateway.counters.deliveries)
@@ -82,6 +87,14 @@ def _of_entities(rows: Sequence[EntityView]) -> Iterator[Family]:
     yield "counter", "agiraph_tokens", "Tokens, in and out, by agent.", _by("agent", tokens)
     priced = "US dollars where prices are known, by agent."
     yield "counter", "agiraph_cost_dollars", priced, _by("agent", dollars)
+
+
+def _of_hosts(table: HostTable) -> Iterator[Family]:
+    states = Counter(host.state for host in table.hosts)
+    counted = _by("state", {state: states[state] for state in get_args(HostState)})
+    yield "gauge", "agiraph_hosts", "Other machines by state.", counted
+    queue = _by("state", {"running": table.workers, "waiting": len(table.unplaced)})
+    yield "gauge", "agiraph_workers", "Workers that run, or wait for a machine.", queue
 
 
 def _of_people(gateway: Gateway) -> Iterator[Family]:

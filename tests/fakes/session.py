@@ -1,9 +1,10 @@
 """Session: a person at a terminal, who types command lines and reads what each leaves there.
 
-What sits at the terminal is a small shell of our own. Its commands are forked from it, so that they
-need not import first; what is not ours goes to `sh`. It is for commands that print lines, and at
-most rewrite the one they are on; a full screen needs a terminal that draws
-(`tests.scenarios.terminal`).
+What sits at the terminal is a small shell of our own. It runs most of its commands by itself; those
+that are more than a question and an answer are forked from it, so that they need not import first,
+nor does what they start (`tests.fakes.interpreters`); what is not ours goes to `sh`. It is for
+commands that print lines, and at most rewrite the one they are on; a full screen needs a terminal
+that draws (`tests.scenarios.terminal`).
 """
 
 import fcntl
@@ -37,6 +38,7 @@ SMALL: Final[Size] = (80, 24)
 WIDE: Final[Size] = (160, 50)
 END_SECONDS: Final = 60.0
 PRELOADED: Final = ("rich.table", "cli.home_reader", "cli.progress", "cli.watch", "mcp")
+FORKED: Final = {"run", "up", "down", "console", "chaos", "mcp", "init", "host", "delete"}
 PROGRAMS: Final = {"agiraph": "main", "agiraph-supervisor": "supervisor_main"}
 COLOUR = re.compile(r"\x1b\[[\d;]*m|\x1b\[\?25[lh]")
 ERASED: Final = "\x1b[K"
@@ -165,6 +167,8 @@ def shell() -> None:
         if words[0] == "export":
             os.environ |= {name: value for name, _, value in (w.partition("=") for w in words[1:])}
             code = 0
+        elif words[0] == "agiraph" and not FORKED & {*words[1:2]}:
+            code = _here(words)
         elif words[0] in PROGRAMS:
             code = _forked(words)
         else:
@@ -186,14 +190,32 @@ def _forked(words: list[str]) -> int:
 def _become(words: list[str]) -> None:
     """Be the program until its end, with its exit code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    import_module("tests.fakes.interpreters").fork_instead()
+    os._exit(_run(f"agiraph.__main__:{PROGRAMS[words[0]]}", words))
+
+
+def _here(words: list[str]) -> int:
+    """Run one of our commands in this process; return its exit code."""
+    variables = dict(os.environ)
+    try:
+        return _run("cli.main:main", words)
+    finally:
+        os.environ.clear()
+        os.environ.update(variables)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _run(program: str, words: list[str]) -> int:
+    """Call a program with these words; return its exit code."""
     sys.argv = words
+    module, _, function = program.partition(":")
     code: object = 0
     try:
-        getattr(import_module("agiraph.__main__"), PROGRAMS[words[0]])()
+        getattr(import_module(module), function)()
     except SystemExit as end:
         code = end.code
     except BaseException:
         traceback.print_exc()
         code = 1
     sys.stdout.flush()
-    os._exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0

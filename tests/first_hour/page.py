@@ -30,6 +30,7 @@ VOLATILE: Final[tuple[tuple[str, str], ...]] = (
     (r"127\.0\.0\.1:\d+", "127.0.0.1:8765"),
     (r"\b\d+(?:\.\d+)? s\b", "1.2 s"),
     (r"\b\d+(?:\.\d+)? (?=[KMG]?B\b)", "40 "),
+    (r"(?<=, 40 )GB", "MB"),  # where processes are forked they share most of it
     (r"(?m)^ +\d+(?=  09:15:00)", "   12"),
     (r"(?<=pid )\d+", "40187"),
     (r"(/coordinator.* )\d{3,7}(?=   )", r"\g<1>40209"),

@@ -23,16 +23,22 @@ RELEASES = {"gemini": GEMINI, "gemini-acp": GEMINI, "claude-code-acp": CLAUDE_AC
 GEMINI_TOOLS = ("write_file", "run_shell_command")
 CLAUDE_TOOLS = ("Write", "Bash")
 LIMIT = 200_000
+RULES = """
+rules:
+  - {name: never, tool: bash, pattern: "date*", action: deny, reason: no clocks here}
+"""
 
 
 @pytest.fixture(params=RELEASES)
 def preset(request: pytest.FixtureRequest, place: Place) -> Iterator[str]:
-    """The name of a preset in a home that knows where its program is."""
+    """The name of a preset in a home that knows where its program is, and denies `date`."""
     name: str = request.param
-    agents = place.home / "agents.yaml"
+    agents, rules = place.home / "agents.yaml", place.home / "approvals.yaml"
+    rules.write_text(RULES)
     agents.write_text(json.dumps({name: {"command": [str(program_of(RELEASES[name]))]}}))
     yield name
     agents.unlink()
+    rules.unlink()
 
 
 only_gemini = pytest.mark.parametrize("preset", ["gemini", "gemini-acp"], indirect=True)
@@ -52,10 +58,10 @@ def agent_process(place: Place, preset: str) -> psutil.Process | None:
     return None
 
 
-def test_it_writes_a_file_runs_a_command_and_is_resumed_after_a_kill(
+def test_it_writes_a_file_is_resumed_after_a_kill_and_runs_the_commands_that_no_rule_denies(
     place: Place, preset: str
 ) -> None:
-    gate = threading.Event()
+    gate, asks = threading.Event(), preset == "gemini-acp"
     write, shell = CLAUDE_TOOLS if preset.startswith("claude") else GEMINI_TOOLS
     model = "anthropic/fake" if preset.endswith("acp") else "google/fake"
 
@@ -65,7 +71,9 @@ def test_it_writes_a_file_runs_a_command_and_is_resumed_after_a_kill(
             return call(write, file_path=path, content="print(6 * 7)\n")
         if "were interrupted" not in seen.said:
             return Reply(text="I wait.", gate=gate)
-        if not seen.results(shell):
+        if asks and not seen.results(shell):
+            return call(shell, command="date > marked.txt")
+        if len(seen.results(shell)) == asks:
             return call(shell, command="python3 tool.py > out.txt")
         if len(seen.results(write)) < 2:
             path = f"{working_folder(seen)}/_result.md"
@@ -84,6 +92,8 @@ def test_it_writes_a_file_runs_a_command_and_is_resumed_after_a_kill(
     assert (published["tool.py"], published["out.txt"]) == ("print(6 * 7)\n", "42\n")
     first, second = (e["session"] for e in outcome.data("outside.started"))
     assert (first, bool(second)) == ("", True)
+    assert "marked.txt" not in published
+    assert any("no clocks here" in seen.said for seen in place.server.requests) == asks
     assert shell in tools_called(outcome) or "bash" in tools_called(outcome)
     spent = place.json("usage", outcome.result["agent"])
     assert next(row["output_tokens"] for row in spent if "/forge-" in row["key"]) > 0
@@ -93,35 +103,6 @@ def test_it_writes_a_file_runs_a_command_and_is_resumed_after_a_kill(
 
 def tools_called(outcome: Outcome) -> list[str]:
     return [e["data"]["tool"] for e in outcome.events("tool.called") if e["entity"] == "forge"]
-
-
-RULES = """
-rules:
-  - {name: never, tool: bash, pattern: "date*", action: deny, reason: no clocks here}
-"""
-
-
-@pytest.mark.parametrize("preset", ["gemini-acp"], indirect=True)
-def test_a_rule_denies_what_gemini_cli_requests_permission_for(place: Place, preset: str) -> None:
-    rules = place.home / "approvals.yaml"
-    rules.write_text(RULES)
-
-    def gemini(seen: SeenRequest) -> Reply:
-        if not seen.results("run_shell_command"):
-            return call("run_shell_command", command="date > marked.txt")
-        if len(seen.results("run_shell_command")) < 2:
-            return call("run_shell_command", command="echo fine > other.txt")
-        if not seen.results("write_file"):
-            path = f"{working_folder(seen)}/_result.md"
-            return call("write_file", file_path=path, content="I was not allowed.")
-        return say("It is done.")
-
-    place.plays(coordinator=led("lea", preset), **{"*": gemini})
-    outcome = place.complete("Be refused", "--worker-model", "google/fake")
-    rules.unlink()
-    published = outcome.published("lea-tool")
-    assert ("marked.txt" in published, published["other.txt"]) == (False, "fine\n")
-    assert any("no clocks here" in seen.said for seen in place.server.requests)
 
 
 @only_gemini

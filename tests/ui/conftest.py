@@ -51,11 +51,12 @@ class Stage:
     @contextlib.contextmanager
     def in_use(self) -> Iterator[Browser]:
         """Yield the browser; only in this block it may be used."""
+        before = asyncio._get_running_loop()
         asyncio._set_running_loop(self.loop)
         try:
             yield self.browser
         finally:
-            asyncio._set_running_loop(None)
+            asyncio._set_running_loop(before)
 
 
 @pytest.fixture(scope="session")
@@ -73,6 +74,16 @@ def _stage() -> Iterator[Stage]:
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def _regular(_stage: Stage, place: Place) -> Iterator[Visitor]:
+    with _stage.in_use() as browser:
+        visitor = Visitor(browser, place.home)
+        visitor.context.set_default_timeout(WITHIN_MILLISECONDS)
+    yield visitor
+    with _stage.in_use():
+        visitor.context.close()
+
+
 @pytest.fixture
 def make_visitor(_stage: Stage, place: Place) -> Iterator[MakeVisitor]:
     """Return a maker of visitors; each has a browser of its own, and is not logged in."""
@@ -88,8 +99,13 @@ def make_visitor(_stage: Stage, place: Place) -> Iterator[MakeVisitor]:
 
 
 @pytest.fixture
-def visitor(make_visitor: MakeVisitor) -> Visitor:
-    """Return somebody whose browser is at the first page, logged in to do everything."""
-    made = make_visitor()
-    made.log_in()
-    return made
+def visitor(_stage: Stage, _regular: Visitor) -> Iterator[Visitor]:
+    """Return somebody whose browser is at the first page, logged in to do everything.
+
+    The browser has been here before, and so has compiled the page; it keeps nothing else.
+    """
+    with _stage.in_use():
+        _regular.faults.clear()
+        _regular.log_in()
+        yield _regular
+        _regular.leave()

@@ -11,7 +11,6 @@ from agiraph.http.client import Client
 from tests.fakes.model_server import Reply
 from tests.scenarios.place import Place
 from tests.scenarios.steps import ask, one_worker, publish, write
-from tests.ui.conftest import MakeVisitor
 from tests.ui.visitor import NARROW, Visitor, assert_accessible, photograph
 
 HOSTILE = '<img src=x onerror="window.ran=1"><script>window.ran=1</script>'
@@ -69,9 +68,7 @@ def written() -> list[Reply]:
     ]
 
 
-def test_files_are_shown_as_what_they_are_and_run_nothing(
-    visitor: Visitor, make_visitor: MakeVisitor, place: Place
-) -> None:
+def test_files_are_shown_as_what_they_are_and_run_nothing(visitor: Visitor, place: Place) -> None:
     place.plays(coordinator=one_worker("ada"), ada=written())
     agent = place.begin("filing")
     question = place.await_question(agent.name)
@@ -123,8 +120,8 @@ def test_files_are_shown_as_what_they_are_and_run_nothing(
         assert archive.namelist() == ["prices.csv", "report.md", "tool.py"]
     assert page.evaluate("window.ran") is None
 
-    narrow = make_visitor(NARROW)
-    phone = narrow.log_in(f"/ui/agents/{agent.name}/files")
+    page.set_viewport_size(NARROW)
+    phone = visitor.go(f"agents/{agent.name}/files")
     files_of(phone).get_by_role("link", name="_attachments").click()
     phone.get_by_role("link", name="logo.png").click()
     expect(phone.get_by_role("img", name="logo.png")).to_be_visible()

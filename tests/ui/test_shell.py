@@ -7,7 +7,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.scenarios.place import Place
 from tests.scenarios.steps import DONE, FACT, ask, held, one_worker
-from tests.ui.conftest import MakeVisitor
 from tests.ui.visitor import NARROW, Visitor, assert_accessible, photograph
 
 WAITS = "asks you"
@@ -59,6 +58,8 @@ def test_keys_and_the_palette_lead_everywhere(visitor: Visitor, place: Place) ->
     page.keyboard.press("ControlOrMeta+k")
     palette = page.get_by_role("dialog", name="Go to or do")
     assert_accessible(page)
+    page.emulate_media(color_scheme="light")
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
     palette.get_by_role("combobox").fill("dark")
     expect(palette.get_by_role("option", selected=True)).to_have_text("Appearance: Dark")
     page.keyboard.press("Enter")
@@ -78,13 +79,13 @@ def test_keys_and_the_palette_lead_everywhere(visitor: Visitor, place: Place) ->
 
 
 def test_an_agent_is_found_put_away_brought_back_and_deleted(
-    make_visitor: MakeVisitor, place: Place
+    visitor: Visitor, place: Place
 ) -> None:
     place.plays(coordinator=[ask("Which shell?")])
     agent = place.begin("put-away", goal="Wait to be put away").name
     place.await_question(agent)
-    visitor = make_visitor(viewport=NARROW)
-    page = visitor.log_in()
+    page = visitor.page
+    page.set_viewport_size(NARROW)
     page.get_by_role("banner").get_by_role("button", name="Show the agents").click()
     drawer = page.get_by_role("dialog", name="Agents")
     expect(drawer.get_by_role("region", name="put-away")).to_contain_text(WAITS)

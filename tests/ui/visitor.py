@@ -25,19 +25,22 @@ WIDE: Final[ViewportSize] = {"width": 1440, "height": 900}
 NARROW: Final[ViewportSize] = {"width": 390, "height": 844}
 AXE: Final = Release("files", "axe-core", "4.14.1", "axe-core/axe.min.js")
 LEVELS: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-RULES: Final[dict[ColorScheme, dict[str, Any]]] = {
-    "light": {"type": "tag", "values": LEVELS},
-    "dark": {"type": "rule", "values": ["color-contrast"]},
-}
-"""What axe looks for; in the dark, only what differs there."""
+RULES: Final[tuple[dict[str, Any], ...]] = (
+    {"type": "tag", "values": LEVELS},
+    {"type": "rule", "values": ["color-contrast"]},
+)
+"""What axe looks for; in the other scheme of colours, only what differs there."""
 SERIOUS: Final = ("serious", "critical")
 JUDGE: Final = """
-axe.run(document, {runOnly: %s, resultTypes: ["violations"]}).then((found) =>
+axe.run(document.querySelector("[role=dialog]") ?? document, {
+  runOnly: %s, resultTypes: ["violations"],
+}).then((found) =>
   found.violations.map((one) => ({
     impact: one.impact, id: one.id, help: one.help,
     nodes: one.nodes.slice(0, 5).map((node) => node.html.slice(0, 200) + " " + node.failureSummary),
   })))
 """
+IS_DARK: Final = "matchMedia('(prefers-color-scheme: dark)').matches"
 WALK: Final = """
 (path) => {
   const idx = (history.state?.idx ?? 0) + 1;
@@ -59,7 +62,9 @@ class Visitor:
         self.context: BrowserContext = browser.new_context(
             viewport=viewport, reduced_motion="reduce", locale="en-GB", timezone_id="UTC"
         )
+        self.viewport = viewport
         self.page = self.new_page()
+        self.page.on("dialog", lambda asks: asks.accept())  # before it leaves what is not saved
 
     def new_page(self) -> Page:
         """Open another tab, whose faults count too."""
@@ -98,6 +103,17 @@ class Visitor:
             self.page.goto(f"{self.url}/ui/{path}")
         return self.page
 
+    def leave(self) -> None:
+        """Leave one tab, as it was at first, to who comes next; what a page did wrong fails."""
+        for tab in self.context.pages:
+            if tab != self.page:
+                tab.close()
+        self.page.unroute_all()
+        self.page.set_viewport_size(self.viewport)
+        self.page.emulate_media(color_scheme="light")
+        self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        assert not self.faults, "\n".join(self.faults)
+
     def close(self) -> None:
         """Close the browser; what a page did wrong fails."""
         self.context.close()
@@ -122,17 +138,18 @@ def assert_accessible(page: Page) -> None:
 
 
 def barriers(page: Page) -> list[str]:
-    """Return what axe finds serious on a page as it stands, light and dark.
+    """Return what axe finds serious on a page as it stands, or on its open dialog, light and dark.
 
-    axe runs in a world of its own, so that the page's policy stays as it is.
+    The page stays in the scheme of colours that it came to last. axe runs in a world of its own, so
+    that the page's policy stays as it is.
     """
     found = []
-    for scheme, rules in RULES.items():
+    schemes: list[ColorScheme] = ["dark", "light"] if page.evaluate(IS_DARK) else ["light", "dark"]
+    for scheme, rules in zip(schemes, RULES, strict=True):
         page.emulate_media(color_scheme=scheme)
         _await_scheme(page, scheme)
         serious = [one for one in _judged(page, rules) if one["impact"] in SERIOUS]
         found += [f"{scheme}: {one}" for one in serious]
-    page.emulate_media(color_scheme="light")
     return found
 
 

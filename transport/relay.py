@@ -211,6 +211,7 @@ class Relay:
     def _connected(self) -> None:
         self._is_connected, self._was_refused = True, False
         self._log(f"connected to {self._target.url}")
+        self._up(b"", b"")  # the home closes a connection on which nothing is said
         peers, self._peers = self._peers, set()  # who is there still answers
         who = link_frame(protocol.WHO, {})
         self._outlet.send_all([(rid, who, True) for rid in peers])

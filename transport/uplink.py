@@ -12,13 +12,17 @@ Rules:
 - A connection whose key was taken off the list is closed.
 - ZeroMQ does not say whose connection was lost, so after each loss all are tried with an empty
   frame.
+- A key has at most MOST_CONNECTIONS, counted from their first frames; one on which nothing was said
+  within SILENT_SECONDS is closed. A relay and a host speak at once.
 - Who is refused is logged, and told to the controller, each once in REPEAT_SECONDS.
 """
 
 import os
 import socket as plain_socket
+import struct
 import time
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -34,6 +38,10 @@ PROBE_MS, PROBE_SECONDS = 50, 0.5
 OPEN_AGAIN_MS = 2_000
 REPEAT_SECONDS = 60.0
 MOST_REFUSED = 64
+MOST_CONNECTIONS = 8
+"""Of one key: its relay's, its host's own, and those before them that a cut left half-open."""
+SILENT_SECONDS = 10.0
+SILENT_LOOK_MS = 500
 
 Socket = zmq.Socket[bytes]
 
@@ -93,6 +101,8 @@ class Uplink:
         self._zap: Socket | None = None
         self._socket: Socket | None = None
         self._monitor: Socket | None = None
+        self._silent: dict[int, tuple[tuple[Any, ...], float]] = {}
+        """Who has connected and said nothing yet, and since when; by descriptor."""
         self._outlet: Outlet | None = None
         self._problem = ""
         self._probe_until = self._probe_at = self._open_at = 0.0
@@ -112,6 +122,8 @@ class Uplink:
         """Return how many milliseconds may pass until the next `turn`; None: any time."""
         if self._probe_until:
             return PROBE_MS
+        if self._silent:
+            return SILENT_LOOK_MS
         return OPEN_AGAIN_MS if self._is_wanted and self._socket is None else None
 
     def turn(self, poller: zmq.Poller) -> None:
@@ -120,6 +132,8 @@ class Uplink:
             self._open(poller)
         if self._outlet is not None and self._outlet.backlogs:
             self._outlet.flush()
+        if self._silent:
+            self._end_silent(time.monotonic())
         if self._probe_until and (now := time.monotonic()) >= self._probe_at:
             self._probe_at = now + PROBE_MS / 1000
             if now > self._probe_until:
@@ -176,7 +190,7 @@ class Uplink:
             self._set_state(f"cannot listen on {settings.url}: {error}")
             return
         self._socket = socket
-        self._monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+        self._monitor = socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         self._outlet = Outlet(
             _sender(socket),
             on_gone=self._core.peer_gone,
@@ -243,6 +257,10 @@ class Uplink:
         if id in self._connections:
             self._lose(id)
         owner = self._core.admission.known.get(key, "")
+        self._silent.pop(first.get(zmq.SRCFD), None)
+        if sum(one.owner == owner for one in self._connections.values()) >= MOST_CONNECTIONS:
+            self.refused(owner, f"it has {MOST_CONNECTIONS} connections already")
+            owner = ""
         peer = cast(str, first.get("Peer-Address"))
         connection = Connection(key, owner, first.get(zmq.SRCFD), peer)
         if owner:
@@ -252,9 +270,24 @@ class Uplink:
     # --- who is gone ----------------------------------------------------------------------------
 
     def _read_monitor(self, monitor: Socket) -> None:
-        monitor.recv_multipart(zmq.NOBLOCK)
+        first, *_ = monitor.recv_multipart(zmq.NOBLOCK)
+        event, descriptor = struct.unpack("=HI", first)
+        if event == zmq.EVENT_ACCEPTED:
+            if all(one.descriptor != descriptor for one in self._connections.values()):
+                self._silent[descriptor] = _peer_of(descriptor), time.monotonic()
+            return
+        self._silent.pop(descriptor, None)
         # It says so a moment before the connection cannot be sent to any more.
         self._probe_until = time.monotonic() + PROBE_SECONDS
+
+    def _end_silent(self, now: float) -> None:
+        """Close the connections on which nothing was said in time."""
+        for descriptor, (peer, since) in list(self._silent.items()):
+            if now - since < SILENT_SECONDS:
+                return
+            del self._silent[descriptor]
+            if _shut(descriptor, *peer):
+                self.refused(peer[0], f"it said nothing for {SILENT_SECONDS:g} s")
 
     def _probe(self) -> None:
         """Find the connections that cannot be sent to any more."""
@@ -297,9 +330,23 @@ def _hang_up(connection: Connection) -> None:
     The descriptor may be another one's by now; only one from the same machine is ended, which then
     connects again.
     """
+    _shut(connection.descriptor, connection.peer)
+
+
+def _shut(descriptor: int, *peer: object) -> bool:
+    """End a TCP connection if its other end is `peer` (address, port ...); say whether it was."""
+    if not peer or _peer_of(descriptor)[: len(peer)] != peer:
+        return False
+    with suppress(OSError), plain_socket.socket(fileno=os.dup(descriptor)) as tcp:
+        tcp.shutdown(plain_socket.SHUT_RDWR)
+        return True
+    return False  # it is over already
+
+
+def _peer_of(descriptor: int) -> tuple[Any, ...]:
+    """Return the address of a TCP connection's other end, empty if it is over."""
     try:
-        with plain_socket.socket(fileno=os.dup(connection.descriptor)) as tcp:
-            if tcp.getpeername()[0] == connection.peer:
-                tcp.shutdown(plain_socket.SHUT_RDWR)
+        with plain_socket.socket(fileno=os.dup(descriptor)) as tcp:
+            return tuple(tcp.getpeername())
     except OSError:
-        pass  # it is over already
+        return ()

@@ -1,10 +1,14 @@
 """Other machines on the bus: who is let in, as whom, and that a cut connection loses nothing."""
 
 import asyncio
+import socket
+import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import zmq
@@ -12,7 +16,7 @@ import zmq
 from tests.contracts.bus import PATIENCE, Ping, Task, numbers, take, until
 from tests.contracts.far import FarHouse, curve_keys, far_house
 from tests.fakes.bad_network import BadNetwork
-from transport import protocol, sockets
+from transport import protocol, sockets, uplink
 from transport.endpoint import Endpoint
 from transport.envelope import read_header
 from transport.errors import Fenced, Nacked
@@ -173,3 +177,47 @@ async def test_odd_shapes_from_a_host_do_nothing(far: FarHouse) -> None:
     rid, blob = socket.recv_multipart()
     assert (rid, read_header(blob).type) == (b"a", protocol.WHO)
     context.destroy(linger=0)
+
+
+async def test_a_key_has_only_so_many_connections(far: FarHouse) -> None:
+    await far.know(host_far=FAR)
+    beat = link_frame(protocol.HEARTBEAT, {"lag": 0.0}, sender="ada", incarnation=1)
+    with zmq.Context[zmq.Socket[bytes]]() as context:
+        found = []
+        for _ in range(uplink.MOST_CONNECTIONS + 1):
+            target = UplinkTarget(far.url, far.keys[0], *FAR)
+            found.append(sockets.uplink_dealer_socket(context, target))
+            found[-1].setsockopt(zmq.IMMEDIATE, 0)
+            found[-1].connect(far.url)
+            found[-1].send_multipart([b"a", beat])
+            if len(found) <= uplink.MOST_CONNECTIONS:
+                assert await asyncio.to_thread(found[-1].poll, 20_000)
+        refusal = await far.refusal()
+        assert (refusal.peer, refusal.reason) == ("host/far", "it has 8 connections already")
+        context.destroy(linger=0)
+    assert isinstance(await far.host("far", FAR).join("ada"), Endpoint)
+
+
+def test_a_connection_on_which_nothing_is_said_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uplink, "SILENT_SECONDS", 0.1)
+    told: list[str] = []
+    core = SimpleNamespace(
+        admission=SimpleNamespace(known={}),
+        counts=Counter(),
+        peer_gone=None,
+        tell_controller=lambda type, body: told.append(body.get("reason", type)),
+    )
+    settings = sockets.UplinkSettings("tcp://127.0.0.1:0", *curve_keys())
+    with zmq.Context[zmq.Socket[bytes]]() as context:
+        poller = zmq.Poller()
+        mine = uplink.Uplink(settings, context, cast(Any, core), lambda _: None, lambda *_: None)
+        core.on_known()
+        mine.turn(poller)
+        with socket.create_connection(("127.0.0.1", int(mine.url.rpartition(":")[2]))):
+            give_up_at = time.monotonic() + PATIENCE
+            while "it said nothing for 0.1 s" not in told:
+                assert time.monotonic() < give_up_at
+                for ready, _ in poller.poll(mine.timeout_ms()):
+                    mine.read(ready)
+                mine.turn(poller)
+        context.destroy(linger=0)

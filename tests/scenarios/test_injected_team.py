@@ -36,7 +36,7 @@ pytestmark = [
 ]
 
 SECRET = "the-persons-own-4711"
-NAMES = 22_000
+NAMES, FEWER_NAMES = 22_000, 1_000
 TODAY = datetime.now(UTC).date().isoformat()
 FIRST, SECOND = "Break out", "Break out again"
 
@@ -116,7 +116,7 @@ def digests(folder: Path) -> dict[str, tuple[str, int, int]]:
     }
 
 
-def coordinator_attack(diary: Path, token: Path, papers: Path) -> str:
+def coordinator_attack(diary: Path, token: Path, papers: Path, names: int) -> str:
     """Return what the coordinator's shell does in the run's root and in the agent's memory."""
     memory = "../../memory"
     files = ("_plan.md", "_output.md", "_context.json", "context.jsonl", "journal.jsonl")
@@ -128,7 +128,7 @@ def coordinator_attack(diary: Path, token: Path, papers: Path) -> str:
             python(PLANT, diary, *files, *inner, "leak.txt"),
             python(PLANT, papers, *folders, "leak"),
             python(PLANT, token, f"{memory}/index.md", *days),
-            python(PARTS, diary, "notes.md", NAMES),
+            python(PARTS, diary, "notes.md", names),
             f"ln {memory}/index.md hard.md; mkfifo pipe {memory}/pipe.md; mkdir -p notes.md/inner",
             f"ln -s /dev/zero {memory}/zero.md; ln -s /dev/zero zero.md; truncate -s 30G huge.md",
             "mkdir -p _output.md _context.json; mkdir -p _messages/.journal.jsonl",
@@ -142,7 +142,7 @@ def worker_attack(diary: Path, papers: Path) -> str:
     own = "../../../workers/eve-*"
     return "\n".join(
         (
-            python(PARTS, diary, "notes.md", 1000),
+            python(PARTS, diary, "notes.md", FEWER_NAMES),
             python(PLANT, diary, "leak.txt", "answer.md", "_result.md", "_outbox.md"),
             "mkfifo pipe; ln -s /dev/zero zero; mkdir -p notes.md sub; mkdir -p ../published",
             f"rm -f {own}/notebook.md; ln -s {diary} {own}/.calls; truncate -s 20G {own}/memory.md",
@@ -174,10 +174,13 @@ LOOKS = [
 ]  # fmt: skip
 
 
-def attacks(place: Place, person: Path) -> str:
-    return coordinator_attack(
-        person / "diary.txt", place.home / "system" / "token", person / "papers"
-    )
+def attacks(place: Place, person: Path, names: int) -> list[Reply]:
+    """Return the steps of a coordinator that plants so many names, and has them touched."""
+    token = place.home / "system" / "token"
+    return [
+        bash(coordinator_attack(person / "diary.txt", token, person / "papers", names)),
+        *LOOKS,
+    ]
 
 
 def assert_nothing_got_out(place: Place, outcome: Outcome, token: str) -> None:
@@ -188,7 +191,7 @@ def assert_nothing_got_out(place: Place, outcome: Outcome, token: str) -> None:
         assert token not in str(seen.body)
     for base, _, names in os.walk(place.home / "agents"):
         for path in (Path(base, name) for name in names):
-            if path.is_file() and not path.is_symlink() and path.stat().st_size < 1 << 24:
+            if not path.is_symlink() and path.is_file() and path.stat().st_size < 1 << 24:
                 data = path.read_bytes()
                 assert SECRET.encode() not in data, path
                 assert token.encode() not in data, path
@@ -198,8 +201,10 @@ def test_nothing_that_a_team_plants_leads_a_process_of_the_house_outside(
     place: Place, person: Path
 ) -> None:
     token = (place.home / "system" / "token").read_text().strip()
-    begins: Plays = [bash(attacks(place, person)), *LOOKS]
-    steps = {FIRST: [*begins, *one_worker("eve", "Plant")], SECOND: [*begins, finish("done")]}
+    steps: dict[str, Plays] = {
+        FIRST: [*attacks(place, person, NAMES), *one_worker("eve", "Plant")],
+        SECOND: [*attacks(place, person, FEWER_NAMES), finish("done")],
+    }
     place.plays(
         coordinator=by_goal(steps),
         eve=[

@@ -9,7 +9,7 @@ from tests.integration.house import until
 from tests.scenarios.place import Place, whole_lines
 from tests.scenarios.steps import finish
 
-AGENTS = 12
+AGENTS = 8
 AT_ONCE = 4
 
 

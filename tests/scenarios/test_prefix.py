@@ -1,4 +1,4 @@
-"""A loop of thirty turns: nearly all that the model is told is what it was told before."""
+"""A loop of twenty turns: nearly all that the model is told is what it was told before."""
 
 import pytest
 
@@ -7,16 +7,16 @@ from tests.fakes.prefix import cached_share, prefix_share
 from tests.scenarios.place import Place
 from tests.scenarios.steps import bash, one_worker, publish, write
 
-STEPS = 30
+STEPS = 20
 
 
 def loop_of(place: Place, api: str, name: str) -> list[SeenRequest]:
     """Have a worker take STEPS turns and return what its model was asked."""
     steps = [calls(bash(f"seq {n} {n + 80}"), text=f"Step {n} of many.") for n in range(STEPS - 2)]
     steps.append(write("facts.md", "counted"))
-    parts = {name: [*steps, publish("thirty turns")]}
+    parts = {name: [*steps, publish("twenty turns")]}
     place.plays(coordinator=one_worker(name), **parts)
-    place.complete("Take thirty turns", "--model", f"{api}/fake")
+    place.complete("Take twenty turns", "--model", f"{api}/fake")
     asked = place.server.seen_by(name)
     assert len(asked) == STEPS
     return asked

@@ -17,8 +17,8 @@ from tests.scenarios.place import Place
 MODELS = ("anthropic/fake", "openai/fake", "google/fake")
 CALLS, CALLS_OF_LEAD = 2, 3
 PATIENCE_SECONDS = 90.0
-WORKERS = 12
-LIMIT = 150_000
+WORKERS = 9
+LIMIT = 120_000
 
 T = TypeVar("T")
 

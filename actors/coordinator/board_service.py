@@ -179,7 +179,10 @@ class BoardService:
                 node = self.board.nodes[event.node_id]
                 if (above := node_to_notify(self.board, node)) is not None:
                     put(partial(self._notify_of_sub_node, node, above))
-            case e.NodeCompleted() | e.NodeRetried() | e.NodeReleased():
+            case e.NodeCompleted() | e.NodeRetried() | e.NodeReleased() | e.NodeSkipped():
+                self._write_node(event.node_id)
+                self._write_plan_soon()
+            case e.NodeDecided() | e.NodeExpanded():
                 self._write_node(event.node_id)
                 self._write_plan_soon()
             case e.NodeMoved():
@@ -339,7 +342,7 @@ class BoardService:
         team = tuple(f"{worker.name} ({worker.role})" for worker in self.board.team)
         stage = self.board.stages[node.stage]
         return Assignment(
-            node=node,
+            node=node.model_copy(update={"refs": self.board.refs_of(node)}),
             spec=node.task,
             contract=node_contract(self.board, node),
             attempt=node.attempt,

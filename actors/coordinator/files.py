@@ -1,6 +1,7 @@
 """AgentFiles: what the coordinator writes into the agent's home and its run's folder."""
 
 import json
+from typing import Any
 
 from agiraph.agent.compaction import CompactionContext, SummarySection
 from agiraph.agent.listing import listing, read_texts
@@ -11,6 +12,7 @@ from agiraph.board.view import node_row, worker_row
 from agiraph.core.clock import iso, iso_date
 from agiraph.core.ids import RunId
 from agiraph.core.models import Agent, WorkNode
+from agiraph.core.result_schema import RESULT_FILE, json_value
 from agiraph.memory.history import locked
 from agiraph.memory.loading import daily_logs, memory_text
 from agiraph.messages.child import ChildFailed
@@ -19,6 +21,7 @@ from agiraph.storage.files import (
     is_file,
     make_folder,
     read_bytes,
+    read_part,
     read_shown,
     replace_file,
     status_of,
@@ -27,6 +30,7 @@ from agiraph.storage.home import AgentHome, RunHome, plan_copy
 from agiraph.storage.versions import read_object
 
 MOST_FILES = 1000
+MOST_RESULT_BYTES = 65_536
 OWN_FOLDERS = ("nodes", "workers", "_messages")
 
 SHOWN_OF_MEMORY = 24_000
@@ -90,6 +94,15 @@ class AgentFiles:
         if row["summary"]:
             text += f"\n{row['summary']}\n"
         replace_file(home.status, text + _evidence(node))
+
+    def result_of(self, node: WorkNode) -> Any:
+        """Return what the `result.json` of a node holds; None if there is none that can be read."""
+        path = self.run.node(node.folder).published / RESULT_FILE
+        try:
+            data, size = read_part(path, 0, MOST_RESULT_BYTES)
+            return None if size > MOST_RESULT_BYTES else json_value(data.decode())
+        except (OSError, ValueError, RecursionError):
+            return None
 
     def write_failure(self, node: WorkNode, worker: str, lost: ChildFailed) -> str:
         """Write why the process that held a node was given up; return the notes' path in the run.

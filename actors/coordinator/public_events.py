@@ -18,6 +18,9 @@ NodeEvent = (
     | e.NodeRetried
     | e.NodeMoved
     | e.NodeReleased
+    | e.NodeDecided
+    | e.NodeSkipped
+    | e.NodeExpanded
 )
 """Those whose public event has the same type."""
 
@@ -103,7 +106,19 @@ def _of_node(board: Board, event: NodeEvent) -> list[Told]:
         case e.NodeMoved(move=move):
             to = board.workers[move.worker].name if move.worker else None
             facts |= {"to": to, "model": move.model, "because": move.because}
-        case e.NodeReleased() | e.NodeFailed() | e.NodeCancelled():
+        case e.NodeDecided():
+            facts["conditions"] = [
+                {
+                    "node": board.nodes[one].name,
+                    "when": node.when[one],
+                    "counts": event.edges[one],
+                    "result": seen,
+                }
+                for one, seen in event.seen.items()
+            ]
+        case e.NodeExpanded():
+            facts["copies"] = _names(board, event.copies)
+        case e.NodeSkipped() | e.NodeReleased() | e.NodeFailed() | e.NodeCancelled():
             facts["reason"] = event.reason
         case e.NodeStarted() | e.NodeUnblocked():
             pass

@@ -181,7 +181,8 @@ class WorkerRequestHandler:
         node = self._require_holder(received, publish.node_id)
         if publish.commit and not node.has_ended and node.attempt == publish.attempt:
             await self._board_service.worktrees.merge(node, publish.commit)
-        result = NodeResult(**dict(publish))
+        value = self._context.files.result_of(node)
+        result = NodeResult.model_validate({**dict(publish), "value": value})
         self._board_service.execute(c.CompleteNode(publish.node_id, publish.attempt, result))
         return Ok()
 

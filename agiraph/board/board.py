@@ -6,6 +6,7 @@ journal has happened. An event about a node or worker that does not exist raises
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, assert_never
 
 from agiraph.board import events as e
@@ -113,13 +114,37 @@ class Board:
     def waiting_for(self, node: WorkNode) -> tuple[WorkNode, ...]:
         """Return the dependencies of a node that are not completed and without which it waits."""
         found = (self.nodes[dependency] for dependency in node.dependencies)
-        open_ones = [n for n in found if n.status != "completed"]
+        open_ones = [n for n in found if n.status not in ("completed", "skipped")]
         nodes = self.nodes.values()
         return tuple(n for n in open_ones if not is_enough(cohort_of(nodes, n)))
 
     def is_ready(self, node: WorkNode) -> bool:
         """Whether a node is pending and waits for none of its dependencies."""
-        return node.status == "pending" and not self.waiting_for(node)
+        is_free = node.status == "pending" and not self.waiting_for(node)
+        return is_free and not self.is_undecided(node)
+
+    def is_undecided(self, node: WorkNode) -> bool:
+        """Whether it is open if a pending node runs, and for which items."""
+        if node.status != "pending":
+            return False
+        if node.for_each is not None or (node.when and not node.edges):
+            return True
+        needed = [self.nodes[one].status for one in node.dependencies]
+        return bool(needed) and all(status == "skipped" for status in needed)
+
+    def may_be_decided(self, node: WorkNode) -> bool:
+        """Whether a node is undecided and all that it depends on has ended."""
+        return self.is_undecided(node) and not self.waiting_for(node)
+
+    def refs_of(self, node: WorkNode) -> dict[str, str]:
+        """Return the refs of a node without those to what was skipped or does not count."""
+        idle = [
+            self.nodes[one]
+            for one in node.dependencies
+            if not node.edges.get(one, self.nodes[one].status != "skipped")
+        ]
+        folders = {other.folder for other in idle}
+        return {n: path for n, path in node.refs.items() if path.split("/")[1] not in folders}
 
     def is_done_again(self, node: WorkNode) -> bool:
         """Whether a node has failed and the board itself has it tried again.
@@ -193,6 +218,12 @@ def apply(board: Board, event: BoardEvent) -> Board:
             return _end(board, event, "cancelled", reason=event.reason)
         case e.NodeRetried():
             return _retry(board, event)
+        case e.NodeDecided():
+            return _node(board, event.node_id, edges=event.edges)
+        case e.NodeSkipped():
+            return _end(board, event, "skipped", reason=event.reason)
+        case e.NodeExpanded():
+            return _expand(board, event)
         case e.NodeMoved():
             return _move(board, event)
         case e.NodeReleased():
@@ -249,7 +280,7 @@ def _retry(board: Board, event: e.NodeRetried) -> Board:
     wanted = f"it was completed, and is wanted once more{': ' if event.because else ''}"
     why = f"{wanted}{event.because}; what it published is in attempts/{node.attempt}/"
     undone: dict[str, Any] = {"summary": None, "published": (), "missing": "", "bound": ""}
-    undone |= {"evidence": None, "completed_before": node.attempt}
+    undone |= {"value": None, "evidence": None, "completed_before": node.attempt}
     board = _wait_again(board, node, node.wanted_worker, why, event.cause, **undone)
     return _await_refs(board, node)
 
@@ -283,6 +314,36 @@ def _wait_again(
     )
     times = NodeTimes(created=board.times[node.id].created)
     return replace(waiting, times={**board.times, node.id: times})
+
+
+def _expand(board: Board, event: e.NodeExpanded) -> Board:
+    """Return the board on which the copies of a node take its place in what depends on it."""
+    node, copies = board.nodes[event.node_id], [board.nodes[one] for one in event.copies]
+    for other in board.nodes.values():
+        if node.id in other.dependencies:
+            board = _node(board, other.id, **_on_copies(other, node, copies))
+    names = f"{copies[0].name} to {copies[-1].name}" if copies[1:] else copies[0].name
+    summary = f"done for each of {len(copies)} items: {names}"
+    board = _node(board, node.id, status="completed", summary=summary, copies=event.copies)
+    return _time(board, node.id, ended=event.ts)
+
+
+def _on_copies(other: WorkNode, node: WorkNode, copies: list[WorkNode]) -> dict[str, Any]:
+    """Return what changes for a node that depends on another, which has become copies."""
+    ids = tuple(copy.id for copy in copies)
+    needed = ((ids if one == node.id else (one,)) for one in other.dependencies)
+    when = {one: text for one, text in other.when.items() if one != node.id}
+    if node.id in other.when:
+        when |= dict.fromkeys(ids, other.when[node.id])
+    refs: dict[str, str] = {}
+    for name, path in other.refs.items():
+        parts = path.split("/")
+        if parts[1] != node.folder:
+            refs[name] = path
+            continue
+        for number, copy in enumerate(copies, start=1):
+            refs[f"{name}-{number}"] = "/".join((parts[0], copy.folder, *parts[2:]))
+    return {"dependencies": tuple(chain.from_iterable(needed)), "when": when, "refs": refs}
 
 
 def _move(board: Board, event: e.NodeMoved) -> Board:
@@ -370,7 +431,7 @@ def _hold(board: Board, node_id: NodeId, status: NodeStatus, worker_status: str)
 
 def _end(
     board: Board,
-    event: e.NodeCompleted | e.NodeFailed | e.NodeCancelled,
+    event: e.NodeCompleted | e.NodeFailed | e.NodeCancelled | e.NodeSkipped,
     status: NodeStatus,
     **changes: Any,
 ) -> Board:

@@ -4,7 +4,8 @@
 its effect once.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from agiraph.board.events import RunSpec
@@ -12,6 +13,7 @@ from agiraph.core.ids import NodeId
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import (
     CheckpointPolicy,
+    ForEach,
     NodeSpec,
     RoleSpec,
     StageSpec,
@@ -31,7 +33,7 @@ class CreateNode:
     `stage` are the terms of the stage that this node, as its first, opens. Without `mode` a node
     is done as its named worker works, else in many turns. `cohort` is the stage of a plan file that
     it is of, `enough` how many of its nodes those behind it need. `trigger` is the one whose firing
-    led to it, else that of the node above.
+    led to it, else that of the node above. `when` maps dependencies to conditions.
     """
 
     cause: str
@@ -41,6 +43,8 @@ class CreateNode:
     cohort: str = ""
     enough: CheckpointPolicy = "all_must_complete"
     trigger: str = ""
+    when: Mapping[str, str] = field(default_factory=dict)
+    for_each: ForEach | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +131,13 @@ class RetryNode:
 @dataclass(frozen=True, slots=True)
 class DoAgain:
     """Let a failed node be tried again that has retries left; the board's own wish."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class DecideNode:
+    """Decide whether a node runs, and for which items; the board's own wish."""
 
     node: str
 
@@ -264,6 +275,7 @@ Command = (
     | CancelNode
     | RetryNode
     | DoAgain
+    | DecideNode
     | MoveNode
     | ReleaseNode
     | SpawnWorker

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from agiraph.board import commands as c
 from agiraph.board import (
+    flow_rules,
     launch_rules,
     move_rules,
     node_rules,
@@ -59,6 +60,8 @@ def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ..
             return retry_rules.retry(board, command, now)
         case c.DoAgain():
             return retry_rules.do_again(board, command, now)
+        case c.DecideNode():
+            return flow_rules.decide_node(board, command, now)
         case c.MoveNode():
             return move_rules.move(board, command, now)
         case c.ReleaseNode():

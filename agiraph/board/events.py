@@ -195,6 +195,34 @@ class NodeReleased(BoardEventBase):
     reason: str
 
 
+class NodeDecided(BoardEventBase):
+    """Its conditions were decided: which of its dependencies count, and the results `seen`, short.
+
+    The whole results are in the events of the dependencies' completion.
+    """
+
+    type: Literal["node.decided"] = "node.decided"
+    node_id: NodeId
+    edges: dict[NodeId, bool]
+    seen: dict[NodeId, str] = Field(default_factory=dict)
+
+
+class NodeSkipped(BoardEventBase):
+    """It is not done, because none of its dependencies counts or there is no item to do it for."""
+
+    type: Literal["node.skipped"] = "node.skipped"
+    node_id: NodeId
+    reason: str
+
+
+class NodeExpanded(BoardEventBase):
+    """Its `copies`, created just before, stand for it: one for each item."""
+
+    type: Literal["node.expanded"] = "node.expanded"
+    node_id: NodeId
+    copies: tuple[NodeId, ...]
+
+
 class WorkerSpawned(BoardEventBase):
     """A worker joined the team."""
 
@@ -298,6 +326,9 @@ BoardEvent = Annotated[
     | NodeRetried
     | NodeMoved
     | NodeReleased
+    | NodeDecided
+    | NodeSkipped
+    | NodeExpanded
     | WorkerSpawned
     | WorkerStopped
     | StagePlanned

@@ -5,6 +5,8 @@ running or blocked -> completed; anything that has not ended -> failed | cancell
 failed -> pending, if it is tried again (`retry_rules`)
 """
 
+from itertools import chain
+
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
@@ -26,7 +28,7 @@ from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.evidence import normal_checks
 from agiraph.core.ids import NodeId, slug
 from agiraph.core.models import HELD_NODE, Worker, WorkNode
-from agiraph.core.specs import NodeSpec, WorkerType
+from agiraph.core.specs import ForEach, NodeSpec, WorkerType
 
 
 class WaitCycle(IllegalTransition):
@@ -72,12 +74,21 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
         "cohort": command.cohort,
         "enough": command.enough,
         "checks": normal_checks(spec.checks),
+        "when": {find_node(board, one).id: text for one, text in command.when.items()},
+        "for_each": _each(board, command.for_each),
         "trigger": command.trigger or (parent.trigger if parent else ""),
     }
     node = WorkNode.model_validate({**dict(spec), **placed})
     if wanted is not None:
         require_can_do(board, node, wanted)
     return (*opened, e.NodeCreated(ts=now, node=node))
+
+
+def _each(board: Board, each: ForEach | None) -> ForEach | None:
+    """Return what a node is done for each item of, with the id of the node that has the list."""
+    if each is None:
+        return None
+    return each.model_copy(update={"node": find_node(board, each.node).id})
 
 
 def _require_room(board: Board, run: RunFacts) -> None:
@@ -111,7 +122,8 @@ def _dependencies(
                 f"node '{node.name}' is {node.status} and will never be completed"
                 f"{': ' + node.reason if node.reason else ''}"
             )
-    return tuple(dict.fromkeys(node.id for node in wanted))
+    ids = (node.copies or (node.id,) for node in wanted)
+    return tuple(dict.fromkeys(chain.from_iterable(ids)))
 
 
 def reserve(board: Board, command: c.ReserveNode, now: float) -> tuple[BoardEvent, ...]:
@@ -136,6 +148,8 @@ def assign(board: Board, command: c.AssignNode, now: float) -> tuple[BoardEvent,
     _require(node, "assigned", "pending")
     require_can_do(board, node, _on_team(worker))
     missing = board.waiting_for(node)
+    if not missing and board.is_undecided(node):
+        raise IllegalTransition(f"node '{node.name}' is not ready: its conditions are open")
     if missing:
         rows = ", ".join(f"{other.name} ({other.status})" for other in missing)
         raise IllegalTransition(f"node '{node.name}' is not ready: it waits for {rows}")
@@ -277,8 +291,10 @@ def normal_refs(board: Board, refs: dict[str, str]) -> tuple[dict[str, str], lis
     nodes: list[WorkNode] = []
     for name, value in refs.items():
         node, inner = _parse(board, name, value)
-        paths[name] = "/".join(("nodes", node.folder, "published", *inner))
-        nodes.append(node)
+        found = {f"{name}-{at}": board.nodes[one] for at, one in enumerate(node.copies, start=1)}
+        for ref, one in (found or {name: node}).items():
+            paths[ref] = "/".join(("nodes", one.folder, "published", *inner))
+            nodes.append(one)
     return paths, nodes
 
 

@@ -30,7 +30,7 @@ def is_enough(cohort: Sequence[WorkNode]) -> bool:
 
 def can_be_enough(cohort: Sequence[WorkNode]) -> bool:
     """Whether as many may still be completed as the plan wants."""
-    possible = sum(node.status not in ("failed", "cancelled") for node in cohort)
+    possible = sum(node.status not in ("failed", "cancelled", "skipped") for node in cohort)
     return suffice(cohort[0].enough, possible, len(cohort))
 
 

@@ -31,6 +31,9 @@ def retry(board: Board, command: c.RetryNode, now: float) -> tuple[BoardEvent, .
     node = find_node(board, command.node)
     if node.retried_by == command.cause:
         return ()
+    if node.copies:
+        names = ", ".join(board.nodes[one].name for one in node.copies)
+        raise IllegalTransition(f"node '{node.name}' has become {names}: try one of those again")
     if node.status == "completed":
         return _once_more(board, node, command, now)
     if node.status != "failed":
@@ -103,7 +106,8 @@ def _once_more(
 def _has_used(board: Board, other: WorkNode, node: WorkNode) -> bool:
     """Whether another node has begun that needs this one, or refers to what it has published."""
     needs = node.id in other.dependencies or other.refers_to(node)
-    return needs and board.times[other.id].assigned is not None
+    is_decided = bool(other.edges or other.copies) or other.status == "skipped"
+    return needs and (is_decided or board.times[other.id].assigned is not None)
 
 
 def _require_run(board: Board) -> None:

@@ -4,7 +4,7 @@ Ready nodes are assigned to idle workers: first those reserved for one worker, t
 an idle worker has, then the rest in the order they came; none to a worker that is not what the node
 asks for (`matching`), and a worker that nodes are reserved for takes others only when the team is
 full. If no worker is idle and the limit on busy workers allows, one is spawned. A failed node with
-retries left is tried again. A node whose
+retries left is tried again, a node with conditions is decided. A node whose
 dependency will never be completed fails. A stage whose policy is met continues without the rest,
 and so does each stage of a plan file (a cohort).
 
@@ -22,6 +22,7 @@ from agiraph.board.board import Board
 from agiraph.board.commands import (
     AssignNode,
     CancelNode,
+    DecideNode,
     DoAgain,
     EndStageEarly,
     FailNode,
@@ -34,7 +35,7 @@ from agiraph.core.ids import NodeId, slug
 from agiraph.core.models import Worker, WorkNode
 from agiraph.core.specs import WorkerSpec
 
-Action = AssignNode | SpawnWorker | FailNode | CancelNode | EndStageEarly | DoAgain
+Action = AssignNode | SpawnWorker | FailNode | CancelNode | EndStageEarly | DoAgain | DecideNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ def plan(board: Board, limits: SchedulingLimits, now: float = inf) -> tuple[Acti
         return tuple(CancelNode(node.id, reason) for node, reason in late)
     if again := [node for node in board.nodes.values() if board.is_done_again(node)]:
         return tuple(DoAgain(node.id) for node in again)
+    if undecided := [node for node in board.nodes.values() if board.may_be_decided(node)]:
+        return tuple(DecideNode(node.id) for node in undecided)
     failures = _failures(board)
     due = (n for n in board.nodes.values() if n.not_before <= now)
     ready = [n for n in due if board.is_ready(n) and not _lost_worker(board, n)]

@@ -97,8 +97,9 @@ def nodes_of(board: Board, stage: Stage) -> list[WorkNode]:
 
 
 def count_completed(nodes: list[WorkNode]) -> tuple[int, int]:
-    """Return how many nodes are completed, and of how many: sub-nodes of workers do not count."""
-    counted = [node for node in nodes if node.parent_node is None]
+    """Return how many nodes are completed, and of how many: neither sub-nodes of workers nor
+    what was skipped count."""
+    counted = [n for n in nodes if n.parent_node is None and n.status != "skipped"]
     return sum(node.status == "completed" for node in counted), len(counted)
 
 

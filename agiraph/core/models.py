@@ -8,14 +8,14 @@ from agiraph.core.evidence import Evidence
 from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
 from agiraph.core.money import RunTerms
 from agiraph.core.record import Record
-from agiraph.core.specs import CheckpointPolicy, NodeTerms, WorkerSpec, WorkMode
+from agiraph.core.specs import CheckpointPolicy, ForEach, NodeTerms, WorkerSpec, WorkMode
 
 AgentStatus = Literal[
     "idle", "working", "waiting_for_human", "paused", "completed", "failed", "stopped"
 ]
 RunStatus = Literal["running", "completed", "failed", "stopped"]
 NodeStatus = Literal[
-    "pending", "assigned", "running", "blocked", "completed", "failed", "cancelled"
+    "pending", "assigned", "running", "blocked", "completed", "failed", "cancelled", "skipped"
 ]
 WorkerStatus = Literal[
     "idle", "busy", "waiting_for_human", "waiting_for_nodes", "paused", "parked", "stopped"
@@ -41,7 +41,7 @@ Outcome = Literal["answered", "expired", "withdrawn"]
 
 AgentEnding = Literal["completed", "failed", "stopped"]
 ENDED_AGENT: Final[frozenset[str]] = frozenset(get_args(AgentEnding))
-ENDED_NODE: frozenset[NodeStatus] = frozenset({"completed", "failed", "cancelled"})
+ENDED_NODE: frozenset[NodeStatus] = frozenset({"completed", "failed", "cancelled", "skipped"})
 HELD_NODE: tuple[NodeStatus, ...] = ("assigned", "running", "blocked")
 """A node that a worker has."""
 
@@ -148,7 +148,8 @@ class NodeResult(Record):
     """What a node came to: a summary, and the `files` that stand in its `published/`.
 
     A result in part names what is `missing`; `bound` is the bound that cut it short, if one did.
-    `evidence`: the outcomes of its checks, and hashes of the files.
+    `evidence`: the outcomes of its checks, and hashes of the files. `value` is what its
+    `result.json` holds, None if there is none that can be read.
     """
 
     summary: str
@@ -156,6 +157,7 @@ class NodeResult(Record):
     missing: str = ""
     bound: str = ""
     evidence: Evidence | None = None
+    value: Any = None
 
 
 class NodeMove(Record):
@@ -185,6 +187,9 @@ class WorkNode(NodeTerms):
     worker has let go of it. `completed_before` is the last attempt that was completed, if it is
     done once more: what that has published is put aside. Of its `retries` the board has used
     `retried`, and it is not assigned before the time `not_before`.
+
+    `when` maps dependencies to the conditions on which they count, `edges` to whether they do, once
+    that is decided. One with `for_each` becomes `copies`, each of which is the `copy_of` it.
     """
 
     id: NodeId
@@ -219,6 +224,12 @@ class WorkNode(NodeTerms):
     completed_before: int = 0
     retried: int = 0
     not_before: float = 0.0
+    value: Any = None
+    when: dict[NodeId, str] = Field(default_factory=dict)
+    edges: dict[NodeId, bool] = Field(default_factory=dict)
+    for_each: ForEach | None = None
+    copies: tuple[NodeId, ...] = ()
+    copy_of: NodeId | None = None
 
     @property
     def has_ended(self) -> bool:

@@ -45,10 +45,19 @@ def misfits(schema: dict[str, Any], value: object) -> str:
 def read_result(text: str, schema: dict[str, Any]) -> tuple[Any, str]:
     """Return the value of a JSON text and why it is not a result of the schema ('': it is)."""
     try:
-        value = json.loads(text)
+        value = json_value(text)
     except (ValueError, RecursionError) as error:
         return None, f"it is not JSON: {error}"
     return value, misfits(schema, value)
+
+
+def json_value(text: str) -> Any:
+    """Return the value of a JSON text; ValueError also for NaN and Infinity, which JSON has not."""
+    return json.loads(text, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _validator(schema: dict[str, Any]) -> Any:

@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from agiraph.core.expressions import check_expression
 from agiraph.core.record import Record
 from agiraph.core.result_schema import check_schema
 
@@ -163,6 +164,23 @@ class NodeTerms(Record):
     )
     retry_delay_seconds: float = Field(
         default=0, ge=0, le=LONGEST_DELAY, description="how long to wait before that"
+    )
+
+
+class ForEach(Record):
+    """What a node is done for each item of: a list in the result of the node `node`.
+
+    `items` is an expression over that result, `item` the name of the placeholder in the task.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    node: str = Field(min_length=1)
+    items: Annotated[str, AfterValidator(check_expression)] = Field(
+        default="result", validation_alias=AliasChoices("in", "items")
+    )
+    item: str = Field(
+        default="item", pattern=r"^[A-Za-z_]\w{0,31}$", validation_alias=AliasChoices("as", "item")
     )
 
 

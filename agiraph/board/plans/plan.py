@@ -3,9 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
+
+from pydantic import Field
 
 from agiraph.board.commands import CreateNode, SpawnWorker
 from agiraph.board.names import check_worker_name, free_name
+from agiraph.board.plans.flow import flow_mistakes
 from agiraph.board.plans.reading import (
     CollaborationFile,
     GraphFile,
@@ -21,15 +25,17 @@ from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.ids import slug
 from agiraph.core.models import StageContract
 from agiraph.core.record import Record
-from agiraph.core.specs import ContractTerms, NodeSpec, NodeTerms, StageTerms, WorkerSpec
+from agiraph.core.specs import ContractTerms, ForEach, NodeSpec, NodeTerms, StageTerms, WorkerSpec
 from agiraph.core.yaml_text import KeyPath, read_text
 
 
 class PlanNode(NodeSpec):
-    """A node of the plan. `dependencies` and `worker` are names of this plan."""
+    """A node of the plan. `dependencies`, `worker` and keys of `when` are names of this plan."""
 
     name: str
     stage: str | None = None
+    when: dict[str, str] = Field(default_factory=dict)
+    for_each: ForEach | None = None
 
 
 class Plan(Record):
@@ -77,14 +83,16 @@ def plan_commands(plan: Plan, stages: int | None = None) -> tuple[SpawnWorker | 
     is_staged = len(names) > 1
     shown = names[:stages] if plan.is_reconvened else names
     firsts = [next(node for node in plan.nodes if node.stage == name) for name in names]
-    opening = firsts if plan.is_reconvened else firsts[:1]
+    opening = {node.name for node in (firsts if plan.is_reconvened else firsts[:1])}
     nodes = (
         CreateNode(
             cause=f"plan:node:{node.name}",
             spec=node,
             cohort=(node.stage or "") if is_staged else "",
             enough=plan.contract.checkpoint_policy if is_staged else "all_must_complete",
-            stage=_terms(plan, node) if node in opening else None,
+            stage=_terms(plan, node) if node.name in opening else None,
+            when=node.when,
+            for_each=node.for_each,
         )
         for node in plan.nodes
         if node.stage in shown
@@ -147,10 +155,20 @@ def graph_mistakes(nodes: Sequence[GraphNode]) -> list[tuple[KeyPath, str]]:
         shown = f"{' -> '.join(ring)} wait for each other in a ring"
         found.append((("nodes", places[ring[0]], "deps"), shown))
         lost |= set(ring)
-    return found + [
-        (("nodes", places[id], "deps"), f"'{id}' can never be reached: it waits for '{by}'")
-        for id, by in _behind(lost, waits).items()
+    by_id = {node.id: node for node in nodes}
+    flow: list[tuple[KeyPath, str]] = [
+        (("nodes", number, *path), why)
+        for number, node in enumerate(nodes)
+        for path, why in flow_mistakes(node, by_id)
     ]
+    return (
+        found
+        + flow
+        + [
+            (("nodes", places[id], "deps"), f"'{id}' can never be reached: it waits for '{by}'")
+            for id, by in _behind(lost, waits).items()
+        ]
+    )
 
 
 def _behind(lost: Iterable[str], waits: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -182,7 +200,8 @@ def _plan_of_graph(form: GraphFile) -> Plan:
         worker = _worker_of_node(node, name, workers, ("nodes", places[id]))
         before = tuple(dict.fromkeys(names[needed] for needed in node.needs))
         refs = {ref: _ref(to, names) for ref, to in node.refs.items()}
-        nodes.append(_plan_node(node, name, before, worker, refs=refs))
+        planned = _plan_node(node, name, before, worker, refs=refs)
+        nodes.append(_with_flow(node, planned, names))
     return Plan(goal=form.goal, workers=tuple(workers.values()), nodes=tuple(nodes))
 
 
@@ -193,6 +212,16 @@ def _ref(to: str, names: Mapping[str, str]) -> str:
 
 def _twin(id: str, other: KeyPath) -> str:
     return f"'{id}' is already the id of {shown_path(other)}"
+
+
+def _with_flow(form: GraphNode, node: PlanNode, names: Mapping[str, str]) -> PlanNode:
+    """Return the plan's node with the conditions and the `for_each` of its form, by name."""
+    each = form.for_each
+    flow: dict[str, Any] = {
+        "when": {names[one]: text for one, text in form.when.items()},
+        "for_each": each and each.model_copy(update={"node": names[each.node]}),
+    }
+    return node.model_copy(update=flow) if form.when or each else node
 
 
 def _refuse_twins(ids: Sequence[str], place: KeyPath) -> None:
@@ -230,7 +259,7 @@ def _worker_of_node(
 ) -> str | None:
     """Return the name of the worker a node asks for; one that asks for a model or that may lead
     has its own."""
-    wanted = node.worker or (name if node.model or node.leads else None)
+    wanted = node.worker or (name if node.leads or (node.model and not node.for_each) else None)
     if wanted is None:
         return None
     own = {"name": wanted, "tools": None, "can_lead": node.leads}

@@ -3,7 +3,7 @@
 import json
 import re
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import yaml
@@ -15,15 +15,18 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
+    model_validator,
 )
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.specs import AnyWorkerType, ContractTerms, Names, NodeTerms
+from agiraph.core.specs import AnyWorkerType, ContractTerms, ForEach, Names, NodeTerms
 from agiraph.core.yaml_text import KeyPath, Lines, key_lines, nearest, parse_yaml, read_yaml
 
 MOST_CHARACTERS: Final = 256 * 1024
 MOST_VALUES: Final = 20_000
 MANAGER: Final = "manager"
+EDGE_KEYS: Final = ({"node"}, {"node", "when"})
+"""What an entry of `deps` has that is not an id alone."""
 
 HALF_A_CHARACTER: Final = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
@@ -44,8 +47,41 @@ class NodeForm(NodeTerms, PlanForm):
     )
 
 
+def _with_plain_deps(value: Any) -> Any:
+    """Return a node as it is written, with the ids alone in `deps`; what is odd stays as it is.
+
+    `for_each` may be the expression alone where a node has one dependency. The node with the list
+    is among its `deps`, whether it is named there or not.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    key = "dependencies" if "dependencies" in value and "deps" not in value else "deps"
+    deps, when, each = value.get(key, ()), value.get("when"), value.get("for_each")
+    if not isinstance(deps, list | tuple):
+        return value
+    edges = [one for one in deps if isinstance(one, Mapping) and set(one) in EDGE_KEYS]
+    names = [one["node"] if any(one is edge for edge in edges) else one for one in deps]
+    conditions = {one["node"]: one["when"] for one in edges if "when" in one}
+    if isinstance(each, str):
+        each = {"in": each}
+    if isinstance(each, Mapping):
+        each = dict(each) if "node" in each or len(names) != 1 else {**each, "node": names[0]}
+    source = each.get("node") if isinstance(each, Mapping) else getattr(each, "node", None)
+    if source is not None and source not in names:
+        names.append(source)
+    flow: dict[str, Any] = {key: names} if names else {}
+    if conditions:
+        flow["when"] = {**conditions, **(when if isinstance(when, Mapping) else {})}
+    if each is not None:
+        flow["for_each"] = each
+    return {**value, **flow}
+
+
 class GraphNode(NodeForm):
-    """A node of a static graph; one of the role `manager` may lead."""
+    """A node of a static graph; one of the role `manager` may lead.
+
+    `deps: [{node: a, when: TEXT}]` and `deps: [a]` with `when: {a: TEXT}` are the same.
+    """
 
     id: Words
     task: Words
@@ -57,6 +93,13 @@ class GraphNode(NodeForm):
     worker: Words | None = None
     model: Words | None = None
     can_lead: bool | None = None
+    when: dict[Words, str] = Field(default={})
+    for_each: ForEach | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, value: Any) -> Any:
+        return _with_plain_deps(value)
 
     @property
     def leads(self) -> bool:

@@ -1,0 +1,162 @@
+"""Conditions on edges and for_each: what runs, what is skipped, what fails, what becomes several."""
+
+import pytest
+
+from agiraph.board import commands as c
+from agiraph.board.board import fold
+from agiraph.board.decide import decide
+from agiraph.board.plans.plan import parse_plan
+from agiraph.core.errors import InvalidInput
+from agiraph.core.models import NodeResult
+from tests.unit.board.desk import Desk
+
+REVIEW = """
+nodes:
+  - {id: score, task: Score it}
+  - id: praise
+    task: Praise it
+    deps: [{node: score, when: "result.value > 0.5 and 'x' in result.tags"}]
+  - id: improve
+    task: Improve it
+    deps: [{node: score, when: result.value <= 0.5}]
+  - {id: again, task: Look again, deps: [improve]}
+  - {id: report, task: Report, deps: [praise, again]}
+"""
+EACH = """
+nodes:
+  - {id: find, task: Find them}
+  - id: look
+    task: "Look at {file.name}"
+    for_each: {node: find, in: result.files, as: file}
+  - {id: sum, task: Sum up, deps: [look]}
+"""
+
+
+def after(plan: str, first: str, value: object, **terms: int) -> Desk:
+    """Return the desk of a plan whose first node was completed with this result."""
+    desk = Desk(**terms)
+    desk.fill(plan)
+    desk.settle()
+    complete(desk, first, value)
+    return desk
+
+
+def complete(desk: Desk, name: str, value: object = None) -> None:
+    node = desk.at(name)
+    desk.do(c.CompleteNode(node.id, node.attempt, NodeResult(summary="done", value=value)))
+    desk.settle()
+
+
+def statuses(desk: Desk) -> dict[str, str]:
+    return {node.name: node.status for node in desk.board.nodes.values()}
+
+
+def test_the_branch_whose_condition_is_true_runs_and_the_other_is_skipped() -> None:
+    desk = after(REVIEW, "score", {"value": 0.7, "tags": ["x"]})
+    assert statuses(desk) == {
+        "score": "completed",
+        "praise": "assigned",
+        "improve": "skipped",
+        "again": "skipped",
+        "report": "pending",
+    }
+    assert desk.at("improve").reason == "'result.value <= 0.5' is false for 'score'"
+    assert desk.at("again").reason == "'improve' was skipped"
+    complete(desk, "praise")
+    report = desk.at("report")
+    assert report.status == "assigned", "one of its dependencies was completed"
+    assert list(desk.board.refs_of(report)) == ["praise"]
+    desk.refuses(c.RetryNode("score", "m"), "began with its result")
+    assert decide(desk.board, c.DecideNode("improve"), 1) == (), "it is decided once"
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ({"tags": []}, "result.value > 0.5 and .* has no answer: there is no field 'value'"),
+        ({"value": "a"}, "not supported between instances of 'str' and 'float'"),
+        (None, "null has no field 'value'; 'score' published no result.json that can be read"),
+    ],
+)
+def test_a_condition_without_an_answer_fails_its_node(value: object, why: str) -> None:
+    desk = after(REVIEW, "score", value)
+    praise = desk.at("praise")
+    assert praise.status == "failed"
+    assert "the condition of its edge from 'score'" in (praise.reason or "")
+    with pytest.raises(AssertionError, match=why):
+        raise AssertionError(praise.reason)
+    assert desk.at("report").status == "failed"
+
+
+def test_a_node_is_done_for_each_item_and_what_needs_it_needs_all() -> None:
+    files = [{"name": "a"}, {"name": "b"}]
+    desk = after(EACH, "find", {"files": files})
+    assert (desk.at("look").status, desk.at("look").copies) == (
+        "completed",
+        (desk.at("look-1").id, desk.at("look-2").id),
+    )
+    assert desk.at("look-2").task == ('Look at b\n\n## file\n\n```json\n{\n  "name": "b"\n}\n```')
+    assert list(desk.at("look-1").refs) == ["find"]
+    assert list(desk.at("sum").refs) == ["look-1", "look-2"]
+    complete(desk, "look-1")
+    assert desk.at("sum").status == "pending"
+    desk.node("late", "look", refs={"look": "look"})
+    assert list(desk.at("late").refs) == ["look-1", "look-2"]
+    complete(desk, "look-2")
+    assert desk.at("sum").status == "assigned"
+    desk.refuses(c.RetryNode("look", "m"), "has become look-1, look-2")
+
+
+@pytest.mark.parametrize(
+    ("value", "status", "why"),
+    [
+        ({"files": []}, "skipped", "'result.files' of 'find' is empty"),
+        ({"files": 3}, "failed", "is no list: int"),
+        ({"files": ["a"] * 9}, "failed", r"has 9 items, and the run has room for 7 more nodes"),
+        ({"files": ["a"]}, "failed", "its task asks for {file.name}: a text has no field 'name'"),
+    ],
+)
+def test_a_list_that_is_empty_or_cannot_be_followed(value: object, status: str, why: str) -> None:
+    desk = after(EACH, "find", value, max_nodes=10)
+    look = desk.at("look")
+    assert look.status == status
+    assert why in (look.reason or "")
+    assert desk.at("sum").status == status
+
+
+def test_a_journal_that_is_read_again_decides_nothing_anew() -> None:
+    desk = Desk()
+    desk.fill(EACH)
+    desk.settle()
+    happened = list(
+        desk.events(c.CompleteNode("find", 1, NodeResult(summary="s", value={"files": "ab"})))
+    )
+    before = fold(happened, desk.board)
+    assert before.nodes == desk.board.nodes
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("deps: [{node: a, when: result.x >}]", r"p:4: nodes\[1\].deps\[0\].when: .*not an expr"),
+        ("deps: [{node: a, when: reslt.x}]", r"p:4: .*unknown name 'reslt'"),
+        ("deps: [{node: b, when: result}]", r"p:4: nodes\[1\].deps\[0\]: unknown node 'b'"),
+        ("deps: [{nod: a}]", r"p:4: nodes\[1\].deps\[0\]"),
+        ("when: {a: result}", r"p:4: nodes\[1\].when.a: unknown dependency 'a'"),
+        ("for_each: {node: a, in: result(}", r"p:4: nodes\[1\].for_each.in: .*not an expression"),
+        ("for_each: {node: x}", r"p:3: nodes\[1\].deps\[0\]: unknown node 'x'"),
+    ],
+)
+def test_a_mistake_in_the_flow_is_told_with_its_line(line: str, why: str) -> None:
+    text = f"nodes:\n  - {{id: a, task: t}}\n  - id: c\n    {line}\n    task: t\n"
+    with pytest.raises(InvalidInput, match=why):
+        parse_plan(text, "p")
+
+
+def test_an_expression_alone_is_for_each_of_the_one_dependency() -> None:
+    plan = parse_plan(
+        "nodes: [{id: a, task: t}, {id: b, task: t, deps: [a], for_each: result.items}]"
+    )
+    each = plan.nodes[1].for_each
+    assert each is not None
+    assert (each.node, each.items, each.item) == ("a", "result.items", "item")

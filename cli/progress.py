@@ -27,6 +27,7 @@ ENDINGS: Final[dict[str, AgentEnding]] = {
 WHOLE: Final = frozenset({"stage.reconvened", "outside.warning"})
 # How the run ended stands under it, with the reason.
 TOLD_AT_THE_END: Final = frozenset({"agent.failed", "agent.stopped"})
+ENDS_A_NODE = ("node.completed", "node.failed", "node.cancelled", "node.skipped", "node.expanded")
 
 
 @dataclass(slots=True)
@@ -99,7 +100,7 @@ class RunProgress:
         if event.type == "node.started":
             worker = narrator.worker(event) or narrator.who(event)
             self.working[node] = f"{worker}: {narrator.node(event)}"
-        if event.type in ("node.completed", "node.failed", "node.cancelled"):
+        if event.type in ENDS_A_NODE:
             self.working.pop(node, None)
             self.has_ended[node] = True
 

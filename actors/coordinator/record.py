@@ -87,6 +87,8 @@ class AgentRecord:
                 | e.NodeFailed()
                 | e.NodeCancelled()
                 | e.NodeRetried()
+                | e.NodeSkipped()
+                | e.NodeExpanded()
                 | e.WorkerSpawned()
                 | e.StageStarted()
                 | e.StageReconvened()

@@ -26,7 +26,7 @@ LOOKS: Final[dict[str, tuple[str, Tone]]] = {
     "stopping": ("■", "quiet"),
     "paused": ("‖", "ask"),
     "waiting_for_human": ("?", "ask"),
-    FINISHED: ("■", "quiet"),
+    **dict.fromkeys((FINISHED, "skipped"), ("■", "quiet")),
     "completed": ("✓", "good"),
     "failed": ("✗", "bad"),
 }

@@ -141,3 +141,45 @@ def test_a_result_fits_its_schema_and_a_failed_node_is_done_again(
     assert {event["name"] for event in outcome.data("node.completed")} == {"score", "one"}
     found = [*place.home.glob("agents/*/runs/*/nodes/*/published/result.json")]
     assert sorted(json.loads(one.read_text()) == 42 for one in found) == [False, True]
+
+
+FLOW = """
+nodes:
+  - id: find
+    task: Find the files
+    mode: single_inference
+    output_schema: {type: object, required: [files], properties: {files: {type: array}}}
+  - id: look
+    task: "Look at {item}"
+    mode: single_inference
+    for_each: {node: find, in: result.files}
+  - {id: none, task: Say so, deps: [{node: find, when: not result.files}]}
+  - {id: sum, task: Sum up, deps: [look, none], mode: single_inference}
+"""
+
+
+def test_a_plan_branches_and_repeats_by_the_results(place: Place, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(FLOW)
+
+    def one(seen: SeenRequest) -> Reply:
+        if "# Assignment: find" in seen.said:
+            return say('{"files": ["a", "b"]}')
+        if "# Assignment: sum" in seen.said:
+            assert {"seen: Look at a", "seen: Look at b"} <= set(seen.said.splitlines())
+            return say("both")
+        return say(f"seen: {seen.said.splitlines()[2]}")
+
+    place.plays(Script({"coordinator": [WAIT, finish("Summed up.")], "*": one}))
+    outcome = place.complete("Look", "--plan", str(plan))
+    [expanded] = outcome.data("node.expanded")
+    assert expanded["copies"] == ["look-1", "look-2"]
+    [skipped] = outcome.data("node.skipped")
+    assert (skipped["name"], skipped["reason"]) == (
+        "none",
+        "'not result.files' is false for 'find'",
+    )
+    [decided] = outcome.data("node.decided")
+    [condition] = decided["conditions"]
+    assert (condition["node"], condition["counts"]) == ("find", False)
+    assert condition["result"] == '{"files": ["a", "b"]}'

@@ -212,7 +212,8 @@ class Graph:
 
 def _of_plan(node: PlanNode, workers: Mapping[str, WorkerSpec]) -> Node:
     worker = workers[node.worker] if node.worker else None
-    return _node(node, node.name, node.dependencies, node.refs, worker)
+    made = _node(node, node.name, node.dependencies, node.refs, worker)
+    return made.model_copy(update={"when": node.when, "for_each": node.for_each})
 
 
 def _node(
@@ -241,7 +242,8 @@ def _node(
 def _without(node: Node, gone: set[str]) -> Node:
     deps = tuple(one for one in node.deps if one not in gone)
     refs = {ref: to for ref, to in node.refs.items() if to.partition("/")[0] not in gone}
-    return node.model_copy(update={"deps": deps, "refs": refs})
+    when = {one: text for one, text in node.when.items() if one not in gone}
+    return node.model_copy(update={"deps": deps, "refs": refs, "when": when})
 
 
 def _waits_on_board(nodes: Sequence[Any]) -> dict[str, tuple[str, ...]]:

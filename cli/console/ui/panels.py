@@ -161,7 +161,7 @@ class BoardPanel(Vertical):
 
 def _node_cells(node: NodeView) -> tuple[Text, ...]:
     sign, tone = look_of(node.status)
-    result = node.reason if node.status in ("failed", "cancelled") else node.summary
+    result = node.reason if node.status in ("failed", "cancelled", "skipped") else node.summary
     return (
         Text(f"{sign} {node.status}", TONES[tone]),
         Text(one_line(node.name, 28), BOLD),

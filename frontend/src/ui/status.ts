@@ -29,6 +29,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   stopped: { sign: "■", tone: "quiet" },
   finished: { sign: "■", tone: "quiet" },
   cancelled: { sign: "■", tone: "quiet" },
+  skipped: { sign: "■", tone: "quiet" },
   retired: { sign: "■", tone: "quiet" },
   completed: { sign: "✓", tone: "good" },
   away: { sign: "…", tone: "ask" },

@@ -1,10 +1,11 @@
-"""Conditions on edges and for_each: what runs, what is skipped, what fails, what becomes several."""
+"""Conditions on edges and for_each: what runs, is skipped, fails, or becomes several nodes."""
 
 import pytest
 
 from agiraph.board import commands as c
 from agiraph.board.board import fold
 from agiraph.board.decide import decide
+from agiraph.board.plans.graph import Graph
 from agiraph.board.plans.plan import parse_plan
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import NodeResult
@@ -160,3 +161,11 @@ def test_an_expression_alone_is_for_each_of_the_one_dependency() -> None:
     each = plan.nodes[1].for_each
     assert each is not None
     assert (each.node, each.items, each.item) == ("a", "result.items", "item")
+
+
+def test_a_graph_keeps_its_flow_as_text_and_as_a_plan() -> None:
+    for text in (REVIEW, EACH):
+        plan = parse_plan(text)
+        graph = Graph.from_plan(plan)
+        assert graph.plan() == plan
+        assert parse_plan(graph.to_yaml()) == plan

@@ -38,7 +38,7 @@ export const Card = memo(function Card({ data }: NodeProps<CardNode>) {
     isOpen && styles.open,
     isFaint && styles.faint,
     isNew && styles.new,
-    node.status === "cancelled" && styles.over,
+    (node.status === "cancelled" || node.status === "skipped") && styles.over,
   );
   return (
     <Link

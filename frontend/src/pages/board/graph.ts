@@ -34,7 +34,7 @@ export interface Graph {
   readonly edges: readonly Edge[];
 }
 
-const ENDED = new Set(["completed", "failed", "cancelled"]);
+const ENDED = new Set(["completed", "failed", "cancelled", "skipped"]);
 export const hasEnded = (status: string): boolean => ENDED.has(status);
 
 /** Return the graph of a board. */
@@ -143,9 +143,16 @@ export function secondsOf(node: NodeView, now: number): number | null {
 /** Return how many nodes stand how, in the order in which a node goes through them. */
 export function countByStatus(nodes: Iterable<NodeView>): [string, number][] {
   const counts = new Map(
-    ["pending", "assigned", "running", "blocked", "completed", "failed", "cancelled"].map(
-      (status) => [status, 0],
-    ),
+    [
+      "pending",
+      "assigned",
+      "running",
+      "blocked",
+      "completed",
+      "failed",
+      "cancelled",
+      "skipped",
+    ].map((status) => [status, 0]),
   );
   for (const { status } of nodes) counts.set(status, (counts.get(status) ?? 0) + 1);
   return Array.from(counts).filter(([, count]) => count > 0);

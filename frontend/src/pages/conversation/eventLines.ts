@@ -43,6 +43,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   "node.failed": ["nodeFailed", "bad", "reason"],
   "node.retried": ["nodeRetried", "busy", "because", "reason"],
   "node.cancelled": ["nodeCancelled", "quiet", "reason"],
+  "node.skipped": ["nodeSkipped", "quiet", "reason"],
   "worker.spawned": ["workerSpawned", "good"],
   "worker.paused": ["workerPaused", "ask"],
   "worker.resumed": ["workerResumed", "quiet"],

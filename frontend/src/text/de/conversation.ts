@@ -101,6 +101,7 @@ export const conversation: typeof en = {
     nodeFailed: "{{name}} ist gescheitert",
     nodeRetried: "{{name}} wird noch einmal versucht",
     nodeCancelled: "{{name}} ist abgebrochen",
+    nodeSkipped: "{{name}} wird übersprungen",
     workerSpawned: "{{name}} kam ins Team",
     workerPaused: "{{who}} ist angehalten",
     workerResumed: "{{who}} macht weiter",

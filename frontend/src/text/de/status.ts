@@ -22,6 +22,7 @@ export const status: typeof en = {
   stopped: "gestoppt",
   finished: "fertig",
   cancelled: "abgebrochen",
+  skipped: "übersprungen",
   retired: "ausgeschieden",
   completed: "erledigt",
   away: "nicht erreichbar",

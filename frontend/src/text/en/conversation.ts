@@ -99,6 +99,7 @@ export const conversation = {
     nodeFailed: "{{name}} failed",
     nodeRetried: "{{name}} is tried again",
     nodeCancelled: "{{name}} is cancelled",
+    nodeSkipped: "{{name}} is skipped",
     workerSpawned: "{{name}} joined the team",
     workerPaused: "{{who}} is paused",
     workerResumed: "{{who}} goes on",

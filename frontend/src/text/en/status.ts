@@ -20,6 +20,7 @@ export const status = {
   stopped: "stopped",
   finished: "finished",
   cancelled: "cancelled",
+  skipped: "skipped",
   retired: "retired",
   completed: "completed",
   away: "away",

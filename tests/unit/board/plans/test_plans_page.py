@@ -34,7 +34,7 @@ ROW = re.compile(r"^\| (`[a-z_`, ]+) \| \S.*? \| (\S+) \| \S.* \|$", re.M)
 
 def test_its_examples_are_plans_of_both_forms() -> None:
     plans = [parse_plan(text) for text in EXAMPLES]
-    assert [len(plan.nodes) for plan in plans] == [3, 1, 3]
+    assert [len(plan.nodes) for plan in plans] == [3, 1, 4, 3, 3]
 
 
 @pytest.mark.parametrize("heading", FORMS)

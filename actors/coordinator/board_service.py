@@ -19,7 +19,7 @@ from actors.runtime.ask_again import ask_until_answered
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
-from agiraph.board.scheduler import SchedulingLimits, plan
+from agiraph.board.scheduler import Schedule, SchedulingLimits
 from agiraph.board.stage_rules import node_contract
 from agiraph.board.store import BoardStore
 from agiraph.board.sub_nodes import node_to_notify, notifications_due
@@ -66,6 +66,7 @@ class BoardService:
         self._files = files = context.files
         self._on_event = on_event
         self.store = BoardStore(files.run.journal, files.home.snapshot(context.run))
+        self._schedule = Schedule()
         self._effects: asyncio.Queue[Effect] = asyncio.Queue()
         self._is_at_work = False
         self._assigned: set[tuple[Address, bytes]] = set()
@@ -89,13 +90,15 @@ class BoardService:
     def go_on(self) -> None:
         """Carry out whatever the board asks for by itself, as it stands now."""
         limits = SchedulingLimits(max_concurrent=self._runtime.config.run.max_concurrent)
-        while actions := plan(self.board, limits, self._context.now()):
+        while actions := self._schedule.plan(self.board, limits, self._context.now()):
             for action in actions:
                 self._do(action)
         self.changes.set()
 
     def _do(self, command: c.Command) -> None:
         events = self.store.execute(command, self._context.now())
+        for event in events:
+            self._schedule.follow(event)
         for place, event in enumerate(events, start=self.store.count - len(events)):
             self._follow(event)
             self._on_event(event, place)

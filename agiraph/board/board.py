@@ -127,7 +127,7 @@ class Board:
         """Whether it is open if a pending node runs, and for which items."""
         if node.status != "pending":
             return False
-        if node.for_each is not None or (node.when and not node.edges):
+        if node.for_each is not None or (node.when and not any(node.edges.values())):
             return True
         needed = [self.nodes[one].status for one in node.dependencies]
         return bool(needed) and all(status == "skipped" for status in needed)
@@ -218,12 +218,8 @@ def apply(board: Board, event: BoardEvent) -> Board:
             return _end(board, event, "cancelled", reason=event.reason)
         case e.NodeRetried():
             return _retry(board, event)
-        case e.NodeDecided():
-            return _node(board, event.node_id, edges=event.edges)
-        case e.NodeSkipped():
-            return _end(board, event, "skipped", reason=event.reason)
-        case e.NodeExpanded():
-            return _expand(board, event)
+        case e.NodeDecided() | e.NodeSkipped() | e.NodeExpanded():
+            return _apply_to_flow(board, event)
         case e.NodeMoved():
             return _move(board, event)
         case e.NodeReleased():
@@ -314,6 +310,16 @@ def _wait_again(
     )
     times = NodeTimes(created=board.times[node.id].created)
     return replace(waiting, times={**board.times, node.id: times})
+
+
+def _apply_to_flow(board: Board, event: e.NodeDecided | e.NodeSkipped | e.NodeExpanded) -> Board:
+    match event:
+        case e.NodeDecided():
+            return _node(board, event.node_id, edges=event.edges)
+        case e.NodeSkipped():
+            return _end(board, event, "skipped", reason=event.reason)
+        case e.NodeExpanded():
+            return _expand(board, event)
 
 
 def _expand(board: Board, event: e.NodeExpanded) -> Board:

@@ -39,9 +39,11 @@ def decide_node(board: Board, command: c.DecideNode, now: float) -> tuple[BoardE
     if not board.is_undecided(node) or board.waiting_for(node):
         return ()
     try:
-        edges = {one: _counts(board, node, board.nodes[one]) for one in node.dependencies}
+        edges = node.edges or {
+            one: _counts(board, node, board.nodes[one]) for one in node.dependencies
+        }
         decided: tuple[BoardEvent, ...] = ()
-        if node.when:
+        if node.when and not node.edges:
             seen = {one: _seen(board.nodes[one]) for one in node.when}
             decided = (e.NodeDecided(ts=now, node_id=node.id, edges=edges, seen=seen),)
         if edges and not any(edges.values()):
@@ -104,16 +106,17 @@ def _expanded(
     if not items:
         reason = f"there is nothing to do it for: {each.items!r} of '{source.name}' is empty"
         return (e.NodeSkipped(ts=now, node_id=node.id, reason=reason),)
-    _require_room(board, each, source, len(items))
+    made = [one.id for one in board.nodes.values() if one.copy_of == node.id]  # before a crash
+    _require_room(board, each, source, len(items) - len(made))
     taken_ids, taken = set(board.nodes), {one.name for one in board.nodes.values()}
     created: list[e.NodeCreated] = []
     decided = node.model_copy(update={"edges": edges if node.when else {}})
-    for number, item in enumerate(items, start=1):
+    for number, item in enumerate(items[len(made) :], start=len(made) + 1):
         copy = _copy(board, decided, each, number, item, taken, taken_ids)
         taken_ids.add(copy.id)
         taken.add(copy.name)
         created.append(e.NodeCreated(ts=now, node=copy))
-    copies = tuple(one.node.id for one in created)
+    copies = (*made, *(one.node.id for one in created))
     return (*created, e.NodeExpanded(ts=now, node_id=node.id, copies=copies))
 
 

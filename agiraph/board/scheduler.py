@@ -4,20 +4,27 @@ Ready nodes are assigned to idle workers: first those reserved for one worker, t
 an idle worker has, then the rest in the order they came; none to a worker that is not what the node
 asks for (`matching`), and a worker that nodes are reserved for takes others only when the team is
 full. If no worker is idle and the limit on busy workers allows, one is spawned. A failed node with
-retries left is tried again, a node with conditions is decided. A node whose
-dependency will never be completed fails. A stage whose policy is met continues without the rest,
-and so does each stage of a plan file (a cohort).
+retries left is tried again, a node with conditions is decided. A node whose dependency will never
+be completed fails. A stage whose policy is met continues without the rest, and so does each stage
+of a plan file (a cohort).
 
 Execute what `plan` returns and ask again, until it returns nothing: a spawned worker is assigned
 next time.
+
+A `Schedule` keeps what it has found between two calls and looks only at nodes that something has
+happened to, or to what they depend on: deciding costs what has changed, not what there is.
 """
 
-from collections.abc import Callable
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from itertools import count
+from functools import cache, partial
+from itertools import count, islice
 from math import inf
+from typing import TypeGuard
 
+from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.commands import (
     AssignNode,
@@ -31,11 +38,15 @@ from agiraph.board.commands import (
 from agiraph.board.matching import can_do, what_it_asks_for
 from agiraph.board.plan_stages import ALL, can_be_enough, cohort_of, stragglers
 from agiraph.board.stage_rules import stage_to_meet
-from agiraph.core.ids import NodeId, slug
+from agiraph.core.ids import NodeId, WorkerId, slug
 from agiraph.core.models import Worker, WorkNode
 from agiraph.core.specs import WorkerSpec
 
 Action = AssignNode | SpawnWorker | FailNode | CancelNode | EndStageEarly | DoAgain | DecideNode
+
+ENDINGS = (e.NodeCompleted, e.NodeFailed, e.NodeCancelled, e.NodeSkipped)
+NO_MATTER = (e.NodeStarted, e.NodeBlocked, e.NodeUnblocked, e.DeadlockFound, e.StageLaunched)
+OF_ONE_NODE = (e.NodeReserved, e.NodeAssigned, e.NodeMoved, e.NodeReleased, e.NodeDecided)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +58,178 @@ class SchedulingLimits:
 
 def plan(board: Board, limits: SchedulingLimits, now: float = inf) -> tuple[Action, ...]:
     """Return the next actions, () if the board is at rest; what is to wait until later is left."""
-    if not board.is_running:
-        return ()
-    if (over := stage_to_meet(board)) is not None:
-        return (EndStageEarly(over),)
-    if late := stragglers(tuple(board.nodes.values())):
-        return tuple(CancelNode(node.id, reason) for node, reason in late)
-    if again := [node for node in board.nodes.values() if board.is_done_again(node)]:
-        return tuple(DoAgain(node.id) for node in again)
-    if undecided := [node for node in board.nodes.values() if board.may_be_decided(node)]:
-        return tuple(DecideNode(node.id) for node in undecided)
-    failures = _failures(board)
-    due = (n for n in board.nodes.values() if n.not_before <= now)
-    ready = [n for n in due if board.is_ready(n) and not _lost_worker(board, n)]
-    busy = sum(worker.status == "busy" for worker in board.team)
-    room = max(0, limits.max_concurrent - busy)
-    pairs = _pairs(board, ready)[:room]
-    given = {node.id for node, _ in pairs}
-    homeless = [node for node in ready if node.id not in given and node.wanted_worker is None]
-    assigns = (AssignNode(node.id, worker.id) for node, worker in pairs)
-    places = min(room - len(pairs), places_left(board))
-    return (*failures, *assigns, *_spawns(board, homeless[:places]))
+    return Schedule().plan(board, limits, now)
+
+
+class Schedule:
+    """What of one board asks for something; `follow` is told of all that happens on it."""
+
+    def __init__(self) -> None:
+        self._is_known = False
+
+    def follow(self, event: e.BoardEvent) -> None:
+        """Note which nodes an event may have changed something for."""
+        if not self._is_known or isinstance(event, NO_MATTER):
+            return
+        if isinstance(event, e.NodeCreated):
+            self._add(event.node)
+        elif isinstance(event, OF_ONE_NODE):
+            self._fresh.add(event.node_id)
+        elif isinstance(event, ENDINGS) or _is_by_board(event):
+            self._fresh |= {event.node_id, *self._dependents[event.node_id]}
+        else:
+            self._is_known = False
+
+    def plan(self, board: Board, limits: SchedulingLimits, now: float) -> tuple[Action, ...]:
+        """Return the next actions on the board as it is after what was told."""
+        if not board.is_running:
+            return ()
+        if (over := stage_to_meet(board)) is not None:
+            return (EndStageEarly(over),)
+        if not self._is_known:
+            self._begin(board)
+        if self._has_cohorts and (late := stragglers(tuple(board.nodes.values()))):
+            return tuple(CancelNode(node.id, reason) for node, reason in late)
+        self._look_at_fresh(board, now)
+        if self._again:
+            return tuple(DoAgain(one) for one in self._in_order(self._again))
+        if self._undecided:
+            return tuple(DecideNode(one) for one in self._in_order(self._undecided))
+        failing = self._in_order(self._failing)
+        failures = tuple(FailNode(one, None, self._failing[one]) for one in failing)
+        return (*failures, *self._assignments(board, limits))
+
+    # --- what is known ---------------------------------------------------------------------------
+
+    def _begin(self, board: Board) -> None:
+        """Look at the whole board."""
+        self._is_known = True
+        self._place: dict[NodeId, int] = {}
+        self._ids: list[NodeId] = []
+        self._dependents: defaultdict[NodeId, list[NodeId]] = defaultdict(list)
+        self._fresh: set[NodeId] = set()
+        self._again: set[NodeId] = set()
+        self._undecided: set[NodeId] = set()
+        self._later: set[NodeId] = set()
+        self._reserved: set[NodeId] = set()
+        self._failing: dict[NodeId, str] = {}
+        self._ready: list[int] = []
+        self._is_ready: set[NodeId] = set()
+        self._has_cohorts = False
+        for node in board.nodes.values():
+            self._add(node)
+
+    def _add(self, node: WorkNode) -> None:
+        self._place[node.id] = len(self._ids)
+        self._ids.append(node.id)
+        for needed in node.dependencies:
+            self._dependents[needed].append(node.id)
+        self._has_cohorts = self._has_cohorts or node.enough != ALL
+        self._fresh.add(node.id)
+
+    def _in_order(self, ids: Iterable[NodeId]) -> list[NodeId]:
+        return sorted(ids, key=self._place.__getitem__)
+
+    def _look_at_fresh(self, board: Board, now: float) -> None:
+        if self._has_cohorts:  # what one needs then depends on those beside it
+            self._fresh.update(self._ids)
+        self._fresh |= {one for one in self._later if board.nodes[one].not_before <= now}
+        while self._fresh:
+            fresh, self._fresh = self._in_order(self._fresh), set()
+            for one in fresh:
+                self._look(board, board.nodes[one], now)
+
+    def _look(self, board: Board, node: WorkNode, now: float) -> None:
+        """Put a node where it belongs now: to what is asked for, to the ready ones, or nowhere."""
+        one = node.id
+        failed_before = self._failing.pop(one, None)
+        for known in (self._again, self._undecided, self._later, self._reserved):
+            known.discard(one)
+        is_ready = reason = None
+        if node.status == "pending":
+            reason = _hopeless(board, node, self._failing)
+            if node.wanted_worker is not None:
+                self._reserved.add(one)
+            if board.may_be_decided(node):
+                self._undecided.add(one)
+            elif node.not_before > now:
+                self._later.add(one)
+            else:
+                is_ready = board.is_ready(node) and not _lost_worker(board, node)
+        elif board.is_done_again(node):
+            self._again.add(one)
+        if reason is not None:
+            self._failing[one] = reason
+        if reason != failed_before:
+            self._fresh.update(self._dependents[one])
+        self._keep_ready(one, is_ready=bool(is_ready))
+
+    def _keep_ready(self, one: NodeId, *, is_ready: bool) -> None:
+        if is_ready == (one in self._is_ready):
+            return
+        place = self._place[one]
+        if is_ready:
+            self._is_ready.add(one)
+            insort(self._ready, place)
+        else:
+            self._is_ready.discard(one)
+            del self._ready[bisect_left(self._ready, place)]
+
+    # --- who does what ---------------------------------------------------------------------------
+
+    def _assignments(self, board: Board, limits: SchedulingLimits) -> tuple[Action, ...]:
+        busy = sum(worker.status == "busy" for worker in board.team)
+        room = max(0, limits.max_concurrent - busy)
+        if not room or not self._ready:
+            return ()
+        pairs = self._pairs(board)[:room]
+        given = {node.id for node, _ in pairs}
+        assigns = (AssignNode(node.id, worker.id) for node, worker in pairs)
+        places = min(room - len(pairs), places_left(board))
+        homeless = (node for node in self._for_anybody(board) if node.id not in given)
+        return (*assigns, *_spawns(board, list(islice(homeless, places))))
+
+    def _for_anybody(self, board: Board) -> Iterator[WorkNode]:
+        """Yield the ready nodes that are kept for no worker, in the order they came."""
+        nodes = (board.nodes[self._ids[place]] for place in self._ready)
+        return (node for node in nodes if node.wanted_worker is None)
+
+    def _pairs(self, board: Board) -> list[tuple[WorkNode, Worker]]:
+        """Return who would take what if there were no limit, the most fitting first.
+
+        An idle worker that is kept for a node which cannot start yet is borrowed only in a full
+        team: there nobody else may ever come, and that node may be waiting for just these.
+        """
+        idle = {worker.id: worker for worker in board.team if worker.status == "idle"}
+        kept: set[WorkerId | None] = {board.nodes[one].wanted_worker for one in self._reserved}
+        wanted = (board.nodes[one] for one in self._in_order(self._reserved & self._is_ready))
+        pairs = [
+            (node, idle.pop(node.wanted_worker))
+            for node in wanted
+            if node.wanted_worker is not None and node.wanted_worker in idle
+        ]
+        free = [worker for worker in idle.values() if worker.id not in kept]
+        borrowed = [] if places_left(board) else list(idle.values())
+        fits = partial(can_do, board)
+
+        def fits_best(node: WorkNode, worker: Worker) -> bool:
+            return fits(node, worker) and _slug(worker.role) == _slug(node.role)
+
+        for workers, fitting in ((free, fits_best), (free, fits), (borrowed, fits)):
+            given = {node.id for node, _ in pairs}
+            taken = {worker.id for _, worker in pairs}
+            nodes = (node for node in self._for_anybody(board) if node.id not in given)
+            pairs += _match(nodes, [w for w in workers if w.id not in taken], fitting)
+        return pairs
+
+
+def _is_by_board(event: e.BoardEvent) -> TypeGuard[e.NodeRetried]:
+    return isinstance(event, e.NodeRetried) and event.not_before is not None
+
+
+@cache
+def _slug(role: str) -> str:
+    return slug(role)
 
 
 def places_left(board: Board) -> int:
@@ -75,44 +237,18 @@ def places_left(board: Board) -> int:
     return max(0, board.run.max_workers - len(board.team)) if board.run else 0
 
 
-def _pairs(board: Board, ready: list[WorkNode]) -> list[tuple[WorkNode, Worker]]:
-    """Return who would take what if there were no limit, the most fitting first.
-
-    An idle worker that is kept for a node which cannot start yet is borrowed only in a full team:
-    there nobody else may ever come, and that node may be waiting for just these.
-    """
-    idle = {worker.id: worker for worker in board.team if worker.status == "idle"}
-    pairs = [
-        (node, idle.pop(node.wanted_worker))
-        for node in ready
-        if node.wanted_worker is not None and node.wanted_worker in idle
-    ]
-    kept = {node.wanted_worker for node in board.nodes.values() if node.status == "pending"}
-    free = [worker for worker in idle.values() if worker.id not in kept]
-    borrowed = [] if places_left(board) else list(idle.values())
-    fits = partial(can_do, board)
-
-    def fits_best(node: WorkNode, worker: Worker) -> bool:
-        return fits(node, worker) and slug(worker.role) == slug(node.role)
-
-    for workers, fitting in ((free, fits_best), (free, fits), (borrowed, fits)):
-        given = {node.id for node, _ in pairs}
-        taken = {worker.id for _, worker in pairs}
-        nodes = [n for n in ready if n.wanted_worker is None and n.id not in given]
-        pairs += _match(nodes, [w for w in workers if w.id not in taken], fitting)
-    return pairs
-
-
 def _match(
-    nodes: list[WorkNode], workers: list[Worker], fits: Callable[[WorkNode, Worker], bool]
+    nodes: Iterable[WorkNode], workers: list[Worker], fits: Callable[[WorkNode, Worker], bool]
 ) -> list[tuple[WorkNode, Worker]]:
     left = list(workers)
     pairs: list[tuple[WorkNode, Worker]] = []
-    for node in nodes:
+    for node in nodes if left else ():
         worker = next((worker for worker in left if fits(node, worker)), None)
         if worker:
             left.remove(worker)
             pairs.append((node, worker))
+            if not left:
+                break
     return pairs
 
 
@@ -135,15 +271,6 @@ def _lost_worker(board: Board, node: WorkNode) -> bool:
     """Whether a node is kept for a worker that has left."""
     wanted = node.wanted_worker
     return wanted is not None and board.workers[wanted].status == "stopped"
-
-
-def _failures(board: Board) -> tuple[FailNode, ...]:
-    """Return the pending nodes that can never start, those behind them included."""
-    reasons: dict[NodeId, str] = {}
-    for node in board.nodes.values():  # in order of creation: dependencies come first
-        if node.status == "pending" and (reason := _hopeless(board, node, reasons)):
-            reasons[node.id] = reason
-    return tuple(FailNode(node_id, None, reason) for node_id, reason in reasons.items())
 
 
 def _nobody_can_do(board: Board, node: WorkNode) -> bool:

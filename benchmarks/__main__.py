@@ -46,6 +46,7 @@ BENCHMARKS = {
     "turns": Benchmark("turns:run", 150),
     "crowd": Benchmark("crowd:run", 150),
     "flood": Benchmark("flood:run", 40),
+    "plans": Benchmark("plans:run", 120),
     "page": Benchmark("page:run", 420),
     "soak": Benchmark("soak:run", 900, is_usual=False),
     "peers": Benchmark("peers:run", 300, is_usual=False),

@@ -70,7 +70,8 @@ class Board:
 
     `waits` are the nodes that a blocked node waits for, `planned` what the next stage is to be,
     `deadlocks` the rings of waits that were found. `epoch` enters the ids of what follows from the
-    board; it is another one since its journal lost its end.
+    board; it is another one since its journal lost its end. `names` and `causes` lead to the nodes
+    that are called so, and that these have created.
     """
 
     run: RunFacts | None = None
@@ -82,6 +83,8 @@ class Board:
     planned: StagePlan | None = None
     deadlocks: tuple[tuple[NodeId, ...], ...] = ()
     epoch: str = ""
+    names: Mapping[str, NodeId] = field(default_factory=dict)
+    causes: Mapping[str, NodeId] = field(default_factory=dict)
 
     def key(self, run: str) -> str:
         """Return what every id begins with that follows from this board of a run."""
@@ -105,7 +108,8 @@ class Board:
 
     def node_by_cause(self, cause: str) -> WorkNode | None:
         """Return the node that this message or tool call created."""
-        return next((n for n in self.nodes.values() if n.cause == cause), None)
+        found = self.causes.get(cause)
+        return None if found is None else self.nodes[found]
 
     def worker_by_cause(self, cause: str) -> Worker | None:
         """Return the worker that this message or tool call spawned."""
@@ -407,8 +411,13 @@ def _apply_to_stages(board: Board, event: e.StageStarted | e.StageReconvened) ->
 
 def _add_node(board: Board, event: e.NodeCreated) -> Board:
     node = event.node
-    board = replace(board, nodes={**board.nodes, node.id: node})
-    board = replace(board, times={**board.times, node.id: NodeTimes(created=event.ts)})
+    board = replace(
+        board,
+        nodes={**board.nodes, node.id: node},
+        times={**board.times, node.id: NodeTimes(created=event.ts)},
+        names={**board.names, node.name: node.id},
+        causes={**board.causes, node.cause: node.id},
+    )
     board = _stage(board, node.stage, nodes=(*board.stages[node.stage].nodes, node.id))
     if node.parent_node is None:
         return board

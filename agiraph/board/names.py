@@ -16,13 +16,13 @@ def find_node(board: Board, named: str) -> WorkNode:
     wanted = named.strip()
     if found := board.nodes.get(NodeId(wanted)):
         return found
+    if named_so := board.names.get(wanted.lower()):
+        return board.nodes[named_so]
     for node in board.nodes.values():
-        if wanted.lower() == node.name or wanted == node.folder:
+        if wanted == node.folder:
             return node
-    wanted_slug = slug(wanted, fallback="")
-    for node in board.nodes.values():
-        if wanted_slug and wanted_slug == node.name:
-            return node
+    if named_so := board.names.get(slug(wanted, fallback="")):
+        return board.nodes[named_so]
     raise unknown("node", named, [node.name for node in board.nodes.values()])
 
 
@@ -50,7 +50,7 @@ def same(one: str, other: str) -> bool:
 
 def new_node_name(board: Board, wanted: str | None, task: str) -> str:
     """Return a name for a node that no other has: from the wanted one, else from its task."""
-    taken = {node.name for node in board.nodes.values()}
+    taken = board.names
     if wanted and slug(wanted, fallback=""):
         return free_name(slug(wanted), taken)
     return free_name(slug(" ".join(task.split()[:NAME_WORDS]), fallback="node"), taken)

@@ -22,7 +22,7 @@ from agiraph.core.errors import InvalidInput
 from agiraph.http.errors import GatewayAway, NotReachable, UrlUnreachable
 from agiraph.storage.home import Home
 from agiraph.storage.project_file import chosen_home
-from cli.remote import chosen_remote, client_of
+from cli.remote import checked, chosen_remote, client_of
 from cli.sanitize import require_utf8
 from cli.shared_options import HOME, SharedOption, is_quiet, remark
 
@@ -46,13 +46,7 @@ def _connect(home: Path) -> "Client":
     read_door(home)  # raises before the client is imported
     from agiraph.http.client import Client
 
-    client = Client.for_home(home)
-    try:
-        client.check(ANSWER_SECONDS)
-    except BaseException:
-        client.close()
-        raise
-    return client
+    return checked(Client.for_home(home), ANSWER_SECONDS)
 
 
 def _read(home: Path) -> "Client | None":

@@ -105,9 +105,13 @@ def client_of(remote: Remote) -> "Client":
             f"no token for {remote.url} (possible: agiraph login --url {remote.url}, --token, or "
             f"the variable {TOKEN_VARIABLE})"
         )
-    client = Client(remote.url, remote.token, ca=remote.ca or None)
+    return checked(Client(remote.url, remote.token, ca=remote.ca or None), ANSWER_SECONDS)
+
+
+def checked(client: "Client", within_seconds: float) -> "Client":
+    """Return a client whose gateway answers; else close it, and raise NotReachable."""
     try:
-        client.check(ANSWER_SECONDS)
+        client.check(within_seconds)
     except BaseException:
         client.close()
         raise

@@ -70,6 +70,12 @@ def dealer_socket(context: zmq.Context[zmq.Socket[bytes]], routing_id: bytes) ->
     return socket
 
 
+def curve_keys() -> tuple[str, str]:
+    """Return a new CURVE key pair in Z85: public, secret."""
+    public, secret = zmq.curve_keypair()
+    return public.decode(), secret.decode()
+
+
 @dataclass(frozen=True, slots=True)
 class UplinkSettings:
     """Where the home listens, and its CURVE keys in Z85. With port 0 the system chooses one."""

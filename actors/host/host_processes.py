@@ -29,8 +29,6 @@ from agiraph.messages.host import ExitedOnHost, HostProcess
 from agiraph.storage.home import Home
 
 WORKER: Final = "worker"
-KILL_AGAIN_SECONDS: Final = 0.25
-SPAWNER_SECONDS: Final = 15.0
 REMEMBERED_ENDS: Final = 10_000
 SPAWNER_POLICY: Final = RestartPolicy("permanent", 5, 60.0, endless=True)
 
@@ -82,7 +80,6 @@ class HostProcesses:
         self._kills = 0
         self.reaper = Reaper(on_death=self.kill_orphans)
         self._orphans = OrphanProcesses(self.reaper)
-        self._killing: asyncio.TimerHandle | None = None
         self._exec = ExecLauncher(self.reaper, environ)
         self._fork: ForkLauncher | None = None
         self._tasks = BackgroundTasks()
@@ -184,9 +181,7 @@ class HostProcesses:
     async def _await_spawner(self) -> None:
         """Wait until the first spawner is ready: many fresh interpreters would only delay that."""
         if self._fork is not None and self._fork.state == "starting" and not self._fork.restarts:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(SPAWNER_SECONDS):
-                    await self._fork.ready.wait()
+            await self._fork.await_spawner()
 
     async def _watch(self, address: Address, entity: HostedEntity, process: LocalHandle) -> None:
         how = await process.ended
@@ -242,13 +237,7 @@ class HostProcesses:
 
     def kill_orphans(self) -> None:
         """Kill descendants without an owner, each after its moment to end by itself."""
-        loop = asyncio.get_running_loop()
-        if self._killing is not None:
-            self._killing.cancel()
-            self._killing = None
-        _, is_more = self._orphans.kill_due(loop.time())
-        if is_more:
-            self._killing = loop.call_later(KILL_AGAIN_SECONDS, self.kill_orphans)
+        self._orphans.kill()
 
     def _forget_oldest(self) -> None:
         ended = [address for address, one in self._entities.items() if not one.is_running]

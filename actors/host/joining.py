@@ -8,16 +8,17 @@ from pydantic import BaseModel
 
 from actors.host.facts import machine_facts
 from agiraph.core.errors import InvalidInput, Refused, Unavailable
+from agiraph.core.hosts import CurveKey, check_host_name, check_labels
 from agiraph.core.ids import HOST_PREFIX, INVITE_PREFIX, SUPERVISOR
-from agiraph.core.invitation import Invitation, check_host_name, check_labels
+from agiraph.core.invitation import Invitation
 from agiraph.messages.authorization import MESSAGES
 from agiraph.messages.control import RefusedReply
 from agiraph.messages.host import HostJoined, JoinHost, LeaveHome
-from agiraph.storage.host_folder import HostFolder, HostKey, HostRecord
+from agiraph.storage.host_folder import HostFolder, HostRecord
 from transport.codec import Codec
 from transport.endpoint import Endpoint
 from transport.errors import TransportError
-from transport.sockets import UplinkTarget
+from transport.sockets import UplinkTarget, curve_keys
 from transport.tickets import NO_TICKET
 from transport.uplink_wire import UplinkWire
 
@@ -31,12 +32,6 @@ class KeyUnknown(Refused):
 
 class NotReached(Unavailable):
     """The home was asked nothing: there was no way to it."""
-
-
-def new_key() -> HostKey:
-    """Return a CURVE key pair."""
-    public, secret = zmq.curve_keypair()
-    return HostKey(public=public.decode(), secret=secret.decode())
 
 
 async def join_home(
@@ -57,7 +52,7 @@ async def join_home(
             f"{folder.path} is host {known.name} of the home at {known.url} already:"
             " `agiraph host run` runs it, `agiraph host leave` ends that"
         )
-    url, server_key, key = invitation.url, invitation.server_key, new_key()
+    url, server_key, key = invitation.url, invitation.server_key, CurveKey.of(curve_keys())
     record = HostRecord(name=name, url=url, server_key=server_key, labels=labels)
     folder.join(record, key)
     public = zmq.curve_public(invitation.secret.encode()).decode()

@@ -6,8 +6,6 @@ files of a client's certificate).
 """
 
 import base64
-import hashlib
-import json
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,11 +14,10 @@ from typing import Any, Final
 
 import httpx
 
-from actors.scaler.ends import HostEnd, LauncherFailed
+from actors.scaler.ends import HostEnd, LauncherFailed, label_of
 from agiraph.core.errors import Refused
 from agiraph.core.host_settings import ScalerConfig
 from agiraph.core.yaml_text import parse_yaml
-from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home
 
 ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -57,8 +54,7 @@ class KubernetesLauncher:
     """Starts pods; those of this home have its label."""
 
     def __init__(self, settings: ScalerConfig, home: Home, cluster: Cluster) -> None:
-        public = json.loads(read_bytes(home.system.uplink_key))["public"]
-        self._label = hashlib.sha256(public.encode()).hexdigest()[:16]
+        self._label = label_of(home)
         self._settings = settings
         self._cluster = cluster
         self._pods = f"/api/v1/namespaces/{settings.namespace or cluster.namespace}/pods"

@@ -8,8 +8,6 @@ one thread.
 
 import asyncio
 import ctypes
-import hashlib
-import json
 import os
 import shutil
 import sys
@@ -20,11 +18,10 @@ from contextlib import suppress
 from subprocess import DEVNULL, Popen, TimeoutExpired
 from typing import Any, Final, TypeVar
 
-from actors.scaler.ends import HostEnd, LauncherFailed
+from actors.scaler.ends import HostEnd, LauncherFailed, label_of
 from agiraph.core.errors import Refused
 from agiraph.core.host_settings import ScalerConfig
 from agiraph.core.hosts import AUTO_PREFIX
-from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home
 
 COMMAND: Final = ("agiraph-host",)
@@ -70,8 +67,7 @@ class RayLauncher:
     def __init__(
         self, settings: ScalerConfig, home: Home, command: Sequence[str] = COMMAND
     ) -> None:
-        public = json.loads(read_bytes(home.system.uplink_key))["public"]
-        self._namespace = f"agiraph-{hashlib.sha256(public.encode()).hexdigest()[:16]}"
+        self._namespace = f"agiraph-{label_of(home)}"
         self._settings = settings
         self._command = tuple(command)
         self._handles: dict[str, Any] = {}

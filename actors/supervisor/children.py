@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from actors.supervisor.hosts import Hosts
     from actors.supervisor.placement import NotPlaced
 
-KILL_AGAIN_SECONDS = 0.25
 REPORTED = frozenset({"ready", "backing_off", "failed", "exited", "stopped"})
 AT_WORK = frozenset({"starting", "ready", "backing_off", "parked"})
 LEFT = "the command that watched it has ended"
@@ -96,7 +95,9 @@ class Children:
         self._boot = boot_id()
         self._exec = ExecLauncher(self.reaper, options.environ)
         self._orphans = OrphanProcesses(self.reaper)
-        self._killing: asyncio.TimerHandle | None = None
+        self._orphans.on_killed = lambda count: self.log.info(
+            "killed processes whose actor has ended", count=count
+        )
         self._budgets: dict[GroupKey, RestartCounter] = {}
         self._regrouping: set[GroupKey] = set()
         self._backing_off: set[str] = set()
@@ -433,15 +434,7 @@ class Children:
 
     def kill_orphans(self) -> None:
         """Kill descendants without an owner, each after its moment to end by itself."""
-        loop = asyncio.get_running_loop()
-        if self._killing is not None:
-            self._killing.cancel()
-            self._killing = None
-        killed, is_more = self._orphans.kill_due(loop.time())
-        if killed:
-            self.log.info("killed processes whose actor has ended", count=killed)
-        if is_more:
-            self._killing = loop.call_later(KILL_AGAIN_SECONDS, self.kill_orphans)
+        self._orphans.kill()
 
     def _note_process(self, address: str, pid: int) -> None:
         began = started_at(pid)

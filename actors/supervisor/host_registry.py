@@ -12,18 +12,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
-import zmq
 from pydantic import ValidationError
 
 from agiraph.core.errors import Corrupt, InvalidInput, Refused, listed, unknown
-from agiraph.core.hosts import MachineFacts
+from agiraph.core.hosts import CurveKey, MachineFacts, check_host_name
 from agiraph.core.ids import HOST_PREFIX, INVITE_PREFIX
-from agiraph.core.invitation import Invitation, check_host_name
+from agiraph.core.invitation import Invitation
 from agiraph.core.record import Record
 from agiraph.messages.host import HostInvited, InviteHost, JoinHost
 from agiraph.storage.files import read_bytes, replace_bytes
 from agiraph.storage.home import Home
 from agiraph.storage.versions import FIELD, kind_of, read_object
+from transport.sockets import curve_keys
 
 MOST_INVITATIONS: Final = 64
 LAST_SECONDS: Final = 2.0
@@ -53,13 +53,6 @@ class OpenInvitation(Record):
     expires_at: float
 
 
-class UplinkKey(Record):
-    """The home's CURVE key pair in Z85."""
-
-    public: str
-    secret: str
-
-
 class RegistryFile(Record):
     """What is in `system/hosts.json`."""
 
@@ -79,11 +72,11 @@ class HostRegistry:
         self._invitations = {one.id: one for one in kept.invitations}
         self._ending: dict[str, tuple[str, float]] = {}
 
-    def uplink_key(self) -> UplinkKey:
+    def uplink_key(self) -> CurveKey:
         """Return the key of this home, made at the first call."""
-        key = _read(self._key_file, UplinkKey)
+        key = _read(self._key_file, CurveKey)
         if key is None:
-            key = UplinkKey(**dict(zip(("public", "secret"), _new_key(), strict=True)))
+            key = CurveKey.of(curve_keys())
             replace_bytes(self._key_file, key.model_dump_json().encode(), 0o600)
         return key
 
@@ -107,7 +100,7 @@ class HostRegistry:
         still = self.invitations()
         if len(still) >= MOST_INVITATIONS:
             raise Refused(f"{MOST_INVITATIONS} invitations are open: use them, or let them expire")
-        public, secret = _new_key()
+        public, secret = curve_keys()
         open_one = OpenInvitation(
             id=secrets.token_hex(8),
             public_key=public,
@@ -186,11 +179,6 @@ class HostRegistry:
         content = {FIELD: kind_of(self._file).version} | file.model_dump(mode="json")
         replace_bytes(self._file, json.dumps(content, indent=1).encode(), 0o600)
         self.hosts, self._invitations = hosts, invitations
-
-
-def _new_key() -> tuple[str, str]:
-    public, secret = zmq.curve_keypair()
-    return public.decode(), secret.decode()
 
 
 def _read(file: Path, kind: type[Kept]) -> Kept | None:

@@ -32,6 +32,7 @@ from agiraph.storage.files import status_of
 # A spawner that is restarted at once is ready in about two seconds. Many fresh interpreters in its
 # place would only delay that.
 NEXT_SPAWNER_SECONDS = 5.0
+SPAWNER_SECONDS = 15.0
 SPAWNER_KIND = "spawner"
 VARIABLE_FIELDS = ("key_env", "base_url_env")
 EXIT_NOT_MADE = 70
@@ -195,6 +196,13 @@ class ForkLauncher:
     def start(self) -> None:
         """Start the spawner, and restart it until `stop`."""
         self._task = asyncio.create_task(self._supervise())
+
+    async def await_spawner(self) -> bool:
+        """Wait until a spawner is ready, for SPAWNER_SECONDS at most; say whether one is."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SPAWNER_SECONDS):
+                await self.ready.wait()
+        return self.ready.is_set()
 
     async def stop(self) -> None:
         """Close the link to the spawner, which ends it."""

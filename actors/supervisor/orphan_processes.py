@@ -6,8 +6,9 @@ leave its outcome for its actor's next incarnation. Leftovers of a supervisor th
 known by (boot, pid, start time), never by pid alone.
 """
 
+import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import psutil
@@ -19,6 +20,7 @@ from actors.supervisor.reaper import Reaper, kill_group
 BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")
 START_SLACK_SECONDS = 0.05
 GONE_SECONDS = 2.0
+KILL_AGAIN_SECONDS = 0.25
 
 
 def boot_id() -> str:
@@ -43,6 +45,20 @@ class OrphanProcesses:
     def __init__(self, reaper: Reaper) -> None:
         self._reaper = reaper
         self._since: dict[psutil.Process, float] = {}
+        self._next: asyncio.TimerHandle | None = None
+        self.on_killed: Callable[[int], None] = lambda count: None
+
+    def kill(self) -> None:
+        """Kill each after its moment to end by itself: now, and until none is left."""
+        loop = asyncio.get_running_loop()
+        if self._next is not None:
+            self._next.cancel()
+            self._next = None
+        killed, is_more = self.kill_due(loop.time())
+        if killed:
+            self.on_killed(killed)
+        if is_more:
+            self._next = loop.call_later(KILL_AGAIN_SECONDS, self.kill)
 
     def kill_due(self, now: float, linger_seconds: float = LINGER_SECONDS) -> tuple[int, bool]:
         """Kill those known for long enough, with all their descendants.

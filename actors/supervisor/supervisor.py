@@ -20,7 +20,6 @@ from actors.runtime.linux import hide_environment
 from actors.supervisor.child_monitor import ChildMonitor
 from actors.supervisor.child_register import Desired
 from actors.supervisor.children import Children
-from actors.supervisor.launcher import ForkLauncher
 from actors.supervisor.options import OPTIONAL, SERVICES, SupervisorOptions, on_demand
 from actors.supervisor.paths import (
     HomeLock,
@@ -42,7 +41,6 @@ from transport.errors import TransportError
 EXIT_DONE = 0
 EXIT_GAVE_UP = 70
 
-SPAWNER_SECONDS = 15.0
 STOP_SECONDS = 4.5
 STAGE_SHARE = 0.5
 
@@ -140,8 +138,8 @@ class Supervisor:
             children.service(address, kind, "parked")
         children.announce()
         await self._start_service(ROUTER)
-        if children.fork is not None:
-            await self._await_spawner(children.fork)
+        if children.fork is not None and not await children.fork.await_spawner():
+            self.log.warning("the spawner is not ready, starting fresh interpreters meanwhile")
         services = [asyncio.create_task(self._start_service(each)) for each in SERVICES[1:]]
         await asyncio.sleep(0)  # so that they begin before the agents
         for row in children.register.table.rows.values():
@@ -187,13 +185,6 @@ class Supervisor:
             raise ServiceGivenUp(f"the router does not answer: {error}") from None
         finally:
             router_settles.cancel()
-
-    async def _await_spawner(self, fork: ForkLauncher) -> None:
-        try:
-            async with asyncio.timeout(SPAWNER_SECONDS):
-                await fork.ready.wait()
-        except TimeoutError:
-            self.log.warning("the spawner is not ready, starting fresh interpreters meanwhile")
 
     def _report_ready(self) -> None:
         text = f"agiraph-supervisor ready: home {self.home}, API {self._api_url()}"

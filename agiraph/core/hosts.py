@@ -1,9 +1,11 @@
 """Hosts: what is known of the other machines of a home, and how they and labels are spelled."""
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from agiraph.core.errors import InvalidInput
 from agiraph.core.record import Record
 
 HOME_HOST = "home"
@@ -23,9 +25,40 @@ HostAct = Literal["cordon", "uncordon", "drain"]
 HostState = Literal["ready", "away", "lost"]
 
 
+def check_host_name(name: str) -> str:
+    """Return the name of a host; raises InvalidInput if no host can have it."""
+    if name == HOME_HOST or not re.fullmatch(NAME_PATTERN, name):
+        reason = "that is the home's own machine" if name == HOME_HOST else "as build-2"
+        raise InvalidInput(
+            f"'{name}' cannot be the name of a host: at most 63 of a-z, 0-9 and '-', the first a"
+            f" letter or a digit ({reason})"
+        )
+    return name
+
+
+def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the labels of a host; raises InvalidInput for what is none."""
+    for label in labels:
+        if not re.fullmatch(LABEL_PATTERN, label):
+            raise InvalidInput(f"'{label}' is not a label, as gpu or has:docker")
+    return labels
+
+
 def is_other_machine(host: str) -> bool:
     """Whether this names a host, not the home's machine or none."""
     return host not in ("", HOME_HOST)
+
+
+class CurveKey(Record):
+    """A CURVE key pair in Z85."""
+
+    public: str
+    secret: str
+
+    @classmethod
+    def of(cls, pair: tuple[str, str]) -> "CurveKey":
+        """Return the key of a pair: public, secret."""
+        return cls(public=pair[0], secret=pair[1])
 
 
 class MachineFacts(Record):

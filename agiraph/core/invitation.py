@@ -7,14 +7,12 @@ It holds a temporary CURVE key: whoever connects to `url` with it may only ask t
 
 import base64
 import binascii
-import re
 from typing import Final
 
 import msgpack
 from pydantic import ValidationError
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.hosts import HOME_HOST, LABEL_PATTERN, NAME_PATTERN
 from agiraph.core.record import Record
 
 PREFIX: Final = "agiraph-invitation:"
@@ -70,22 +68,3 @@ def read_invitation(line: str, now: float) -> Invitation:
             " prints another"
         )
     return found
-
-
-def check_host_name(name: str) -> str:
-    """Return the name of a host; raises InvalidInput if no host can have it."""
-    if name == HOME_HOST or not re.fullmatch(NAME_PATTERN, name):
-        reason = "that is the home's own machine" if name == HOME_HOST else "as build-2"
-        raise InvalidInput(
-            f"'{name}' cannot be the name of a host: at most 63 of a-z, 0-9 and '-', the first a"
-            f" letter or a digit ({reason})"
-        )
-    return name
-
-
-def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the labels of a host; raises InvalidInput for what is none."""
-    for label in labels:
-        if not re.fullmatch(LABEL_PATTERN, label):
-            raise InvalidInput(f"'{label}' is not a label, as gpu or has:docker")
-    return labels

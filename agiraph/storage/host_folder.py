@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 from pydantic import ValidationError
 
 from agiraph.core.errors import Corrupt, InvalidInput, Refused, listed
+from agiraph.core.hosts import CurveKey
 from agiraph.core.record import Record
 from agiraph.storage.files import (
     entries,
@@ -43,13 +44,6 @@ class HostRecord(Record):
     labels: tuple[str, ...] = ()
 
 
-class HostKey(Record):
-    """A CURVE key pair in Z85."""
-
-    public: str
-    secret: str
-
-
 @dataclass(frozen=True, slots=True)
 class HostFolder:
     """The paths of a host's folder, and its two small files."""
@@ -63,7 +57,7 @@ class HostFolder:
     record_file = PathBelow("host.json")
     """The HostRecord. Written when it joins."""
     key_file = PathBelow("host.key")
-    """The HostKey, mode 0600. Written when it joins."""
+    """The CurveKey, mode 0600. Written when it joins."""
     lock = PathBelow("lock")
     """Held by the host process."""
     starts = PathBelow("starts")
@@ -83,7 +77,7 @@ class HostFolder:
         """Whether it holds the key of a host."""
         return is_file(self.record_file) and is_file(self.key_file)
 
-    def join(self, record: HostRecord, key: HostKey) -> None:
+    def join(self, record: HostRecord, key: CurveKey) -> None:
         """Write down what makes this machine a host, the key first; raises OSError."""
         make_private_folder(self.path)
         replace_bytes(self.key_file, key.model_dump_json().encode(), 0o600)
@@ -102,9 +96,9 @@ class HostFolder:
         """Return the record; raises Refused if it has not joined, Corrupt."""
         return self._read(self.record_file, HostRecord)
 
-    def key(self) -> HostKey:
+    def key(self) -> CurveKey:
         """Return the key; errors as `record`."""
-        return self._read(self.key_file, HostKey)
+        return self._read(self.key_file, CurveKey)
 
     def next_start(self) -> int:
         """Return the next incarnation of the host process, written down; raises OSError."""

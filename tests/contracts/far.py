@@ -5,24 +5,16 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import zmq
-
 from agiraph.messages.host import HostRefused, KnownHosts, UplinkState
 from tests.contracts.bus import CODEC, PATIENCE, House, ZeromqBus, depths_of, take
 from transport import tickets
 from transport.endpoint import Endpoint
 from transport.relay import Relay
-from transport.sockets import UplinkTarget
+from transport.sockets import UplinkTarget, curve_keys
 from transport.uplink_wire import UplinkWire
 from transport.wire import ZmqWire
 
 Keys = tuple[str, str]
-
-
-def curve_keys() -> Keys:
-    """Return a public key and its secret in Z85."""
-    public, secret = zmq.curve_keypair()
-    return public.decode(), secret.decode()
 
 
 class Host:

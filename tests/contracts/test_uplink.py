@@ -14,14 +14,14 @@ import pytest
 import zmq
 
 from tests.contracts.bus import PATIENCE, Ping, Task, numbers, take, until
-from tests.contracts.far import FarHouse, curve_keys, far_house
+from tests.contracts.far import FarHouse, far_house
 from tests.fakes.bad_network import BadNetwork
 from transport import protocol, sockets, uplink
 from transport.endpoint import Endpoint
 from transport.envelope import read_header
 from transport.errors import Fenced, Nacked
 from transport.protocol import link_frame
-from transport.sockets import UplinkTarget
+from transport.sockets import UplinkTarget, curve_keys
 from transport.tickets import NO_TICKET
 
 FAR, NEAR = curve_keys(), curve_keys()

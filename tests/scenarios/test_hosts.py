@@ -9,7 +9,6 @@ from pathlib import Path
 
 import psutil
 
-from actors.host.joining import new_key
 from agiraph.core.invitation import read_invitation
 from tests.fakes.forked import Forked
 from tests.fakes.model_server import Reply, SeenRequest, calls
@@ -27,6 +26,7 @@ from tests.scenarios.steps import (
     tell,
     write,
 )
+from transport.sockets import curve_keys
 
 LARGE = 2_000_000
 NO_PARKING = "run: {park_after_seconds: 0}\n"
@@ -140,7 +140,7 @@ def test_a_worker_is_moved_between_two_steps_and_outlives_the_loss_of_its_machin
         texts = [(outcome.run / "_messages" / name).read_text() for name in outcome.messages()]
         assert len([text for text in texts if "I have begun." in text]) == 1
         line = place.json("host", "invite")["line"]
-        forged = read_invitation(line, 0).model_copy(update={"secret": new_key().secret}).line()
+        forged = read_invitation(line, 0).model_copy(update={"secret": curve_keys()[1]}).line()
         told = place.process("host", "join", forged, "--folder", str(machines / "west"))
         assert "does not know this invitation" in told.stderr
         audit = home / "human/audit.jsonl"

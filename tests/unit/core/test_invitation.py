@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.invitation import PREFIX, Invitation, check_host_name, read_invitation
+from agiraph.core.hosts import check_host_name
+from agiraph.core.invitation import PREFIX, Invitation, read_invitation
 
 NOW = 1_000_000.0
 INVITATION = Invitation(

@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 
 from agiraph.core.errors import Corrupt, InvalidInput, Refused
+from agiraph.core.hosts import CurveKey
 from agiraph.storage.host_folder import (
     FOLDER_VARIABLE,
     HostFolder,
-    HostKey,
     HostRecord,
     folder_for,
     joined_folder,
 )
 
 RECORD = HostRecord(name="north", url="tcp://home:7400", server_key="K" * 40, labels=("gpu",))
-KEY = HostKey(public="P" * 40, secret="S" * 40)
+KEY = CurveKey(public="P" * 40, secret="S" * 40)
 
 
 def test_a_host_joins_counts_its_starts_and_leaves(tmp_path: Path) -> None:

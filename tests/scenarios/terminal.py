@@ -30,6 +30,7 @@ OF_ANOTHER_TERMINAL = {"TMUX", "COLUMNS", "LINES"}
 NO_TMUX = shutil.which("tmux") is None
 IDLE = "exec sleep 10000"
 END_SECONDS = 30.0
+LOOK_SECONDS = 0.1
 needs_tmux = pytest.mark.skipif(NO_TMUX, reason="tmux is not installed: no terminal to test on")
 
 
@@ -89,7 +90,7 @@ class Terminal:
             return last if is_there and not (without and without in last) else None
 
         try:
-            return until(found, f"{texts} on the screen")
+            return until(found, f"{texts} on the screen", look_seconds=LOOK_SECONDS)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{last}") from None
 

@@ -31,7 +31,6 @@ from transport.sockets import UplinkTarget
 from transport.watchdog import Watchdog
 
 RETRY_MS = 5
-LOOK_MS = 200
 
 
 class Relay:
@@ -117,7 +116,7 @@ class Relay:
     def _timeout_ms(self) -> int | None:
         if self._outlet.backlogs or self._held is not None:
             return RETRY_MS
-        return LOOK_MS if self._watchdog is not None else None
+        return self._watchdog.left_ms() if self._watchdog is not None else None
 
     # --- up -------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ by itself what it runs; that this process kills it ends its children, too (PR_SE
 """
 
 import contextlib
+import math
 import os
 import signal
 import struct
@@ -13,6 +14,7 @@ from collections.abc import Callable
 
 VALUE = struct.Struct("=d")
 LARGEST_READ = 65_536
+LOOK_MS = 200
 
 
 def steady_seconds() -> float:
@@ -44,6 +46,13 @@ class Watchdog:
         self._kill = kill or self._kill_parent
         self._rest = b""
         self._until: float | None = None
+
+    def left_ms(self) -> int:
+        """Return in how many milliseconds to look again; a machine that sleeps wakes in between."""
+        if self._until is None:
+            return LOOK_MS
+        left = 1000 * (self._until - steady_seconds())
+        return math.ceil(max(0.0, min(LOOK_MS, left)))
 
     def look(self, is_ready: bool) -> bool:
         """Read the pipe if it is ready and check the deadline; False if the parent has gone."""

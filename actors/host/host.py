@@ -62,7 +62,7 @@ RENEW_SECONDS: Final = 2.0
 ANSWER_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 0.2
 """How often the lease is looked at: a machine that slept wakes with one that has ended."""
-KILL_SECONDS: Final = 0.7
+KILL_SECONDS: Final = 0.4
 """How long after the lease's end the relay kills us, if we have not killed all by then."""
 LEASE_WAIT_SECONDS: Final = 5.0
 GRACE_SECONDS: Final = 2.0
@@ -171,6 +171,7 @@ class Host:
     async def _talk(self) -> None:
         """Say hello until the home lets us in, answer, and renew the lease; for ever."""
         incarnation, attempt = self._folder.next_start(), 0
+        await self._processes.prepared()  # the first worker would wait for it
         while True:
             try:
                 await self._serve(incarnation)

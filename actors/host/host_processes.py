@@ -99,6 +99,7 @@ class HostProcesses:
                 self.kill_orphans,
                 SPAWNER_POLICY,
                 self._log,
+                prepares=True,
             )
             self._fork.start()
 
@@ -164,7 +165,7 @@ class HostProcesses:
         has_secrets = bool(further_variables(launch, self._environ))
         launcher = self._exec if has_secrets or self._fork is None else self._fork
         try:
-            await self._await_spawner()
+            await self.prepared()
             spawned = await launcher.spawn(launch)
         except BaseException as error:
             entity.started.set_exception(
@@ -178,8 +179,8 @@ class HostProcesses:
         if kills != self._kills:  # all was killed meanwhile
             await kill_process(process)
 
-    async def _await_spawner(self) -> None:
-        """Wait until the first spawner is ready: many fresh interpreters would only delay that."""
+    async def prepared(self) -> None:
+        """Wait until the first spawner is ready: fresh interpreters would only delay that."""
         if self._fork is not None and self._fork.state == "starting" and not self._fork.restarts:
             await self._fork.await_spawner()
 

@@ -8,7 +8,7 @@ of models are left on that home, and ends.
 Each actor is forked twice: the process between ends at once, so that the supervisor, a subreaper,
 becomes the actor's parent and is notified of its end, also when the spawner is dead.
 
-    supervisor -> spawner   {"log": file}, then {"id", "launch", "environ", "parent"}
+    supervisor -> spawner   {"log": file, "prepares"}, then {"id", "launch", "environ", "parent"}
     spawner -> supervisor   {"ready": [modules]}, then {"id", "pid"} or {"id", "error"}
 
 Frames are four bytes of length and a msgpack map, over a stream socket: a launch may be larger
@@ -59,16 +59,22 @@ def main(fd: int = SPAWNER_FD) -> int:
     link = socket.socket(fileno=fd)
     gc.disable()  # children enable it; what is imported is theirs, too
     modules = preload(MODULES)
-    gc.freeze()
     log = receive_frame(link)
     if log is None:
         return 0
     redirect_output(Path(log["log"]))
+    pieces: list[Callable[[], object]] = [
+        *(partial(preload, (name,)) for name in AGENT_MODULES),
+        prepare,
+    ]
+    while pieces and log["prepares"]:
+        pieces.pop(0)()
+    gc.freeze()
     send_frame(link, {"ready": modules})
     homes: set[Path] = set()
     linger_seconds = LINGER_SECONDS
     try:
-        for request in requests(link):
+        for request in requests(link, pieces):
             launch = ActorLaunch.unpack(request["launch"])
             homes.add(launch.home)
             if launch.host:
@@ -80,12 +86,8 @@ def main(fd: int = SPAWNER_FD) -> int:
     return 0
 
 
-def requests(link: socket.socket) -> Iterator[dict[str, Any]]:
-    """Yield requests until the other end is closed; prepare for agents while there is none."""
-    pieces: list[Callable[[], object]] = [
-        *(partial(preload, (name,)) for name in AGENT_MODULES),
-        prepare,
-    ]
+def requests(link: socket.socket, pieces: list[Callable[[], object]]) -> Iterator[dict[str, Any]]:
+    """Yield requests until the other end is closed; prepare piece by piece while there is none."""
     while True:
         if pieces and not select.select([link], [], [], 0)[0]:
             pieces.pop(0)()

@@ -28,7 +28,16 @@ from actors.supervisor.reaper import Reaper
 from actors.supervisor.restarts import GroupKey, RestartPolicy, affected, group_of, members_of
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from agiraph.core.hosts import HOME_HOST
-from agiraph.core.ids import HOST_PREFIX, HUMAN, ROUTER, SUPERVISOR, Address, AgentId, agent_of
+from agiraph.core.ids import (
+    FILES,
+    HOST_PREFIX,
+    HUMAN,
+    ROUTER,
+    SUPERVISOR,
+    Address,
+    AgentId,
+    agent_of,
+)
 from agiraph.messages.child import ChildFailed, ChildSpec, ChildState, ExitCause
 from agiraph.storage.attendance import is_left
 from agiraph.storage.files import is_file
@@ -456,8 +465,15 @@ class Children:
                 for one in self.monitors.values()
             ),
             tell_all=self._report_to_agents,
+            wake_files=self._wake_files,
             log=self.log,
         )
+
+    def _wake_files(self) -> None:
+        """Have `files` run, unless it does already."""
+        monitor = self.monitors.get(FILES)
+        if monitor is not None and monitor.state == "parked" and not self.is_stopping:
+            self.bus.run_in_background(monitor.wake())
 
     def _router_args(self) -> dict[str, Any]:
         """Return what the router alone is given: the key of the tickets is never written."""

@@ -75,7 +75,8 @@ class Hosts:
     """The hosts of one home.
 
     `processes` returns where each address ran last, `note` writes that down; `count_at_home`
-    returns how many children run here; `tell_all` reports an event to every agent at work.
+    returns how many children run here; `tell_all` reports an event to every agent at work;
+    `wake_files` has the service run that every worker on a host needs at its start.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Hosts:
         note: Callable[[ProcessStarted], None],
         count_at_home: Callable[[], int],
         tell_all: Callable[[str, str, dict[str, Any]], None],
+        wake_files: Callable[[], None],
         log: Any,
     ) -> None:
         self.registry = HostRegistry(home)
@@ -101,6 +103,7 @@ class Hosts:
         self._note = note
         self._count_at_home = count_at_home
         self._tell_all = tell_all
+        self._wake_files = wake_files
         self._log = log
         self._labels = frozenset(found_labels())
         self._announced: dict[str, str] = {}
@@ -274,6 +277,7 @@ class Hosts:
         about = {"host": name, "state": now}
         if now == "ready":
             self._log.info("host ready", **about)
+            self._wake_files()
             if before == "lost":
                 self._report(name, host, "host.back", {})
         else:
@@ -322,6 +326,7 @@ class Hosts:
             name, address, launch.incarnation, lambda body: self._signal(name, handle, body)
         )
         self.preferred.pop(address, None)
+        self._wake_files()
         started = ProcessStarted(address=address, pid=0, started_at=0, boot="", host=name)
         self._note(started)
         host.handles[address] = handle

@@ -154,7 +154,8 @@ class ForkLauncher:
     """Asks the spawner to fork; falls back to a fresh interpreter while there is no spawner.
 
     `kill_orphans` is called when a spawner died that may have left a process of unknown pid;
-    `policy` says how the spawner is restarted, which is never given up.
+    `policy` says how the spawner is restarted, which is never given up; with `prepares` it is ready
+    when it has all that agents import too.
     """
 
     def __init__(
@@ -166,9 +167,12 @@ class ForkLauncher:
         kill_orphans: Callable[[], None],
         policy: RestartPolicy,
         log: Any,
+        *,
+        prepares: bool = False,
     ) -> None:
         self._reaper = reaper
         self._environ = environ
+        self._prepares = prepares
         self._fallback = fallback
         self._home = home
         self._kill_orphans = kill_orphans
@@ -282,7 +286,7 @@ class ForkLauncher:
         self._prestarted = None
         self.on_start(self.pid)
         reader, self._writer = await asyncio.open_unix_connection(sock=link)
-        self._writer.write(_frame({"log": str(log)}))
+        self._writer.write(_frame({"log": str(log), "prepares": self._prepares}))
         try:
             await self._read_answers(reader)
             how = await ended

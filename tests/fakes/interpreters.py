@@ -66,13 +66,16 @@ def _fork_interpreter(
     words: Sequence[str], fd: int, environ: Mapping[str, str], log: Path | None
 ) -> int:
     """Do as `interpreters._run` does."""
-    if log is not None or not has_one_thread():
+    if not has_one_thread():
         return _start(words, fd, environ, log)
     null = os.open(os.devnull, os.O_RDONLY)
+    said = 2 if log is None else os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        return _fork(words, {0: null, 1: 2, 2: 2, 3: fd}, environ, has_session=True)
+        return _fork(words, {0: null, 1: said, 2: said, 3: fd}, environ, has_session=True)
     finally:
         os.close(null)
+        if log is not None:
+            os.close(said)
 
 
 def _fork_command(process: Any, *given: Any) -> None:

@@ -39,6 +39,7 @@ KINDS = {
     "coordinator": "tests.integration.probe:main",
     "worker": "tests.integration.probe:main",
     "scaler": "tests.integration.probe:scale",
+    "files": "tests.integration.probe:main",
 }
 FAILED = "failed.jsonl"
 EVENTS = "events.jsonl"
@@ -307,5 +308,7 @@ def scale(launch: ActorLaunch) -> int:
 def be_host() -> None:
     """Be `agiraph-host` with these kinds in place of the real ones."""
     from actors.host.main import main as host_main
+    from tests.fakes.interpreters import fork_instead
 
+    fork_instead()
     host_main(KINDS)

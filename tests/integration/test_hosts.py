@@ -85,7 +85,8 @@ def test_a_worker_is_moved_as_asked_and_who_cannot_be_moved_stays(
 
     house.start("shop/dan", host="north")
     house.await_row("shop/dan", state="ready", host="north")
-    assert move(house, "shop/dan", "south")["incarnation"] == 2
+    told = move(house, "shop/dan", "south")
+    assert told.get("incarnation") == 2, told
     house.ask("shop/dan", "text", content="hello", from_name="you", from_id="human", mode="steer")
     dan = house.await_row("shop/dan", state="ready", host="south", incarnation=2)
     assert (dan["restarts"], dan["cause"]) == (0, None)

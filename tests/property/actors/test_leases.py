@@ -7,7 +7,7 @@ from actors.host.lease import Lease
 from actors.supervisor.leases import GrantedLease, unknown_lease
 from agiraph.messages.host import LeaseRenewed
 
-KILL_SECONDS = 1.0
+KILL_SECONDS = 0.7
 delays = st.floats(0, 30)
 
 

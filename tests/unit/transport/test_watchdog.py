@@ -2,7 +2,7 @@
 
 import os
 
-from transport.watchdog import Watchdog, pack_deadline, steady_seconds
+from transport.watchdog import LOOK_MS, Watchdog, pack_deadline, steady_seconds
 
 
 def test_it_kills_after_the_last_deadline_and_ends_with_the_pipe() -> None:
@@ -16,6 +16,10 @@ def test_it_kills_after_the_last_deadline_and_ends_with_the_pipe() -> None:
         os.write(writable, part)
         assert dog.look(True) is True
     assert not bitten
+    assert dog.left_ms() == LOOK_MS
+    os.write(writable, pack_deadline(now + 0.1))
+    assert dog.look(True)
+    assert dog.left_ms() <= 100
     os.write(writable, pack_deadline(now - 1))
     assert not dog.look(True)
     assert bitten == [True]

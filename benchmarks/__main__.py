@@ -64,7 +64,11 @@ SAMPLE_SECONDS = 120.0
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice(sorted({*BENCHMARKS, *SAMPLES})))
 @click.option("--quick", is_flag=True, help="Measure less of everything: noisy.")
-@click.option("--full", is_flag=True, help="Park a thousand agents instead of a hundred.")
+@click.option(
+    "--full",
+    is_flag=True,
+    help="A thousand agents or workers, where there is such a part: up to 20 minutes.",
+)
 @click.option("--write", is_flag=True, help="Also write the figures into docs/benchmarks.md.")
 @click.option(
     "--against",

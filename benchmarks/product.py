@@ -100,7 +100,12 @@ class Product:
                 with Client.for_home(home) as client:
                     yield RunningHome(home, psutil.Process(process.pid), client)
             finally:
-                process.communicate(timeout=DEADLINE_SECONDS)
+                try:
+                    process.communicate(timeout=DEADLINE_SECONDS)
+                except subprocess.TimeoutExpired:
+                    progress("the home did not end in time: killed")
+                    process.kill()
+                    process.communicate()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from agiraph.board.board import Board
-from agiraph.board.store import read_board
+from agiraph.board.store import fold_events, read_events
 from agiraph.core.errors import InvalidInput, OutOfScope
 from agiraph.core.file_records import SHARED, FileRoot
 from agiraph.core.ids import WorkerId, agent_of, is_plain_name
 from agiraph.core.models import HELD_NODE, Agent, WorkNode
-from agiraph.storage.files import entries, read_bytes, status_of
+from agiraph.storage.files import entries, read_bytes
 from agiraph.storage.home import AgentHome, Home, RunHome, plan_copy
+from agiraph.storage.journal import JournalPosition, read_on
 from agiraph.storage.versions import read_object
 from agiraph.tools.scopes.scope import Scope
 
@@ -27,20 +28,22 @@ LEFT_OVER = frozenset({"scratch", "log.jsonl"})
 
 
 class BoardsRead:
-    """The boards of runs; a journal that has not grown is not folded again."""
+    """The boards of runs; only what is new in a journal is read and folded. For any thread."""
 
     def __init__(self) -> None:
-        self._folded: dict[Path, tuple[int, Board]] = {}
+        self._folded: dict[Path, tuple[JournalPosition | None, Board]] = {}
 
     def of(self, run: RunHome) -> Board:
         """Return the board of a run; OSError, Corrupt, an empty one before there is any."""
-        status = status_of(run.journal)
-        if status is None:
+        at, board = self._folded.get(run.path, (None, Board()))
+        try:
+            found = read_on(run.journal, at)
+        except FileNotFoundError:
             return Board()
-        known = self._folded.get(run.path)
-        if known is None or known[0] != status.st_size:
-            known = self._folded[run.path] = (status.st_size, read_board(run.journal))
-        return known[1]
+        happened = read_events(found.records, run.journal)
+        board = fold_events(happened, run.journal, Board() if found.are_all else board)
+        self._folded[run.path] = (found.at, board)
+        return board
 
 
 @dataclass(frozen=True, slots=True)

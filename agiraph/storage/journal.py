@@ -15,7 +15,7 @@ import time
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from agiraph.core.errors import Corrupt
 from agiraph.storage.disk_space import patiently
@@ -115,6 +115,45 @@ def read_journal(path: Path) -> list[JsonObject]:
     return _read(path, data, kind_of(path))
 
 
+class ReadRecords(NamedTuple):
+    """Records of a journal and where the next one will be; `are_all`: from the first one on."""
+
+    records: list[JsonObject]
+    at: JournalPosition | None
+    are_all: bool
+
+
+def read_on(path: Path, at: JournalPosition | None) -> ReadRecords:
+    """Return the whole records after a position, all if there is none or it is another journal's.
+
+    Another process may be writing. A journal of an older version has no position. Raises OSError,
+    Corrupt.
+    """
+    kind = kind_of(path)
+    with opened(path) as fd:
+        version, begin = head_version(path, read_descriptor(fd, 0, LONGEST_HEAD), kind)
+        if version < kind.version:
+            return ReadRecords(_read(path, read_descriptor(fd), kind), None, are_all=True)
+        since = at if at is not None and _stands_in(fd, at) else None
+        known = since or JournalPosition(0, begin, "")
+        data = read_descriptor(fd, known.offset)
+    records, whole = split_records(data, str(path), known.offset)
+    if since is None:
+        _refuse_if_told(records)
+    reached = JournalPosition(
+        known.count + len(records), known.offset + whole, _last_of(data[:whole]) or known.last
+    )
+    return ReadRecords(records, reached, are_all=since is None)
+
+
+def _stands_in(fd: int, at: JournalPosition) -> bool:
+    """Whether a position is one of an open journal."""
+    last = at.last.encode()
+    if not 0 < len(last) <= at.offset:
+        return False
+    return os.pread(fd, len(last), at.offset - len(last)) == last
+
+
 def _read(path: Path, data: bytes, kind: FileKind) -> list[JsonObject]:
     """Return the records of a whole journal in the current version."""
     version, begin = head_version(path, data, kind)
@@ -181,7 +220,7 @@ class Journal:
         self._fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             is_new = os.fstat(self._fd).st_size == 0
-            self.since = since if since and self._has(since) else None
+            self.since = since if since and _stands_in(self._fd, since) else None
             if is_new and kind.version > 1:
                 write_all(self._fd, _head(kind))
             _, begin = head_version(path, read_descriptor(self._fd, 0, LONGEST_HEAD), kind)
@@ -191,12 +230,6 @@ class Journal:
         except BaseException:
             os.close(self._fd)
             raise
-
-    def _has(self, mark: JournalPosition) -> bool:
-        last = mark.last.encode()
-        if not 0 < len(last) <= mark.offset:
-            return False
-        return os.pread(self._fd, len(last), mark.offset - len(last)) == last
 
     def _load(self, since: JournalPosition) -> None:
         """Read what follows a mark and cut off a torn line."""

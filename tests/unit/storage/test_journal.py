@@ -15,6 +15,7 @@ from agiraph.storage.journal import (
     JournalPosition,
     encode_record,
     read_journal,
+    read_on,
     split_records,
 )
 
@@ -247,3 +248,22 @@ def test_what_could_not_be_synced_is_written_again_once_there_is_room(
         assert journal.append({"n": 3}) == 4
     assert failures == []
     assert read_journal(path) == [{"n": n} for n in range(4)]
+
+
+def test_a_reader_goes_on_where_it_was_while_another_process_writes(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with Journal(path) as journal:
+        journal.append({"n": 1}, {"n": 2})
+        first = read_on(path, None)
+        assert (first.records, first.are_all) == ([{"n": 1}, {"n": 2}], True)
+        assert read_on(path, first.at) == ([], first.at, False)
+        journal.append({"n": 3})
+        with path.open("ab") as torn:
+            torn.write(b'{"n":4')
+        then = read_on(path, first.at)
+        assert (then.records, then.are_all, then.at) == ([{"n": 3}], False, journal.mark)
+    path.unlink()
+    with Journal(path) as another:
+        another.append({"m": 1}, {"m": 2}, {"m": 3}, {"m": 4})
+        anew = read_on(path, then.at)
+        assert (len(anew.records), anew.are_all) == (4, True)

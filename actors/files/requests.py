@@ -104,9 +104,9 @@ def change(access: WorkerAccess, one: FileChange) -> None:
     """Write, make, move or remove what a worker may; OutOfScope, InvalidInput, OSError."""
     match one:
         case WriteFile(path=path, data=data, offset=0, mode=mode):
-            replace_bytes(access.to_write(path), data, mode)
+            replace_bytes(access.to_write(path), data, mode, is_synced=one.is_synced)
         case WriteFile(path=path, data=data, offset=offset):
-            size = write_at(access.to_write(path), data, offset)
+            size = write_at(access.to_write(path), data, offset, is_synced=one.is_synced)
             if size < offset:
                 raise InvalidInput(f"'{path}' has {size} bytes: nothing can be put at {offset}")
         case RemoveFile(path=path):

@@ -71,7 +71,7 @@ class FilePart(Body):
 class WriteFile(Record):
     """Make a file end with `data` at `offset`; with offset 0 it is replaced as a whole.
 
-    Refused if the file is shorter.
+    Refused if the file is shorter. `is_synced`: it is on the disk when the answer comes.
     """
 
     kind: Literal["write"] = "write"
@@ -79,6 +79,7 @@ class WriteFile(Record):
     data: bytes
     offset: int = Field(default=0, ge=0)
     mode: int = Field(default=0o644, ge=0, le=0o777)
+    is_synced: bool = True
 
 
 class MakeEntry(Record):

@@ -347,7 +347,8 @@ class Mirror:
                 return MakeEntry(path=path, target=read_link(place))
             case _:
                 data, _ = read_part(place, begin, stamp.size - begin)
-                return WriteFile(path=path, data=data, offset=begin, mode=mode)
+                is_synced = not self._tracked.is_unsynced(path, is_new=path not in self._sent)
+                return WriteFile(path=path, data=data, offset=begin, mode=mode, is_synced=is_synced)
 
     async def _make(self, found: Mapping[str, FileChange], now: Mapping[str, Stamp]) -> None:
         """Have changes made, without those that are rightly refused."""

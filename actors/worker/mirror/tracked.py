@@ -45,6 +45,16 @@ class TrackedFiles:
         place = self._base / path
         return self.node is not None and self.node.scratch in (place, *place.parents)
 
+    def is_unsynced(self, path: str, *, is_new: bool) -> bool:
+        """Whether a file need not be on the disk at home before others are told of what is in it.
+
+        A worker at home does not wait for these either: none of them is needed to go on.
+        """
+        place, own = self._base / path, self._own
+        if place in (own.notebook, own.roster) or (self.node and place == self.node.log):
+            return True
+        return is_new and place in (own.identity, own.memory, own.history)
+
     def now(self, sent: Mapping[str, Stamp], *, is_last: bool) -> dict[str, Stamp]:
         """Return what there is; of what is not to be sent yet, what was `sent` of it.
 

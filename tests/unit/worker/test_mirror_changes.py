@@ -1,7 +1,11 @@
 """What a worker on another machine sends of its files, and in which order."""
 
+from pathlib import Path
+
 from actors.worker.mirror.changes import MADE_AT_ONCE, Changes, Stamp, Stamps, changes
+from actors.worker.mirror.tracked import TrackedFiles
 from agiraph.messages.files import PART_BYTES
+from agiraph.storage.home import AgentHome
 
 OWN, NODE = "runs/r/workers/w", "runs/r/nodes/n"
 
@@ -79,3 +83,23 @@ def test_small_changes_go_together_and_the_journal_goes_last() -> None:
     assert list(Changes().groups({})) == []
     many: Stamps = {f"{scratch}/{n:03}": file(n) for n in range(MADE_AT_ONCE + 1)}
     assert [len(group) for group in changes({}, many).groups(many)] == [MADE_AT_ONCE, 1]
+
+
+def test_only_what_a_worker_at_home_would_not_wait_for_is_not_synced(tmp_path: Path) -> None:
+    agent = AgentHome(tmp_path)
+    run = agent.run("r")
+    own, node = run.worker("w"), run.node("n")
+    tracked = TrackedFiles(tmp_path, own)
+    tracked.node = node
+
+    def unsynced(place: Path, *, is_new: bool) -> bool:
+        return tracked.is_unsynced(place.relative_to(tmp_path).as_posix(), is_new=is_new)
+
+    for place in (own.notebook, own.roster, node.log):
+        assert unsynced(place, is_new=False), place
+    for place in (own.identity, own.memory, own.history):
+        assert unsynced(place, is_new=True)
+        assert not unsynced(place, is_new=False)
+    held = own.path / ".held.json"
+    for place in (own.conversation, held, node.published / "a", node.scratch / "a", node.evidence):
+        assert not unsynced(place, is_new=True), place

@@ -465,15 +465,9 @@ class Children:
                 for one in self.monitors.values()
             ),
             tell_all=self._report_to_agents,
-            wake_files=self._wake_files,
+            files=lambda: self.monitors.get(FILES),
             log=self.log,
         )
-
-    def _wake_files(self) -> None:
-        """Have `files` run, unless it does already."""
-        monitor = self.monitors.get(FILES)
-        if monitor is not None and monitor.state == "parked" and not self.is_stopping:
-            self.bus.run_in_background(monitor.wake())
 
     def _router_args(self) -> dict[str, Any]:
         """Return what the router alone is given: the key of the tickets is never written."""

@@ -18,6 +18,7 @@ import psutil
 
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.machine import cores, found_labels
+from actors.supervisor.child_monitor import ChildMonitor
 from actors.supervisor.child_register import ProcessStarted
 from actors.supervisor.host_registry import HostRegistry, RegisteredHost
 from actors.supervisor.leases import GrantedLease, unknown_lease
@@ -76,7 +77,7 @@ class Hosts:
 
     `processes` returns where each address ran last, `note` writes that down; `count_at_home`
     returns how many children run here; `tell_all` reports an event to every agent at work;
-    `wake_files` has the service run that every worker on a host needs at its start.
+    `files` is the service that every worker on a host needs at its start.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Hosts:
         note: Callable[[ProcessStarted], None],
         count_at_home: Callable[[], int],
         tell_all: Callable[[str, str, dict[str, Any]], None],
-        wake_files: Callable[[], None],
+        files: Callable[[], ChildMonitor | None],
         log: Any,
     ) -> None:
         self.registry = HostRegistry(home)
@@ -103,7 +104,7 @@ class Hosts:
         self._note = note
         self._count_at_home = count_at_home
         self._tell_all = tell_all
-        self._wake_files = wake_files
+        self._files = files
         self._log = log
         self._labels = frozenset(found_labels())
         self._announced: dict[str, str] = {}
@@ -333,6 +334,12 @@ class Hosts:
         handle.ended.add_done_callback(lambda _: self._ended(host, handle))
         self._bus.run_in_background(self._spawn(host, handle, launch.pack()))
         return handle
+
+    def _wake_files(self) -> None:
+        """Have the service `files` run, unless it does already."""
+        monitor = self._files()
+        if monitor is not None and monitor.state == "parked" and not self.is_stopping:
+            self._bus.run_in_background(monitor.wake())
 
     def _signal(self, name: str, handle: RemoteHandle, body: SignalOnHost) -> None:
         self._bus.post(host_address(name), body)

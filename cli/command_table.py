@@ -20,6 +20,7 @@ class CommandEntry(NamedTuple):
 
 _TABLE = {
     (START, "run"): {"run": "Give a team a goal and watch it work."},
+    (START, "plan"): {"plan": "Write, check, show or draw a plan; export a run's."},
     (START, "commands.supervisor"): {
         "up": "Start the supervisor in the background.",
         "down": "Stop the supervisor and everything on it.",
@@ -146,7 +147,7 @@ OVER_API = frozenset(
         *("dead", "budget", "triggers", "archive", "restore", "retry", "assign", "cancel", "rm"),
         *("delete", "prune", "show", "result", "transcript", "files", "memory", "messages"),
         *("usage", "models", "outside", "mcp", "tokens", "login", "sessions", "logout"),
-        *("host", "move"),
+        *("host", "move", "plan"),
     )
 )
 """Commands that a gateway serves, on this machine or, with `--url`, on another."""

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from agiraph.http.client import Client
 
 MODES: Final = ("finite", "infinite")
+PLANNING: Final = ("dynamic", "static", "hybrid")
 WHEN_SPENT: Final = ("ask", "stop")
 PLAN_LIMIT: Final = 1_000_000
 SMALL_MODEL: Final = "local/smollm2"
@@ -68,6 +69,7 @@ OF_ANY_RUN: Final = frozenset(
         "agiraph run 'Compare these papers' -i papers -m anthropic/claude-sonnet-4-5",
         "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m -o report.md",
         "agiraph run 'Compare these papers' -i papers --plan plan.yaml --estimate",
+        "agiraph run 'Compare these papers' -i papers --planning static --approve-plan",
         "agiraph run 'Look for typos in the docs' --input . --detach",
         "agiraph run 'Now correct them' --agent look-for-typos-in",
         "agiraph run 'Explain this code' --input . --record calls.jsonl",
@@ -98,6 +100,17 @@ OF_ANY_RUN: Final = frozenset(
     "--plan",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A YAML or JSON file with a plan for the coordinator to follow.",
+)
+@click.option(
+    "--planning",
+    type=click.Choice(PLANNING),
+    help="When nodes are planned: dynamic, by the coordinator as it goes; static, all by a planner "
+    "before the first step; hybrid, a skeleton whose managers plan below [default: dynamic].",
+)
+@click.option(
+    "--approve-plan",
+    is_flag=True,
+    help="Ask you first whether the plan is to be followed (static or hybrid planning).",
 )
 @budgets_option("What it may spend: 2 or $2 (US dollars), 500k-tokens; repeatable, for both.")
 @click.option(
@@ -155,6 +168,8 @@ def run(
     cycle: float | None,
     folder: Path | None,
     plan: Path | None,
+    planning: str | None,
+    approve_plan: bool,
     budgets: "tuple[NamedLimit, ...]",
     when_spent: str | None,
     record: Path | None,
@@ -191,7 +206,9 @@ def run(
         "cycle_seconds": cycle,
         "input": str(folder.resolve()) if folder else None,
         "plan": _plan_text(plan) if plan else None,
-        **_limits(budgets),
+        "planning": planning,
+        "approve_plan": approve_plan or None,
+        **limits_of_run(budgets),
         "when_spent": when_spent or (None if detach or is_attended else "stop"),
         "record": record is not None,
         "name": _checked_name(name),
@@ -284,7 +301,7 @@ def _estimate(options: RunOptions) -> int:
     return print_estimate(options)
 
 
-def _limits(budgets: "tuple[NamedLimit, ...]") -> dict[str, Any]:
+def limits_of_run(budgets: "tuple[NamedLimit, ...]") -> dict[str, Any]:
     usd, tokens = together(budgets)
     if usd in (0, "none") or tokens in (0, "none"):
         raise click.UsageError("--budget must be above 0; without it that of the settings counts")
@@ -351,6 +368,14 @@ def _start_only(options: RunOptions) -> int:
 
 
 # --- running to the end --------------------------------------------------------------------------
+
+
+def plan_only(options: RunOptions) -> int:
+    """Have the goal planned and nothing else: the plan is the result."""
+    terms = {"planning": "static", **{k: v for k, v in options.terms.items() if v is not None}}
+    blank = dict.fromkeys(("plan", "model", "worker_model", "record"))
+    given = {**blank, **terms, "plan_only": True, "when_spent": terms.get("when_spent") or "stop"}
+    return _run_to_the_end(replace(options, terms=given), resumes=False)
 
 
 def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:

@@ -29,7 +29,8 @@ class CoordinatorContext(EntityContext):
     ) -> None:
         home = runtime.home.agent(args.agent.id)
         conversation = Conversation(home.conversation)
-        self.args = args = args.of_run(conversation.transcript.began)
+        transcript = conversation.transcript
+        self.args = args = args.of_run(transcript.began, transcript.planned)
         self.files = AgentFiles(home, args.run, args.agent)
         self.record = AgentRecord(runtime, self.files, args)
         self.record.renew_goal()

@@ -14,6 +14,7 @@ from actors.coordinator.cycles import Cycles
 from actors.coordinator.files import coordinator_belongings
 from actors.coordinator.insight_review import InsightReview
 from actors.coordinator.node_orders import Order, carry_out
+from actors.coordinator.planner import RunPlanner
 from actors.coordinator.prompt_facts import PromptFacts, facts_for
 from actors.coordinator.public_events import events_of
 from actors.coordinator.run_start import fill_board, has_unopened_stage, start_run, task_of
@@ -34,6 +35,7 @@ from agiraph.agent.records import InputReceived, StepQuarantined
 from agiraph.agent.transcript import OpenCall
 from agiraph.board import commands as c
 from agiraph.board import events as e
+from agiraph.board.deadlock import find_deadlocks
 from agiraph.core.errors import InvalidInput, ModelFailure
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import Event, ProposedAction
@@ -94,6 +96,7 @@ class CoordinatorActor:
         self._tools = CoordinatorTools(
             context, self.entity.messenger, board, self._notifications, self._cycles
         )
+        self._planner = RunPlanner(context, self.entity, board)
         self._deadlocks = DeadlockWatch(board)
         self._stage_timeouts = StageTimeouts(board, runtime.clock)
         self._stuck = ""
@@ -186,7 +189,7 @@ class CoordinatorActor:
         if refused and all(stage.status != "completed" for stage in board.board.stages):
             self._fail(refused)
         if not context.transcript.turns:
-            context.add_notice(task_of(context.transcript, context.args))
+            context.add_notice(task_of(context.transcript, context.args, self.runtime.config))
 
     async def _run_loop(self) -> None:
         if self._stuck:
@@ -198,6 +201,8 @@ class CoordinatorActor:
         loop = AgentLoop(self, self.entity)
         while True:
             try:
+                if refused := await self._planner.make():
+                    self._fail(refused)
                 await loop.run()
             except ModelFailure as failure:
                 reason = failed_call(failure.kind, str(failure))
@@ -235,7 +240,10 @@ class CoordinatorActor:
 
     def _fail(self, reason: str) -> None:
         if self.board_service.board.is_running:
-            self.board_service.execute(c.StopRun("failed", reason))
+            rings = "".join(
+                f"; deadlock: {found.text}" for found in find_deadlocks(self.board_service.board)
+            )
+            self.board_service.execute(c.StopRun("failed", f"{reason}{rings}"))
 
     async def _rest(self) -> None:
         """Wait, without any model call, until there is something to think about."""
@@ -395,7 +403,7 @@ class CoordinatorActor:
     # --- what its parts ask for ------------------------------------------------------------------
 
     def _compaction_context(self) -> CompactionContext:
-        task = task_of(self.context.transcript, self.context.args)
+        task = task_of(self.context.transcript, self.context.args, self.runtime.config)
         return coordinator_belongings(task, self.board_service.board, self.context.files)
 
     def _opened_stage(self, opened: OpenCall) -> list[ProposedAction]:

@@ -8,7 +8,14 @@ from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
 from actors.entity.args import CoordinatorArgs
 from agiraph.agent.node_limits import contract_of
-from agiraph.agent.prompts import PLAN_GIVEN, PLAN_IN_STAGES, goal_turn, render
+from agiraph.agent.prompts import (
+    PLAN_GIVEN,
+    PLAN_HYBRID,
+    PLAN_IN_STAGES,
+    PLAN_STATIC,
+    goal_turn,
+    render,
+)
 from agiraph.agent.run_output import output_notice
 from agiraph.agent.transcript import Transcript
 from agiraph.board import commands as c
@@ -17,7 +24,7 @@ from agiraph.board.plans.plan import Plan, parse_plan, plan_commands, stage_name
 from agiraph.core.config import Config
 from agiraph.core.errors import Refused
 from agiraph.core.ids import RunId, new_epoch
-from agiraph.core.money import RunTerms
+from agiraph.core.money import PlanningMode, RunTerms
 from agiraph.memory.loading import maintenance_reasons, old_logs
 
 LOGS_NAMED = 40
@@ -28,7 +35,8 @@ def start_run(board_service: BoardService, args: CoordinatorArgs, config: Config
     if board_service.board.run is not None:
         return
     agent, settings = args.agent, config.run
-    plan = _plan_of(args.plan)
+    plan, planning = _plan_of(args.plan), planning_of(args.terms, config)
+    is_planned = args.plan is None  # a given plan may have managers
     board_service.execute(
         c.StartRun(
             run_id=args.run,
@@ -38,7 +46,7 @@ def start_run(board_service: BoardService, args: CoordinatorArgs, config: Config
             mode=agent.mode,
             max_nodes=settings.max_nodes,
             max_workers=settings.max_workers,
-            max_depth=settings.max_depth,
+            max_depth=1 if is_planned and planning == "static" else settings.max_depth,
             max_stages=plan.max_stages if plan else None,
             may_reconvene=plan.may_reconvene if plan else True,
             contract=contract_of(settings),
@@ -81,24 +89,34 @@ def has_unopened_stage(board: Board, plan: str | None) -> bool:
     return len(board.stages) < len(stage_names(given))
 
 
-def terms_notice(plan: str | None, terms: RunTerms) -> str:
-    """Return what the model reads of the plan that was given and of the answer that is wanted."""
-    return "\n\n".join(filter(None, (plan_notice(plan), output_notice(terms.output_schema))))
+def planning_of(terms: RunTerms, config: Config) -> PlanningMode:
+    """Return when the nodes of a run are planned."""
+    return terms.planning or config.run.planning
 
 
-def plan_notice(plan: str | None) -> str:
-    """Return what the model reads of the plan that was given, "" if none was."""
+def terms_notice(plan: str | None, terms: RunTerms, config: Config) -> str:
+    """Return what the model reads of its plan and of the answer that is wanted."""
+    told = (plan_notice(plan, planning_of(terms, config)), output_notice(terms.output_schema))
+    return "\n\n".join(filter(None, told))
+
+
+def plan_notice(plan: str | None, planning: PlanningMode) -> str:
+    """Return what the model reads of the plan that was given or is made before its first turn, ""
+    if there is none."""
     given = _plan_of(plan)
     if given is not None and given.is_reconvened and len(stage_names(given)) > 1:
         return PLAN_IN_STAGES
-    return PLAN_GIVEN if plan is not None else ""
+    if planning == "dynamic":
+        return PLAN_GIVEN if plan is not None else ""
+    return PLAN_STATIC if planning == "static" else PLAN_HYBRID
 
 
-def task_of(transcript: Transcript, args: CoordinatorArgs) -> str:
+def task_of(transcript: Transcript, args: CoordinatorArgs, config: Config) -> str:
     """Return the goal of this run as the model was given it."""
     if transcript.began is not None:
         return transcript.began.content
-    return goal_turn(args.agent.goal, args.agent.input_dir, terms_notice(args.plan, args.terms))
+    notice = terms_notice(args.plan, args.terms, config)
+    return goal_turn(args.agent.goal, args.agent.input_dir, notice)
 
 
 def upkeep_turn(context: CoordinatorContext, run: RunId, cycle: int = 1) -> str:

@@ -83,7 +83,10 @@ class RunTransition:
         input_dir = body.input_dir or agent.input_dir
         began = RunBegan(
             content=new_run_turn(
-                body.goal, input_dir, cause=body.cause, plan=terms_notice(body.plan, body.terms)
+                body.goal,
+                input_dir,
+                cause=body.cause,
+                plan=terms_notice(body.plan, body.terms, self._runtime.config),
             ),
             run=run,
             goal=body.goal,

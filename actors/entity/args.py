@@ -22,8 +22,13 @@ class CoordinatorArgs(Record):
     tools: tuple[str, ...] | None = None
     began_at: float | None = None
 
-    def of_run(self, began: RunBegan | None) -> "CoordinatorArgs":
-        """Return the orders of the run that was begun last; None: of the first."""
+    def of_run(self, began: RunBegan | None, planned: str | None = None) -> "CoordinatorArgs":
+        """Return the orders of the run that was begun last; None: of the first.
+
+        `planned` is the plan that was made for it.
+        """
+        if planned is not None:
+            return self.of_run(began).model_copy(update={"plan": planned})
         if began is None:
             return self
         of_agent = began.model_dump(

@@ -32,6 +32,16 @@ PLAN_IN_STAGES = (
     "already. `wait` for them, judge what they publish, and `reconvene` with your assessment: the "
     "plan's next stage opens then. After the last one `finish`."
 )
+PLAN_STATIC = (
+    "[Runtime]: The whole plan was made before; its nodes stand on the board already. `wait` for "
+    "them, judge what they publish, and `finish`. Do not create nodes: what is missing because a "
+    "node failed, say in the result."
+)
+PLAN_HYBRID = (
+    "[Runtime]: The parts of the work were planned before; their nodes stand on the board already, "
+    "and each manager leads a team of its own. `wait` for them, judge what they publish, and "
+    "`finish`. Leave what is below a part to its manager."
+)
 NEW_RUN = (
     "[Runtime]: This is a new run. Its board and its folder are empty, and the workers of earlier "
     "runs are gone; your conversation and your memory go on."

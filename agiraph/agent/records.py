@@ -276,6 +276,14 @@ class RunBegan(Record):
     ts: float
 
 
+class PlanMade(Record):
+    """The plan of the run, made before its first step, is to be followed: `text`, a plan file."""
+
+    kind: Literal["plan.made"] = "plan.made"
+    text: str
+    ts: float
+
+
 class StepQuarantined(Record):
     """A coordinator's step that repeatedly ended its process is not tried again."""
 
@@ -338,6 +346,7 @@ ConversationRecord = Annotated[
     | ExternalAgentRecord
     | NodeClosed
     | RunBegan
+    | PlanMade
     | StepQuarantined
     | StateNoted
     | ConversationEpochBegan,

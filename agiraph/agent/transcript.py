@@ -34,6 +34,7 @@ from agiraph.agent.records import (
     MemoryFlushStarted,
     ModelAnswered,
     NodeClosed,
+    PlanMade,
     RunBegan,
     StateNoted,
     StepQuarantined,
@@ -190,6 +191,7 @@ class Transcript:
     outside: ExternalAgentState = field(default_factory=ExternalAgentState)
     assignment: Assignment | None = None
     began: RunBegan | None = None
+    planned: str | None = None
     run: RunId | None = None
     usage: Usage = field(default_factory=Usage)
     covered: set[NodeId] = field(default_factory=set)
@@ -303,6 +305,8 @@ class Transcript:
                 self.assignment = None
                 self.mail.pending.clear()
                 self.mail.see(record.message)
+            case PlanMade():
+                self.planned = record.text
             case StepQuarantined():
                 self.is_set_aside = True
             case StateNoted():
@@ -344,7 +348,7 @@ class Transcript:
         self.mail.see(record.message)
 
     def _begin_run(self, record: RunBegan) -> None:
-        self.began, self.run = record, record.run
+        self.began, self.run, self.planned = record, record.run, None
         self.woken_by = record.trigger
         self.board_seq = 0
         self.is_set_aside = False

@@ -21,7 +21,7 @@ from agiraph.core.channel_settings import ChannelConfig
 from agiraph.core.errors import InvalidInput
 from agiraph.core.host_settings import HostsConfig, ScalerConfig
 from agiraph.core.mcp_settings import McpServerConfig, ServerName, check_names
-from agiraph.core.money import WhenSpent
+from agiraph.core.money import PlanningMode, WhenSpent
 from agiraph.core.specs import CheckpointPolicy
 from agiraph.core.yaml_text import KeyPath, Lines, key_lines, nearest, parse_yaml, read_text
 
@@ -82,6 +82,7 @@ class RunConfig(ConfigSection):
     max_depth: int = Field(ge=1)
     park_after_seconds: float = Field(ge=0)
     cycle_seconds: float = Field(gt=0)
+    planning: PlanningMode
 
 
 class SharedConfig(ConfigSection):

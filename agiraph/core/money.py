@@ -27,6 +27,10 @@ RunSchema = Annotated[dict[str, Any], AfterValidator(check_schema)]
 WhenSpent = Literal["ask", "stop"]
 """What an entity does that is out of budget: ask the human for more, or fail."""
 
+PlanningMode = Literal["dynamic", "static", "hybrid"]
+"""When the nodes of a run are planned: by its coordinator as it goes, all before its first step, or
+a skeleton before, whose managers plan below."""
+
 STOP: Final = "stop here"
 SET_ANEW: Final = "set anew"
 """What answers a question for more once a person has set the budget itself: look again."""
@@ -82,6 +86,8 @@ class RunTerms(Record):
     say), `record` whether its calls are recorded, `trigger` the trigger that began it. Its
     answer is one JSON value that fits the JSON Schema `output_schema` (None: it is text).
     `mcp_servers` are granted to its coordinator and workers, as far as the settings lend them.
+    `planning` is when its nodes are planned (None: as the settings say), `approve_plan` whether
+    the human is asked first; a run of `plan_only` ends with its plan.
     """
 
     tokens: int | None = Field(default=None, ge=1)
@@ -90,6 +96,9 @@ class RunTerms(Record):
     trigger: str = ""
     output_schema: RunSchema | None = None
     mcp_servers: tuple[str, ...] = ()
+    planning: PlanningMode | None = None
+    approve_plan: bool = False
+    plan_only: bool = False
 
 
 class BudgetState(Budget):

@@ -4,6 +4,7 @@
                                     events.jsonl events.segments/ triggers.json snapshots/
                                     memory-history/ .memory.lock
       runs/{run}/                   _plan.md _output.md _messages/ _attachments/ _context.json
+                                    _plan.yaml
                                     journal.jsonl context.jsonl
         nodes/{name}-{role}-{id}/   _spec.md _refs.json _status.md scratch/ published/ log.jsonl
                                     _evidence.json attempts/
@@ -123,6 +124,8 @@ class RunHome:
 
     plan = PathBelow("_plan.md")
     """The collaboration plan. Written by the coordinator."""
+    plan_file = PathBelow("_plan.yaml")
+    """The plan that was made before the first step, as drafted. Written by the coordinator."""
     output = PathBelow("_output.md")
     """The final output. Written by the coordinator."""
     messages = PathBelow("_messages")

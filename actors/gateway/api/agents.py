@@ -273,6 +273,7 @@ async def _wait_until_begun(
 async def _check_orders(gateway: Gateway, request: RunRequest) -> None:
     """Raise ApiError 422 for a mode, an input folder or a plan that cannot be."""
     check_cycles(request)
+    check_planning(request, gateway)
     if request.input is not None:
         await asyncio.to_thread(check_input, request.input)
     if request.plan is not None:
@@ -304,6 +305,17 @@ def check_cycles(request: RunRequest) -> None:
     if request.cycle_seconds is not None and request.mode != "infinite":
         mode = request.mode or "finite"
         raise ApiError(UNPROCESSABLE, f"a {mode} run has no cycles (possible: infinite)")
+
+
+def check_planning(request: RunRequest, gateway: Gateway) -> None:
+    """Raise ApiError 422 if a plan is to be approved, or to be all, that nobody makes."""
+    asked = "approve_plan" if request.approve_plan else "plan_only" if request.plan_only else ""
+    planning = request.planning or gateway.config.run.planning
+    if asked and (planning == "dynamic" or request.plan is not None):
+        why = "a plan is given" if request.plan is not None else f"planning is {planning}"
+        raise ApiError(
+            UNPROCESSABLE, f"{asked} is for a plan that is made (planning static or hybrid): {why}"
+        )
 
 
 def check_plan(text: str, gateway: Gateway) -> Plan:

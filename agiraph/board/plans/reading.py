@@ -14,6 +14,7 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
@@ -169,6 +170,31 @@ class CollaborationFile(PlanForm):
     goal: str | None = Field(default=None, validation_alias=AliasChoices("problem_summary", "goal"))
     stages: tuple[StageForm, ...] = Field(min_length=1)
     contract: ContractForm = ContractForm()
+
+
+def file_schema() -> dict[str, Any]:
+    """Return the JSON Schema of plan files of both forms; of keys with several names, each."""
+    forms = TypeAdapter(GraphFile | CollaborationFile).json_schema()
+    for form in (GraphFile, GraphNode, CollaborationFile, RoleForm, StageForm, ContractForm):
+        _name_all(form, forms["$defs"][form.__name__])
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A plan of Agiraph",
+        **forms,
+    }
+
+
+def _name_all(form: type[BaseModel], schema: dict[str, Any]) -> None:
+    """Add the further names of keys; a required one may go by any of its names."""
+    wanted = schema.pop("required", [])
+    for name in form.model_fields:
+        first, *others = keys_of(form, name)
+        schema["properties"] |= dict.fromkeys(others, schema["properties"][first])
+        if others and first in wanted:
+            wanted.remove(first)
+            schema.setdefault("anyOf", []).extend({"required": [key]} for key in (first, *others))
+    if wanted:
+        schema["required"] = wanted
 
 
 class WrongAt(InvalidInput):

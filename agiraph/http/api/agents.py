@@ -6,7 +6,7 @@ from pydantic import Field, field_validator
 
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import AgentFacts, Mode
-from agiraph.core.money import RunSchema, RunTerms, WhenSpent
+from agiraph.core.money import PlanningMode, RunSchema, RunTerms, WhenSpent
 from agiraph.http.api.base import ApiRequest, ApiView, FieldProblemView
 
 EntityAct = Literal["pause", "step", "resume", "interrupt", "restart", "stop", "kill"]
@@ -24,7 +24,9 @@ class RunRequest(ApiRequest):
     tools, by name, that all its entities have.
     `plan` is the text of a plan file. `run` is an id for the run (as `agiraph.core.ids.new_run_id`
     makes them): asked again with it, it is the same run, so a caller who got no answer may ask
-    again.
+    again. `planning` is when the nodes are planned (by default as the settings say); with
+    `approve_plan` the human is asked first, and a run of `plan_only` ends with its plan: both are
+    for a plan that is made before the first step.
     """
 
     goal: str = Field(min_length=1)
@@ -40,6 +42,9 @@ class RunRequest(ApiRequest):
     output_schema: RunSchema | None = None
     mcp_servers: tuple[str, ...] = ()
     cycle_seconds: float | None = Field(default=None, ge=1, allow_inf_nan=False)
+    planning: PlanningMode | None = None
+    approve_plan: bool = False
+    plan_only: bool = False
     run: str | None = Field(default=None, pattern=r"^\d{8}-\d{6}-[0-9a-f]{6,32}$")
 
     @property
@@ -51,6 +56,9 @@ class RunRequest(ApiRequest):
             record=self.record,
             output_schema=self.output_schema,
             mcp_servers=self.mcp_servers,
+            planning=self.planning,
+            approve_plan=self.approve_plan,
+            plan_only=self.plan_only,
         )
 
 

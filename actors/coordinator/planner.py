@@ -1,0 +1,160 @@
+"""RunPlanner: the plan of a run whose nodes are planned before its first step.
+
+One model call writes it, and at most two more correct what cannot be followed. The draft stands in
+the run's `_plan.yaml`, where a person who is to approve it may edit it; once it is to be followed
+it is a record of the conversation. The id of each call follows from its question, so what a
+process has been answered is not paid for by the next one; what stands in the file is not asked for.
+"""
+
+from typing import Final
+
+from actors.coordinator.board_service import BoardService
+from actors.coordinator.context import CoordinatorContext
+from actors.coordinator.run_start import fill_board, planning_of
+from actors.entity.entity import Entity
+from actors.entity.questions import ask, question_id
+from agiraph.agent.loop import PartialAnswer
+from agiraph.agent.prompts import goal_turn, render
+from agiraph.agent.records import ModelAnswered, PlanMade
+from agiraph.board import commands as c
+from agiraph.board.plans.graph import Graph
+from agiraph.board.plans.planner import SCHEMA, plan_of_answer
+from agiraph.board.plans.reading import MOST_CHARACTERS
+from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.ids import derived_id
+from agiraph.core.turns import AssistantTurn, Turn, UserTurn
+from agiraph.storage.files import is_file, read_shown, replace_file
+
+CORRECTIONS: Final = 2
+OPTIONS: Final = ("approve", "refuse")
+APPROVED: Final = ("approve", "yes", "y", "ok")
+REFUSED: Final = ("refuse", "no", "n")
+TREE_WIDTH: Final = 100
+
+
+class RunPlanner:
+    """Makes the plan of one run, if it is to have one."""
+
+    def __init__(self, context: CoordinatorContext, entity: Entity, board: BoardService) -> None:
+        self._context = context
+        self._entity = entity
+        self._board_service = board
+        self._file = context.files.run.plan_file
+        self._planning = planning_of(context.args.terms, context.runtime.config)
+
+    async def make(self) -> str:
+        """Put the plan on the board, or end a run that was to be planned only.
+
+        Returns why the run fails, '' if it does not. Raises ModelFailure.
+        """
+        context, terms = self._context, self._context.args.terms
+        is_open = context.args.plan is None and self._board_service.board.is_running
+        if self._planning == "dynamic" or not is_open:
+            return ""
+        context.show("busy", "planning")
+        try:
+            text = self._draft() or await self._write()
+            if terms.plan_only:
+                self._say("The plan is written.")
+                self._board_service.execute(c.FinishRun(text))
+                return ""
+            plan = await self._approved(text) if terms.approve_plan else text
+        except Refused as error:
+            self._say("There is no plan.")
+            return f"no plan was made: {error}"
+        if plan is None:
+            self._say("The plan was refused.")
+            return "its plan was refused"
+        if not terms.approve_plan:
+            await self._entity.messenger.tell_human(f"The plan:\n{_tree(plan)}")
+        context.conversation.append(PlanMade(text=plan, ts=context.now()))
+        context.args = context.args.model_copy(update={"plan": plan})
+        return fill_board(self._board_service, plan) or ""
+
+    def _say(self, text: str) -> None:
+        """Answer the goal, so that the model is not asked about a run that has ended."""
+        if self._context.transcript.has_news:
+            self._context.conversation.append(ModelAnswered(text=text, ts=self._context.now()))
+
+    def _draft(self) -> str:
+        """Return the plan file as it stands, '' if there is none that can be followed."""
+        try:
+            return self._edited()
+        except InvalidInput:
+            return ""
+
+    def _edited(self) -> str:
+        if not is_file(self._file):
+            raise InvalidInput(f"{self._file} is not there")
+        text = read_shown(self._file, MOST_CHARACTERS)
+        Graph.parse(text, str(self._file))
+        return text
+
+    async def _write(self, *more: Turn) -> str:
+        """Have the model write the plan; `more` are what it wrote before and what is wished."""
+        context, settings = self._context, self._context.runtime.config.run
+        agent = context.args.agent
+        turns: list[Turn] = [UserTurn(content=goal_turn(agent.goal, context.input_dir)), *more]
+        system = render("planner", planning=self._planning, max_nodes=settings.max_nodes)
+        asked = {"system": system, "tools": (), "response_schema": SCHEMA}
+        problem = ""
+        for _ in range(1 + CORRECTIONS):
+            request = self._entity.request().model_copy(update={**asked, "turns": tuple(turns)})
+            about = f"plan.{derived_id(*(turn.model_dump_json() for turn in turns))}"
+            response = await self._entity.think(request, PartialAnswer(), about)
+            answer = response.text or ""
+            try:
+                text = plan_of_answer(answer, self._planning, agent.goal, settings.max_nodes)
+            except InvalidInput as error:
+                problem = str(error)
+                turns += [
+                    AssistantTurn(text=answer or "(nothing)"),
+                    UserTurn(content=_wrong(problem)),
+                ]
+                continue
+            replace_file(self._file, text)
+            return text
+        raise InvalidInput(f"answer {1 + CORRECTIONS} of the model cannot be followed: {problem}")
+
+    async def _approved(self, text: str) -> str | None:
+        """Return the plan as the human approves it, None if it is refused.
+
+        Any other answer is what the planner is to change.
+        """
+        asked, problem = 0, ""
+        while True:
+            said = await self._ask(text, problem, asked)
+            asked, problem = asked + 1, ""
+            if said is None or said.casefold() in REFUSED:
+                return None
+            if said.casefold() not in APPROVED:
+                wish = UserTurn(content=f"[Human]: Change the plan: {said}")
+                text = await self._write(AssistantTurn(text=text), wish)
+                continue
+            try:
+                return self._edited()
+            except InvalidInput as error:
+                problem = f"It cannot be followed as it stands in the file:\n{error}\n\n"
+                text = read_shown(self._file) if is_file(self._file) else ""
+
+    async def _ask(self, text: str, problem: str, number: int) -> str | None:
+        """Return what the human says of a plan, None if they say nothing in time."""
+        context = self._context
+        shown = problem or f"{_tree(text)}\n\n"
+        question = (
+            f"Shall the team follow this plan?\n\n{shown}It is in {self._file}, where it may be "
+            "edited first. Any other answer than approve or refuse is what is to be changed."
+        )
+        key = f"plan.{context.run}.{number}.{derived_id(question)}"
+        identity = question_id(context.runtime.address, key)
+        await ask(context.runtime, context.question(identity, question, OPTIONS), key)
+        answered = await self._entity.messenger.answer_to(identity, "asks: approve the plan?")
+        return answered.answer.strip() if answered.outcome == "answered" else None
+
+
+def _tree(text: str) -> str:
+    return Graph.parse(text).to_tree(TREE_WIDTH)
+
+
+def _wrong(problem: str) -> str:
+    return f"[Runtime]: That cannot be followed:\n{problem}\nAnswer with the whole plan again."

@@ -69,7 +69,7 @@ OF_ANY_RUN: Final = frozenset(
         "agiraph run 'Compare these papers' -i papers -m anthropic/claude-sonnet-4-5",
         "agiraph run 'Find the bug' --input src --budget 2 --timeout 15m -o report.md",
         "agiraph run 'Compare these papers' -i papers --plan plan.yaml --estimate",
-        "agiraph run 'Compare these papers' -i papers --planning static --approve-plan",
+        "agiraph run 'Compare these papers' --planning static --approve-plan",
         "agiraph run 'Look for typos in the docs' --input . --detach",
         "agiraph run 'Now correct them' --agent look-for-typos-in",
         "agiraph run 'Explain this code' --input . --record calls.jsonl",
@@ -197,19 +197,15 @@ def run(
     if goal is None:
         _require_nothing_new(ctx, resumes)
     _refuse_conflicts(detach, resumes, timeout, cycle, mode, record, agent, name, output)
-    is_attended = can_prompt() and not as_json
     terms = {
         "goal": None if goal is None else text_argument(goal, "GOAL"),
-        "model": _absolute(model),
-        "worker_model": _absolute(worker_model or (model if _is_replay(model) else None)),
+        **_models(model, worker_model),
         "mode": mode,
         "cycle_seconds": cycle,
         "input": str(folder.resolve()) if folder else None,
-        "plan": _plan_text(plan) if plan else None,
-        "planning": planning,
-        "approve_plan": approve_plan or None,
+        **_planned(plan, planning, approve_plan),
         **limits_of_run(budgets),
-        "when_spent": when_spent or (None if detach or is_attended else "stop"),
+        "when_spent": when_spent or (None if detach or _is_attended(as_json) else "stop"),
         "record": record is not None,
         "name": _checked_name(name),
         "run": new_run_id(time.time()),
@@ -223,6 +219,27 @@ def run(
     if is_estimated:
         ctx.exit(_estimate(options))
     ctx.exit(_start_only(options) if detach else _run_to_the_end(options, resumes=resumes))
+
+
+def _is_attended(as_json: bool) -> bool:
+    """Whether somebody can answer here."""
+    return can_prompt() and not as_json
+
+
+def _models(model: str | None, worker_model: str | None) -> dict[str, Any]:
+    """Return the models to ask for; what plays a recording again does so for all."""
+    workers = worker_model or (model if _is_replay(model) else None)
+    return {"model": _absolute(model), "worker_model": _absolute(workers)}
+
+
+def _planned(plan: Path | None, planning: str | None, approve_plan: bool) -> dict[str, Any]:
+    """Return what is asked for of the plan; UsageError for one to approve that nobody makes."""
+    if approve_plan and (plan is not None or planning == "dynamic"):
+        raise click.UsageError(
+            "--approve-plan is for a plan that is made: --planning static or hybrid, without --plan"
+        )
+    text = _plan_text(plan) if plan else None
+    return {"plan": text, "planning": planning, "approve_plan": approve_plan or None}
 
 
 def _require_nothing_new(ctx: click.Context, resumes: bool) -> None:
@@ -372,10 +389,9 @@ def _start_only(options: RunOptions) -> int:
 
 def plan_only(options: RunOptions) -> int:
     """Have the goal planned and nothing else: the plan is the result."""
-    terms = {"planning": "static", **{k: v for k, v in options.terms.items() if v is not None}}
-    blank = dict.fromkeys(("plan", "model", "worker_model", "record"))
-    given = {**blank, **terms, "plan_only": True, "when_spent": terms.get("when_spent") or "stop"}
-    return _run_to_the_end(replace(options, terms=given), resumes=False)
+    terms = {**dict.fromkeys(("plan", "worker_model")), **options.terms}
+    terms |= {"plan_only": True, "when_spent": "stop"}
+    return _run_to_the_end(replace(options, terms=terms), resumes=False)
 
 
 def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:

@@ -6,6 +6,7 @@ it is a record of the conversation. The id of each call follows from its questio
 process has been answered is not paid for by the next one; what stands in the file is not asked for.
 """
 
+import re
 from typing import Final
 
 from actors.coordinator.board_service import BoardService
@@ -30,6 +31,7 @@ OPTIONS: Final = ("approve", "refuse")
 APPROVED: Final = ("approve", "yes", "y", "ok")
 REFUSED: Final = ("refuse", "no", "n")
 TREE_WIDTH: Final = 100
+DRAFT: Final = re.compile(r"# draft (\d{1,6}) of the plan of this run\n")
 
 
 class RunPlanner:
@@ -41,6 +43,9 @@ class RunPlanner:
         self._board_service = board
         self._file = context.files.run.plan_file
         self._planning = planning_of(context.args.terms, context.runtime.config)
+        if context.args.terms.approve_plan and context.args.plan is None and self._draft():
+            # The answer may be here before the question has been put again.
+            entity.messenger.expect(question_id(context.runtime.address, self._question))
 
     async def make(self) -> str:
         """Put the plan on the board, or end a run that was to be planned only.
@@ -56,7 +61,7 @@ class RunPlanner:
             text = self._draft() or await self._write()
             if terms.plan_only:
                 self._say("The plan is written.")
-                self._board_service.execute(c.FinishRun(text))
+                self._board_service.execute(c.FinishRun(DRAFT.sub("", text)))
                 return ""
             plan = await self._approved(text) if terms.approve_plan else text
         except Refused as error:
@@ -77,18 +82,25 @@ class RunPlanner:
             self._context.conversation.append(ModelAnswered(text=text, ts=self._context.now()))
 
     def _draft(self) -> str:
-        """Return the plan file as it stands, '' if there is none that can be followed."""
-        try:
-            return self._edited()
-        except InvalidInput:
-            return ""
+        """Return the plan file as it stands, '' if there is none."""
+        return read_shown(self._file, MOST_CHARACTERS) if is_file(self._file) else ""
 
-    def _edited(self) -> str:
-        if not is_file(self._file):
-            raise InvalidInput(f"{self._file} is not there")
-        text = read_shown(self._file, MOST_CHARACTERS)
-        Graph.parse(text, str(self._file))
-        return text
+    @property
+    def _number(self) -> int:
+        """Which draft the file is, by its first line."""
+        found = DRAFT.match(self._draft())
+        return int(found[1]) if found else 1
+
+    @property
+    def _question(self) -> str:
+        """What names the question whether the draft is to be followed, also in the next process."""
+        return f"plan.{self._context.run}.{self._number}"
+
+    def _keep(self, text: str, number: int) -> str:
+        """Write a draft into the file, and return it."""
+        written = f"# draft {number} of the plan of this run\n{DRAFT.sub('', text)}"
+        replace_file(self._file, written)
+        return written
 
     async def _write(self, *more: Turn) -> str:
         """Have the model write the plan; `more` are what it wrote before and what is wished."""
@@ -112,8 +124,7 @@ class RunPlanner:
                     UserTurn(content=_wrong(problem)),
                 ]
                 continue
-            replace_file(self._file, text)
-            return text
+            return self._keep(text, self._number + 1 if more else 1)
         raise InvalidInput(f"answer {1 + CORRECTIONS} of the model cannot be followed: {problem}")
 
     async def _approved(self, text: str) -> str | None:
@@ -121,33 +132,37 @@ class RunPlanner:
 
         Any other answer is what the planner is to change.
         """
-        asked, problem = 0, ""
         while True:
-            said = await self._ask(text, problem, asked)
-            asked, problem = asked + 1, ""
+            said = await self._ask(text)
             if said is None or said.casefold() in REFUSED:
                 return None
             if said.casefold() not in APPROVED:
                 wish = UserTurn(content=f"[Human]: Change the plan: {said}")
                 text = await self._write(AssistantTurn(text=text), wish)
-                continue
-            try:
-                return self._edited()
-            except InvalidInput as error:
-                problem = f"It cannot be followed as it stands in the file:\n{error}\n\n"
-                text = read_shown(self._file) if is_file(self._file) else ""
+            elif self._problem(text := self._draft()):
+                text = self._keep(text, self._number + 1)
+            else:
+                return text
 
-    async def _ask(self, text: str, problem: str, number: int) -> str | None:
-        """Return what the human says of a plan, None if they say nothing in time."""
-        context = self._context
-        shown = problem or f"{_tree(text)}\n\n"
+    def _problem(self, text: str) -> str:
+        """Return why a draft cannot be followed, '' if it can."""
+        try:
+            Graph.parse(text, str(self._file))
+        except InvalidInput as error:
+            return f"It cannot be followed as it stands:\n{error}"
+        return ""
+
+    async def _ask(self, text: str) -> str | None:
+        """Return what the human says of a draft, None if they say nothing in time."""
         question = (
-            f"Shall the team follow this plan?\n\n{shown}It is in {self._file}, where it may be "
-            "edited first. Any other answer than approve or refuse is what is to be changed."
+            f"Shall the team follow this plan?\n\n{self._problem(text) or _tree(text)}\n\n"
+            f"It is in {self._file}, where it may be edited first. Any other answer than approve "
+            "or refuse is what is to be changed."
         )
-        key = f"plan.{context.run}.{number}.{derived_id(question)}"
-        identity = question_id(context.runtime.address, key)
-        await ask(context.runtime, context.question(identity, question, OPTIONS), key)
+        key = self._question
+        identity = question_id(self._context.runtime.address, key)
+        body = self._context.question(identity, question, OPTIONS)
+        await ask(self._context.runtime, body, key)
         answered = await self._entity.messenger.answer_to(identity, "asks: approve the plan?")
         return answered.answer.strip() if answered.outcome == "answered" else None
 

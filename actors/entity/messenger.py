@@ -185,6 +185,10 @@ class Messenger:
         await self._context.pause_switch.until_resumed()
         return answered
 
+    def expect(self, question: QuestionId) -> None:
+        """Keep the answer to a question that will be put again, if it comes before that."""
+        self._answers.expect(question)
+
     async def _take_answer(self, question: QuestionId, digest: str) -> QuestionAnswered:
         [taken] = await self._context.first_of(self._answers.take(question, digest))
         return self._record_answer(taken.result())

@@ -79,6 +79,10 @@ class ArrivedAnswers:
         digest = self._awaited.get(answered.question_id)
         return digest is not None and is_about(answered, digest)
 
+    def expect(self, question: QuestionId) -> None:
+        """Take the answer to `question` for awaited until it is taken."""
+        self._awaited[question] = ""
+
     @contextmanager
     def expecting(self, question: QuestionId, digest: str = "") -> Iterator[None]:
         """Take the answer to `question` for awaited from before it is put: it may come at once.

@@ -3,7 +3,9 @@
 import json
 from pathlib import Path
 
+from agiraph.board.plans.graph import Graph
 from tests.fakes.model_server import Reply, Script, SeenRequest, call, say
+from tests.integration.house import until
 from tests.scenarios.place import Place
 from tests.scenarios.steps import WAIT, finish, publish, write
 
@@ -183,3 +185,60 @@ def test_a_plan_branches_and_repeats_by_the_results(place: Place, tmp_path: Path
     [condition] = decided["conditions"]
     assert (condition["node"], condition["counts"]) == ("find", False)
     assert condition["result"] == '{"files": ["a", "b"]}'
+
+
+def planned(*nodes: str) -> Reply:
+    """Return a planner's answer: nodes one after the other."""
+    waits = [[], *([name] for name in nodes)]
+    rows = [
+        {"id": name, "task": f"Do the {name}", "role": "worker", "deps": deps}
+        for name, deps in zip(nodes, waits, strict=False)
+    ]
+    return say(json.dumps({"nodes": rows}))
+
+
+def planner(seen: SeenRequest) -> Reply:
+    """Answer what cannot be followed, then two nodes, and three if the human wants a review."""
+    if "[Human]: Change the plan: Add a review." in seen.said:
+        return planned("search", "report", "review")
+    return planned("search", "report") if seen.step else say("First I would search.")
+
+
+def test_a_static_plan_is_made_approved_and_run_and_can_be_exported(
+    place: Place, tmp_path: Path
+) -> None:
+    place.plays(Script({"planner": planner, "coordinator": COORDINATOR, "*": worker}))
+    agent = place.begin("static", "--planning", "static", "--approve-plan", goal="Find it out")
+    first = place.await_question("static")
+    assert "└─ report (worker): Do the report" in first["question"]
+    place.kill("coordinator static")
+    place.json("respond", first["id"], "Add a review.")
+    [second] = until(
+        lambda: [q for q in place.json("questions", "static") if q["id"] != first["id"]], "changes"
+    )
+    assert "└─ review (worker): Do the review" in second["question"]
+    [file] = agent.glob("runs/*/_plan.yaml")
+    file.write_text(file.read_text().replace("Do the review", "Read it again"))
+    place.json("respond", second["id"], "approve")
+    place.await_end(agent)
+    assert len(place.server.seen_by("planner")) == 3, "no answer was asked for twice"
+    again = tmp_path / "again.yaml"
+    again.write_text(place.command("plan", "export", "static").stdout)
+    graph = Graph.load(again)
+    assert [(node.id, tuple(node.deps)) for node in graph.nodes] == [
+        ("search", ()),
+        ("report", ("search",)),
+        ("review", ("report",)),
+    ]
+    assert graph.nodes[2].task == "Read it again"
+    assert place.command("plan", "check", str(again)).returncode == 0
+
+
+def test_a_plan_for_a_goal_is_written_and_nothing_is_run(place: Place, tmp_path: Path) -> None:
+    place.plays(Script({"planner": planner}))
+    file = tmp_path / "plan.yaml"
+    done = place.command("plan", "Find it out", "--model", "openai/fake", "--output", str(file))
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert [node.id for node in Graph.load(file).nodes] == ["search", "report"]
+    assert place.command("plan", "show", str(file)).stdout.startswith("search (worker): Do the")
+    assert len(place.server.seen_by("planner")) == 2

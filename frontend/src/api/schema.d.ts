@@ -1924,6 +1924,11 @@ export interface components {
             /** @default [] */
             mcp_servers?: string[];
             cycle_seconds?: number | null;
+            planning?: ("dynamic" | "static" | "hybrid") | null;
+            /** @default false */
+            approve_plan?: boolean;
+            /** @default false */
+            plan_only?: boolean;
             run?: string | null;
             name?: string | null;
             tools?: string[] | null;
@@ -2006,6 +2011,11 @@ export interface components {
             /** @default [] */
             mcp_servers?: string[];
             cycle_seconds?: number | null;
+            planning?: ("dynamic" | "static" | "hybrid") | null;
+            /** @default false */
+            approve_plan?: boolean;
+            /** @default false */
+            plan_only?: boolean;
             run?: string | null;
             name?: string | null;
             tools?: string[] | null;
@@ -3143,6 +3153,11 @@ export interface components {
             /** @default [] */
             mcp_servers?: string[];
             cycle_seconds?: number | null;
+            planning?: ("dynamic" | "static" | "hybrid") | null;
+            /** @default false */
+            approve_plan?: boolean;
+            /** @default false */
+            plan_only?: boolean;
             run?: string | null;
         };
         /** @description One entity that was acted on, and the state that it is in now. */

@@ -232,8 +232,8 @@ def test_a_stage_whose_needs_have_failed_is_left_to_the_coordinator() -> None:
     ("given", "waits"), [({"coordinator_reconvenes": True}, True), ({}, False)]
 )
 def test_the_coordinator_is_told_how_its_plan_continues(given: Any, waits: bool) -> None:
-    assert ("`reconvene`" in plan_notice(changed(contract=given))) is waits
-    assert plan_notice(None) == ""
+    assert ("`reconvene`" in plan_notice(changed(contract=given), "dynamic")) is waits
+    assert plan_notice(None, "dynamic") == ""
 
 
 def test_a_plan_that_is_reconvened_counts_each_of_its_stages() -> None:

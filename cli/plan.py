@@ -51,7 +51,7 @@ class PlanGroup(click.Group):
 @click.group(
     cls=PlanGroup,
     epilog=examples(
-        "agiraph plan 'Compare these papers' -m anthropic/claude-sonnet-4-5 -o plan.yaml",
+        "agiraph plan 'Compare these papers' -m openai/gpt-4o -o plan.yaml",
         "agiraph plan check plan.yaml",
         "agiraph plan graph plan.yaml --output plan.svg",
         "agiraph run 'Compare these papers' --plan plan.yaml",
@@ -109,19 +109,22 @@ def write(
 
     It goes to stdout or --output. The agent that made it is kept, with what it cost.
     """
-    from cli.run import limits_of_run, plan_only
+    from cli.run import limits_of_run, run_to_the_end
 
     terms: dict[str, Any] = {
+        **dict.fromkeys(("plan", "worker_model", "name")),
         "goal": text_argument(goal, "GOAL"),
         "model": model,
         "planning": planning,
         "input": str(folder.resolve()) if folder else None,
         **limits_of_run(budgets),
-        "name": None,
+        "plan_only": True,
+        "when_spent": "stop",
         "run": new_run_id(time.time()),
     }
     to = wanted_destination(output, may_replace=force)
-    ctx.exit(plan_only(RunOptions(home, terms, None, None, as_json, output=to)))
+    options = RunOptions(home, terms, None, None, as_json, output=to)
+    ctx.exit(run_to_the_end(options, resumes=False))
 
 
 @plan.command(epilog=examples("agiraph plan check plan.yaml"))

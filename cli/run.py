@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from agiraph.core.errors import AgiraphError, InvalidInput
+from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import new_run_id
 from agiraph.http.errors import ApiError, GatewayAway, NotReachable, UrlUnreachable
 from agiraph.storage.project_file import NAME
@@ -35,7 +35,7 @@ from cli.options import (
 )
 from cli.project_defaults import RunCommand, is_of_project
 from cli.remote import is_elsewhere
-from cli.run_target import RunOptions, RunTarget, send_input, supervised
+from cli.run_target import RunOptions, RunTarget, planned_terms, send_input, supervised
 from cli.sanitize import require_utf8
 from cli.screen import TerminalScreen, can_prompt
 from cli.shared_options import remark
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 MODES: Final = ("finite", "infinite")
 PLANNING: Final = ("dynamic", "static", "hybrid")
 WHEN_SPENT: Final = ("ask", "stop")
-PLAN_LIMIT: Final = 1_000_000
 SMALL_MODEL: Final = "local/smollm2"
 REPLAY: Final = "replay/"
 DETACH_OR_STOP: Final = "detach (the team continues) or stop it? d or s, Ctrl-C stops> "
@@ -203,7 +202,7 @@ def run(
         "mode": mode,
         "cycle_seconds": cycle,
         "input": str(folder.resolve()) if folder else None,
-        **_planned(plan, planning, approve_plan),
+        **planned_terms(plan, planning, approve_plan),
         **limits_of_run(budgets),
         "when_spent": when_spent or (None if detach or _is_attended(as_json) else "stop"),
         "record": record is not None,
@@ -218,7 +217,7 @@ def run(
     )
     if is_estimated:
         ctx.exit(_estimate(options))
-    ctx.exit(_start_only(options) if detach else _run_to_the_end(options, resumes=resumes))
+    ctx.exit(_start_only(options) if detach else run_to_the_end(options, resumes=resumes))
 
 
 def _is_attended(as_json: bool) -> bool:
@@ -230,16 +229,6 @@ def _models(model: str | None, worker_model: str | None) -> dict[str, Any]:
     """Return the models to ask for; what plays a recording again does so for all."""
     workers = worker_model or (model if _is_replay(model) else None)
     return {"model": _absolute(model), "worker_model": _absolute(workers)}
-
-
-def _planned(plan: Path | None, planning: str | None, approve_plan: bool) -> dict[str, Any]:
-    """Return what is asked for of the plan; UsageError for one to approve that nobody makes."""
-    if approve_plan and (plan is not None or planning == "dynamic"):
-        raise click.UsageError(
-            "--approve-plan is for a plan that is made: --planning static or hybrid, without --plan"
-        )
-    text = _plan_text(plan) if plan else None
-    return {"plan": text, "planning": planning, "approve_plan": approve_plan or None}
 
 
 def _require_nothing_new(ctx: click.Context, resumes: bool) -> None:
@@ -344,19 +333,6 @@ def _checked_name(name: str | None) -> str | None:
     return name
 
 
-def _plan_text(plan: Path) -> str:
-    if plan.stat().st_size > PLAN_LIMIT:
-        raise InvalidInput(f"{plan}: a plan may have at most {PLAN_LIMIT:,} bytes")
-    from agiraph.board.plans.plan import parse_plan
-    from agiraph.core.yaml_text import read_text
-
-    text = read_text(plan)
-    if not text.strip():
-        raise InvalidInput(f"{plan}: the plan is empty")
-    parse_plan(text, str(plan))  # so that an error names the file
-    return text
-
-
 # --- starting only -------------------------------------------------------------------------------
 
 
@@ -387,14 +363,7 @@ def _start_only(options: RunOptions) -> int:
 # --- running to the end --------------------------------------------------------------------------
 
 
-def plan_only(options: RunOptions) -> int:
-    """Have the goal planned and nothing else: the plan is the result."""
-    terms = {**dict.fromkeys(("plan", "worker_model")), **options.terms}
-    terms |= {"plan_only": True, "when_spent": "stop"}
-    return _run_to_the_end(replace(options, terms=terms), resumes=False)
-
-
-def _run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
+def run_to_the_end(options: RunOptions, *, resumes: bool) -> int:
     screen = TerminalScreen(sys.stderr, is_live=sys.stderr.isatty())
     started_at = time.monotonic()
     with (

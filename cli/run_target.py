@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from agiraph.http.client import Client
 
 TABLES: Final = ("providers.yaml", "prices.yaml", "agents.yaml")
+PLAN_LIMIT: Final = 1_000_000
 SETTLE_SECONDS: Final = 20.0
 RETRY_SECONDS: Final = 0.2
 SERVER_ERROR: Final = 500
@@ -91,6 +92,29 @@ class RunOptions:
         if self.agent is None:
             return client.create_agent(CreateAgentRequest.model_validate(given))
         return client.begin_run(self.agent, StartRunRequest.model_validate(given))
+
+
+def planned_terms(plan: Path | None, planning: str | None, approve_plan: bool) -> dict[str, Any]:
+    """Return what is asked for of the plan; UsageError for one to approve that nobody makes."""
+    if approve_plan and (plan is not None or planning == "dynamic"):
+        raise click.UsageError(
+            "--approve-plan is for a plan that is made: --planning static or hybrid, without --plan"
+        )
+    text = _plan_text(plan) if plan else None
+    return {"plan": text, "planning": planning, "approve_plan": approve_plan or None}
+
+
+def _plan_text(plan: Path) -> str:
+    if plan.stat().st_size > PLAN_LIMIT:
+        raise InvalidInput(f"{plan}: a plan may have at most {PLAN_LIMIT:,} bytes")
+    from agiraph.board.plans.plan import parse_plan
+    from agiraph.core.yaml_text import read_text
+
+    text = read_text(plan)
+    if not text.strip():
+        raise InvalidInput(f"{plan}: the plan is empty")
+    parse_plan(text, str(plan))  # so that an error names the file
+    return text
 
 
 @dataclass(slots=True)

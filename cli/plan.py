@@ -69,7 +69,7 @@ def plan() -> None:
 @plan.command(
     epilog=examples(
         "agiraph plan 'Compare these papers' -i papers -o plan.yaml",
-        "agiraph plan write 'Compare these papers' --planning hybrid --model openai/gpt-4o",
+        "agiraph plan write 'Compare these papers' --planning hybrid",
     )
 )
 @click.argument("goal")

@@ -18,6 +18,7 @@ from typing import Any
 
 import setproctitle
 
+from actors.runtime.child import open_log
 from actors.runtime.kinds import KINDS
 from actors.runtime.linux import hide_environment
 from actors.spawner.main import AGENT_MODULES, MODULES, preload
@@ -29,6 +30,7 @@ from tests.fakes.forked import begin_as_program
 preload((*MODULES, *AGENT_MODULES))
 for kind in ("router", "broker", "human"):
     preload((KINDS[kind].partition(":")[0],))
+preload(("actors.host.main",))
 
 PROGRAM = (sys.executable, "-P", "-m", "agiraph")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE)
@@ -69,13 +71,12 @@ def _fork_interpreter(
     if not has_one_thread():
         return _start(words, fd, environ, log)
     null = os.open(os.devnull, os.O_RDONLY)
-    said = 2 if log is None else os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    out = os.dup(2) if log is None else open_log(log)
     try:
-        return _fork(words, {0: null, 1: said, 2: said, 3: fd}, environ, has_session=True)
+        return _fork(words, {0: null, 1: out, 2: out, 3: fd}, environ, has_session=True)
     finally:
         os.close(null)
-        if log is not None:
-            os.close(said)
+        os.close(out)
 
 
 def _fork_command(process: Any, *given: Any) -> None:

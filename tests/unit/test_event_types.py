@@ -18,6 +18,7 @@ from agiraph.core.models import Event
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "events.md"
+MAY_HOLD_A_TYPE = re.compile(rf"['\"]({'|'.join(GROUPS)}|trigger)\.[a-z_]+['\"]")
 LIKE_A_TYPE = re.compile(rf"^({'|'.join(GROUPS)}|trigger)\.[a-z_]+$")
 # Where such words name other things: messages, records of journals, and who only reads events.
 ELSEWHERE = (
@@ -51,7 +52,9 @@ def reported() -> dict[str, str]:
             name = file.relative_to(ROOT).as_posix()
             if name.startswith(ELSEWHERE) or "_bundled" in name:
                 continue
-            for word in _words(ast.parse(file.read_text(encoding="utf-8"))):
+            text = file.read_text(encoding="utf-8")
+            tree = ast.parse(text if MAY_HOLD_A_TYPE.search(text) else "")
+            for word in _words(tree):
                 found.setdefault(word, name)
     return found
 

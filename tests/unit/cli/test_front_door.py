@@ -22,9 +22,9 @@ main()
     "words",
     [
         ("run", "--no-such-option"),
-        ("ps",),
+        ("ps", "--no-such-option"),
         ("mcp", "serve", "--no-such-option"),
-        ("console", "nobody"),
+        ("console", "--no-such-option"),
         ("_supervisor", "--no-such-option"),
         ("_run_supervisor", "--no-such-option"),
     ],

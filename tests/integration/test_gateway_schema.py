@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
-from schemathesis.checks import CHECKS, load_all_checks
 
 from agiraph.http.client import read_door
 from agiraph.messages.control import RefusedReply
@@ -58,6 +56,8 @@ class Caller:
     """Makes the calls; keeps which answers there were."""
 
     def __init__(self, world: World) -> None:
+        from schemathesis.checks import CHECKS, load_all_checks  # not at each collection: a second
+
         load_all_checks()
         self.url, token = read_door(world.home.path)
         self.headers = {"Authorization": f"Bearer {token}"}
@@ -65,6 +65,8 @@ class Caller:
         self._checks: list[Any] = [CHECKS.get_one(name) for name in NAMES]
 
     def operations(self) -> list[Operation]:
+        import schemathesis
+
         schema = schemathesis.openapi.from_url(f"{self.url}/openapi.json", headers=self.headers)
         results: list[Any] = list(schema.get_all_operations())
         return [result.ok() for result in results]

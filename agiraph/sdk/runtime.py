@@ -7,9 +7,10 @@ import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import ExitStack, aclosing, closing
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar, get_args
 
 from agiraph.core.errors import InvalidInput
+from agiraph.core.money import PlanningMode
 from agiraph.sdk.events import QuestionAsked, RunEnd, RunEvent
 from agiraph.sdk.functions import served
 from agiraph.sdk.result import Result
@@ -18,7 +19,6 @@ from agiraph.sdk.task import Task, limit_of
 from agiraph.sdk.team_run import TeamRun
 from agiraph.storage.project_file import chosen_home
 
-PlanningMode = Literal["dynamic", "static", "hybrid"]
 OnQuestion = Callable[[QuestionAsked], str | Awaitable[str | None] | None]
 Out = TypeVar("Out")
 
@@ -26,8 +26,10 @@ Out = TypeVar("Out")
 class Runtime:
     """What carries out tasks: models, a budget, and the home in which its teams work.
 
-    `model_provider` is provider/model, by default as the settings say. `home` is a folder, by
-    default that of the command line. If a supervisor runs on it that one is used, else one is
+    `model_provider` is provider/model, `planning_mode` says when nodes are planned ("dynamic": as
+    the team goes, "static": all before the first step, "hybrid": a skeleton before it); both are by
+    default as the settings say. With `approve_plan` a plan is a question first. `home` is a folder,
+    by default that of the command line. If a supervisor runs on it that one is used, else one is
     started for each run; `with Runtime(...)` (or `async with`) keeps it over several runs. `budget`
     (US dollars, or a text such as "500k-tokens") and `timeout` (seconds) are those of each run.
     `tools` are functions marked with `@agiraph.tool`, which all entities of its runs may call.
@@ -38,7 +40,7 @@ class Runtime:
     def __init__(
         self,
         model_provider: str | None = None,
-        planning_mode: PlanningMode = "dynamic",
+        planning_mode: PlanningMode | None = None,
         mcp_servers: Sequence[str] = (),
         *,
         worker_model: str | None = None,
@@ -47,9 +49,11 @@ class Runtime:
         timeout: float | None = None,
         on_question: OnQuestion | None = None,
         tools: Sequence[Callable[..., Any]] = (),
+        approve_plan: bool = False,
     ) -> None:
-        if planning_mode != "dynamic":
-            raise InvalidInput(f"unknown planning_mode '{planning_mode}' (possible: dynamic)")
+        if planning_mode not in (None, *get_args(PlanningMode)):
+            possible = ", ".join(get_args(PlanningMode))
+            raise InvalidInput(f"unknown planning_mode '{planning_mode}' (possible: {possible})")
         self.home = (Path(home).expanduser() if home is not None else chosen_home()).absolute()
         self._timeout = timeout
         self._on_question = on_question
@@ -62,6 +66,8 @@ class Runtime:
             "budget_usd": limit.usd,
             "budget_tokens": limit.tokens,
             "mcp_servers": tuple(mcp_servers),
+            "planning": planning_mode,
+            "approve_plan": approve_plan,
         }
 
     def run(self, task: Task[Out]) -> Result[Out]:

@@ -210,6 +210,8 @@ def _request(task: Task[Any], terms: Mapping[str, Any], run: RunId) -> CreateAge
         "output_schema": task.schema,
         "run": run,
     }
+    if task.plan is not None:
+        given |= {"planning": None, "approve_plan": None}
     if task.model is not None:
         given["model"] = task.model
     if task.budget != (None, None):

@@ -1,6 +1,7 @@
 """Agiraph from Python: results, streams, questions, errors; and that nothing is left behind."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -30,7 +31,7 @@ from agiraph import (
 )
 from agiraph.mcp.registered import registered_names
 from agiraph.storage.home import Home
-from tests.fakes.model_server import Reply, SeenRequest, call, calls
+from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.scenarios.house import ROOT, processes_of
 from tests.scenarios.place import Place
 from tests.scenarios.steps import Steps
@@ -207,6 +208,32 @@ def test_a_function_needs_types_and_a_docstring(place: Place) -> None:
         tool(untyped)
     with pytest.raises(InvalidInput, match="is no tool"):
         Runtime(MODEL, home=place.home, tools=[len]).run(Task("x"))
+
+
+def test_a_static_plan_is_made_and_approved_first(place: Place) -> None:
+    rows = [{"id": "only", "task": "Look", "role": "worker", "deps": []}]
+    place.plays(
+        planner=[say(json.dumps({"nodes": rows}))],
+        coordinator=[call("wait"), call("finish", summary="done")],
+        **{
+            "worker-1": [
+                call("write_file", path="found.md", content="it"),
+                call("publish", summary="looked"),
+            ]
+        },
+    )
+    asked: list[QuestionAsked] = []
+
+    def approve(question: QuestionAsked) -> str:
+        asked.append(question)
+        return "approve"
+
+    made = Runtime(
+        MODEL, "static", home=place.home, on_question=approve, approve_plan=True, timeout=SECONDS
+    )
+    result = made.run(Task("Look", name="planned"))
+    assert (result.output, result.graph.statuses) == ("done", {"only": "completed"})
+    assert "only (worker): Look" in asked[0].question
 
 
 def test_a_ring_is_a_deadlock_that_names_it() -> None:

@@ -53,7 +53,7 @@ PLAYS: dict[str, tuple[dict[str, Plays], str]] = {
             "worker-2": [*WORK, *WORK],
             "n3": [*WORK, *WORK],
         },
-        r"both compared\n(?s:.*)flowchart",
+        r"both compared\n(?s:.*)flowchart(?s:.*)n3<br/>manager, completed",
     ),
     "stream": (
         {

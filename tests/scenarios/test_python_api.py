@@ -133,7 +133,7 @@ def test_a_failed_run_has_its_failed_nodes_and_a_late_one_is_stopped(place: Plac
     assert (failure.node, failure.failure_class) == ("facts", "iterations")
     place.plays(coordinator=[call("ask_human", question="?")])
     with pytest.raises(RunTimeout, match="within 1 seconds"):
-        Runtime(MODEL, home=place.home).run(Task("Wait", name="late", timeout=1))
+        Runtime(MODEL, home=place.home).run(Task("Wait", name="overdue", timeout=1))
     assert place.server.problems == []
 
 

@@ -43,7 +43,7 @@ def plan_of_answer(answer: str, planning: PlanningMode, goal: str, most_nodes: i
     """
     begin, end = answer.find("{"), answer.rfind("}")
     if begin < 0 or end < begin:
-        raise InvalidInput('the answer holds no JSON object (wanted: {"nodes": [...]})')
+        raise InvalidInput("the answer holds no JSON object (it must be one, with 'nodes')")
     graph = Graph.parse(answer[begin : end + 1], "plan")
     if len(graph) > most_nodes:
         raise InvalidInput(f"the plan has {len(graph)} nodes, and {most_nodes} are possible")

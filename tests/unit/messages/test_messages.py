@@ -19,7 +19,7 @@ PREFIXES = {
     *("trigger", "event", "file", "files", "context", "door", "host"),
 }
 
-SPECIAL = {"digest": "0" * 64}
+SPECIAL = {"digest": "0" * 64, "items": "result", "item": "each"}
 
 
 def sample(annotation: Any) -> Any:

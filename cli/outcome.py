@@ -25,7 +25,7 @@ from cli.listing import print_json
 from cli.progress import is_about_budget
 from cli.remote import is_elsewhere
 from cli.run_target import RunOptions, home_option_of
-from cli.sanitize import printable
+from cli.sanitize import broken_for, printable
 from cli.screen import TerminalScreen
 from cli.watch import RunWatcher
 
@@ -128,7 +128,9 @@ def verdict(outcome: RunOutcome, watch: RunWatcher) -> int:
         where = home_option_of(watch.target.home)
         watch.target.screen.note(f"to try again: agiraph run GOAL --agent {outcome.agent}{where}")
     because = f": {outcome.reason}" if outcome.reason else ""
-    watch.target.screen.note(f"{watch.agent.name} {outcome.status}{because}", "bad")
+    ending = f"{watch.agent.name} {outcome.status}{because}"
+    for line in broken_for(sys.stderr, ending).split("\n"):
+        watch.target.screen.note(line, "bad")
     lacks = watch.progress.is_out_of_budget or is_about_budget(outcome.reason or "")
     return OUT_OF_BUDGET if lacks else FAILED
 

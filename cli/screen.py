@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
-from cli.sanitize import broken_for, cells, fitted, one_line, printable
+from cli.sanitize import cells, fitted, one_line, printable
 from cli.shared_options import is_quiet
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ class TerminalScreen:
         """Show a line of the command itself."""
         if self._is_quiet and tone not in ("ask", "bad"):
             return
-        lines = broken_for(self._out, printable(text)).split("\n")
-        self._write("\n".join(map(_STYLES[tone], lines)))
+        self._write(_STYLES[tone](printable(text)))
 
     def status(self, text: str) -> None:
         """Replace the bottom line."""

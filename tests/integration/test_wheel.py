@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 from frontend.build import built as build_web_ui
 from tests.integration.commands import KEYS, await_nothing_left
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.releases]
 
 ROOT = Path(__file__).resolve().parents[2]
 WEB_UI = ROOT / "frontend" / "dist"

@@ -17,7 +17,7 @@ from tests.scenarios.house import Outcome, words_of
 from tests.scenarios.place import Place
 from tests.scenarios.steps import led, working_folder
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.releases]
 GEMINI = Release("npm", "@google/gemini-cli", "0.61.0", "gemini", 20)
 RELEASES = {"gemini": GEMINI, "gemini-acp": GEMINI, "claude-code-acp": CLAUDE_ACP}
 GEMINI_TOOLS = ("write_file", "run_shell_command")

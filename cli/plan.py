@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 FORMATS: Final = ("mermaid", "dot", "svg", "html")
 ENDINGS: Final = {".svg": "svg", ".html": "html", ".dot": "dot", ".gv": "dot"}
 PLAN_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-GONE: Final = ("failed", "cancelled")
 
 
 class PlanGroup(click.Group):
@@ -210,22 +209,13 @@ def export(client: "Client", agent: str, run_id: str | None) -> Shown:
     """Print what happened in a run of AGENT, an id or a name, as a plan that can be run again.
 
     It has the nodes that the coordinator and workers have added, each after what it came after.
-    Nodes that failed or were cancelled are left out once the run has ended without them.
+    Nodes that failed or were cancelled are left out once the run has ended without them. A run that
+    followed a collaboration plan, and added nothing to it, is one again.
     """
-    from agiraph.board.plans.graph import Graph
+    from agiraph.board.plans.graph import to_yaml
 
-    about = client.agent(agent)
-    board = client.board(about.id, run=run_id)
-    if not board.nodes:
-        raise InvalidInput(f"agent '{about.name}' has no nodes in this run: there is no plan")
-    found = Graph.of_nodes(board.nodes, goal=about.goal if run_id in (None, about.run) else None)
-    gone = [one for one, status in found.statuses.items() if status in GONE]
-    if len(gone) < len(found) and not any(
-        status not in ("completed", *GONE) for status in found.statuses.values()
-    ):
-        found = found.without(gone)
-    found.validate()
-    return Done(found.to_dict(), found.to_yaml().rstrip())
+    found = client.plan(agent, run=run_id)
+    return Done(found, to_yaml(found).rstrip())
 
 
 def _load(file: Path) -> "Graph":

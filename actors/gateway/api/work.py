@@ -19,6 +19,7 @@ from actors.gateway.served_files import raw_file, rendered_file
 from actors.gateway.state.boards import board_view, earlier_attempts, node_detail
 from actors.gateway.zipped import zipped_folder
 from actors.recorder.event_log import EventLog
+from agiraph.board.plans.export import plan_of_board
 from agiraph.core.errors import Corrupt
 from agiraph.core.models import WorkNode
 from agiraph.http.api import (
@@ -45,6 +46,15 @@ async def board(agent: AgentDep, run: RunDep, gateway: GatewayDep, at: At = None
     if at is not None:
         return board_view(gateway.boards.at(run, at), at)
     return gateway.boards.view(run)
+
+
+@work_router.get("/agents/{agent}/plan")
+async def plan(agent: AgentDep, run: RunDep, gateway: GatewayDep) -> dict[str, Any]:
+    """Show what a run did as a plan file that can be run again, as JSON."""
+    state = gateway.boards.get(run)
+    if not state.nodes:
+        raise ApiError(404, f"agent '{agent.name}' has no nodes in this run: there is no plan")
+    return plan_of_board(state)
 
 
 @work_router.get("/agents/{agent}/board/{node}")

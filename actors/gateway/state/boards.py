@@ -7,7 +7,7 @@ from agiraph.board.board import Board, NodeTimes
 from agiraph.board.events import BoardEvent
 from agiraph.board.store import fold_events, read_events
 from agiraph.core.errors import Corrupt
-from agiraph.core.ids import AgentId, worker_address
+from agiraph.core.ids import AgentId, NodeId, worker_address
 from agiraph.core.models import Worker, WorkNode
 from agiraph.http.api import ApiError, BoardView, NodeDetailView, NodeView, StageView, WorkerView
 from agiraph.storage.files import entries, status_of
@@ -95,6 +95,7 @@ def node_view(board: Board, node: WorkNode) -> NodeView:
     times = board.times.get(node.id) or NodeTimes(created=0.0)
     holder = node.assigned_worker
     result = node.summary or node.reason
+    each = node.for_each
     shown = {
         "assigned_worker": board.workers[holder].name if holder else None,
         "dependencies": tuple(board.nodes[other].name for other in node.dependencies),
@@ -104,6 +105,9 @@ def node_view(board: Board, node: WorkNode) -> NodeView:
         "created_at": times.created,
         "started_at": times.started,
         "ended_at": times.ended,
+        "when": {board.nodes[other].name: text for other, text in node.when.items()},
+        "for_each": each and each.model_copy(update={"node": board.nodes[NodeId(each.node)].name}),
+        "copy_of": board.nodes[node.copy_of].name if node.copy_of else None,
     }
     return NodeView.model_validate({**dict(node), **shown})
 

@@ -5,6 +5,7 @@ of the board is the same again.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -33,6 +34,12 @@ DUMPER.add_representer(
         "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
     ),
 )
+
+
+def to_yaml(plan: Mapping[str, Any]) -> str:
+    """Return a plan file of these plain values."""
+    text: str = yaml.dump(plan, Dumper=DUMPER, sort_keys=False, allow_unicode=True, width=100)
+    return text
 
 
 class Graph:
@@ -84,7 +91,7 @@ class Graph:
 
         A node is given what its run gave it, so the graph can be run again: the workers that nodes
         were kept for, its sub-nodes as dependencies, and the nodes of the stage before if it had no
-        dependency of its own.
+        dependency of its own. One that was done for each item of a list is one node again.
         """
         workers = {worker.id: worker for worker in board.workers.values()}
         named: dict[str, WorkerSpec] = {
@@ -107,13 +114,21 @@ class Graph:
 
         `workers` are those that nodes are to be kept for, by the names of the nodes.
         """
-        given = list(nodes)
-        waits = _waits_on_board(given)
-        folders = {node.folder: node.name for node in given}
+        every = list(nodes)
+        called = _names_in_plan(every)
+        kept = [node for node in every if node.copy_of is None]
+        waits = _waits_on_board(kept, called)
+        paths = _paths_in_plan(every, called)
         graph = cls(goal=goal)
-        for node in given:
-            refs, worker = _refs_on_board(node, folders), (workers or {}).get(node.name)
-            graph.add_node(_node(node, node.name, waits[node.name], refs, worker))
+        for node in kept:
+            refs, worker = _refs_on_board(node, paths), (workers or {}).get(node.name)
+            each = node.for_each
+            flow = {
+                "when": {called[one]: text for one, text in node.when.items()},
+                "for_each": each and each.model_copy(update={"node": called[each.node]}),
+            }
+            made = _node(node, node.name, waits[node.name], refs, worker)
+            graph.add_node(made.model_copy(update=flow))
             graph.statuses[node.name] = node.status
         return graph
 
@@ -166,10 +181,7 @@ class Graph:
 
     def to_yaml(self) -> str:
         """Return the plan file as YAML."""
-        text: str = yaml.dump(
-            self.to_dict(), Dumper=DUMPER, sort_keys=False, allow_unicode=True, width=100
-        )
-        return text
+        return to_yaml(self.to_dict())
 
     # --- as a picture --------------------------------------------------------------------------
 
@@ -246,17 +258,31 @@ def _without(node: Node, gone: set[str]) -> Node:
     return node.model_copy(update={"deps": deps, "refs": refs, "when": when})
 
 
-def _waits_on_board(nodes: Sequence[Any]) -> dict[str, tuple[str, ...]]:
+def _names_in_plan(nodes: Sequence[Any]) -> dict[str, str]:
+    """Return how each node of a board is called in a plan, by its id and by its name.
+
+    A copy, made for one item of a list, is the node with the `for_each`.
+    """
+    names = {str(key): str(node.name) for node in nodes for key in (node.id, node.name)}
+    copies = {
+        str(key): names[node.copy_of]
+        for node in nodes
+        if node.copy_of is not None
+        for key in (node.id, node.name)
+    }
+    return names | copies
+
+
+def _waits_on_board(nodes: Sequence[Any], called: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Return what each node of a board came after, by names.
 
     A sub-node came after all that its parent waited for, and its parent after it; a node without
     dependencies after the nodes of the stage before.
     """
-    names = {str(node.id): str(node.name) for node in nodes}
     by_name = {node.name: node for node in nodes}
 
     def parent_of(node: Any) -> Any:
-        return by_name.get(names.get(node.parent_node, node.parent_node))
+        return by_name.get(called.get(node.parent_node, ""))
 
     stages: dict[int, list[str]] = {}
     for node in nodes:
@@ -266,7 +292,7 @@ def _waits_on_board(nodes: Sequence[Any]) -> dict[str, tuple[str, ...]]:
     @cache
     def before(name: str) -> tuple[str, ...]:
         node = by_name[name]
-        own = tuple(names.get(one, one) for one in node.dependencies)
+        own = tuple(called.get(one, one) for one in node.dependencies)
         above = parent_of(node)
         if above is not None:
             return (*own, *before(above.name))
@@ -281,11 +307,23 @@ def _waits_on_board(nodes: Sequence[Any]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _refs_on_board(node: Any, folders: Mapping[str, str]) -> dict[str, str]:
+def _paths_in_plan(nodes: Sequence[Any], called: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return for each folder of a node its name in a plan, and what a ref to a copy ends in."""
+    numbers: Counter[str] = Counter()
+    paths = {}
+    for node in nodes:
+        name = called[node.name]
+        numbers[name] += node.copy_of is not None
+        paths[node.folder] = (name, f"-{numbers[name]}" if node.copy_of is not None else "")
+    return paths
+
+
+def _refs_on_board(node: Any, paths: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     """Return a node's refs as a plan has them: `NODE` or `NODE/published/FILE`."""
     refs = {}
     for ref, path in node.refs.items():
         _, folder, *inner = path.split("/")
-        name = folders.get(folder, folder)
-        refs[ref] = name if inner == ["published"] else "/".join((name, *inner))
+        name, number = paths.get(folder, (folder, ""))
+        to = name if inner == ["published"] else "/".join((name, *inner))
+        refs[ref.removesuffix(number)] = to
     return refs

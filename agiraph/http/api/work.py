@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 from agiraph.core.evidence import Evidence
 from agiraph.core.ids import NodeId, RunId, WorkerId
 from agiraph.core.models import Event, NodeMove
-from agiraph.core.specs import NodeTerms
+from agiraph.core.specs import ForEach, NodeTerms
 from agiraph.http.api.base import ApiRequest, ApiView
 
 
@@ -15,7 +15,9 @@ class NodeView(NodeTerms, ApiView):
     """A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most.
 
     `checks` are the commands that its result must pass before it is published, `refs` what it is
-    given to read: paths under the run by the names that it knows them by.
+    given to read: paths under the run by the names that it knows them by. `when` has the conditions
+    of its dependencies. One with `for_each` was done for each item of a list by the nodes that are
+    a `copy_of` it.
     """
 
     id: NodeId
@@ -37,6 +39,9 @@ class NodeView(NodeTerms, ApiView):
     created_at: float = 0.0
     started_at: float | None = None
     ended_at: float | None = None
+    when: dict[str, str] = Field(default_factory=dict)
+    for_each: ForEach | None = None
+    copy_of: str | None = None
 
 
 class NodeDetailView(NodeView):

@@ -5,7 +5,7 @@ have `/` between their segments.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import TypeAdapter
 
@@ -65,6 +65,10 @@ class WorkCalls:
     @call("GET /agents/{agent}/board")
     def board(self, agent: str, *, at: int | None = None, run: str | None = None) -> api.BoardView:
         """Return the nodes and stages of a run, as they are or as they were at an earlier `seq`."""
+
+    @call("GET /agents/{agent}/plan")
+    def plan(self, agent: str, *, run: str | None = None) -> dict[str, Any]:
+        """Return what a run did as a plan file that can be run again, as plain values."""
 
     @call("GET /agents/{agent}/board/{node}")
     def node(self, agent: str, node: str, *, run: str | None = None) -> api.NodeDetailView:

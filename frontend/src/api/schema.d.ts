@@ -614,6 +614,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agents/{agent}/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what a run did as a plan file that can be run again, as JSON */
+        get: operations["work_plan"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/{agent}/board/{node}": {
         parameters: {
             query?: never;
@@ -2351,6 +2368,18 @@ export interface components {
             /** @default false */
             is_truncated: boolean;
         };
+        /**
+         * @description What a node is done for each item of: a list in the result of the node `node`.
+         *
+         *     `items` is an expression over that result, `item` the name of the placeholder in the task.
+         */
+        ForEach: {
+            node: string;
+            /** @default result */
+            items: string;
+            /** @default item */
+            item: string;
+        };
         /** @description GET /health. */
         HealthView: {
             /**
@@ -2690,6 +2719,11 @@ export interface components {
             created_at: number;
             started_at: number | null;
             ended_at: number | null;
+            when: {
+                [key: string]: string;
+            };
+            for_each: components["schemas"]["ForEach"] | null;
+            copy_of: string | null;
             /** @default  */
             path: string;
             /** @default  */
@@ -2717,7 +2751,9 @@ export interface components {
          * @description A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most.
          *
          *     `checks` are the commands that its result must pass before it is published, `refs` what it is
-         *     given to read: paths under the run by the names that it knows them by.
+         *     given to read: paths under the run by the names that it knows them by. `when` has the conditions
+         *     of its dependencies. One with `for_each` was done for each item of a list by the nodes that are
+         *     a `copy_of` it.
          */
         NodeView: {
             /** @description what to do, in full: the worker sees only this */
@@ -2788,6 +2824,11 @@ export interface components {
             created_at: number;
             started_at: number | null;
             ended_at: number | null;
+            when: {
+                [key: string]: string;
+            };
+            for_each: components["schemas"]["ForEach"] | null;
+            copy_of: string | null;
         };
         /** @description POST /agents/{a}/nudge: an instruction for the coordinator at its next yield point. */
         NudgeRequest: {
@@ -7118,6 +7159,95 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BoardView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    work_plan: {
+        parameters: {
+            query?: {
+                run?: string | null;
+            };
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
                 };
             };
             /** @description No token, or one that does not open. */

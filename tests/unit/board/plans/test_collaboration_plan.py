@@ -9,6 +9,7 @@ import pytest
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.run_start import fill_board, has_unopened_stage, plan_notice
 from agiraph.board.commands import CancelNode, FailNode, Reconvene
+from agiraph.board.plans.export import plan_of_board
 from agiraph.board.plans.plan import parse_plan, plan_commands
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from tests.unit.board.desk import Desk
@@ -78,6 +79,39 @@ def test_a_later_stage_needs_the_one_before() -> None:
     assert desk.at("alice-2").wanted_worker == desk.at("alice").wanted_worker
     assert desk.who("Bob").agent_command == "claude-code"
     assert desk.who("Alice").model == "anthropic/claude-sonnet-4-5"
+
+
+@pytest.mark.parametrize(
+    "contract",
+    [
+        {},
+        {"max_stages": 3, "checkpoint_policy": "majority", "timeout_seconds": 60},
+        {"coordinator_reconvenes": True, "max_stages": 4, "max_iterations_per_node": 9},
+        {"coordinator_reconvenes": False},
+    ],
+)
+def test_a_plan_that_was_followed_is_the_same_plan(contract: dict[str, Any]) -> None:
+    asked = changed(contract=contract)
+    plan = parse_plan(asked)
+    facts = {"max_stages": plan.max_stages, "may_reconvene": plan.may_reconvene}
+    desk = Desk(**facts, goal=SEED["problem_summary"])
+    assert filled(desk, asked) is None
+    if plan.is_reconvened:
+        for node, worker in (("alice", "Alice"), ("bob", "Bob")):
+            desk.run(node, worker)
+            desk.done(node)
+        desk.do(Reconvene("all is there", "r1"))
+        assert filled(desk, asked) is None
+    exported = plan_of_board(desk.board)
+    assert parse_plan(json.dumps(exported)) == plan
+    assert exported["stages"][0]["roles"][1] == {
+        "id": "bob",
+        "prompt": "You are Bob, a technical analyst.",
+        "name": "Bob",
+        "title": "Technical Analyst",
+        "node_type": "autonomous",
+        "agent": "claude-code",
+    }
 
 
 def test_a_contract_may_be_looser() -> None:

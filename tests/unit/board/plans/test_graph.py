@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from actors.gateway.state.boards import node_view
+from agiraph.board.commands import DecideNode
 from agiraph.board.plans.graph import Graph, Node
 from agiraph.board.plans.plan import plan_commands
 from agiraph.core.errors import InvalidInput
@@ -28,10 +30,10 @@ def report() -> Graph:
 def graphs(draw: st.DrawFn) -> Graph:
     """Return a random graph without rings, its nodes in any order."""
     count = draw(st.integers(1, 8))
-    nodes = []
+    nodes: list[dict[str, Any]] = []
     for number in range(count):
         before = [f"n{one}" for one in range(number)]
-        deps = draw(st.lists(st.sampled_from(before), unique=True)) if before else []
+        deps: list[str] = draw(st.lists(st.sampled_from(before), unique=True)) if before else []
         node: dict[str, Any] = {
             "id": f"n{number}",
             "task": draw(TASKS),
@@ -44,8 +46,15 @@ def graphs(draw: st.DrawFn) -> Graph:
         node["checks"] = draw(st.sampled_from([(), ("test -s a",)]))
         node["timeout_seconds"] = draw(st.sampled_from([None, 60.0]))
         node["refs"] = {"data": f"{deps[0]}/published/data.csv"} if deps else {}
-        nodes.append(Node.model_validate(node))
-    return Graph(draw(st.permutations(nodes)), goal=draw(st.none() | st.just("the goal")))
+        node["retries"] = draw(st.sampled_from([0, 2]))
+        node["output_schema"] = draw(st.sampled_from([None, {"type": "object"}]))
+        node["when"] = dict.fromkeys(deps[1:], "result.score > 0.5") if draw(st.booleans()) else {}
+        single = [one for one in deps if "for_each" not in nodes[int(one[1:])]]
+        if draw(st.booleans()) and single:
+            node["for_each"] = {"node": single[0], "in": "result.files", "as": "file"}
+        nodes.append(node)
+    made = [Node.model_validate(node) for node in draw(st.permutations(nodes))]
+    return Graph(made, goal=draw(st.none() | st.just("the goal")))
 
 
 @settings(max_examples=40, deadline=None)
@@ -60,6 +69,33 @@ def test_a_plan_that_has_filled_a_board_is_the_same_plan(graph: Graph) -> None:
     for text in (again.to_yaml(), again.to_json()):
         assert Graph.parse(text) == again
     assert sorted(again.statuses) == sorted(node.id for node in graph.nodes)
+
+
+def test_a_plan_that_was_followed_is_the_same_plan() -> None:
+    each = {"in": "result.f", "as": "f"}
+    nodes: list[dict[str, Any]] = [
+        {"id": "find", "task": "Find files"},
+        {"id": "look", "task": "Look at {f.name}", "deps": ["find"], "for_each": each},
+        {"id": "bad", "task": "Mend it", "deps": [{"node": "find", "when": "result.bad"}]},
+        {"id": "both", "task": "Sum up", "deps": ["bad", {"node": "look", "when": "result"}]},
+    ]
+    nodes[3]["refs"] = {"notes": "look/published/notes.md"}
+    graph = Graph(Node.model_validate(node) for node in nodes)
+    desk = Desk()
+    desk.fill(graph.to_yaml())
+    desk.worker("ada")
+    desk.run("find", "ada")
+    desk.done("find", value={"f": [{"name": "a"}, {"name": "b"}], "bad": False})
+    for node in ("look", "bad"):
+        desk.do(DecideNode(node))
+    found = Graph.from_board(desk.board)
+    assert [found.statuses[node.id] for node in found.nodes] == [
+        *("completed", "completed", "skipped", "pending")
+    ]
+    assert {"look-1", "look-2"} <= set(desk.board.names)
+    assert found.plan().nodes == graph.plan().nodes
+    views = [node_view(desk.board, node) for node in desk.board.nodes.values()]
+    assert Graph.of_nodes(views) == Graph(found.nodes)
 
 
 def test_mistakes_are_named_all_at_once() -> None:

@@ -1,0 +1,86 @@
+"""Export: what a run did, as a plan file of the form that it followed, which can be run again."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from pydantic import AliasChoices, BaseModel
+
+from agiraph.board.board import Board
+from agiraph.board.plans.graph import Graph
+from agiraph.board.plans.reading import CollaborationFile, ContractForm, RoleForm
+from agiraph.core.models import StageContract, WorkNode
+from agiraph.core.specs import ContractTerms, NodeTerms, WorkerSpec
+
+GONE: Final = ("failed", "cancelled")
+
+
+def plan_of_board(board: Board) -> dict[str, Any]:
+    """Return the plan of what stands on a board, as plain values.
+
+    It is a collaboration plan if each of its nodes is of a stage of one, else a graph. Nodes that
+    failed or were cancelled are left out if no other is open. The board must have a node.
+    """
+    gone = {node.name for node in board.nodes.values() if node.status in GONE}
+    if len(gone) == len(board.nodes) or not all(node.has_ended for node in board.nodes.values()):
+        gone = set()
+    main = [node for node in board.nodes.values() if not (node.parent_node or node.copy_of)]
+    if main and all(node.cohort for node in main):
+        return _collaboration(board, [node for node in main if node.name not in gone] or main)
+    graph = Graph.from_board(board).without(gone)
+    graph.validate()
+    return graph.to_dict()
+
+
+def _collaboration(board: Board, nodes: Iterable[WorkNode]) -> dict[str, Any]:
+    stages: dict[str, list[WorkNode]] = {}
+    for node in nodes:
+        stages.setdefault(node.cohort, []).append(node)
+    shown = [
+        {"name": name, "roles": [_shown(_role(board, node)) for node in roles]}
+        for name, roles in stages.items()
+    ]
+    given = _shown(_contract(board, [roles[0] for roles in stages.values()]))
+    plan: dict[str, Any] = {"problem_summary": board.run.goal if board.run else "", "stages": shown}
+    CollaborationFile.model_validate({**plan, "contract": given})
+    return {**plan, "contract": given} if given else plan
+
+
+def _role(board: Board, node: WorkNode) -> RoleForm:
+    holder = node.wanted_worker or node.assigned_worker
+    worker = board.workers[holder] if holder else WorkerSpec(name=node.name)
+    terms = {name: getattr(node, name) for name in NodeTerms.model_fields}
+    terms |= {name: getattr(worker, name) for name in ("can_lead", "host", "host_labels")}
+    terms |= {"id": node.name, "name": worker.name if worker.name != node.name else None}
+    terms |= {"type": node.type or "harnessed"}
+    terms |= {"mode": None} if node.mode == "multi_turn" else {}
+    return RoleForm.model_validate(terms)
+
+
+def _contract(board: Board, firsts: list[WorkNode]) -> ContractForm:
+    """Return what the plan's contract said: what the board's stages have and the run has not."""
+    run, first = board.run, firsts[0]
+    usual = run.contract if run else StageContract()
+    has = board.stages[first.stage].contract
+    said = {
+        name: getattr(has, name)
+        for name in ContractTerms.model_fields
+        if getattr(has, name) != getattr(usual, name)
+    }
+    if first.enough != usual.checkpoint_policy:
+        said["checkpoint_policy"] = first.enough
+    is_reconvened = len({node.stage for node in firsts}) > 1
+    if is_reconvened or (run and not run.may_reconvene):
+        said["coordinator_reconvenes"] = is_reconvened
+    if run and run.max_stages is not None:
+        own = 0 if is_reconvened else len(firsts) - 1
+        said["max_stages"] = run.max_stages + own
+    return ContractForm.model_validate(said)
+
+
+def _shown(form: BaseModel) -> dict[str, Any]:
+    """Return what is not as by default, by the first name that each key has in plan files."""
+    shown = {}
+    for name, value in form.model_dump(mode="json", exclude_defaults=True).items():
+        names = type(form).model_fields[name].validation_alias
+        shown[str(names.choices[0]) if isinstance(names, AliasChoices) else name] = value
+    return shown

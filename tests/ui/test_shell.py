@@ -48,6 +48,8 @@ def test_keys_and_the_palette_lead_everywhere(visitor: Visitor, place: Place) ->
     keys = page.get_by_role("dialog", name="Keys")
     expect(keys).to_contain_text("Work board")
     assert_accessible(page)
+    toast = page.get_by_role("region", name="Notifications").get_by_role("listitem")
+    expect(toast).to_have_count(0)  # else Escape is the toast's
     page.keyboard.press("Escape")
     expect(keys).to_have_count(0)
     page.keyboard.press("g")

@@ -23,6 +23,7 @@ from agiraph.core.models import (
     Worker,
     WorkNode,
 )
+from agiraph.core.table import Table
 
 ATTEMPTS_SKIPPED = 1000
 """By a board whose journal lost its end: more than anybody can have made there."""
@@ -75,16 +76,16 @@ class Board:
     """
 
     run: RunFacts | None = None
-    nodes: Mapping[NodeId, WorkNode] = field(default_factory=dict)
-    workers: Mapping[WorkerId, Worker] = field(default_factory=dict)
+    nodes: Table[NodeId, WorkNode] = field(default_factory=Table)
+    workers: Table[WorkerId, Worker] = field(default_factory=Table)
     stages: tuple[Stage, ...] = ()
-    times: Mapping[NodeId, NodeTimes] = field(default_factory=dict)
+    times: Table[NodeId, NodeTimes] = field(default_factory=Table)
     waits: Mapping[NodeId, tuple[NodeId, ...]] = field(default_factory=dict)
     planned: StagePlan | None = None
     deadlocks: tuple[tuple[NodeId, ...], ...] = ()
     epoch: str = ""
-    names: Mapping[str, NodeId] = field(default_factory=dict)
-    causes: Mapping[str, NodeId] = field(default_factory=dict)
+    names: Table[str, NodeId] = field(default_factory=Table)
+    causes: Table[str, NodeId] = field(default_factory=Table)
 
     def key(self, run: str) -> str:
         """Return what every id begins with that follows from this board of a run."""
@@ -193,7 +194,7 @@ def apply(board: Board, event: BoardEvent) -> Board:
             left = {"over": event.why, "stragglers": event.stragglers}
             return _stage(board, event.stage, status="reconvening", **left)
         case e.WorkerSpawned():
-            return replace(board, workers={**board.workers, event.worker.id: event.worker})
+            return replace(board, workers=board.workers.having(event.worker.id, event.worker))
         case e.WorkerStopped():
             return _worker(board, event.worker_id, status="stopped", node=None)
         case e.NodeCreated():
@@ -240,7 +241,7 @@ def _begin_epoch(board: Board, epoch: str) -> Board:
         id: node.model_copy(update={"attempt": node.attempt + ATTEMPTS_SKIPPED})
         for id, node in board.nodes.items()
     }
-    return replace(board, epoch=epoch, nodes=nodes)
+    return replace(board, epoch=epoch, nodes=Table(nodes))
 
 
 def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopped) -> Board:
@@ -257,7 +258,7 @@ def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopp
     stages = tuple(stage.model_copy(update={"status": "completed"}) for stage in board.stages)
     left = {"status": "stopped", "node": None}
     workers = {id: worker.model_copy(update=left) for id, worker in board.workers.items()}
-    return replace(board, run=run, stages=stages, workers=workers)
+    return replace(board, run=run, stages=stages, workers=Table(workers))
 
 
 def _reopen(board: Board) -> Board:
@@ -313,7 +314,7 @@ def _wait_again(
         **changes,
     )
     times = NodeTimes(created=board.times[node.id].created)
-    return replace(waiting, times={**board.times, node.id: times})
+    return replace(waiting, times=board.times.having(node.id, times))
 
 
 def _apply_to_flow(board: Board, event: e.NodeDecided | e.NodeSkipped | e.NodeExpanded) -> Board:
@@ -413,12 +414,12 @@ def _add_node(board: Board, event: e.NodeCreated) -> Board:
     node = event.node
     board = replace(
         board,
-        nodes={**board.nodes, node.id: node},
-        times={**board.times, node.id: NodeTimes(created=event.ts)},
-        names={**board.names, node.name: node.id},
-        causes={**board.causes, node.cause: node.id},
+        nodes=board.nodes.having(node.id, node),
+        times=board.times.having(node.id, NodeTimes(created=event.ts)),
+        names=board.names.having(node.name, node.id),
+        causes=board.causes.having(node.cause, node.id),
     )
-    board = _stage(board, node.stage, nodes=(*board.stages[node.stage].nodes, node.id))
+    board = _stage(board, node.stage, nodes=board.stages[node.stage].nodes.having(node.id, None))
     if node.parent_node is None:
         return board
     siblings = board.nodes[node.parent_node].children
@@ -460,17 +461,19 @@ def _end(
 
 
 def _forget_wait(board: Board, node_id: NodeId) -> Board:
+    if node_id not in board.waits:
+        return board
     return replace(board, waits={n: w for n, w in board.waits.items() if n != node_id})
 
 
 def _node(board: Board, node_id: NodeId, **changes: Any) -> Board:
     changed = board.nodes[node_id].model_copy(update=changes)
-    return replace(board, nodes={**board.nodes, node_id: changed})
+    return replace(board, nodes=board.nodes.having(node_id, changed))
 
 
 def _worker(board: Board, worker_id: WorkerId, **changes: Any) -> Board:
     changed = board.workers[worker_id].model_copy(update=changes)
-    return replace(board, workers={**board.workers, worker_id: changed})
+    return replace(board, workers=board.workers.having(worker_id, changed))
 
 
 def _stage(board: Board, index: int, **changes: Any) -> Board:
@@ -479,4 +482,5 @@ def _stage(board: Board, index: int, **changes: Any) -> Board:
 
 
 def _time(board: Board, node_id: NodeId, **changes: float) -> Board:
-    return replace(board, times={**board.times, node_id: replace(board.times[node_id], **changes)})
+    times = replace(board.times[node_id], **changes)
+    return replace(board, times=board.times.having(node_id, times))

@@ -9,6 +9,7 @@ from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
 from agiraph.core.money import RunTerms
 from agiraph.core.record import Record
 from agiraph.core.specs import CheckpointPolicy, ForEach, NodeTerms, WorkerSpec, WorkMode
+from agiraph.core.table import Table
 
 AgentStatus = Literal[
     "idle", "working", "waiting_for_human", "paused", "completed", "failed", "stopped"
@@ -133,7 +134,7 @@ class Stage(StagePlan):
     `cause` is what opened it and `closed_by` what closed it; the same cause, the same stage.
     """
 
-    nodes: tuple[NodeId, ...] = ()
+    nodes: Table[NodeId, None] = Field(default_factory=Table)
     status: StageStatus = "planning"
     assessment: str | None = None
     decided: str = ""

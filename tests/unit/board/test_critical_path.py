@@ -41,7 +41,7 @@ class Team:
         when = NodeTimes(created=created, started=started, ended=ended)
         nodes, known = self.board.nodes, self.board.times
         self.board = replace(
-            self.board, nodes={**nodes, node.id: node}, times={**known, node.id: when}
+            self.board, nodes=nodes.having(node.id, node), times=known.having(node.id, when)
         )
 
     def path(self, end: float = 100.0) -> list[tuple[str | None, float, float]]:

@@ -25,6 +25,7 @@ START_WITHIN_SECONDS: Final = 60.0
 STOP_WITHIN_SECONDS: Final = 15.0
 TERMINATE_WITHIN_SECONDS: Final = 6.0
 LOOK_SECONDS: Final = 0.05
+MEANWHILE_SECONDS: Final = 0.2
 SHOWN_LINES: Final = 12
 READY: Final = "agiraph-supervisor ready"
 
@@ -62,7 +63,8 @@ class OwnSupervisor:
         """Start it and wait until it is ready. Raises SupervisorFailed; it has ended then.
 
         Our share in whatever runs on this home is held from now on, until `stop`. `preload` is
-        the model whose SDK it imports at once; `meanwhile` is called while it starts.
+        the model whose SDK it imports at once; `meanwhile` is called while it starts, again and
+        again: what it raises ends it.
         """
         self._share.acquire(make=True)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - `stop` closes it
@@ -75,8 +77,7 @@ class OwnSupervisor:
             env=self._environ,
         )
         try:
-            meanwhile()
-            self._wait_until_ready(self._process, time.monotonic() + within_seconds)
+            self._wait_until_ready(self._process, time.monotonic() + within_seconds, meanwhile)
         except SupervisorFailed:
             self._end()
             raise
@@ -101,11 +102,16 @@ class OwnSupervisor:
         lines = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
         return "\n".join(lines[-SHOWN_LINES:])
 
-    def _wait_until_ready(self, process: "subprocess.Popen[bytes]", deadline: float) -> None:
+    def _wait_until_ready(
+        self, process: "subprocess.Popen[bytes]", deadline: float, meanwhile: Callable[[], None]
+    ) -> None:
         assert process.stdout is not None
         read = b""
         while READY.encode() not in read or not read.endswith(b"\n"):
-            if not _is_readable(process.stdout.fileno(), deadline):
+            meanwhile()
+            if not _is_readable(process.stdout.fileno(), MEANWHILE_SECONDS):
+                if time.monotonic() < deadline:
+                    continue
                 raise SupervisorFailed(self._failure("was not ready in time"))
             piece = os.read(process.stdout.fileno(), 65536)
             if not piece:
@@ -208,9 +214,8 @@ def _has_ended_within(process: "subprocess.Popen[bytes]", seconds: float) -> boo
     return True
 
 
-def _is_readable(fd: int, deadline: float) -> bool:
-    left = max(deadline - time.monotonic(), 0.0)
-    return bool(select.select([fd], [], [], left)[0])
+def _is_readable(fd: int, within_seconds: float) -> bool:
+    return bool(select.select([fd], [], [], within_seconds)[0])
 
 
 def _how(code: int) -> str:

@@ -85,7 +85,10 @@ class QuestionAsked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadlockNoticed:
-    """Nodes wait for each other in a ring; the coordinator is told and may break it."""
+    """Nodes wait for each other in a ring; the coordinator is told and may break it.
+
+    If it waits too instead, and nothing happens any more, the run is stopped: DeadlockError.
+    """
 
     ring: tuple[str, ...]
     text: str = ""

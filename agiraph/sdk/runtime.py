@@ -120,7 +120,11 @@ class Runtime:
                 yield event
 
     def _events(self, run: TeamRun[Any]) -> Generator[RunEvent, None, None]:
-        with supervised(self.home, run.model), served(self.home, self._tools) as servers:
+        with (
+            supervised(self.home, run.model, run.check),
+            served(self.home, self._tools) as servers,
+        ):
+            run.check()
             yield from run.events(servers)
 
     async def _astream(

@@ -1,7 +1,7 @@
 """The supervisor that a program works on: that of its home, or one of its own for as long."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,30 +14,33 @@ LOOK_SECONDS = 0.1
 
 
 @contextmanager
-def supervised(home: Path, model: str = "") -> Iterator[None]:
+def supervised(
+    home: Path, model: str = "", meanwhile: Callable[[], None] = lambda: None
+) -> Iterator[None]:
     """Have a supervisor on a home: the one that runs, else one that is started and taken away.
 
-    It is not taken away while others use it. `model` is the one that it prepares to call. Raises
+    It is not taken away while others use it. `model` is the one that it prepares to call;
+    `meanwhile` is called several times a second while one starts, and may raise. Raises
     SupervisorFailed, NotReachable.
     """
     with shared_supervisor(home) as share:
-        if _is_reachable(home):
+        if _is_reachable(home, meanwhile):
             share.acquire()  # its file may have been made since
             yield
             return
     own = OwnSupervisor(home)
     try:
         try:
-            own.start(preload=model)
+            own.start(preload=model, meanwhile=meanwhile)
         except SupervisorFailed:
-            if not _is_reachable(home):  # else somebody has started one meanwhile
+            if not _is_reachable(home, meanwhile):  # else somebody has started one meanwhile
                 raise
         yield
     finally:
         own.stop()
 
 
-def _is_reachable(home: Path) -> bool:
+def _is_reachable(home: Path, meanwhile: Callable[[], None]) -> bool:
     """Whether a gateway runs on this home; waits for one that starts. Raises NotReachable."""
     give_up_at = time.monotonic() + START_SECONDS
     while True:
@@ -48,6 +51,7 @@ def _is_reachable(home: Path) -> bool:
                 return False
             if time.monotonic() >= give_up_at:
                 raise
+            meanwhile()
             time.sleep(LOOK_SECONDS)
             continue
         return True

@@ -15,8 +15,9 @@ from agiraph.http.api.agents import AgentView, CreateAgentRequest
 from agiraph.http.api.work import BoardView
 from agiraph.http.client.sync import Client
 from agiraph.http.errors import ApiError, NotReachable
+from agiraph.sdk.deadlocks import DeadlockWatch
 from agiraph.sdk.errors import DeadlockError, RunFailed, RunTimeout
-from agiraph.sdk.events import DeadlockNoticed, RunEnd, RunEvent, RunStart, told
+from agiraph.sdk.events import RunEnd, RunEvent, RunStart, told
 from agiraph.sdk.result import NodeFailure, Result, RunLog
 from agiraph.sdk.task import Task
 from agiraph.storage.attendance import Attendance
@@ -27,7 +28,6 @@ POLL_SECONDS: Final = 0.2
 REFRESH_SECONDS: Final = 1.0
 RECORD_SECONDS: Final = 3.0
 ENDINGS: Final = {f"agent.{status}": status for status in ENDED_AGENT}
-
 Out = TypeVar("Out")
 
 
@@ -57,7 +57,7 @@ class TeamRun(Generic[Out]):
         self._run = new_run_id(time.time())
         self._request = _request(task, terms, self._run)
         self._log: list[Event] = []
-        self._ring: DeadlockNoticed | None = None
+        self._deadlock = DeadlockWatch()
         self._ended_as = ""
 
     @property
@@ -65,12 +65,17 @@ class TeamRun(Generic[Out]):
         """The model that will be called first, '' if the gateway chooses it."""
         return self._request.model or ""
 
+    def check(self) -> None:
+        """Raise RunCancelled if whoever follows the run has left it."""
+        if self._is_cancelled():
+            raise RunCancelled("the run was left by its caller and is stopped")
+
     def events(self, servers: tuple[str, ...] = ()) -> Iterator[RunEvent]:
         """Yield what happens, RunEnd at last; however this is left, the team works no more.
 
         `servers` are further servers of tools that all its entities have.
 
-        Raises RunTimeout, RunCancelled, NotReachable, ApiError, OutputInvalid.
+        Raises RunTimeout, DeadlockError, RunCancelled, NotReachable, ApiError, OutputInvalid.
         """
         agent_id = agent_id_for(self._task.name or self._task.prompt, self._run)
         attendance = Attendance(self._home, agent_id)
@@ -85,9 +90,11 @@ class TeamRun(Generic[Out]):
                 agent = self._ended(client, agent.id)
                 result = self._result(client, agent)
                 yield RunEnd(status=agent.status, reason=self._reason(agent), result=result)
-            except BaseException:
+            except BaseException as error:
                 self._stop(agent_id)
                 attendance.detach()
+                if isinstance(error, RunTimeout | DeadlockError):
+                    raise self._given_up(client, agent_id, error) from None
                 raise
         if belongs_to_users(self._home):
             self._stop(agent_id)
@@ -95,9 +102,18 @@ class TeamRun(Generic[Out]):
 
     def failure(self, end: RunEnd) -> RunFailed:
         """Return the error of a run that did not reach its goal."""
-        if self._ring is not None:
-            return DeadlockError(self._ring.ring, self._ring.text, end.result)
+        if (ring := self._deadlock.ring) is not None:
+            return DeadlockError(ring.ring, ring.text, end.result)
         return RunFailed(f"the run {end.status}: {end.reason or 'no reason was given'}", end.result)
+
+    def _given_up(self, client: Client, agent_id: AgentId, error: RunFailed) -> RunFailed:
+        """Return the error of a run that was stopped, with what there is."""
+        with suppress(AgiraphError):
+            error.result = self._result(client, client.agent(agent_id))
+        ring = self._deadlock.ring
+        if ring is None or isinstance(error, DeadlockError):
+            return error
+        return DeadlockError(ring.ring, f"{ring.text}; {error}", error.result)
 
     def _follow(self, client: Client, agent: AgentId) -> Iterator[RunEvent]:
         """Yield events until the run has ended."""
@@ -109,11 +125,13 @@ class TeamRun(Generic[Out]):
                 event = follower.next(POLL_SECONDS)
                 if event is not None:
                     yield from self._see(event)
-                if self._is_cancelled():
-                    raise RunCancelled("the run was left by its caller and is stopped")
+                self.check()
                 now = time.monotonic()
                 if give_up_at is not None and now >= give_up_at:
                     raise RunTimeout(f"not finished within {limit:g} seconds")
+                ring = self._deadlock.ring
+                if ring is not None and self._deadlock.stands(now):
+                    raise DeadlockError(ring.ring, ring.text)
                 if event is None and now >= look_at:
                     look_at = now + REFRESH_SECONDS
                     self._look(client, agent)
@@ -126,8 +144,7 @@ class TeamRun(Generic[Out]):
             self._ended_as = ""
         self._ended_as = ENDINGS.get(event.type, self._ended_as)
         shown = told(event, self._answer)
-        if isinstance(shown, DeadlockNoticed):
-            self._ring = shown
+        self._deadlock.see(event, shown, time.monotonic())
         if shown is not None:
             yield shown
 

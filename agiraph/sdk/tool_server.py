@@ -7,7 +7,10 @@ import asyncio
 import inspect
 import pickle
 import sys
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
 MOST_BYTES = 100_000_000
+SHOWN_FRAMES = 3
 
 
 def make_server(functions: Sequence[Callable[..., Any]]) -> "MCPServer":
@@ -25,8 +29,42 @@ def make_server(functions: Sequence[Callable[..., Any]]) -> "MCPServer":
 
     server = MCPServer("functions")
     for function in functions:
-        server.add_tool(function, name=function.__name__, description=inspect.getdoc(function))
+        server.add_tool(
+            _telling(function), name=function.__name__, description=inspect.getdoc(function)
+        )
     return server
+
+
+def _telling(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function so that what it raises reaches its caller, with the lines that did."""
+    if inspect.iscoroutinefunction(function):
+
+        @wraps(function)
+        async def call_async(*given: Any, **named: Any) -> Any:
+            with _told():
+                return await function(*given, **named)
+
+        return call_async
+
+    @wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        with _told():
+            return function(*given, **named)
+
+    return call
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    try:
+        yield
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)[2:]  # those of the function itself
+        where = "".join(traceback.format_list(frames[-SHOWN_FRAMES:]))
+        said = "".join(traceback.format_exception_only(error))
+        raise ToolError(f"{said}{where}".rstrip()) from error
 
 
 def main() -> None:

@@ -30,11 +30,12 @@ from agiraph import (
     tool,
 )
 from agiraph.mcp.registered import registered_names
+from agiraph.sdk import deadlocks
 from agiraph.storage.home import Home
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.scenarios.house import ROOT, processes_of
 from tests.scenarios.place import Place
-from tests.scenarios.steps import Steps
+from tests.scenarios.steps import WAIT, Plays, Steps, by_node, node, spawn
 
 MODEL = "openai/fake"
 SECONDS = 60
@@ -132,8 +133,10 @@ def test_a_failed_run_has_its_failed_nodes_and_a_late_one_is_stopped(place: Plac
     [failure] = failed.value.failures
     assert (failure.node, failure.failure_class) == ("facts", "iterations")
     place.plays(coordinator=[call("ask_human", question="?")])
-    with pytest.raises(RunTimeout, match="within 1 seconds"):
+    with pytest.raises(RunTimeout, match="within 1 seconds") as late:
         Runtime(MODEL, home=place.home).run(Task("Wait", name="overdue", timeout=1))
+    assert late.value.result is not None
+    assert "tool.called" in str(late.value.result.logs)
     assert place.server.problems == []
 
 
@@ -163,6 +166,8 @@ def test_a_graph_and_a_team_are_carried_out_as_they_stand(place: Place) -> None:
 @tool
 def head_count(firm: str, at_least: int = 0) -> int:
     """Return how many people work at a firm."""
+    if not firm:
+        raise ValueError("a firm has a name")
     return max(at_least, len(firm))
 
 
@@ -186,15 +191,17 @@ def test_functions_are_tools_and_die_alone(place: Place) -> None:
             lambda seen: call(used(seen, "head_count"), firm="Acme"),
             lambda seen: call(used(seen, "give_up")) if "4" in seen.said else call("finish"),
             crashed,
+            lambda seen: call(used(seen, "head_count"), firm=""),
             lambda seen: call("finish", summary=seen.said),
         ]
     )
     made = Runtime(MODEL, home=place.home, timeout=SECONDS, tools=[head_count, give_up])
     result = made.run(Task("Count", name="counting"))
     assert "9" in result.output
+    assert "head_count: ValueError: a firm has a name\n" in result.output
     called = [e.data["tool"] for e in result.logs if e.type == "tool.called"]
     assert [name.partition("__")[2] for name in called] == [
-        "head_count", "give_up", "head_count", ""
+        "head_count", "give_up", "head_count", "head_count", ""
     ]  # fmt: skip
     assert registered_names(Home(place.home)) == []
     assert head_count("Acme") == 4
@@ -241,6 +248,28 @@ def test_a_ring_is_a_deadlock_that_names_it() -> None:
     with pytest.raises(DeadlockError, match="a -> b -> a") as found:
         Scheduler(ring)
     assert found.value.ring == ("a", "b")
+
+
+def test_a_ring_that_nobody_breaks_ends_the_run(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadlocks, "STANDS_SECONDS", 0.5)
+    leads: Plays = [
+        calls(spawn("ada"), spawn("ben")),
+        calls(node("left", "ada"), node("right", "ben")),
+        WAIT,
+        WAIT,
+    ]
+    nodes: dict[str, Plays] = {
+        "left": [node("for-ben", "ben", wait=True)],
+        "right": [node("for-ada", "ada", wait=True)],
+    }
+    place.plays(by_node(leads, nodes))
+    with pytest.raises(DeadlockError, match="'for-ada' is kept for ada, who holds 'left'") as found:
+        runtime(place).run(Task("Do both", name="ringed"))
+    assert sorted(found.value.ring) == ["for-ada", "for-ben", "left", "right"]
+    assert found.value.result is not None
+    assert found.value.result.graph.statuses["left"] == "blocked"
 
 
 def test_what_cannot_be_is_refused_by_name() -> None:

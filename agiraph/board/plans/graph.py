@@ -67,6 +67,9 @@ class Graph:
     def __repr__(self) -> str:
         return f"<Graph of {len(self.nodes)} nodes>"
 
+    def __str__(self) -> str:
+        return self.to_tree() if self.nodes else repr(self)
+
     @classmethod
     def load(cls, path: str | Path) -> "Graph":
         """Return the graph of a plan file of either form; InvalidInput names line and key."""

@@ -58,6 +58,17 @@ def test_one_that_never_gets_ready_is_not_left_behind(
     assert {child.pid for child in psutil.Process().children()} <= before
 
 
+def test_one_whose_start_is_given_up_is_not_left_behind(tmp_path: Path) -> None:
+    def give_up() -> None:
+        raise InterruptedError
+
+    own = supervisor(tmp_path, "import signal\nwhile True: signal.pause()")
+    before = {child.pid for child in psutil.Process().children()}
+    with pytest.raises(InterruptedError):
+        own.start(meanwhile=give_up)
+    assert {child.pid for child in psutil.Process().children()} <= before
+
+
 def test_one_that_ignores_everything_is_killed_with_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""DeadlockWatch: whether a ring of nodes that wait for each other stands for good."""
+"""DeadlockDetector: whether a ring of nodes that wait for each other stands for good."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ MOVES: Final = {f"node.{how}" for how in ("started", "completed", "failed", "can
 """What becomes of a node of a ring that is broken."""
 
 
-class DeadlockWatch:
+class DeadlockDetector:
     """Follows the events of a run. `ring` is what was noticed last and not broken since.
 
     The coordinator is told of a ring and may break it. It stands for good if the coordinator has

@@ -15,7 +15,7 @@ from agiraph.http.api.agents import AgentView, CreateAgentRequest
 from agiraph.http.api.work import BoardView
 from agiraph.http.client.sync import Client
 from agiraph.http.errors import ApiError, NotReachable
-from agiraph.sdk.deadlocks import DeadlockWatch
+from agiraph.sdk.deadlocks import DeadlockDetector
 from agiraph.sdk.errors import DeadlockError, RunFailed, RunTimeout
 from agiraph.sdk.events import RunEnd, RunEvent, RunStart, told
 from agiraph.sdk.result import NodeFailure, Result, RunLog
@@ -57,7 +57,7 @@ class TeamRun(Generic[Out]):
         self._run = new_run_id(time.time())
         self._request = _request(task, terms, self._run)
         self._log: list[Event] = []
-        self._deadlock = DeadlockWatch()
+        self._deadlock = DeadlockDetector()
         self._ended_as = ""
 
     @property

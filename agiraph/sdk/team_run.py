@@ -135,6 +135,13 @@ class TeamRun(Generic[Out]):
                 if event is None and now >= look_at:
                     look_at = now + REFRESH_SECONDS
                     self._look(client, agent)
+            # The agent's record may say that it has ended before all events have come.
+            while not self._has_told_end and (event := follower.next(REFRESH_SECONDS)) is not None:
+                yield from self._see(event)
+
+    @property
+    def _has_told_end(self) -> bool:
+        return bool(self._log) and self._log[-1].type in ENDINGS
 
     def _see(self, event: Event) -> Iterator[RunEvent]:
         if event.run_id not in (None, self._run):

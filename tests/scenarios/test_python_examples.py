@@ -44,7 +44,7 @@ def sum_up(seen: SeenRequest) -> Reply:
 PLAYS: dict[str, tuple[dict[str, Plays], str]] = {
     "research": (
         {"coordinator": [look_at_tools]},
-        r"tools: brave_search__add, filesystem__add\n<Graph of 0 nodes>\n(?s:.*)[\d:]+ agent.created ",
+        r"tools: brave_search__add, filesystem__add\n<Graph of 0 nodes>\n(?s:.*) agent.created ",
     ),
     "graph": (
         {

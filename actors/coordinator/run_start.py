@@ -35,8 +35,9 @@ def start_run(board_service: BoardService, args: CoordinatorArgs, config: Config
     if board_service.board.run is not None:
         return
     agent, settings = args.agent, config.run
-    plan, planning = _plan_of(args.plan), planning_of(args.terms, config)
-    is_planned = args.plan is None  # a given plan may have managers
+    plan = _plan_of(args.plan)
+    # A plan that was given may have managers.
+    is_fixed = args.plan is None and planning_of(args.terms, config) == "static"
     board_service.execute(
         c.StartRun(
             run_id=args.run,
@@ -46,7 +47,8 @@ def start_run(board_service: BoardService, args: CoordinatorArgs, config: Config
             mode=agent.mode,
             max_nodes=settings.max_nodes,
             max_workers=settings.max_workers,
-            max_depth=1 if is_planned and planning == "static" else settings.max_depth,
+            max_depth=1 if is_fixed else settings.max_depth,
+            is_fixed=is_fixed,
             max_stages=plan.max_stages if plan else None,
             may_reconvene=plan.may_reconvene if plan else True,
             contract=contract_of(settings),

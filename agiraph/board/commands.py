@@ -6,7 +6,7 @@ its effect once.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from agiraph.board.events import RunSpec
 from agiraph.core.ids import NodeId
@@ -20,6 +20,9 @@ from agiraph.core.specs import (
     StageTerms,
     WorkerSpec,
 )
+
+OF_PLAN: Final = "plan:"
+"""What the causes of a plan's own nodes and workers begin with."""
 
 
 class StartRun(RunSpec):

@@ -29,8 +29,9 @@ MOST_DETAILS = 4000
 class RunSpec(Record):
     """What a run is begun with. `epoch` is random: nobody can foresee the board's ids.
 
-    `max_stages` and `may_reconvene` are what a plan says of how its stages continue. The defaults
-    are the bounds of runs that were begun before they could be set.
+    `max_stages` and `may_reconvene` are what a plan says of how its stages continue; `is_fixed`:
+    nothing is added to its nodes. The defaults are the bounds of runs that were begun before they
+    could be set.
     """
 
     run_id: RunId
@@ -43,6 +44,7 @@ class RunSpec(Record):
     max_depth: int = 4
     max_stages: int | None = None
     may_reconvene: bool = True
+    is_fixed: bool = False
     contract: KeptContract = StageContract()
     epoch: str = ""
 

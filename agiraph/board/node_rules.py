@@ -46,7 +46,7 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
     run, spec = require_running(board), command.spec
     if not spec.task.strip():
         raise InvalidInput("a node needs a task: say what is to be done")
-    _require_room(board, run)
+    _require_room(board, run, command.cause)
     refs, sources = normal_refs(board, spec.refs)
     needed = [find_node(board, named) for named in spec.dependencies]
     dependencies = _dependencies(board, needed, sources)
@@ -91,7 +91,12 @@ def _each(board: Board, each: ForEach | None) -> ForEach | None:
     return each.model_copy(update={"node": find_node(board, each.node).id})
 
 
-def _require_room(board: Board, run: RunFacts) -> None:
+def _require_room(board: Board, run: RunFacts, cause: str) -> None:
+    if run.is_fixed and not cause.startswith(c.OF_PLAN):
+        raise IllegalTransition(
+            "this run was planned whole before it began (static planning): no node is added to it "
+            "(possible: go on with what there is, and say in the result what is missing)"
+        )
     if len(board.nodes) - run.cycle_nodes >= run.max_nodes:
         raise IllegalTransition(
             f"this run has its {run.max_nodes} nodes (run.max_nodes); no more can be created "

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from agiraph.board.commands import CreateNode, SpawnWorker
+from agiraph.board.commands import OF_PLAN, CreateNode, SpawnWorker
 from agiraph.board.names import check_worker_name, free_name
 from agiraph.board.plans.flow import flow_mistakes
 from agiraph.board.plans.reading import (
@@ -78,7 +78,7 @@ def plan_commands(plan: Plan, stages: int | None = None) -> tuple[SpawnWorker | 
     from the names, so filling the same board again changes nothing. Of a plan that is reconvened
     only the first `stages` are put there.
     """
-    spawns = (SpawnWorker(f"plan:worker:{worker.name}", worker) for worker in plan.workers)
+    spawns = (SpawnWorker(f"{OF_PLAN}worker:{worker.name}", worker) for worker in plan.workers)
     names = stage_names(plan)
     is_staged = len(names) > 1
     shown = names[:stages] if plan.is_reconvened else names
@@ -86,7 +86,7 @@ def plan_commands(plan: Plan, stages: int | None = None) -> tuple[SpawnWorker | 
     opening = {node.name for node in (firsts if plan.is_reconvened else firsts[:1])}
     nodes = (
         CreateNode(
-            cause=f"plan:node:{node.name}",
+            cause=f"{OF_PLAN}node:{node.name}",
             spec=node,
             cohort=(node.stage or "") if is_staged else "",
             enough=plan.contract.checkpoint_policy if is_staged else "all_must_complete",

@@ -169,3 +169,11 @@ def test_a_board_holds_one_run() -> None:
     assert desk.do(again) == []
     with pytest.raises(IllegalTransition, match="belongs to run r1"):
         desk.do(StartRun(run_id=RunId("r2"), goal="the goal", model="a/b", worker_model="c/d"))
+
+
+def test_nothing_is_added_to_a_plan_that_was_made_whole() -> None:
+    desk = Desk(is_fixed=True)
+    desk.fill("nodes: [{id: a, task: Look}]")
+    assert [node.name for node in desk.board.nodes.values()] == ["a"]
+    more = CreateNode("call-1", NodeSpec(task="Look again", name="b"))
+    desk.refuses(more, "no node is added to it")

@@ -13,8 +13,10 @@ All over loopback, with 200-byte bodies and the library's own API, in turn, roun
 
 The peers are no dependency. Make an interpreter that has them, and name it:
 
-    python -m venv peersvenv && peersvenv/bin/pip install ray 'autogen-ext[grpc]'
-    AGIRAPH_PEERS_PYTHON=peersvenv/bin/python python -m benchmarks peers
+    python -m venv peersvenv
+    peersvenv/bin/pip install ray 'autogen-ext[grpc]' langgraph langgraph-checkpoint-sqlite \\
+        prefect 'fastapi<0.140'
+    AGIRAPH_PEERS_PYTHON=peersvenv/bin/python python -m benchmarks peers plans
 
 Without the variable they are looked for in this interpreter.
 """
@@ -144,22 +146,23 @@ def _python() -> str:
     return os.environ.get("AGIRAPH_PEERS_PYTHON") or sys.executable
 
 
-def _missing(peer: str) -> str:
-    """Say why a peer cannot be measured; nothing if it can."""
-    command = [_python(), "-c", f"import {MODULES[peer]}"]
+def missing(module: str) -> str:
+    """Say why a peer with this module cannot be measured; nothing if it can."""
+    command = [_python(), "-c", f"import {module}"]
     try:
         if subprocess.run(command, capture_output=True, check=False).returncode == 0:
             return ""
     except OSError as error:
         return f"AGIRAPH_PEERS_PYTHON={_python()}: {error.strerror}"
-    return f"{_python()} has no {MODULES[peer]}: see benchmarks/peers.py for how to install it"
+    return f"{_python()} has no {module}: see benchmarks/peers.py for how to install it"
 
 
-def _theirs(peer: str) -> Sample:
-    """Measure a peer once, in a session of its own, all of which ends with it."""
-    script = str(Path(__file__).with_name("peers_there.py"))
+def measured_there(script: str, *words: object) -> Sample:
+    """Run a script of this folder among the peers, in a session of its own, all of which ends
+    with it; return the two numbers that it printed."""
+    path = str(Path(__file__).with_name(script))
     process = subprocess.Popen(
-        [_python(), script, peer, str(CALLS), str(TRIPS), str(IN_FLIGHT)],
+        [_python(), path, *map(str, words)],
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -173,25 +176,24 @@ def _theirs(peer: str) -> Sample:
             pass  # all have ended
         process.wait()
     if process.returncode:
-        raise RuntimeError(f"{peer} ended with exit code {process.returncode}")
-    rate, trip = json.loads(out.splitlines()[-1])
-    return rate, trip
+        raise RuntimeError(f"{script} {words} ended with exit code {process.returncode}")
+    first, second = json.loads(out.splitlines()[-1])
+    return first, second
 
 
 def run(options: Options) -> list[Figure]:
     """Measure all in turn, round after round; ratios are taken within a round."""
-    missing = {peer: why for peer in PEERS if (why := _missing(peer))}
-    found = [
-        not_measured(f"a call across machines, beside {PEERS[p]}", missing[p]) for p in missing
-    ]
-    there = [peer for peer in PEERS if peer not in missing]
+    lacks = {peer: why for peer in PEERS if (why := missing(MODULES[peer]))}
+    found = [not_measured(f"a call across machines, beside {PEERS[p]}", lacks[p]) for p in lacks]
+    there = [peer for peer in PEERS if peer not in lacks]
     if not there:
         return found
     seen: dict[str, list[Sample]] = {name: [] for name in (*OURS, *there)}
     for number in range(options.count(ROUNDS, QUICK_ROUNDS)):
         progress(f"round {number + 1}")
         for name in seen:
-            seen[name].append(_ours(name) if name in OURS else _theirs(name))
+            told = ("peers_there.py", name, CALLS, TRIPS, IN_FLIGHT)
+            seen[name].append(_ours(name) if name in OURS else measured_there(*told))
     for kind in OURS:
         for peer in there:
             found += _figures(kind, seen[kind], PEERS[peer], seen[peer])

@@ -3,26 +3,38 @@
 A plan of layers, each node after two of the layer before, is carried out by workers that take no
 time. Measured is the processor time of the process that decides, a node, without journal; a plan
 of more nodes shows whether it grows with the number of them.
+
+Then the same plan with each step on disk before the next one, on the clock, beside peers (installed
+as benchmarks/peers.py says): LangGraph's StateGraph, whose SQLite checkpointer syncs each layer of
+the plan once, and Prefect, with the server and SQLite that it brings along.
 """
 
+import statistics
+import tempfile
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board, fold
 from agiraph.board.decide import decide
 from agiraph.board.scheduler import Schedule, SchedulingLimits
+from agiraph.board.store import BoardStore
 from agiraph.core.ids import NodeId, RunId
 from agiraph.core.models import NodeResult
 from agiraph.core.specs import NodeSpec
+from benchmarks.peers import measured_there, missing
 from benchmarks.product import Options, progress
-from benchmarks.report import Figure, at_most
+from benchmarks.report import Figure, at_most, not_measured
 
 FEW, MANY = 1_000, 10_000
 WIDE = 50
 LIMITS = SchedulingLimits(8)
 AIM_MS = 2.0
+PEERS = {"langgraph": ("LangGraph", FEW), "prefect": ("Prefect", 100)}
+"""What each is called, and how many nodes it can be asked for in reasonable time."""
+ROUNDS, QUICK_ROUNDS = 3, 1
 
 
 def run(options: Options) -> list[Figure]:
@@ -37,7 +49,27 @@ def run(options: Options) -> list[Figure]:
     return [
         at_most(what, "one millisecond", few, AIM_MS, f"{few:.2f} ms"),
         at_most(grows, f"of {FEW:,}", many / few, 1.5, f"{many:.2f} and {few:.2f} ms"),
+        *(_beside(peer, options.count(ROUNDS, QUICK_ROUNDS)) for peer in PEERS),
     ]
+
+
+def _beside(peer: str, rounds: int) -> Figure:
+    """Return the time of a durable node beside that of a peer, in turn, round after round."""
+    name, nodes = PEERS[peer]
+    what = f"a node of a plan of {nodes:,}, each step on disk: time"
+    if why := missing(peer):
+        return not_measured(f"{what}, beside {name}", why)
+    pairs = []
+    for number in range(rounds):
+        with tempfile.TemporaryDirectory(prefix="agiraph-") as folder:
+            began = time.perf_counter()
+            milliseconds_a_node(nodes, Path(folder) / "board.jsonl")
+            ours = (time.perf_counter() - began) * 1000 / nodes
+        pairs.append((ours, measured_there("plans_there.py", peer, nodes)[0]))
+        progress(f"round {number + 1}: {pairs[-1][0]:.2f} and {pairs[-1][1]:.2f} ms")
+    ratio = statistics.median(ours / theirs for ours, theirs in pairs)
+    numbers = [statistics.median(pair[n] for pair in pairs) for n in (0, 1)]
+    return at_most(what, name, ratio, 1.0, f"{numbers[0]:.2f} and {numbers[1]:.2f} ms")
 
 
 def layers(nodes: int) -> list[tuple[str, tuple[str, ...]]]:
@@ -50,11 +82,14 @@ def layers(nodes: int) -> list[tuple[str, tuple[str, ...]]]:
     return made
 
 
-def milliseconds_a_node(nodes: int) -> float:
-    """Return the processor time of a plan from its first node to its last end, a node."""
+def milliseconds_a_node(nodes: int, journal: Path | None = None) -> float:
+    """Return the processor time of a plan from its first node to its last end, a node.
+
+    With a journal each step is on disk before the next one.
+    """
     made = layers(nodes)
     began = time.process_time()
-    board = Deciding()
+    board = Deciding(store=BoardStore(journal) if journal else None)
     begin = {"run_id": RunId("r"), "goal": "g", "model": "a/b", "worker_model": "a/b"}
     board.execute(c.StartRun.model_validate({**begin, "max_nodes": nodes}))
     for name, needed in made:
@@ -68,6 +103,8 @@ def milliseconds_a_node(nodes: int) -> float:
         board.execute(c.StartNode(node, worker, 1))
         board.execute(c.CompleteNode(node, 1, NodeResult(summary="done")))
     spent = time.process_time() - began
+    if board.store is not None:
+        board.store.close()
     assert all(node.status == "completed" for node in board.board.nodes.values())
     return spent * 1000 / nodes
 
@@ -79,6 +116,7 @@ class Deciding:
     board: Board = field(default_factory=Board)
     schedule: Schedule = field(default_factory=Schedule)
     held: list[NodeId] = field(default_factory=list)
+    store: BoardStore | None = None
 
     def execute(self, command: c.Command) -> None:
         """Carry out a command and all that the board asks for because of it."""
@@ -88,8 +126,12 @@ class Deciding:
                 self._do(action)
 
     def _do(self, command: c.Command) -> None:
-        happened = decide(self.board, command, time.time())
-        self.board = fold(happened, self.board)
+        if self.store is not None:
+            happened = self.store.execute(command, time.time())
+            self.board = self.store.board
+        else:
+            happened = decide(self.board, command, time.time())
+            self.board = fold(happened, self.board)
         for event in happened:
             self.schedule.follow(event)
             if isinstance(event, e.NodeAssigned):

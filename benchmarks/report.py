@@ -12,6 +12,7 @@ import zmq
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 QUIET_LOAD = 0.3
+HEADS = ("measured", "ratio", "aim", "", "relative to", "numbers on this machine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,7 @@ def not_measured(what: str, why: str) -> Figure:
 
 def table(figures: list[Figure]) -> str:
     """Return the figures as a Markdown table, which reads well in a terminal too."""
-    heads = ("measured", "ratio", "aim", "", "relative to", "numbers on this machine")
-    return markdown([heads, *map(_cells, figures)])
+    return markdown([HEADS, *map(_cells, figures)])
 
 
 def markdown(rows: list[tuple[str, ...]]) -> str:
@@ -74,13 +74,24 @@ def _cells(figure: Figure) -> tuple[str, ...]:
     return figure.what, f"{figure.ratio:.3g}", aim, figure.verdict, figure.peer, figure.seen
 
 
-def write_page(figures: list[Figure], load: float) -> None:
-    """Replace the figures in docs/benchmarks.md; `load` is the load average before measuring."""
+def write_page(figures: list[Figure], load: float, names: tuple[str, ...] = ()) -> None:
+    """Replace the figures in docs/benchmarks.md; `load` is the load average before measuring.
+
+    With names, those of the benchmarks that were run, other rows stay as they were measured.
+    """
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
-    after = rest.partition(END)[2]
-    measured = f"Measured on {datetime.now(UTC):%Y-%m-%d}, on {machine()}. {_noise(load)}\n"
-    page = f"{before}{BEGIN}\n{table(figures)}\n\n{measured}\n{END}{after}"
+    shown, _, after = rest.partition(END)
+    rows = {cells[0]: cells for cells in map(_cells, figures)}
+    told = f"Measured on {datetime.now(UTC):%Y-%m-%d}, on {machine()}. {_noise(load)}"
+    if names:
+        lines = [line for line in shown.splitlines() if line]
+        kept = [tuple(map(str.strip, line[1:-1].split("|"))) for line in lines if line[0] == "|"]
+        rows = {cells[0]: cells for cells in kept[2:]} | rows
+        those = f"{', '.join(names)}: "
+        others = [line for line in lines if line[0] != "|" and not line.startswith(those)]
+        told = "\n\n".join([*others, f"{those}{told[0].lower()}{told[1:]}"])
+    page = f"{before}{BEGIN}\n{markdown([HEADS, *rows.values()])}\n\n{told}\n\n{END}{after}"
     PAGE.write_text(page, encoding="utf-8")
 
 

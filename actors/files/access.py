@@ -15,7 +15,7 @@ from agiraph.core.errors import InvalidInput, OutOfScope
 from agiraph.core.file_records import SHARED, FileRoot
 from agiraph.core.ids import WorkerId, agent_of, is_plain_name
 from agiraph.core.models import HELD_NODE, Agent, WorkNode
-from agiraph.storage.files import entries, read_bytes
+from agiraph.storage.files import entries, is_part, read_bytes
 from agiraph.storage.home import AgentHome, Home, RunHome, plan_copy
 from agiraph.storage.journal import JournalPosition, read_on
 from agiraph.storage.versions import read_object
@@ -116,7 +116,8 @@ class WorkerAccess:
         """
         place, run = self.place(path), self.run
         if place == run.path:
-            in_root = [run.path / one.name for one in entries(run.path) if one.kind == "file"]
+            files = [one.name for one in entries(run.path) if one.kind == "file"]
+            in_root = [run.path / name for name in files if not is_part(name)]
             return [one for one in in_root if self.may_read(one)]
         if place == run.nodes:
             nodes = [run.node(entry.name) for entry in entries(run.nodes)]

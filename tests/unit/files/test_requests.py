@@ -44,6 +44,7 @@ def desk(tmp_path: Path) -> HomeDesk:
     replace_file(desk.home.prompts / "worker.md", "work")
     replace_file(desk.home.config, "models: {}\n")
     replace_file(desk.run.plan, "the plan")
+    (desk.run.path / ".0123456789abcdef.part").touch()  # a file that is being written
     for name in ("tables", "texts"):
         node = desk.node_home(name)
         replace_file(node.spec, "do it")

@@ -7,8 +7,8 @@ Tagawa and Toda 1981: barycentres, down and up).
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import Final
 
@@ -18,12 +18,16 @@ BOX_WIDTH, BOX_HEIGHT, GAP_ACROSS, GAP_DOWN, MARGIN = 190, 44, 24, 46, 12
 BEND_WIDTH: Final = 10
 SHOWN_CHARACTERS: Final = 26
 SWEEPS: Final = 4
+LINES_IN_GAP: Final = 3
+"""How many conditions have room above a box."""
+
 MOST_BENDS: Final = 20_000
 DEEPEST: Final = 8
 FILLS: Final = {
     "completed": "#d7f0dd",
     "failed": "#f8d7da",
     "cancelled": "#e6e6e6",
+    "skipped": "#f4f4f4",
     "running": "#fff3cd",
     "assigned": "#fff3cd",
     "blocked": "#fde2c4",
@@ -33,18 +37,30 @@ PLAIN: Final = "#eef2fb"
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A node as it is drawn; `needs` are the places of those it waits for."""
+    """A node as it is drawn; `needs` are the places of those it waits for.
+
+    `when` are the conditions on some of these, by their places; `is_each`: it is done for each item
+    of a list.
+    """
 
     title: str
     role: str
     task: str
     status: str
     needs: tuple[int, ...]
+    when: Mapping[int, str] = field(default_factory=dict)
+    is_each: bool = False
 
     @property
     def under(self) -> str:
         """The second line: the role, and what became of the node."""
-        return f"{self.role}, {self.status}" if self.status else self.role
+        return ", ".join(filter(None, (self.role, "for each" * self.is_each, self.status)))
+
+
+def _after(boxes: Sequence[Box], box: Box) -> str:
+    """Return what a box waits for, with the conditions."""
+    called = ((boxes[one].title, box.when.get(one)) for one in box.needs)
+    return ", ".join(f"{title} if {text}" if text else title for title, text in called)
 
 
 def levels(boxes: Sequence[Box]) -> list[int]:
@@ -82,8 +98,8 @@ def tree(boxes: Sequence[Box], width: int) -> str:
 
 def _line(boxes: Sequence[Box], number: int, before: str, width: int) -> str:
     box = boxes[number]
-    others = f", after {', '.join(boxes[one].title for one in box.needs)}"
-    told = f"{box.title} ({box.under}{others if len(box.needs) > 1 else ''}): "
+    others = f", after {_after(boxes, box)}" if len(box.needs) > 1 or box.when else ""
+    told = f"{box.title} ({box.under}{others}): "
     line = before + told + " ".join(box.task.split())
     return line if len(line) <= width else f"{line[: max(1, width - 3)].rstrip()}..."
 
@@ -93,7 +109,10 @@ def mermaid(boxes: Sequence[Box]) -> str:
     lines = ["flowchart TD"]
     for number, box in enumerate(boxes):
         lines.append(f'    n{number}["{_code(box.title)}<br/>{_code(box.under)}"]')
-    lines += [f"    n{one} --> n{number}" for number, box in enumerate(boxes) for one in box.needs]
+    for number, box in enumerate(boxes):
+        for one in box.needs:
+            label = f'|"{_code(box.when[one])}"|' if one in box.when else ""
+            lines.append(f"    n{one} -->{label} n{number}")
     for status, fill in FILLS.items():
         if named := [f"n{number}" for number, box in enumerate(boxes) if box.status == status]:
             lines += [f"    classDef {status} fill:{fill}", f"    class {','.join(named)} {status}"]
@@ -115,7 +134,11 @@ def dot(boxes: Sequence[Box]) -> str:
         label = json.dumps(f"{box.title}\n{box.under}", ensure_ascii=False)
         fill = FILLS.get(box.status, PLAIN)
         lines.append(f'    n{number} [label={label}, fillcolor="{fill}"];')
-    lines += [f"    n{one} -> n{number};" for number, box in enumerate(boxes) for one in box.needs]
+    for number, box in enumerate(boxes):
+        for one in box.needs:
+            said = json.dumps(box.when.get(one, ""), ensure_ascii=False)
+            label = f" [label={said}, style=dashed]" if one in box.when else ""
+            lines.append(f"    n{one} -> n{number}{label};")
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -150,7 +173,7 @@ def svg(boxes: Sequence[Box]) -> str:
     height = len(layers) * (BOX_HEIGHT + GAP_DOWN) - GAP_DOWN + 2 * MARGIN if layers else 0
     _order(layers, width)
     spots = [spot for layer in layers for spot in layer]
-    shown = [_edge(spot, below) for spot in spots for below in spot.below]
+    shown = [_edge(boxes, spot, below) for spot in spots for below in spot.below]
     shown += [_drawn(boxes[spot.box], spot) for spot in spots if spot.box is not None]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
@@ -213,12 +236,28 @@ def _set(layer: Sequence[Spot], width: int) -> None:
         left += spot.width + GAP_ACROSS
 
 
-def _edge(high: Spot, low: Spot) -> str:
+def _edge(boxes: Sequence[Box], high: Spot, low: Spot) -> str:
+    """Return a part of an edge; the last one bears the condition."""
     begin = high.top + BOX_HEIGHT
     bend = (low.top - begin) / 2
     path = f"M{high.x:g} {begin} C{high.x:g} {begin + bend:g} {low.x:g} {low.top - bend:g}"
     through = f" V{low.top + BOX_HEIGHT}" if low.box is None else ""
-    return f'<path d="{path} {low.x:g} {low.top}{through}" fill="none" stroke="#8a94a6"/>'
+    path = f'<path d="{path} {low.x:g} {low.top}{through}" fill="none" stroke="#8a94a6"'
+    origin = high
+    while origin.box is None:
+        origin = origin.above[0]
+    conditions = boxes[low.box].when if low.box is not None else {}
+    if origin.box not in conditions:
+        return f"{path}/>"
+    said = conditions[origin.box]
+    line = [*conditions].index(origin.box) % LINES_IN_GAP
+    x, y = (high.x + 3 * low.x) / 4, low.top - 9 - 11 * line
+    return (
+        f'{path} stroke-dasharray="4 3"/>'
+        f'<text x="{x:g}" y="{y}" text-anchor="middle" font-size="10" '
+        f'fill="#444" stroke="#fff" stroke-width="3" paint-order="stroke">{_cut(said)}'
+        f"<title>{escape(_drawable(said))}</title></text>"
+    )
 
 
 def _drawn(box: Box, spot: Spot) -> str:
@@ -248,7 +287,7 @@ def page(boxes: Sequence[Box], title: str) -> str:
     """Return a page of HTML with the image, and a table of what each node is to do."""
     rows = "".join(
         f"<tr><th>{escape(box.title)}</th><td>{escape(box.under)}</td>"
-        f"<td>{escape(', '.join(boxes[one].title for one in box.needs))}</td>"
+        f"<td>{escape(_after(boxes, box))}</td>"
         f"<td style='white-space:pre-wrap'>{escape(box.task)}</td></tr>\n"
         for box in boxes
     )

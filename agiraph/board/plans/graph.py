@@ -220,6 +220,8 @@ class Graph:
                 task=node.task,
                 status=self.statuses.get(node.id, ""),
                 needs=tuple(known[one] for one in node.deps if one in known),
+                when={known[one]: text for one, text in node.when.items() if one in known},
+                is_each=node.for_each is not None,
             )
             for node in self.nodes
         ]

@@ -133,6 +133,26 @@ def test_a_graph_can_be_drawn_in_each_form() -> None:
     assert "Research &quot;B&quot; &lt;&amp;&gt;" in graph.to_html()
 
 
+def test_conditions_and_items_are_drawn() -> None:
+    graph = Graph(
+        [
+            Node(id="find", task="Find"),
+            Node(id="look", task="Look", for_each="result.files", deps=["find"]),
+            Node(id="mend", task="Mend", deps=[{"node": "find", "when": 'result.bad == "<1>"'}]),
+        ]
+    )
+    assert graph.to_tree(60).splitlines() == [
+        "find (worker): Find",
+        "├─ look (worker, for each): Look",
+        '└─ mend (worker, after find if result.bad == "<1>"): Mend',
+    ]
+    assert 'n0 -->|"result.bad #61;#61; #34;#60;1#62;#34;"| n2' in graph.to_mermaid()
+    assert r'n0 -> n2 [label="result.bad == \"<1>\"", style=dashed];' in graph.to_dot()
+    assert "result.bad == &quot;&lt;1&gt;&quot;</title>" in graph.to_svg()
+    ET.fromstring(graph.to_svg())
+    assert "find if result.bad" in graph.to_html()
+
+
 def test_what_happened_has_sub_nodes_and_stages_in_their_order() -> None:
     desk = Desk(max_depth=2)
     desk.busy("survey", "ada")

@@ -11,6 +11,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import BaseModel
+
 from actors.entity.roster import Roster
 from actors.runtime.crash_counter import LIMIT
 from actors.runtime.runtime import Runtime
@@ -45,8 +47,11 @@ from agiraph.tools.command import forget_commands
 from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.scope import Scope
 from transport.endpoint import Received
+from transport.errors import Nacked
 
 AT_ONCE_SECONDS = 0.5
+KNOWN_WITHIN_SECONDS = 3.0
+TRY_AGAIN_SECONDS = 0.05
 PAUSE_EVENTS = {
     "paused": ("agent.paused", "worker.paused"),
     "stepped": ("agent.stepped", "worker.stepped"),
@@ -119,6 +124,20 @@ class EntityContext:
     def message_id(self, key: str, number: int = 0) -> bytes:
         """Return the id of the message that step `key` sends: the same after a crash."""
         return derived_message_id(self.runtime.address, key, number)
+
+    async def send(self, address: Address, body: BaseModel, message: bytes) -> None:
+        """Send as this message. Who has just been spawned, or is about to stop with us, may be
+        unknown for a moment. Raises TransportError."""
+        waited = 0.0
+        while True:
+            try:
+                await self.runtime.send(address, body, id=message)
+                return
+            except Nacked as error:
+                if error.reason != "unknown_recipient" or waited >= KNOWN_WITHIN_SECONDS:
+                    raise
+            await asyncio.sleep(TRY_AGAIN_SECONDS)
+            waited += TRY_AGAIN_SECONDS
 
     def question(
         self, id: QuestionId, text: str, options: tuple[str, ...], **more: Any

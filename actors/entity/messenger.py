@@ -1,6 +1,5 @@
 """Messenger: the messages and questions that an entity sends."""
 
-import asyncio
 from contextlib import nullcontext
 
 from actors.entity.context import EntityContext
@@ -33,8 +32,6 @@ from agiraph.tools.ports import NewQuestion
 from transport.errors import Nacked
 
 SHOWN_CHARACTERS = 2000
-KNOWN_WITHIN_SECONDS = 3.0
-TRY_AGAIN_SECONDS = 0.05
 NOTHING = ReplyReference()
 
 
@@ -93,25 +90,12 @@ class Messenger:
             quoted=link.quoted,
         )
         try:
-            await self._deliver(address, text, message)
+            await self._context.send(address, text, message)
         except Nacked as error:
             raise Refused(f"{name} did not get it: {error}") from None
         data = {"from": self._context.name, "to": name, "content": content[:SHOWN_CHARACTERS]}
         data |= {"in_reply_to": link.message} if link.message else {}
         self._context.report("message.sent", data, message.hex())
-
-    async def _deliver(self, address: Address, text: TextMessage, message: bytes) -> None:
-        """Send text to one of the team: one who has just been spawned may not be known yet."""
-        waited = 0.0
-        while True:
-            try:
-                await self._runtime.send(address, text, id=message)
-                return
-            except Nacked as error:
-                if error.reason != "unknown_recipient" or waited >= KNOWN_WITHIN_SECONDS:
-                    raise
-            await asyncio.sleep(TRY_AGAIN_SECONDS)
-            waited += TRY_AGAIN_SECONDS
 
     def check_messages(self) -> list[str]:
         """Return what has arrived; it counts as seen once the next record stands."""

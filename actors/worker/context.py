@@ -115,7 +115,7 @@ class WorkerContext(EntityContext):
 
     async def send_to_coordinator(self, key: str, body: BaseModel) -> None:
         """Send as step `key`: repeated after a crash it is the same message."""
-        await self.runtime.send(self.coordinator, body, id=self.message_id(key))
+        await self.send(self.coordinator, body, self.message_id(key))
 
     def standing_still(self) -> AbstractContextManager[None]:
         return self.deadline.standing_still() if self.deadline else nullcontext()

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from actors.entity import messenger as talk_module
+from actors.entity import context as context_module
 from actors.entity.messenger import Messenger
 from actors.entity.questions import ArrivedAnswer, ArrivedAnswers
 from agiraph.core.errors import Refused
@@ -51,8 +51,8 @@ async def send(bus: Bus) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(talk_module, "KNOWN_WITHIN_SECONDS", 0.003)
-    monkeypatch.setattr(talk_module, "TRY_AGAIN_SECONDS", 0.001)
+    monkeypatch.setattr(context_module, "KNOWN_WITHIN_SECONDS", 0.003)
+    monkeypatch.setattr(context_module, "TRY_AGAIN_SECONDS", 0.001)
 
 
 async def test_a_text_waits_until_the_router_knows_who_was_just_spawned(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import re
 import types
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import yaml
@@ -28,6 +29,13 @@ MOST_VALUES: Final = 20_000
 MANAGER: Final = "manager"
 EDGE_KEYS: Final = ({"node"}, {"node", "when"})
 """What an entry of `deps` has that is not an id alone."""
+
+EDGE_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"node": {"type": "string", "minLength": 1}, "when": {"type": "string"}},
+    "required": ["node"],
+    "additionalProperties": False,
+}
 
 HALF_A_CHARACTER: Final = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
@@ -173,8 +181,19 @@ class CollaborationFile(PlanForm):
 
 
 def file_schema() -> dict[str, Any]:
-    """Return the JSON Schema of plan files of both forms; of keys with several names, each."""
+    """Return the JSON Schema of plan files of both forms.
+
+    It has all names of keys that have several, and the short forms of values.
+    """
     forms = TypeAdapter(GraphFile | CollaborationFile).json_schema()
+    node, role = (forms["$defs"][form.__name__]["properties"] for form in (GraphNode, RoleForm))
+    for properties, name in [*product((node, role), ("checks", "labels")), (role, "host_labels")]:
+        properties[name] = _or_one_text(properties[name])
+    for properties in (node, role):
+        properties["tools"]["anyOf"].append({"type": "string"})
+    node["deps"]["items"] = {"anyOf": [node["deps"]["items"], EDGE_SCHEMA]}
+    node["for_each"]["anyOf"].append({"type": "string"})
+    forms["$defs"]["ForEach"].pop("required")  # of one dependency it is that
     for form in (GraphFile, GraphNode, CollaborationFile, RoleForm, StageForm, ContractForm):
         _name_all(form, forms["$defs"][form.__name__])
     return {
@@ -182,6 +201,12 @@ def file_schema() -> dict[str, Any]:
         "title": "A plan of Agiraph",
         **forms,
     }
+
+
+def _or_one_text(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a list, for which a single text may stand too."""
+    about = {key: schema.pop(key) for key in ("default", "description") if key in schema}
+    return {**about, "anyOf": [schema, {"type": "string"}]}
 
 
 def _name_all(form: type[BaseModel], schema: dict[str, Any]) -> None:

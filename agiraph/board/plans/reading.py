@@ -205,7 +205,7 @@ def file_schema() -> dict[str, Any]:
 
 def _or_one_text(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a list, for which a single text may stand too."""
-    about = {key: schema.pop(key) for key in ("default", "description") if key in schema}
+    about = {key: schema[key] for key in schema.keys() & {"default", "description"}}
     return {**about, "anyOf": [schema, {"type": "string"}]}
 
 

@@ -7,7 +7,7 @@ from agiraph.board.plans.graph import Graph
 from tests.fakes.model_server import Reply, Script, SeenRequest, call, say
 from tests.integration.house import until
 from tests.scenarios.place import Place
-from tests.scenarios.steps import WAIT, finish, publish, write
+from tests.scenarios.steps import WAIT, by_node, finish, node, publish, write
 
 GRAPH = """
 nodes:
@@ -232,6 +232,25 @@ def test_a_static_plan_is_made_approved_and_run_and_can_be_exported(
     ]
     assert graph.nodes[2].task == "Read it again"
     assert place.command("plan", "check", str(again)).returncode == 0
+
+
+def test_the_managers_of_a_hybrid_plan_lead_teams_of_their_own(place: Place) -> None:
+    skeleton = [
+        {"id": "search", "task": "Search", "role": "manager", "deps": []},
+        {"id": "report", "task": "Report", "role": "worker", "deps": ["search"]},
+    ]
+
+    make = [write("out.md", "findings"), publish("found it")]
+    nodes = {"search": [node("detail", role="digger"), WAIT, *make], "detail": make, "report": make}
+    work = by_node(COORDINATOR, nodes)
+    plan = say(json.dumps({"nodes": skeleton}))
+    place.plays(lambda seen: plan if seen.is_for("planner") else work(seen))
+    outcome = place.complete("Find it out", "--planning", "hybrid")
+    done = [event["name"] for event in outcome.data("node.completed")]
+    assert done == ["detail", "search", "report"]
+    parents = {event["name"]: event.get("parent_node") for event in outcome.data("node.created")}
+    assert parents["detail"]
+    assert not parents["report"]
 
 
 def test_a_plan_for_a_goal_is_written_and_nothing_is_run(place: Place, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ class CommandEntry(NamedTuple):
 _TABLE = {
     (START, "run"): {"run": "Give a team a goal and watch it work."},
     (START, "plan"): {"plan": "Write, check, show or draw a plan; export a run's."},
+    (START, "team"): {"team": "Give a task to a team of roles, or look at that team."},
     (START, "commands.supervisor"): {
         "up": "Start the supervisor in the background.",
         "down": "Stop the supervisor and everything on it.",
@@ -110,6 +111,7 @@ _TABLE = {
     (SET_UP, "commands.access"): {
         "tokens": "List, add, rotate or revoke API tokens.",
         "login": "Create a login link for a browser.",
+        "audit": "List the last calls of the API: who, what, how it ended.",
         "sessions": "List the browsers that are logged in.",
         "logout": "Log a browser out.",
     },
@@ -146,8 +148,8 @@ OVER_API = frozenset(
         *("away", "back", "pause", "step", "resume", "interrupt", "stop", "restart", "kill"),
         *("dead", "budget", "triggers", "archive", "restore", "retry", "assign", "cancel", "rm"),
         *("delete", "prune", "show", "result", "transcript", "files", "memory", "messages"),
-        *("usage", "models", "outside", "mcp", "tokens", "login", "sessions", "logout"),
-        *("host", "move", "plan"),
+        *("usage", "models", "outside", "mcp", "tokens", "login", "sessions", "logout", "audit"),
+        *("host", "move", "plan", "team"),
     )
 )
 """Commands that a gateway serves, on this machine or, with `--url`, on another."""

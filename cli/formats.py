@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from agiraph.core.turns import Usage
+from agiraph.core.turns import JsonObject, Usage
 from cli.sanitize import one_line, short_name
 
 GOAL_SHOWN = 300
@@ -122,3 +122,16 @@ def state_label(value: Any) -> str:
 def entity_name(value: Any) -> str:
     """Return an address or id as people call it."""
     return short_name(str(value).rpartition("/")[2]) if value else ""
+
+
+def shown_agent(role: JsonObject) -> str:
+    """Return what does the work of a team's role (a `TeamRoleView`), as people read it."""
+    agent = role["agent"] or role["model"] or "default"
+    return f"{agent} (not {role['left_out']})" if role["left_out"] else str(agent)
+
+
+def how_it_works(role: JsonObject) -> str:
+    """Return how that role works."""
+    if role["kind"] == "cli":
+        return "as a CLI"
+    return "text only" if role["advisory"] else "with tools"

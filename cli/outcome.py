@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from agiraph.http.client import Client
 
 
+FINISHED = (None, "finalized")
+"""How a team of roles has ended if its lead has finished it; None: there is no team."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
     """The outcome of a run, as `--json` prints it; `reason` says why it is not completed."""
@@ -46,6 +50,7 @@ class RunOutcome:
     seconds: float
     reason: str | None = None
     written: tuple[str, ...] = ()
+    team: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a JSON object."""
@@ -59,6 +64,7 @@ class RunOutcome:
             "written": list(self.written),
             "usage": self.usage.model_dump(mode="json") | {"tokens": self.usage.tokens},
             "seconds": round(self.seconds, 3),
+            **({"team": self.team} if self.team is not None else {}),
         }
 
 
@@ -78,6 +84,8 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
         target.dismiss(agent.id)
         watch.agent = agent = agent.model_copy(update={"status": "stopped"})
     outcome = outcome_of(watch, time.monotonic() - started_at)
+    if options.terms.get("team") is not None:
+        outcome = replace(outcome, team=_turns_of(target.client, agent.id))
     if not is_ended:
         outcome = replace(outcome, reason=too_late(options.timeout_seconds or 0))
     if is_ended and target.belongs_to_commands:
@@ -92,6 +100,15 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
         screen.note(f"stopped: {outcome.reason}", "bad")
         return FAILED
     return verdict(outcome, watch)
+
+
+def _turns_of(client: "Client", agent: str) -> dict[str, Any] | None:
+    """Return what the roles of a team have said, None if that cannot be asked for now."""
+    with contextlib.suppress(ApiError, NotReachable):
+        found = client.team_turns(agent)
+        turns = [turn.payload() for turn in found.turns]
+        return found.model_dump(mode="json") | {"turns": turns}
+    return None
 
 
 @contextlib.contextmanager
@@ -123,7 +140,7 @@ def too_late(limit: float) -> str:
 def verdict(outcome: RunOutcome, watch: RunWatcher) -> int:
     """Say why a run that ended was not completed, if so; return the exit code."""
     if outcome.status == "completed":
-        return DONE
+        return DONE if (outcome.team or {}).get("status") in FINISHED else FAILED
     if outcome.status == "failed":
         where = home_option_of(watch.target.home)
         watch.target.screen.note(f"to try again: agiraph run GOAL --agent {outcome.agent}{where}")

@@ -38,12 +38,14 @@ PLAN_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 class PlanGroup(click.Group):
     """A group whose first word is a subcommand, or else the goal to write a plan for."""
 
+    without_subcommand = "write"
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the subcommand and its words; that of a goal is `write`."""
+        """Return the subcommand and its words; that of a goal is `without_subcommand`."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            args = ["write", *args]
+            args = [self.without_subcommand, *args]
         return super().resolve_command(ctx, args)
 
 

@@ -416,11 +416,25 @@ def _introduce(target: RunTarget, options: RunOptions, agent: "AgentView") -> No
 
     target.screen.note(f"agent {agent.id}")
     target.screen.note(f"model {agent.model}: {_why(target.client, options, agent)}")
+    if team := options.terms.get("team"):
+        _introduce_roles(target, team, agent.worker_model)
     if agent.model == SMALL_MODEL:
         from agiraph.llm.local_weights import HONESTLY
 
         target.screen.note(HONESTLY)
     show_neighbours(target, agent)
+
+
+def _introduce_roles(target: RunTarget, asked: dict[str, Any], model: str) -> None:
+    """Say who does the work of each role, and what was left out for the network."""
+    from agiraph.http.api import CheckTeamRequest
+    from cli.formats import how_it_works, shown_agent
+
+    wanted = {"section": asked.get("section"), "offline": asked.get("offline", False)}
+    found = target.client.check_team(CheckTeamRequest(**wanted, model=model))
+    for role in found.roles:
+        facts, lead = role.model_dump(), ", the lead" if role.is_lead else ""
+        target.screen.note(f"{role.name}{lead}: {shown_agent(facts)}, {how_it_works(facts)}")
 
 
 def _show_ui(

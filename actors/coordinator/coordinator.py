@@ -19,6 +19,7 @@ from actors.coordinator.prompt_facts import PromptFacts, facts_for
 from actors.coordinator.public_events import events_of
 from actors.coordinator.run_start import fill_board, has_unopened_stage, start_run, task_of
 from actors.coordinator.run_transition import NextRunRequested, RunTransition
+from actors.coordinator.team_lead import TeamLead
 from actors.coordinator.trigger_handler import TriggerHandler
 from actors.coordinator.worker_requests import WorkerRequestHandler
 from actors.entity.args import CoordinatorArgs
@@ -96,6 +97,7 @@ class CoordinatorActor:
         self._tools = CoordinatorTools(
             context, self.entity.messenger, board, self._notifications, self._cycles
         )
+        self._team = TeamLead(context, board)
         self._planner = RunPlanner(context, self.entity, board)
         self._deadlocks = DeadlockWatch(board)
         self._stage_timeouts = StageTimeouts(board, runtime.clock)
@@ -274,7 +276,7 @@ class CoordinatorActor:
         events = events_of(
             board, event, place, agent=context.agent, run=context.run, entity=context.name
         )
-        return self._trigger_handler.marked(events)
+        return [*self._trigger_handler.marked(events), *self._team.events_of(event)]
 
     def _replay_events(self) -> None:
         """Report the last events once more: a report may have died with this process."""
@@ -298,13 +300,16 @@ class CoordinatorActor:
 
     def notices(self) -> list[InputReceived]:
         """Return the events of the board that the model has not been shown, as one turn."""
-        return self._notifications.take()
+        return [] if self._team.leads else self._notifications.take()
 
     def take_effects(self) -> CallEffects:
         return self._tools.take_effects()
 
     async def on_rest(self) -> None:
         """Pass on what was said; then wait for news, remind once, or give the run up."""
+        if self._team.leads:
+            await self._team.step()
+            return
         transcript, cycles = self.context.transcript, self._cycles
         said = transcript.turns[-1]
         text = said.text if isinstance(said, AssistantTurn) else None
@@ -369,7 +374,13 @@ class CoordinatorActor:
         return has_shortened
 
     async def on_step_limit(self) -> bool:
-        """Keep to the run's bound on turns; once the run has ended think only when spoken to."""
+        """Keep to the run's bound on turns; once the run has ended think only when spoken to.
+
+        While a team's roles do the work, only their turns go on.
+        """
+        if self._team.leads:
+            await self._team.step()
+            return False
         if not self._may_think():
             if self._leaves_it_to_workers():
                 self.board_service.execute(c.LaunchStage())
@@ -388,7 +399,7 @@ class CoordinatorActor:
     def _may_think(self) -> bool:
         """Whether the model may be asked: while the run runs and is awake, or when spoken to."""
         transcript = self.context.transcript
-        if self._cycles.may_not_think or self._leaves_it_to_workers():
+        if self._team.leads or self._cycles.may_not_think or self._leaves_it_to_workers():
             return False
         if self.board_service.board.is_running or transcript.is_flushing:
             return True

@@ -126,8 +126,13 @@ class SupervisorService:
         return ChildStarted(address=address, incarnation=0)
 
     def _check_host(self, host: str | None) -> None:
-        """Raise InvalidInput for a machine that there is not."""
+        """Raise InvalidInput for a machine that there is not.
+
+        For the default of the settings, which may join later, a worker waits.
+        """
         hosts = self._children.hosts
+        if hosts is not None and host == hosts.config.default_host:
+            return
         known = [HOME_HOST, *(hosts.registry.hosts if hosts is not None else ())]
         if host is not None and host not in known:
             raise unknown("machine", host, known)

@@ -8,7 +8,7 @@ The answer is journaled before anything is done with it, so a process that dies 
 publishes it: no call is made twice, and the coordinator takes a node's completion once.
 """
 
-import re
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +19,10 @@ from actors.worker.evidence import answer_key
 from actors.worker.worker_tools import WorkerTools
 from agiraph.agent.prompts import assignment_facts, render
 from agiraph.agent.records import AnswerPublished
-from agiraph.core.errors import Refused
+from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.models import Assignment
-from agiraph.core.result_schema import RESULT_FILE, read_result
-from agiraph.core.turns import AssistantTurn, UserTurn
+from agiraph.core.result_schema import RESULT_FILE, json_in
+from agiraph.core.turns import AssistantTurn, JsonObject, UserTurn
 from agiraph.storage.files import (
     MOST_BYTES,
     files_below,
@@ -38,7 +38,6 @@ NO_ANSWER = "the model gave no answer in its one call (it has no tools: it can o
 CORRECTIONS = 2
 MISFIT = "[Runtime]: Your answer is not the result that is asked for. "
 CORRECTION = MISFIT + "{why}\nAnswer with the whole corrected JSON and nothing else."
-FENCED = re.compile(r"```[a-z]*\n(.*?)\n?```", re.DOTALL)
 CUT_OFF = "the end of the answer: it was cut off at the longest answer that is asked of a model"
 
 
@@ -91,10 +90,13 @@ def headline(answer: str) -> str:
     return f"{answer[:HEADLINE_CHARACTERS].rstrip()} [... the whole answer: {ANSWER_FILE}]"
 
 
-def _json_of(answer: str) -> str:
-    """Return the JSON text of an answer, which a model may have put between fences."""
-    fenced = FENCED.fullmatch(answer.strip())
-    return fenced.group(1) if fenced else answer.strip()
+def _fitted(answer: str, schema: JsonObject) -> tuple[str, str]:
+    """Return the JSON text in an answer, and why there is none that fits ('': there is)."""
+    try:
+        value = json_in(answer, schema)
+    except InvalidInput as error:
+        return answer, str(error)
+    return json.dumps(value, ensure_ascii=False), ""
 
 
 def _is_correction(turn: object) -> bool:
@@ -131,7 +133,7 @@ class SingleInference:
         schema = self._worker.assignment.node.output_schema
         answer = ((self._answer and self._answer.text) or "").strip()
         if schema is not None and answer:
-            _, why = read_result(_json_of(answer), schema)
+            _, why = _fitted(answer, schema)
             before = sum(map(_is_correction, self._worker.transcript.turns))
             if why and before < CORRECTIONS:
                 self._worker.add_notice(CORRECTION.format(why=why))
@@ -149,8 +151,9 @@ class SingleInference:
         if not text:
             raise NodeLimitReached(NO_ANSWER)
         home = self._worker.node_home(assignment.node)
-        has_schema = assignment.node.output_schema is not None
-        name, text = (RESULT_FILE, _json_of(text)) if has_schema else (ANSWER_FILE, text)
+        schema, name = assignment.node.output_schema, ANSWER_FILE
+        if schema is not None:
+            name, (text, _) = RESULT_FILE, _fitted(text, schema)
         if not is_file(home.published / name):
             replace_file(home.scratch / name, f"{text}\n")
         missing = CUT_OFF if self._worker.transcript.progress.is_cut_off else ""

@@ -1,5 +1,6 @@
 """WorkerTools: what a worker's tools do, by asking its coordinator."""
 
+import json
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -41,7 +42,7 @@ from agiraph.messages.context import (
 )
 from agiraph.messages.control import Ok
 from agiraph.messages.node import NodeCheckpoint, OfferInsight, PublishNode
-from agiraph.storage.files import MOST_BYTES, is_file, read_part
+from agiraph.storage.files import MOST_BYTES, is_file, read_part, replace_file
 from agiraph.storage.home import NodeHome
 from agiraph.tools.ports import ToolContext, WaitOutcome
 from agiraph.tools.scopes.publishing import publish_files
@@ -156,9 +157,11 @@ class WorkerTools(EntityTools):
         missing: str,
         insight: str,
         leaving: tuple[str, ...] = (),
+        result: JsonObject | None = None,
     ) -> tuple[str, ...]:
         """Run the node's checks, promote scratch/ to published/ and complete the node.
 
+        A `result` is written as the node's `result.json` before.
         What matches a name of `leaving` stays in scratch/. Refused with the checks' output if one
         does not pass, or with what of its result does not fit its schema. The insight is offered
         before the end.
@@ -168,6 +171,9 @@ class WorkerTools(EntityTools):
         assignment, now = self._assignment, self._worker.now()
         home, checkout = self._worker.node_home(assignment.node), self._checkout
         left = (*checkout.left_out(assignment), *leaving)
+        if result is not None and not is_file(home.published / RESULT_FILE):
+            text = json.dumps(result, ensure_ascii=False, indent=2)
+            replace_file(home.scratch / RESULT_FILE, f"{text}\n")
         _require_result(assignment, home)
         results = await pass_checks(self.tool_context(call_id), assignment, home, now, left)
         commit = await checkout.commit(assignment, summary)

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, ValidationError
 from agiraph.core.errors import InvalidInput
 from agiraph.core.record import Record
 from agiraph.core.result_schema import check_schema
+from agiraph.core.team import TeamTerms
 
 BudgetScope = Literal["run", "agent", "node", "trigger"]
 Period = Literal["total", "day"]
@@ -87,7 +88,8 @@ class RunTerms(Record):
     answer is one JSON value that fits the JSON Schema `output_schema` (None: it is text).
     `mcp_servers` are granted to its coordinator and workers, as far as the settings lend them.
     `planning` is when its nodes are planned (None: as the settings say), `approve_plan` whether
-    the human is asked first; a run of `plan_only` ends with its plan.
+    the human is asked first; a run of `plan_only` ends with its plan. A run with a `team` is the
+    work of its roles.
     """
 
     tokens: int | None = Field(default=None, ge=1)
@@ -99,6 +101,7 @@ class RunTerms(Record):
     planning: PlanningMode | None = None
     approve_plan: bool = False
     plan_only: bool = False
+    team: TeamTerms | None = None
 
 
 class BudgetState(Budget):

@@ -1,11 +1,15 @@
 """Result schema: the JSON Schema that a node's `result.json` must fit, and what does not fit it."""
 
 import json
+from collections.abc import Iterator
 from typing import Any, Final
+
+from agiraph.core.errors import InvalidInput
 
 RESULT_FILE: Final = "result.json"
 LONGEST_SCHEMA: Final = 16_384
 MOST_MISFITS: Final = 5
+MOST_OBJECTS: Final = 64
 MISFIT_CHARACTERS: Final = 300
 
 
@@ -49,6 +53,43 @@ def read_result(text: str, schema: dict[str, Any]) -> tuple[Any, str]:
     except (ValueError, RecursionError) as error:
         return None, f"it is not JSON: {error}"
     return value, misfits(schema, value)
+
+
+def json_in(text: str, schema: dict[str, Any]) -> Any:
+    """Return the JSON value of a text that fits a schema: the text itself, or one object in it.
+
+    An object may stand between fences or other words. Nothing is guessed or mended: InvalidInput if
+    none fits, or if several that differ do.
+    """
+    whole, why = read_result(text.strip(), schema)
+    if not why:
+        return whole
+    found = list(_objects_in(text))
+    fitting: list[Any] = []
+    for value in found:
+        if not misfits(schema, value) and value not in fitting:
+            fitting.append(value)
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise InvalidInput(f"{len(fitting)} different JSON objects in it fit: give one")
+    raise InvalidInput(misfits(schema, found[0]) if len(found) == 1 else why)
+
+
+def _objects_in(text: str) -> Iterator[Any]:
+    """Yield the JSON objects in a text that are in no other; at most MOST_OBJECTS are tried."""
+    decoder = json.JSONDecoder(parse_constant=_refuse)
+    at = text.find("{")
+    for _ in range(MOST_OBJECTS):
+        if at < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            yield value
+        at = text.find("{", end)
 
 
 def json_value(text: str) -> Any:

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from agiraph.core.config import ConfigSection, configs_folder
 from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.team import SECTION as TEAM_SECTION
 from agiraph.core.turns import JsonObject
 from agiraph.llm.registry import read_row, read_table
 
@@ -151,6 +152,8 @@ def load_agents(home: Path | None = None) -> dict[str, AgentPreset]:
     files = [configs_folder() / "agents.yaml"] + ([home / "agents.yaml"] if home else [])
     for file in files:
         for name, values in read_table(file).items():
+            if name == TEAM_SECTION:
+                continue
             if not isinstance(values, dict) or not name or name.split() != [name]:
                 raise InvalidInput(f"{file}: {name}: expected a name and `key: value` lines")
             base = presets[name].model_dump() if name in presets else {}

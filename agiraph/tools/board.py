@@ -1,10 +1,11 @@
 """Board tools: put work on the board, wait for it, see it, report on one's own."""
 
 from dataclasses import asdict
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from agiraph.core.specs import Names, NodeSpec, StageTerms
+from agiraph.core.specs import Names, NodeSpec, StageTerms, as_object
 from agiraph.core.turns import JsonObject
 from agiraph.tools.base import WORKERS, NoParams, ToolParams, tool
 from agiraph.tools.ports import ToolContext
@@ -60,6 +61,9 @@ class PublishParams(CheckpointParams):
         default="",
         description="a fact or method that the coordinator should remember after this run",
     )
+    result: Annotated[JsonObject | None, BeforeValidator(as_object)] = Field(
+        default=None, description="only if your node has a JSON Schema: its result.json"
+    )
 
 
 class SuggestNextParams(ToolParams):
@@ -75,7 +79,7 @@ class SuggestNextParams(ToolParams):
 async def publish(context: ToolContext, params: PublishParams) -> JsonObject:
     """Complete the node; return {"published": [file, ...]}."""
     files = await context.team.publish(
-        context.call_id, params.summary, params.missing, params.insight
+        context.call_id, params.summary, params.missing, params.insight, result=params.result
     )
     return {"published": list(files)}
 

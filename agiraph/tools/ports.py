@@ -108,11 +108,18 @@ class Team:
         raise _not_possible("cancel_trigger")
 
     async def publish(
-        self, call_id: str, summary: str, missing: str, insight: str
+        self,
+        call_id: str,
+        summary: str,
+        missing: str,
+        insight: str,
+        *,
+        result: JsonObject | None = None,
     ) -> tuple[str, ...]:
         """Move scratch/ to published/, complete the node; return the published files.
 
-        `missing` tells what a result in part lacks, `insight` is offered to the agent's memory.
+        `missing` tells what a result in part lacks, `insight` is offered to the agent's memory,
+        `result` is what its `result.json` is to hold.
         """
         raise _not_possible("publish")
 

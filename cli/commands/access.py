@@ -52,6 +52,14 @@ SESSIONS = (
     Column("BY", "created_by", spare=2),
     Column("BROWSER", "browser", wide=True),
 )
+CALLS = (
+    Column("TIME", "ts", format_time),
+    Column("WHO", "", lambda call: str(call["who"] or call["client"] or "unknown")),
+    Column("CALL", "", lambda call: f"{call['method']} {call['path']}".strip(), wide=True),
+    Column("STATUS", "status", lambda status: str(status or "open"), align="right"),
+    Column("MS", "ms", lambda ms: "" if ms is None else f"{ms:.0f}", align="right", spare=1),
+    Column("REASON", "reason", wide=True, spare=2),
+)
 FIELDS = "name, scope, status, created_at, created_by, expires_at, rotated_at, last_used_at"
 
 
@@ -152,6 +160,26 @@ def _complaint(error: ValidationError) -> str:
     if first["loc"] == ("name",):
         return "NAME: at most 40 of a-z, 0-9, '.', '_' and '-', the first a letter or a digit"
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
+@api_command(
+    "agiraph audit",
+    "agiraph audit --refused --limit 20",
+    "agiraph audit --json | jq -r .[].who",
+    json="a JSON array: ts, id, who, session, method, path, client, status, ms, reason, held_back",
+)
+@click.option("--refused", is_flag=True, help="Only calls that were refused, and refused machines.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=50,
+    show_default=True,
+    help="How many, counted from the last.",
+)
+def audit(client: "Client", refused: bool, limit: int) -> Shown:
+    """List the last calls of the API, the newest last: who called what, and how it ended."""
+    calls = client.audit(limit=limit, refused=refused)
+    return Listing(calls, CALLS, "no call was refused" if refused else "no calls yet")
 
 
 # --- browsers ------------------------------------------------------------------------------------

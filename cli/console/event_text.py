@@ -351,6 +351,7 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "node.checked": _node_checked,
     "node.blocked": _phrase("{node} waits for {on}", tone="quiet"),
     "node.unblocked": _phrase("continues with", "name", tone="quiet"),
+    "team.turn": _phrase("{from_role} to {to_role}", "message"),
     "node.deadlock": _phrase("nodes wait for each other", "text", tone="bad"),
     "node.cancelled": _phrase("node {node} is cancelled", "reason", tone="bad"),
     "node.checkpoint": _phrase("milestone", "summary"),

@@ -68,19 +68,23 @@ class House:
             _, errors = self.process.communicate(timeout=DEADLINE_SECONDS)
             raise AssertionError(f"the supervisor ended before it was ready: {errors}")
 
-    def ask(self, to: str, type_: str, **body: Any) -> dict[str, Any]:
+    def ask(
+        self, to: str, type_: str, within_seconds: float = DEADLINE_SECONDS, **body: Any
+    ) -> dict[str, Any]:
         """Ask something on the bus as the human gateway."""
         with socket.socket(socket.AF_UNIX) as link:
-            link.settimeout(DEADLINE_SECONDS)
+            link.settimeout(within_seconds)
             link.connect(str(orders_socket(self.home)))
             link.sendall(json.dumps({"to": to, "type": type_, "body": body}).encode() + b"\n")
             answer: dict[str, Any] = json.loads(link.makefile().readline())
         return answer
 
-    def start(self, address: str, **spec: Any) -> dict[str, Any]:
+    def start(
+        self, address: str, within_seconds: float = DEADLINE_SECONDS, **spec: Any
+    ) -> dict[str, Any]:
         """Ask for a child."""
         spec = {"address": address, "kind": "worker", "owner": "human"} | spec
-        return self.ask("supervisor", "child.start", spec=spec)
+        return self.ask("supervisor", "child.start", within_seconds, spec=spec)
 
     def stop_child(self, address: str, how: str = "stop") -> dict[str, Any]:
         """Stop a child one way or another."""

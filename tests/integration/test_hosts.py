@@ -5,6 +5,7 @@ a machine is lost, drained or removed, and when the supervisor is killed.
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.integration.house import House, await_gone, is_gone, running, until
 from tests.integration.machine import Machine, await_host, invited, running_host
 
 NAMES = ("north", "south")
+DEFAULT_IS_AWAY = "there is no machine 'later' (known: home, north, south)"
 
 
 def free_port() -> int:
@@ -27,7 +29,7 @@ def free_port() -> int:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
     listen = f"tcp://127.0.0.1:{free_port()}"
-    hosts = f"{{listen: '{listen}', lease_seconds: 3, renew_seconds: 0.3}}"
+    hosts = f"{{listen: '{listen}', lease_seconds: 3, renew_seconds: 0.3, default_host: later}}"
     (home / "agiraph.yaml").write_text(f"hosts: {hosts}\n")
     return home
 
@@ -82,6 +84,11 @@ def test_a_worker_is_moved_as_asked_and_who_cannot_be_moved_stays(
     house.start("shop/boss", kind="coordinator")
     assert "only workers can be moved" in move(house, "shop/boss", "south")["reason"]
     assert "unknown machine 'west'" in house.start("shop/bob", host="west")["reason"]
+
+    with suppress(OSError, ValueError):  # the answer comes when it has a place
+        house.start("shop/lea", within_seconds=0.2, host="later")
+    house.await_row("shop/lea", state="backing_off", cause=DEFAULT_IS_AWAY)
+    house.stop_child("shop/lea", "forget")
 
     house.start("shop/dan", host="north")
     house.await_row("shop/dan", state="ready", host="north")

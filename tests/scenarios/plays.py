@@ -120,6 +120,7 @@ PLAYS: Final[tuple[Play, ...]] = (
     Play("agiraph remotes"),
     *wrong("agiraph show nobody"),
     *acts("agiraph tokens", "agiraph tokens list", "agiraph sessions", "agiraph status"),
+    *acts("agiraph audit", "agiraph audit --refused --limit 5"),
     *acts("agiraph top --once"),
     *acts("agiraph dead retry d-0", "agiraph channels retry dlv_0", codes=(WRONG_USAGE,)),
     *acts("agiraph channels test nothing", codes=(WRONG_USAGE,)),

@@ -149,3 +149,4 @@ def test_a_worker_is_moved_between_two_steps_and_outlives_the_loss_of_its_machin
         )
         refused = {"status": 403, "who": None, "client": "127.0.0.1"}
         assert lines[-1].items() >= {**refused, "reason": "its key is not known"}.items()
+        assert "its key is not known" in place.command("audit", "--refused").stdout

@@ -68,6 +68,11 @@ def machines() -> Callable[[Route], None]:
             route.fulfill(status=201, json=made.model_dump(mode="json"))
             return
         if method == "DELETE":
+            if not url.endswith("force=true"):
+                detail = "'north' is cordoned, but not empty: shop/ada cannot be moved. `agiraph"
+                problem = {"status": 409, "title": "conflict", "detail": detail}
+                route.fulfill(status=409, json=problem)
+                return
             rows.pop(0)
         elif method == "POST":
             rows[0] = rows[0].model_copy(update={"is_cordoned": True})
@@ -176,6 +181,9 @@ def test_other_machines_are_invited_drained_and_removed(visitor: Visitor) -> Non
     north.get_by_role("button", name="Actions for north").click()
     page.get_by_role("menuitem", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    held = page.get_by_role("dialog", name="Remove north all the same?")
+    expect(held).to_contain_text("shop/ada cannot be moved. What cannot be moved is killed")
+    held.get_by_role("button", name="Kill and remove").click()
     expect(north).to_have_count(0)
     harmless(page)
 

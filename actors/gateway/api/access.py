@@ -5,11 +5,13 @@ from contextlib import suppress
 from typing import Annotated, Any
 from urllib.parse import parse_qs, quote
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.requests import HTTPConnection
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from actors.gateway.api.dependencies import CallerDep, CauseDep, GatewayDep
+from actors.gateway.auth.audit import AuditLog
 from actors.gateway.auth.credential_store import CredentialStore
 from actors.gateway.auth.credentials import ApiToken, BrowserSession
 from actors.gateway.auth.page import HEADERS, login_page
@@ -17,6 +19,7 @@ from actors.gateway.auth.request_headers import cookies, is_from_elsewhere
 from actors.gateway.auth.scopes import CONTROL, READ
 from agiraph.http.api import (
     ApiError,
+    AuditedCallView,
     CreateLoginRequest,
     CreateTokenRequest,
     LoginView,
@@ -32,6 +35,7 @@ router = APIRouter(tags=["access"])
 
 SEE_OTHER = 303
 LONGEST_BROWSER = 200
+MOST_CALLS = 10_000
 AT_ONCE = RotateTokenRequest()
 
 
@@ -82,6 +86,19 @@ async def rotate(
 async def revoke(name: str, keys: KeysDep) -> TokenView:
     """End a token at once, and the login links and sessions that were made by it."""
     return TokenView(**_facts(keys.revoke(name), keys))
+
+
+@router.get("/audit", dependencies=[CONTROL])
+async def audit(
+    request: Request, limit: Annotated[int, Query(ge=1, le=MOST_CALLS)] = 100, refused: bool = False
+) -> list[AuditedCallView]:
+    """List the last calls of this API, oldest first; with `refused` only those it refused.
+
+    Refusals at the uplink of other machines are among them.
+    """
+    log: AuditLog = request.app.state.audit
+    found = await run_in_threadpool(log.latest, limit, refused=refused)
+    return [AuditedCallView.model_validate(one) for one in found]
 
 
 @router.post("/logins", dependencies=[CONTROL], status_code=201)

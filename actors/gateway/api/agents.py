@@ -33,6 +33,7 @@ from agiraph.core.ids import (
     tools_address,
 )
 from agiraph.core.models import Agent, AgentStatus, Mode
+from agiraph.core.money import RunTerms
 from agiraph.http.api import (
     AgentView,
     ApiError,
@@ -150,6 +151,7 @@ async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: Cal
     processes involved do not answer.
     """
     await _check_orders(gateway, request)
+    terms = await terms_of(gateway, request)
     run = RunId(request.run) if request.run else cause.run
     id = agent_id_for(request.name or request.goal, run)
     if (begun := gateway.agents.get(id)) is not None:
@@ -171,7 +173,7 @@ async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: Cal
         created_at=cause.at,
         updated_at=cause.at,
     )
-    await start_coordinator(gateway, agent, request)
+    await start_coordinator(gateway, agent, request, terms)
 
     def check() -> None:
         page = gateway.messages.page(id, after=0, limit=100)
@@ -201,7 +203,8 @@ async def begin_run(
     to = coordinator_address(agent.id)
     child = child_at(await children(gateway), to)
     is_down = child is None or child.state in DOWN
-    more = {"run": run, "input_dir": request.input, "terms": request.terms, "abandon": is_down}
+    terms = await terms_of(gateway, request)
+    more = {"run": run, "input_dir": request.input, "terms": terms, "abandon": is_down}
     if child is None:
         await start_coordinator(gateway, agent)
     body = BeginRun.model_validate(dict(request) | more)
@@ -224,11 +227,14 @@ async def begin_run(
 
 
 async def start_coordinator(
-    gateway: Gateway, agent: Agent, request: CreateAgentRequest | None = None
+    gateway: Gateway,
+    agent: Agent,
+    request: CreateAgentRequest | None = None,
+    terms: RunTerms | None = None,
 ) -> ChildStarted:
     """Start the coordinator of an agent that the supervisor does not know; ApiError.
 
-    `request` is what its first run was asked for.
+    `request` and `terms` are what its first run was asked for.
     """
     asked = request or CreateAgentRequest(goal=agent.goal)
     spec = ChildSpec(
@@ -240,7 +246,7 @@ async def start_coordinator(
             "agent": agent.model_dump(mode="json"),
             "run": agent.run,
             "budget_usd": asked.budget_usd,
-            "terms": asked.terms.model_dump(mode="json"),
+            "terms": (terms or asked.terms).model_dump(mode="json"),
             "plan": asked.plan,
             "tools": list(asked.tools) if asked.tools is not None else None,
         },
@@ -281,6 +287,20 @@ async def _check_orders(gateway: Gateway, request: RunRequest) -> None:
     if request.mcp_servers:
         await asyncio.to_thread(check_servers, request, gateway)
         await _offer_registered(gateway, request.mcp_servers)
+
+
+async def terms_of(gateway: Gateway, request: RunRequest) -> RunTerms:
+    """Return what a run is begun on, its team as it is now; ApiError 422 if that cannot work."""
+    if request.team is None:
+        return request.terms
+    from actors.gateway.team_config import resolved_team  # few runs have one
+
+    if request.plan is not None or request.mode == "infinite":
+        what = "a plan" if request.plan is not None else "infinite mode"
+        raise ApiError(UNPROCESSABLE, f"a run with a team of roles cannot have {what}")
+    model = request.worker_model or request.model or await default_model(gateway)
+    team = await resolved_team(gateway, request.team, model)
+    return request.terms.model_copy(update={"team": team})
 
 
 async def _offer_registered(gateway: Gateway, named: Sequence[str]) -> None:

@@ -25,13 +25,23 @@ from agiraph.core.redaction import BLOT, redact
 from agiraph.http.errors import ApiError
 from agiraph.messages.host import HostRefused
 from agiraph.storage.disk_space import has_room, is_full_disk
-from agiraph.storage.files import is_file, make_folder, move, open_file, remove_file
+from agiraph.storage.files import (
+    is_file,
+    make_folder,
+    move,
+    open_file,
+    read_bytes,
+    remove_file,
+)
 
 LONGEST_REASON: Final = 300
 LONGEST_PATH: Final = 500
+LONGEST_LINE: Final = 10_000
+"""How much longer than `most_bytes` a file may be."""
 MOST_PATHS: Final = 512
 QUIET_SECONDS: Final = 1.0
 TOO_MANY: Final = 429
+BAD_REQUEST: Final = 400
 FORBIDDEN: Final = 403
 UPLINK: Final = "UPLINK"
 ID_LENGTH: Final = 12
@@ -45,6 +55,15 @@ def _line(record: dict[str, Any]) -> bytes:
         return to_json(record) + b"\n"
     except ValueError:  # no valid Unicode, as in an odd name
         return ENCODE(record).encode() + b"\n"
+
+
+def _record(line: bytes) -> dict[str, Any]:
+    """Return a line's record, {} for one that was cut off by a crash."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) and "id" in record else {}
 
 
 class AuditFile:
@@ -67,6 +86,26 @@ class AuditFile:
             fd = self._opened()
         os.write(fd, line)
         self._size += len(line)
+
+    def latest(self, most: int, *, refused: bool = False) -> list[dict[str, Any]]:
+        """Return the last calls, oldest first, each once; `refused`: only those.
+
+        Raises OSError.
+        """
+        found: dict[str, dict[str, Any]] = {}
+        for number in range(self._files):
+            if not is_file(path := self._numbered(number)):
+                break
+            for line in reversed(read_bytes(path, self._most_bytes + LONGEST_LINE).splitlines()):
+                record = _record(line)
+                status = record.get("status")
+                if record.get("id") in found or not record:
+                    continue
+                if not refused or (status is not None and status >= BAD_REQUEST):
+                    found[record["id"]] = record
+                if len(found) == most:
+                    return list(found.values())[::-1]
+        return list(found.values())[::-1]
 
     def close(self) -> None:
         """Let the file go; a further write opens it again."""
@@ -122,6 +161,7 @@ class AuditLog:
         self._held_back = 0
         self._quiet_until = 0.0
         self.close: Callable[[], None] = file.close
+        self.latest = file.latest
 
     def open(self, method: str, path: str, client: str) -> AuditedCall:
         """Return a call that begins now."""

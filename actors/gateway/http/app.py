@@ -31,6 +31,7 @@ from actors.gateway.api import (
     questions,
     settings,
     system,
+    team,
     timeline,
     triggers,
     work,
@@ -58,6 +59,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     agents.router,
     overview.router,
     agent_check.router,
+    team.router,
     hosts.router,
     lifecycle.router,
     messages.router,
@@ -126,6 +128,7 @@ def build_app(gateway: Gateway, keys: CredentialStore, audit: AuditLog) -> ASGIA
     app = GatewayApi()
     app.state.gateway = gateway
     app.state.keys = keys
+    app.state.audit = audit
     http = gateway.config.http
     public = urlsplit(gateway.config.gateway.public_url).hostname  # answer links may have another
     names = (*http.names, *([public] if public else []))

@@ -6,6 +6,7 @@ agent can do that. Otherwise it begins a new one, with its files and its `_check
 """
 
 import asyncio
+import json
 import os
 import shlex
 
@@ -27,10 +28,11 @@ from agiraph.agent.records import (
     ExternalAgentStarted,
     LimitReached,
 )
-from agiraph.core.errors import ModelFailure, Refused
+from agiraph.core.errors import InvalidInput, ModelFailure, Refused
 from agiraph.core.ids import derived_id
 from agiraph.core.models import Assignment
 from agiraph.core.money import Shortage
+from agiraph.core.result_schema import RESULT_FILE, json_in
 from agiraph.external.agent_prompts import summary_of
 from agiraph.external.drivers import driver_for
 from agiraph.external.exchange_files import NOT_PUBLISHED, RESULT, ExchangeFolder, failure_in
@@ -38,6 +40,7 @@ from agiraph.external.launching import environment_of
 from agiraph.external.preflight import warnings_about
 from agiraph.external.preset import ExternalAgent, load_agents, meant_by
 from agiraph.messages.llm_proxy import ProxyCostsSettled
+from agiraph.storage.files import is_file, replace_file
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from agiraph.tools.table import tool_names
@@ -250,6 +253,7 @@ class ExternalAgentRunner:
         written = self._exchange.text(RESULT) or ExchangeFolder(self._home.published).text(RESULT)
         if written != result:
             self._exchange.write(RESULT, f"{result}\n")
+        self._write_result(result)
         self._exchange.move_beside(self._home.path)
         now = self._worker.runtime.clock.now
         try:
@@ -265,6 +269,17 @@ class ExternalAgentRunner:
             self._worker.conversation.append(refused)
             return
         self._worker.conversation.append(AnswerPublished(summary=summary, ts=now()))
+
+    def _write_result(self, said: str) -> None:
+        """Write the node's `result.json` from what the agent has said, if it left none."""
+        schema, path = self._assignment.node.output_schema, self._home.scratch / RESULT_FILE
+        if schema is None or is_file(path) or is_file(self._home.published / RESULT_FILE):
+            return
+        try:
+            value = json_in(said, schema)
+        except InvalidInput:
+            return  # publishing says what is missing
+        replace_file(path, f"{json.dumps(value, ensure_ascii=False)}\n")
 
 
 def _limit_of(shortage: Shortage | None, now: float) -> LimitReached | None:

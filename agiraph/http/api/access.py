@@ -118,6 +118,25 @@ class SessionView(SessionFacts, ApiView):
     last_used_at: float | None = None
 
 
+class AuditedCallView(ApiView):
+    """One call of the API, or one refusal at the uplink (`method` UPLINK), as the audit has it.
+
+    `status` is null for a call that has not ended, `ms` how long it took.
+    """
+
+    ts: float
+    id: str
+    who: str | None = None
+    session: str | None = None
+    method: str
+    path: str
+    client: str = ""
+    status: int | None = None
+    ms: float | None = None
+    reason: str = ""
+    held_back: int = 0
+
+
 class WhoAmIView(ApiView):
     """By which key a call came: a token's name, or the id of a session and who made its link."""
 

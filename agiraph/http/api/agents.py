@@ -8,6 +8,7 @@ from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import AgentFacts, Mode
 from agiraph.core.money import PlanningMode, RunSchema, RunTerms, WhenSpent
 from agiraph.http.api.base import ApiRequest, ApiView, FieldProblemView
+from agiraph.http.api.team import TeamRequest
 
 EntityAct = Literal["pause", "step", "resume", "interrupt", "restart", "stop", "kill"]
 ENTITY_ACTS: tuple[EntityAct, ...] = get_args(EntityAct)
@@ -26,7 +27,7 @@ class RunRequest(ApiRequest):
     makes them): asked again with it, it is the same run, so a caller who got no answer may ask
     again. `planning` is when the nodes are planned (by default as the settings say); with
     `approve_plan` the human is asked first, and a run of `plan_only` ends with its plan: both are
-    for a plan that is made before the first step.
+    for a plan that is made before the first step. With a `team` the run is the work of its roles.
     """
 
     goal: str = Field(min_length=1)
@@ -45,6 +46,7 @@ class RunRequest(ApiRequest):
     planning: PlanningMode | None = None
     approve_plan: bool = False
     plan_only: bool = False
+    team: TeamRequest | None = None
     run: str | None = Field(default=None, pattern=r"^\d{8}-\d{6}-[0-9a-f]{6,32}$")
 
     @property

@@ -144,6 +144,10 @@ class SystemCalls:
     def revoke_token(self, name: str) -> api.TokenView:
         """End a token at once, and the links and sessions that were made by it."""
 
+    @call("GET /audit", seconds=LONG_SECONDS)
+    def audit(self, *, limit: int = 100, refused: bool = False) -> list[api.AuditedCallView]:
+        """Return the last calls of this API, oldest first; with `refused` only those it refused."""
+
     @call("POST /logins", body=api.CreateLoginRequest)
     def begin_login(
         self,

@@ -70,6 +70,18 @@ class WorkCalls:
     def plan(self, agent: str, *, run: str | None = None) -> dict[str, Any]:
         """Return what a run did as a plan file that can be run again, as plain values."""
 
+    @call("GET /team")
+    def team(self, *, offline: bool = False) -> api.TeamRolesView:
+        """Return the team of agents.yaml, what does each role's work, and what is wrong with it."""
+
+    @call("POST /team/check", is_repeatable=True)
+    def check_team(self, asked: api.CheckTeamRequest) -> api.TeamRolesView:
+        """Check a team before a run; `problems` name each role that could not work."""
+
+    @call("GET /agents/{agent}/team")
+    def team_turns(self, agent: str, *, after: int = 0) -> api.TeamRunView:
+        """Return what the team of an agent's current run has said, of the turns behind `after`."""
+
     @call("GET /agents/{agent}/board/{node}")
     def node(self, agent: str, node: str, *, run: str | None = None) -> api.NodeDetailView:
         """Return one node, by id or name."""

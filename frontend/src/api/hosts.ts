@@ -6,7 +6,8 @@ import { api, keyed, type Schemas, take } from "./client";
 import { ofHome } from "./keys";
 
 export type Host = Schemas["HostInfo"];
-export type HostAct = "cordon" | "uncordon" | "drain" | "remove";
+export type HostAct = "cordon" | "uncordon" | "drain" | "remove" | "force";
+/** `force` removes a host even if something on it cannot be moved. */
 
 const LOOK_MILLISECONDS = 5_000;
 const CONCERNS = [ofHome("hosts"), ofHome("entities")];
@@ -30,8 +31,9 @@ export const useSteerHost = () =>
   useAction(
     ({ host, act }: { host: string; act: HostAct }, key) => {
       const header = keyed(key);
-      return act === "remove"
-        ? take(api.DELETE("/hosts/{host}", { params: { path: { host }, header } }))
+      const force = act === "force";
+      return force || act === "remove"
+        ? take(api.DELETE("/hosts/{host}", { params: { path: { host }, query: { force }, header } }))
         : take(api.POST("/hosts/{host}/{act}", { params: { path: { host, act }, header } }));
     },
     () => CONCERNS,

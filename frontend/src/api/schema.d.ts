@@ -95,6 +95,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/team": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the team of agents.yaml, what does each role's work, and what is wrong with it */
+        get: operations["team_show"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/team/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Check a team before a run: `problems` name each role that could not work; nothing starts */
+        post: operations["team_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent}/team": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what the team of an agent's current run has said; 404 for a run without a team */
+        get: operations["team_turns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/hosts": {
         parameters: {
             query?: never;
@@ -1501,6 +1552,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the last calls of this API, oldest first; with `refused` only those it refused
+         * @description Refusals at the uplink of other machines are among them.
+         */
+        get: operations["access_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/logins": {
         parameters: {
             query?: never;
@@ -1783,6 +1854,27 @@ export interface components {
             media_type: string;
         };
         /**
+         * @description One call of the API, or one refusal at the uplink (`method` UPLINK), as the audit has it.
+         *
+         *     `status` is null for a call that has not ended, `ms` how long it took.
+         */
+        AuditedCallView: {
+            ts: number;
+            id: string;
+            who: string | null;
+            session: string | null;
+            method: string;
+            path: string;
+            /** @default  */
+            client: string;
+            status: number | null;
+            ms: number | null;
+            /** @default  */
+            reason: string;
+            /** @default 0 */
+            held_back: number;
+        };
+        /**
          * @description All nodes and stages of a run; `current_stage` is an index, -1 before the first.
          *
          *     `seq` counts what has happened on the board so far: pass it as `at` to see it so again.
@@ -1946,6 +2038,7 @@ export interface components {
             approve_plan?: boolean;
             /** @default false */
             plan_only?: boolean;
+            team?: components["schemas"]["TeamRequest"] | null;
             run?: string | null;
             name?: string | null;
             tools?: string[] | null;
@@ -1962,6 +2055,15 @@ export interface components {
             output: string;
             /** @default false */
             is_walled: boolean;
+        };
+        /** @description A team to look at: that of agents.yaml, or such a `section`; `model`: that of a run. */
+        CheckTeamRequest: {
+            section?: {
+                [key: string]: unknown;
+            } | null;
+            /** @default false */
+            offline?: boolean;
+            model?: string | null;
         };
         /** @description A ready answer: `key` is its number among the `options`, by which it can be given. */
         ChoiceView: {
@@ -2033,6 +2135,7 @@ export interface components {
             approve_plan?: boolean;
             /** @default false */
             plan_only?: boolean;
+            team?: components["schemas"]["TeamRequest"] | null;
             run?: string | null;
             name?: string | null;
             tools?: string[] | null;
@@ -2145,6 +2248,11 @@ export interface components {
             home: string;
             checks: components["schemas"]["DoctorCheckView"][];
             checked_at: number;
+        };
+        /** @description What a team was asked before, and what came of it. */
+        EarlierTask: {
+            task: string;
+            output: string;
         };
         /**
          * @description PUT /agents/{a}/memory/{path}: the whole text of the file.
@@ -2933,6 +3041,25 @@ export interface components {
             /** @default  */
             because?: string;
         };
+        /**
+         * @description One role of a team, and who does its work.
+         *
+         *     `agent` is an external agent (claude, codex: `agiraph outside`), or a model as provider/model;
+         *     '' is the model of the run. `fallback` does the turns in which it fails, '' nobody. A role of
+         *     a local model only writes text, unless `may_write`: then it has the tools of a worker.
+         */
+        Role: {
+            /** @default  */
+            title: string;
+            /** @default  */
+            agent: string;
+            /** @default  */
+            responsibilities: string;
+            /** @default  */
+            fallback: string;
+            /** @default false */
+            may_write: boolean;
+        };
         /** @description For how long the old token still opens beside the new one. */
         RotateTokenRequest: {
             /** @default 0 */
@@ -3199,6 +3326,7 @@ export interface components {
             approve_plan?: boolean;
             /** @default false */
             plan_only?: boolean;
+            team?: components["schemas"]["TeamRequest"] | null;
             run?: string | null;
         };
         /** @description One entity that was acted on, and the state that it is in now. */
@@ -3211,6 +3339,127 @@ export interface components {
             /** @enum {string} */
             act: "pause" | "step" | "resume" | "interrupt" | "restart" | "stop" | "kill";
             entities: components["schemas"]["SteeredEntityView"][];
+        };
+        /** @description How often one role has written to another; `latest`: the last message went this way. */
+        TeamEdge: {
+            from_role: string;
+            to_role: string;
+            count: number;
+            /** @enum {string} */
+            action: "message" | "finalize";
+            /** @default false */
+            latest: boolean;
+        };
+        /**
+         * @description That a run is the work of a team of roles.
+         *
+         *     The team is that of `agentic_team` in agents.yaml, or of such a `section` instead. `max_turns`
+         *     overrides its own. `offline`: of agents those that need no network. `earlier` are the tasks
+         *     before, which its roles are shown.
+         */
+        TeamRequest: {
+            section?: {
+                [key: string]: unknown;
+            } | null;
+            max_turns?: number | null;
+            /** @default false */
+            offline?: boolean;
+            /** @default [] */
+            earlier?: components["schemas"]["EarlierTask"][];
+        };
+        /**
+         * @description A role, and the agent that does its work; `problem` says why that cannot.
+         *
+         *     `kind` is cli (an external agent) or model; `model` is the model's name, that of a run if the
+         *     role names none. An `advisory` role only writes text. With `left_out` the role's own agent needs
+         *     the network, and `agent` takes its place.
+         */
+        TeamRoleView: {
+            /** @default  */
+            title: string;
+            /** @default  */
+            agent: string;
+            /** @default  */
+            responsibilities: string;
+            /** @default  */
+            fallback: string;
+            /** @default false */
+            may_write: boolean;
+            name: string;
+            /** @default false */
+            is_lead: boolean;
+            /**
+             * @default model
+             * @enum {string}
+             */
+            kind: "cli" | "model";
+            /** @default  */
+            model: string;
+            /** @default false */
+            is_local: boolean;
+            /** @default false */
+            advisory: boolean;
+            /** @default  */
+            left_out: string;
+            /** @default  */
+            problem: string;
+        };
+        /** @description The team that agents.yaml has, and whether it can work; `problems` say why it cannot. */
+        TeamRolesView: {
+            /** @default  */
+            lead_role: string;
+            /** @default 0 */
+            max_turns: number;
+            /** @default 0 */
+            repetitions: number;
+            /** @default 0 */
+            transcript_turns: number;
+            /** @default [] */
+            roles: components["schemas"]["TeamRoleView"][];
+            /** @default [] */
+            problems: string[];
+            /** @default false */
+            is_offline: boolean;
+        };
+        /** @description What a team has said in a run, who wrote to whom, whose turn it is, and how it ended. */
+        TeamRunView: {
+            run: string;
+            task: string;
+            /** @enum {string} */
+            status: "running" | "finalized" | "max_turns" | "lead_failed" | "stopped";
+            lead_role: string;
+            max_turns: number;
+            roles: {
+                [key: string]: components["schemas"]["Role"];
+            };
+            /** @default [] */
+            turns: components["schemas"]["TeamTurn"][];
+            /** @default [] */
+            edges: components["schemas"]["TeamEdge"][];
+            /** @default  */
+            role: string;
+            ending: ("finalized" | "max_turns" | "lead_failed") | null;
+            final_output: string | null;
+        };
+        /**
+         * @description One turn: who had it, what was decided, and to whom it went.
+         *
+         *     `from_agent` and `to_agent` are what does the work of these roles. `success` is False if the
+         *     role's agent failed: `message` is then what the lead is told of it.
+         */
+        TeamTurn: {
+            turn: number;
+            /** @enum {string} */
+            action: "message" | "finalize";
+            from_role: string;
+            to_role: string;
+            from_agent: string;
+            to_agent: string;
+            message: string;
+            /** @default inter_role */
+            communication_type: "inter_role" | null;
+            /** @default true */
+            success: boolean;
         };
         /** @description GET /overview: an agent, and the workers of its current run, those that have left too. */
         TeamView: {
@@ -4339,6 +4588,260 @@ export interface operations {
             };
             /** @description The body is too large. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    team_show: {
+        parameters: {
+            query?: {
+                offline?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamRolesView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    team_check: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckTeamRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamRolesView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    team_turns: {
+        parameters: {
+            query?: {
+                /** @description Only the turns behind this one. */
+                after?: number;
+            };
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamRunView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description What the path names is not there; the detail lists what is. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12641,6 +13144,74 @@ export interface operations {
             };
             /** @description Not in the state that things are in; the detail says why. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    access_audit: {
+        parameters: {
+            query?: {
+                limit?: number;
+                refused?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditedCallView"][];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

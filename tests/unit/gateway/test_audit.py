@@ -149,3 +149,17 @@ def test_without_an_audit_nothing_is_changed(desk: Desk) -> None:
     assert refused.value.status == 503
     desk.ledger.ended(call, 503)
     assert "audit" in desk.log.lines[-1]
+
+
+def test_the_last_calls_are_listed_once_each_over_all_files(tmp_path: Path) -> None:
+    file = AuditFile(tmp_path / "audit.jsonl", 250, 3)
+    assert file.latest(5) == []
+    for number in range(6):
+        for status in (None, 200 if number % 2 else 403):
+            file.write({"id": f"{number}", "status": status})
+    with (tmp_path / "audit.jsonl").open("a") as cut_off:
+        cut_off.write('{"id": "7", "sta')
+    assert len(list(tmp_path.iterdir())) > 1
+    assert [one["id"] for one in file.latest(4)] == ["2", "3", "4", "5"]
+    assert {one["status"] for one in file.latest(4)} == {200, 403}
+    assert [one["id"] for one in file.latest(2, refused=True)] == ["2", "4"]

@@ -37,6 +37,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   "stage.completed": ["stageCompleted", "good"],
   "node.created": ["nodeCreated", "quiet"],
   "node.started": ["nodeStarted", "busy"],
+  "team.turn": ["teamTurn", "busy", "message"],
   "node.deadlock": ["nodeDeadlock", "bad", "text"],
   "node.checkpoint": ["nodeCheckpoint", "quiet", "summary"],
   "node.completed": ["nodeCompleted", "good", "summary"],

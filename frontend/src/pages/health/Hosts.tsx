@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
+import { ApiError } from "~/api/client";
 import { type Host, type HostAct, useHosts, useInviteHost, useSteerHost } from "~/api/hosts";
 import {
   Button,
@@ -22,19 +23,29 @@ import {
 } from "~/ui";
 import styles from "./health.module.css";
 
-type Asked = "drain" | "remove";
+type Listed = Exclude<HostAct, "force">;
+type Asked = "drain" | "remove" | "force";
 const ICONS = { cordon: "pause", uncordon: "play", drain: "logout", remove: "trash" } as const;
+const CONFLICT = 409;
 const isAsked = (act: HostAct): act is Asked => act === "drain" || act === "remove";
 
 export function Hosts() {
   const { t } = useTranslation("health");
   const query = useHosts();
   const steer = useSteerHost();
-  const [asked, setAsked] = useState<{ host: string; act: Asked } | null>(null);
+  const [asked, setAsked] = useState<{ host: string; act: Asked; why?: string } | null>(null);
   const [isInviting, setInviting] = useState(false);
   const act = (host: string, what: HostAct) =>
     isAsked(what) ? setAsked({ host, act: what }) : steer.act({ host, act: what });
   const columns = useColumns(act);
+  const confirm = async ({ host, act: what }: { host: string; act: Asked }) => {
+    const refused = await steer.actAsync({ host, act: what }).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    const isHeld = what === "remove" && refused instanceof ApiError && refused.status === CONFLICT;
+    setAsked(isHeld ? { host, act: "force", why: refused.message.split(". `")[0] } : null);
+  };
   return (
     <Panel
       title={t("hosts")}
@@ -71,15 +82,10 @@ export function Hosts() {
           isOpen
           onClose={() => setAsked(null)}
           title={t(`ask_${asked.act}`, { name: asked.host })}
-          about={t(`about_${asked.act}`)}
+          about={t(`about_${asked.act}`, { why: asked.why })}
           act={t(`act_${asked.act}`)}
           isBusy={steer.isPending}
-          onConfirm={() =>
-            void steer
-              .actAsync(asked)
-              .catch(() => undefined)
-              .finally(() => setAsked(null))
-          }
+          onConfirm={() => void confirm(asked)}
         />
       )}
     </Panel>
@@ -127,7 +133,7 @@ function State({ host }: { host: Host }) {
 
 function Acts({ host, act }: { host: Host; act: (host: string, what: HostAct) => void }) {
   const { t } = useTranslation("health");
-  const acts: HostAct[] = [host.is_cordoned ? "uncordon" : "cordon", "drain", "remove"];
+  const acts: Listed[] = [host.is_cordoned ? "uncordon" : "cordon", "drain", "remove"];
   return (
     <Menu
       trigger={

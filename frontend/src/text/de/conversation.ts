@@ -95,6 +95,7 @@ export const conversation: typeof en = {
     stageCompleted: "Stufe fertig: {{stage}}",
     nodeCreated: "Neuer Knoten {{name}}",
     nodeStarted: "{{worker}} arbeitet an {{name}}",
+    teamTurn: "{{from_role}} an {{to_role}}",
     nodeDeadlock: "Knoten warten aufeinander: {{ring}}",
     nodeCheckpoint: "{{worker}} berichtet von {{name}}",
     nodeCompleted: "{{worker}} ist mit {{name}} fertig",

@@ -93,6 +93,7 @@ export const conversation = {
     stageCompleted: "Stage completed: {{stage}}",
     nodeCreated: "New node {{name}}",
     nodeStarted: "{{worker}} works on {{name}}",
+    teamTurn: "{{from_role}} to {{to_role}}",
     nodeDeadlock: "Nodes wait for each other: {{ring}}",
     nodeCheckpoint: "{{worker}} reports on {{name}}",
     nodeCompleted: "{{worker}} completed {{name}}",

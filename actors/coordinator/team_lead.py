@@ -1,0 +1,171 @@
+"""TeamLead: a run that is the work of an Agentic Team, instead of the coordinator's model's.
+
+Each turn is a node on the board, given to the worker that is its role; what the team has said is
+the fold of these nodes (`agiraph.agentic_team.engine`). So whatever dies, the same turn goes on.
+"""
+
+from contextlib import suppress
+from typing import Final
+
+from actors.coordinator.board_service import BoardService
+from actors.coordinator.context import CoordinatorContext
+from agiraph.agent.prompts import render
+from agiraph.agent.records import ModelAnswered
+from agiraph.agentic_team.decisions import SCHEMA
+from agiraph.agentic_team.engine import TeamState
+from agiraph.agentic_team.on_board import CAUSE, Attempt, current_turn, turn_number
+from agiraph.board import commands as c
+from agiraph.board import events as e
+from agiraph.board.board import Board
+from agiraph.core.errors import InvalidInput
+from agiraph.core.models import Event, WorkNode
+from agiraph.core.specs import NodeSpec, WorkerSpec
+from agiraph.core.team import TeamTerms, command_of, kind_of
+from agiraph.core.turns import JsonObject, UserTurn
+from agiraph.llm.registry import load_presets
+
+HUMAN_SAYS: Final = "[Message from human]"
+
+
+class TeamLead:
+    """Has the roles of one run take their turns, if the run has any."""
+
+    def __init__(self, context: CoordinatorContext, board: BoardService) -> None:
+        self._context = context
+        self._board_service = board
+
+    @property
+    def _team(self) -> TeamTerms | None:
+        return self._context.args.terms.team
+
+    @property
+    def leads(self) -> bool:
+        """Whether this run is a team's, and goes on."""
+        return self._team is not None and self._board_service.board.is_running
+
+    async def step(self) -> None:
+        """Begin the turn that is next, if it has not begun; wait until it has ended, or until
+        somebody writes; end the run behind the last one. Raises Parking."""
+        board = self._board_service.board
+        attempt = self._next()
+        if attempt.state.end is not None:
+            self._finish(attempt.state)
+            return
+        if _node(board, attempt.cause) is None:
+            self._begin(attempt)
+        self._context.show("waiting_for_nodes", f"turn {attempt.state.number}")
+        await self._context.first_of(
+            self._board_service.changes.until(lambda: self._has_ended(attempt)),
+            self._context.inbox.arrived.wait(),
+        )
+
+    def events_of(self, event: e.BoardEvent) -> list[Event]:
+        """Return the turn that a board event has ended, as the event `team.turn`."""
+        if self._team is None or not isinstance(
+            event, e.NodeCompleted | e.NodeFailed | e.NodeCancelled
+        ):
+            return []
+        board = self._board_service.board
+        number, turns = turn_number(board.nodes[event.node_id].cause), self._next().state.turns
+        if number is None or number > len(turns):
+            return []  # no turn, or one that its role's fallback tries
+        turn = turns[number - 1]
+        key = f"team:{board.key(self._context.run)}:{number}"
+        made = self._context.event("team.turn", turn.payload(), "", ts=event.ts)
+        return [made.model_copy(update={"key": key, "node_id": event.node_id})]
+
+    # --- what has been said ----------------------------------------------------------------------
+
+    def _next(self) -> Attempt:
+        """Return the turn that has not ended, with all that was said before."""
+        team = self._team
+        assert team is not None
+        return current_turn(self._board_service.board, team, self._context.args.agent.goal)
+
+    def _has_ended(self, attempt: Attempt) -> bool:
+        board = self._board_service.board
+        node = _node(board, attempt.cause)
+        return not board.is_running or node is None or node.has_ended
+
+    def _said_since(self) -> list[str]:
+        """Return what the person has written that no turn has been shown."""
+        tasks = [node.task for node in self._board_service.board.nodes.values()]
+        said = [
+            turn.content
+            for turn in self._context.transcript.turns
+            if isinstance(turn, UserTurn) and turn.content.startswith(HUMAN_SAYS)
+        ]
+        return [text for text in said if not any(text in task for task in tasks)]
+
+    # --- a turn ----------------------------------------------------------------------------------
+
+    def _begin(self, attempt: Attempt) -> None:
+        """Put a turn on the board; a role that has no worker yet gets one."""
+        state = attempt.state
+        spec = self._worker_for(attempt)
+        self._board_service.execute(c.SpawnWorker(f"{CAUSE}{spec.name}", spec))
+        published = [
+            f"{node.name} ({', '.join(files)})"
+            for node in self._board_service.board.nodes.values()
+            if (files := [file for file in node.published if file != "result.json"])
+        ]
+        task = render(
+            "team_turn",
+            named=state.role,
+            role=attempt.role,
+            number=state.number,
+            team=state.team,
+            task=state.task,
+            earlier=self._team.earlier if self._team else (),
+            said=self._said_since(),
+            window=state.window,
+            incoming=state.incoming,
+            files=published,
+            can_act=spec.mode == "multi_turn",
+        )
+        refs = {
+            node.name: node.name
+            for node in self._board_service.board.nodes.values()
+            if node.status == "completed" and node.published != ("result.json",)
+        }
+        node = NodeSpec(
+            name=attempt.node, task=task, worker=spec.name, output_schema=SCHEMA, refs=refs
+        )
+        self._board_service.execute(c.CreateNode(attempt.cause, node))
+
+    def _worker_for(self, attempt: Attempt) -> WorkerSpec:
+        """Return the worker that does a turn; another one in the place of one that is gone."""
+        name = f"{attempt.state.role}{'-fallback' if attempt.is_fallback else ''}"
+        workers = self._board_service.board.workers.values()
+        gone = {one.name for one in workers if one.status == "stopped"}
+        names = (name, *(f"{name}-{number}" for number in range(2, len(gone) + 2)))
+        free = next(one for one in names if one not in gone)
+        title = attempt.role.title or attempt.state.role
+        common: JsonObject = {"name": free, "role": title}
+        if kind_of(attempt.agent) == "cli":
+            common |= {"type": "autonomous", "agent_command": command_of(attempt.agent)}
+            return WorkerSpec.model_validate(common)
+        model = attempt.agent or self._context.args.agent.worker_model
+        common |= {"model": model}
+        if self._is_local(model) and not attempt.role.may_write:
+            common |= {"mode": "single_inference"}
+        return WorkerSpec.model_validate(common)
+
+    def _is_local(self, model: str) -> bool:
+        with suppress(InvalidInput):
+            presets = load_presets(self._context.runtime.home.path / "providers.yaml")
+            preset = presets.get(model.partition("/")[0])
+            return preset is not None and preset.local
+        return False
+
+    def _finish(self, state: TeamState) -> None:
+        """Answer the goal, so that the model is not asked about it, and end the run."""
+        assert state.end is not None
+        context, output = self._context, state.end.output
+        if context.transcript.has_news:
+            context.conversation.append(ModelAnswered(text=output, ts=context.now()))
+        self._board_service.execute(c.FinishRun(output))
+
+
+def _node(board: Board, cause: str) -> WorkNode | None:
+    return next((node for node in board.nodes.values() if node.cause == cause), None)

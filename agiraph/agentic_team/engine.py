@@ -1,0 +1,203 @@
+"""The engine: whose turn is next, and what became of each turn. Pure.
+
+A team's state is its turns: nothing else is kept. A turn begins with a message to a role and ends
+with what that role decided, or with why it could not.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from agiraph.agentic_team.decisions import Action, Decision
+from agiraph.core.record import Record
+from agiraph.core.team import USER, TeamSpec
+
+ESCALATED: Final = (
+    "\n\n[System] Repetition detected in team routing. Escalating to lead for decision."
+)
+Ending = Literal["finalized", "max_turns", "lead_failed"]
+LEAD_FAILURES: Final = 3
+"""After how many turns of the lead that failed one after the other a team ends."""
+
+
+class TeamTurn(Record):
+    """One turn: who had it, what was decided, and to whom it went.
+
+    `from_agent` and `to_agent` are what does the work of these roles. `success` is False if the
+    role's agent failed: `message` is then what the lead is told of it.
+    """
+
+    turn: int
+    action: Action
+    from_role: str
+    to_role: str
+    from_agent: str
+    to_agent: str
+    message: str
+    communication_type: Literal["inter_role"] | None = "inter_role"
+    success: bool = True
+
+    def payload(self) -> dict[str, Any]:
+        """Return it as events, answers of the API and `--json` give it."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a role has decided nothing."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one turn: a decision or a failure, and by which agent."""
+
+    result: Decision | Failure
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class TeamEnd:
+    """How a team has ended, and what the person is told."""
+
+    how: Ending
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class TeamState:
+    """A team at work on one task."""
+
+    team: TeamSpec
+    task: str
+    turns: tuple[TeamTurn, ...] = ()
+    end: TeamEnd | None = None
+
+    @property
+    def role(self) -> str:
+        """Whose turn it is."""
+        return self.turns[-1].to_role if self.turns else self.team.lead_role
+
+    @property
+    def incoming(self) -> TeamTurn | None:
+        """The turn whose message that role has to answer; None: the task itself."""
+        return self.turns[-1] if self.turns else None
+
+    @property
+    def number(self) -> int:
+        """The number of the turn that is next, from 1."""
+        return len(self.turns) + 1
+
+    @property
+    def window(self) -> tuple[TeamTurn, ...]:
+        """The turns that the next one is shown."""
+        return self.turns[-self.team.transcript_turns :]
+
+
+def advance(state: TeamState, outcome: Outcome) -> TeamState:
+    """Return the state after the turn of `state.role` has ended so; an ended team stays."""
+    if state.end is not None:
+        return state
+    turn = _turn(state, outcome)
+    after = replace(state, turns=(*state.turns, turn))
+    if turn.to_role == USER:
+        assert isinstance(outcome.result, Decision)
+        output = outcome.result.final_response or outcome.result.message
+        return replace(after, end=TeamEnd("finalized", output))
+    if _has_lead_failed(after):
+        return replace(after, end=TeamEnd("lead_failed", _unfinished(after, "its lead failed")))
+    if len(after.turns) >= state.team.max_turns:
+        why = f"its {state.team.max_turns} turns are used up"
+        return replace(after, end=TeamEnd("max_turns", _unfinished(after, why)))
+    return after
+
+
+def _turn(state: TeamState, outcome: Outcome) -> TeamTurn:
+    """Return a turn as it counts: its route normalized."""
+    team, role, result = state.team, state.role, outcome.result
+    lead = team.lead_role
+    made = TeamTurn(
+        turn=state.number,
+        action="message",
+        from_role=role,
+        to_role=lead,
+        from_agent=outcome.agent,
+        to_agent=team.agent_of(lead),
+        message="",
+    )
+    if isinstance(result, Failure):
+        message = f"[System] {role} could not take its turn: {result.reason}"
+        return made.model_copy(update={"message": message, "success": False})
+    if result.action == "finalize" and role == lead:
+        # To the user goes `final_response`; the turn's message is what the lead remarks.
+        finalized = {"action": "finalize", "to_role": USER, "to_agent": USER}
+        said = {"message": result.message or result.said, "communication_type": None}
+        return made.model_copy(update=finalized | said)
+    is_known = result.action == "message" and result.to_role in team.roles
+    to_role = result.to_role if is_known else lead
+    routed = made.model_copy(
+        update={"to_role": to_role, "to_agent": team.agent_of(to_role), "message": result.said}
+    )
+    return _escalated(state, routed)
+
+
+def _escalated(state: TeamState, turn: TeamTurn) -> TeamTurn:
+    """Return a turn, to the lead if its role has said the same on the same way too often."""
+    same = [
+        one
+        for one in state.turns
+        if (one.from_role, one.message.removesuffix(ESCALATED)) == (turn.from_role, turn.message)
+        and (one.to_role == turn.to_role or one.message.endswith(ESCALATED))
+    ]
+    if len(same) < state.team.repetitions:
+        return turn
+    lead = state.team.lead_role
+    to_lead = {"to_role": lead, "to_agent": state.team.agent_of(lead)}
+    return turn.model_copy(update={**to_lead, "message": turn.message + ESCALATED})
+
+
+def _has_lead_failed(state: TeamState) -> bool:
+    last = state.turns[-LEAD_FAILURES:]
+    failed = [one for one in last if one.from_role == state.team.lead_role and not one.success]
+    return len(failed) == LEAD_FAILURES
+
+
+def _unfinished(state: TeamState, why: str) -> str:
+    last = state.turns[-1]
+    return (
+        f"The team has not finished: {why}. The last message was from {last.from_role} to "
+        f"{last.to_role}:\n\n{last.message}"
+    )
+
+
+# --- how roles talked with each other ------------------------------------------------------------
+
+
+class TeamEdge(Record):
+    """How often one role has written to another; `latest`: the last message went this way."""
+
+    from_role: str
+    to_role: str
+    count: int
+    action: Action
+    latest: bool = False
+
+
+def edges_of(turns: Sequence[TeamTurn]) -> tuple[TeamEdge, ...]:
+    """Return who wrote to whom and how often, in the order of the first message."""
+    counts: dict[tuple[str, str], int] = {}
+    for turn in turns:
+        way = (turn.from_role, turn.to_role)
+        counts[way] = counts.get(way, 0) + 1
+    last = turns[-1] if turns else None
+    return tuple(
+        TeamEdge(
+            from_role=sender,
+            to_role=receiver,
+            count=count,
+            action="finalize" if receiver == USER else "message",
+            latest=last is not None and (last.from_role, last.to_role) == (sender, receiver),
+        )
+        for (sender, receiver), count in counts.items()
+    )

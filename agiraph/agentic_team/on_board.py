@@ -1,0 +1,89 @@
+"""A team's turns on the board of its run: each is a node, two if its role has a fallback. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from agiraph.agentic_team.decisions import decision_of
+from agiraph.agentic_team.engine import Failure, Outcome, TeamState, advance
+from agiraph.board.board import Board
+from agiraph.core.errors import InvalidInput
+from agiraph.core.models import WorkNode
+from agiraph.core.team import Role, TeamSpec
+
+CAUSE: Final = "team:"
+"""What the causes of a team's nodes and workers begin with."""
+
+LONGEST_REASON: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try at the turn that follows a state: by the role's own agent, or by its fallback."""
+
+    state: TeamState
+    is_fallback: bool = False
+
+    @property
+    def node(self) -> str:
+        """The name of its node."""
+        return f"turn-{self.state.number}{'-fallback' if self.is_fallback else ''}"
+
+    @property
+    def cause(self) -> str:
+        """The cause of its node."""
+        return f"{CAUSE}{self.node}"
+
+    @property
+    def role(self) -> Role:
+        """The role whose turn it is."""
+        return self.state.team.roles[self.state.role]
+
+    @property
+    def agent(self) -> str:
+        """What does the turn, '' for the run's own model."""
+        return self.role.fallback if self.is_fallback else self.role.agent
+
+
+def current_turn(board: Board, team: TeamSpec, task: str) -> Attempt:
+    """Return the turn that has not ended, with all that was said before; the last one of a team
+    that has ended."""
+    state = TeamState(team, task)
+    nodes = {node.cause: node for node in board.nodes.values() if node.cause.startswith(CAUSE)}
+    while state.end is None:
+        outcome = None
+        for attempt in _attempts(state):
+            node = nodes.get(attempt.cause)
+            if node is None or not node.has_ended:
+                return attempt
+            outcome = _outcome(node, attempt.agent or state.team.agent_of(state.role))
+            if not isinstance(outcome.result, Failure):
+                break
+        assert outcome is not None
+        state = advance(state, outcome)
+    return Attempt(state)
+
+
+def turn_number(cause: str) -> int | None:
+    """Return of which turn a node of this cause is an attempt, None if of none."""
+    if not cause.startswith(CAUSE):
+        return None
+    number = cause.removeprefix(CAUSE).split("-")[1:2]
+    return int(number[0]) if number and number[0].isdigit() else None
+
+
+def _attempts(state: TeamState) -> Iterator[Attempt]:
+    yield Attempt(state)
+    if state.team.roles[state.role].fallback:
+        yield Attempt(state, is_fallback=True)
+
+
+def _outcome(node: WorkNode, agent: str) -> Outcome:
+    """Return what became of the turn that an ended node is."""
+    if node.status != "completed":
+        reason = (node.reason or f"its node was {node.status}")[:LONGEST_REASON]
+        return Outcome(Failure(reason), agent)
+    try:
+        return Outcome(decision_of(node.value), agent)
+    except (InvalidInput, ValueError) as error:
+        return Outcome(Failure(str(error)[:LONGEST_REASON]), agent)

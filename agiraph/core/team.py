@@ -1,0 +1,183 @@
+"""The Agentic Team: its roles, and what does their work, as `agentic_team` in agents.yaml says.
+
+What is left out there is that of the default team: its five roles, led by the project manager.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+
+from agiraph.core.errors import InvalidInput, listed, unknown
+from agiraph.core.record import Record
+
+SECTION: Final = "agentic_team"
+USER: Final = "user"
+"""To whom a finished team speaks: no role may have this name."""
+
+MOST_TURNS: Final = 200
+MOST_ROLES: Final = 24
+ROLE_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+AgentKind = Literal["cli", "model"]
+
+DEFAULT_ROLES: Final[Mapping[str, tuple[str, str]]] = {
+    "project_manager": (
+        "Project Manager (Team Lead)",
+        "Initiate work, route subtasks, and perform final approval.",
+    ),
+    "software_architect": (
+        "Software Architect",
+        "Define architecture and technical design: constraints, interfaces, decomposition.",
+    ),
+    "software_developer": ("Software Developer", "Implement and update source code."),
+    "qa_engineer": (
+        "QA Engineer",
+        "Validate behavior and identify regressions: test strategy, defects, release signal.",
+    ),
+    "devops_engineer": (
+        "DevOps Engineer",
+        "Handle deployment, runtime, and operational concerns.",
+    ),
+}
+"""Title and responsibilities of each role that there is if nothing else is said."""
+
+DEFAULT_LEAD: Final = "project_manager"
+CALLED: Final = {"claude": "claude-code"}
+"""External agents that go by another name, too."""
+
+
+def _checked_name(name: str) -> str:
+    if not ROLE_NAME.fullmatch(name) or name == USER:
+        raise ValueError("at most 32 of a-z, 0-9, '_' and '-', the first a letter; not 'user'")
+    return name
+
+
+RoleName = Annotated[str, AfterValidator(_checked_name)]
+
+
+class Role(Record):
+    """One role of a team, and who does its work.
+
+    `agent` is an external agent (claude, codex: `agiraph outside`), or a model as provider/model;
+    '' is the model of the run. `fallback` does the turns in which it fails, '' nobody. A role of
+    a local model only writes text, unless `may_write`: then it has the tools of a worker.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str = Field(default="", max_length=200)
+    agent: str = Field(default="", max_length=400)
+    responsibilities: str = Field(default="", max_length=4000)
+    fallback: str = Field(default="", max_length=400)
+    may_write: bool = False
+
+
+class TeamSpec(Record):
+    """A team: its roles, who leads it, and its bounds.
+
+    After `max_turns` turns it ends without a result of its lead. A role that sends the same message
+    to the same role more than `repetitions` times is taken to the lead. Each turn is shown the last
+    `transcript_turns` turns.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    lead_role: RoleName = DEFAULT_LEAD
+    max_turns: int = Field(default=12, ge=1, le=MOST_TURNS)
+    repetitions: int = Field(default=2, ge=1, le=MOST_TURNS)
+    transcript_turns: int = Field(default=8, ge=1, le=MOST_TURNS)
+    roles: dict[RoleName, Role] = Field(default_factory=dict, max_length=MOST_ROLES)
+
+    def agent_of(self, role: str) -> str:
+        """Return what does a role's work as turns name it; 'user' for the person."""
+        if role == USER:
+            return USER
+        return self.roles[role].agent or "default"
+
+
+class EarlierTask(Record):
+    """What a team was asked before, and what came of it."""
+
+    task: str = Field(max_length=100_000)
+    output: str = Field(max_length=100_000)
+
+
+class TeamTerms(TeamSpec):
+    """A team at one task: as it was when that began, with what it was asked before."""
+
+    earlier: tuple[EarlierTask, ...] = ()
+
+
+def team_of(section: object) -> TeamSpec:
+    """Return the team of an `agentic_team` section, missing roles and fields as by default.
+
+    Raises InvalidInput, which names each wrong field.
+    """
+    if not isinstance(section, dict):
+        raise InvalidInput(f"{SECTION} must be a mapping, not {section!r:.100}")
+    roles = section.get("roles") or {}
+    if not isinstance(roles, dict):
+        raise InvalidInput(f"{SECTION}.roles must map names to roles, not {roles!r:.100}")
+    merged = {**{name: {} for name in DEFAULT_ROLES}, **roles}
+    whole = {name: _with_defaults(name, given) for name, given in merged.items()}
+    try:
+        team = TeamSpec.model_validate({**section, "roles": whole})
+    except ValidationError as error:
+        raise InvalidInput("\n".join(map(_complaint, error.errors()))) from None
+    if team.lead_role not in team.roles:
+        raise unknown(f"role in {SECTION}.lead_role", team.lead_role, team.roles)
+    return team
+
+
+def _with_defaults(name: object, given: Any) -> Any:
+    if given is not None and not isinstance(given, dict):
+        return given
+    title, responsibilities = DEFAULT_ROLES.get(str(name), (str(name).replace("_", " "), ""))
+    return {"title": title, "responsibilities": responsibilities, **(given or {})}
+
+
+def _complaint(error: Any) -> str:
+    place = ".".join(str(part) for part in error["loc"] if part != "[key]")
+    what = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "extra_forbidden":
+        of_role = "roles" in error["loc"]
+        what = f"unknown (known: {listed((Role if of_role else TeamSpec).model_fields)})"
+    return f"{SECTION}.{place}: {what}"
+
+
+def kind_of(agent: str) -> AgentKind:
+    """Return what an agent's name means: a model (provider/model; '': the run's), else a command.
+
+    Commands are external agents by name, or paths of programs.
+    """
+    program = agent.split(" ")[0]
+    is_path = program.startswith(("/", "."))
+    return "model" if not agent or ("/" in program and not is_path) else "cli"
+
+
+def command_of(agent: str) -> str:
+    """Return the external agent that a name means: `claude` is Claude Code."""
+    return CALLED.get(agent, agent)
+
+
+def problems_of(team: TeamSpec, unusable: Mapping[str, str]) -> list[str]:
+    """Return why a team cannot work, role by role; [] if it can.
+
+    `unusable` is each agent that cannot be used, and why. A role of such an agent that has a usable
+    fallback can work.
+    """
+    found = []
+    for name, role in team.roles.items():
+        if role.agent not in unusable:
+            continue
+        if role.fallback and role.fallback not in unusable:
+            continue
+        found.append(f"role '{name}': {unusable[role.agent]}")
+    return found
+
+
+def agents_of(team: TeamSpec) -> list[str]:
+    """Return every agent that the team names, fallbacks too, each once."""
+    named = [agent for role in team.roles.values() for agent in (role.agent, role.fallback)]
+    return [agent for agent in dict.fromkeys(named) if agent]

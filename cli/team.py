@@ -1,0 +1,245 @@
+"""`agiraph team`: a task for a team of roles, and what there is of that team."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.ids import new_run_id
+from agiraph.core.team import SECTION
+from cli.api_command import api_command
+from cli.exits import DONE, FAILED
+from cli.formats import how_it_works, shown_agent
+from cli.listing import Column, Details, Listing, Shown, print_json
+from cli.options import (
+    budgets_option,
+    connect_to_read,
+    examples,
+    home_option,
+    json_option,
+    text_argument,
+)
+from cli.plan import PlanGroup
+from cli.run import limits_of_run, run_to_the_end
+from cli.run_target import RunOptions
+from cli.screen import can_prompt
+from cli.shared_options import remark
+
+if TYPE_CHECKING:
+    from agiraph.core.money import NamedLimit
+    from agiraph.http.api import TeamRolesView
+    from agiraph.http.client import Client
+
+ROLES: Final = (
+    Column("ROLE", "name"),
+    Column("TITLE", "title", spare=2),
+    Column("AGENT", "", shown_agent),
+    Column("WORKS", "", how_it_works, spare=1),
+    Column("FALLBACK", "fallback", spare=3),
+    Column("PROBLEM", "problem", wide=True),
+)
+TURNS: Final = (
+    Column("TURN", "turn", align="right"),
+    Column("FROM", "from_role"),
+    Column("TO", "to_role"),
+    Column("AGENT", "from_agent", spare=1),
+    Column("MESSAGE", "message", wide=True, wraps=True),
+)
+ROLE_FIELDS: Final = "name, title, agent, kind, model, fallback, advisory, left_out, problem"
+ROLES_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class TeamGroup(PlanGroup):
+    """A group whose first word is a subcommand, or else the task of a team."""
+
+    without_subcommand = "run"
+
+
+offline_option = click.option(
+    "--offline", is_flag=True, help="Only agents that need no network: local models."
+)
+
+
+def _roles_option(function: Any) -> Any:
+    return click.option(
+        "--roles",
+        "file",
+        type=ROLES_FILE,
+        help=f"A YAML file with such an {SECTION} section, instead of agents.yaml.",
+    )(function)
+
+
+def section_of(file: Path | None) -> dict[str, Any] | None:
+    """Return the `agentic_team` section of a file, or all of it if it has none; InvalidInput."""
+    if file is None:
+        return None
+    from agiraph.llm.registry import read_table
+
+    table = read_table(file)
+    section = table.get(SECTION, table)
+    if not isinstance(section, dict):
+        raise InvalidInput(f"{file}: {SECTION} must be a mapping")
+    return section
+
+
+@click.group(
+    cls=TeamGroup,
+    epilog=examples(
+        "agiraph team 'Write a CSV parser with tests' -i . -m anthropic/claude-sonnet-4-5",
+        "agiraph team 'Review this folder' -i . --max-turns 6",
+        "agiraph team 'Draft a release plan' --offline",
+        "agiraph team validate",
+        "agiraph team agents",
+        "agiraph agentic-shell",
+    ),
+)
+def team() -> None:
+    """Give a task to a team of roles (agiraph team TASK), or look at that team.
+
+    Five roles, or those of `agentic_team` in agents.yaml, pass one message at a time; the lead
+    alone ends the work. Each role is a process: a model, or a CLI such as claude or codex.
+    """
+
+
+@team.command(
+    epilog=examples(
+        "agiraph team 'Write a CSV parser with tests' -i .",
+        "agiraph team run 'Draft a release plan' --roles roles.yaml --json",
+    )
+)
+@click.argument("task")
+@click.option("-m", "--model", help="provider/model of the roles that name no agent.")
+@click.option(
+    "-i",
+    "--input",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A directory that the team may read.",
+)
+@click.option("--max-turns", type=click.IntRange(1, 200), help="[default: as agents.yaml says: 12]")
+@offline_option
+@_roles_option
+@budgets_option("What it may spend: 2 or $2 (US dollars), 500k-tokens.")
+@click.option("-n", "--name", help="The name of the agent.")
+@click.option("--agent", help="Give the task to this existing agent.")
+@home_option
+@json_option("one JSON object: that of `agiraph run`, and under `team` the turns of its roles")
+@click.pass_context
+def run(
+    ctx: click.Context,
+    task: str,
+    model: str | None,
+    folder: Path | None,
+    max_turns: int | None,
+    offline: bool,
+    file: Path | None,
+    budgets: "tuple[NamedLimit, ...]",
+    name: str | None,
+    agent: str | None,
+    home: Path,
+    as_json: bool,
+) -> None:
+    """Give TASK (- for stdin) to the team, watch its turns, and get what its lead answers.
+
+    Exit: 0 its lead has finished, 1 it has not (its turns are used up, it failed), 2 wrong usage
+    or a role without a usable agent, 3 out of budget, 130 Ctrl-C.
+    """
+    asked = {"section": section_of(file), "max_turns": max_turns, "offline": offline}
+    terms = {
+        **dict.fromkeys(("worker_model", "mode", "cycle_seconds", "plan", "planning")),
+        "goal": text_argument(task, "TASK"),
+        "model": model,
+        "input": str(folder.resolve()) if folder else None,
+        **limits_of_run(budgets),
+        "when_spent": None if can_prompt() and not as_json else "stop",
+        "record": False,
+        "name": name,
+        "run": new_run_id(time.time()),
+        "team": {key: value for key, value in asked.items() if value not in (None, False)},
+    }
+    ctx.exit(run_to_the_end(RunOptions(home, terms, agent, None, as_json), resumes=False))
+
+
+@api_command("agiraph team agents --json", json=f"a JSON array: {ROLE_FIELDS}", group=team)
+@offline_option
+def agents(client: "Client", offline: bool) -> Shown:
+    """List the roles, and what does the work of each."""
+    return _listing(client.team(offline=offline))
+
+
+@api_command(
+    "agiraph team config",
+    json="one JSON object: lead_role, max_turns, repetitions, transcript_turns, roles, problems",
+    group=team,
+)
+def config(client: "Client") -> Shown:
+    """Show the team as agents.yaml and the defaults make it."""
+    found = client.team()
+    roles = ", ".join(role.name for role in found.roles)
+    return Details(found, found.model_dump(exclude={"is_offline"}) | {"roles": roles})
+
+
+@team.command(
+    epilog=examples("agiraph team validate", "agiraph team validate --roles roles.yaml --offline")
+)
+@offline_option
+@_roles_option
+@home_option
+@json_option("one JSON object: that of `config`, `problems` empty if the team can work")
+@click.pass_context
+def validate(
+    ctx: click.Context, offline: bool, file: Path | None, home: Path, as_json: bool
+) -> None:
+    """Check that each role has an agent that can work here; exit 1 if one has none."""
+    from agiraph.http.api import CheckTeamRequest
+
+    with connect_to_read(home) as client:
+        wanted = CheckTeamRequest(section=section_of(file), offline=offline)
+        found = client.check_team(wanted)
+    if as_json:
+        Details(found).print(as_json=True)
+    elif found.problems:
+        for problem in found.problems:
+            remark(problem)
+    else:
+        click.echo(f"{len(found.roles)} roles can work, led by {found.lead_role}")
+    ctx.exit(FAILED if found.problems else DONE)
+
+
+@api_command(
+    "agiraph team health",
+    json=f"a JSON array: {ROLE_FIELDS}",
+    group=team,
+)
+@offline_option
+def health(client: "Client", offline: bool) -> Shown:
+    """Check each role's agent now, and list what is wrong."""
+    return _listing(client.team(offline=offline))
+
+
+def _listing(found: "TeamRolesView") -> Listing:
+    for problem in () if found.roles else found.problems:
+        remark(problem)
+    return Listing(found.roles, ROLES, "no roles")
+
+
+@team.command(
+    epilog=examples("agiraph team turns my-agent", "agiraph team turns my-agent --json | jq .edges")
+)
+@click.argument("agent")
+@home_option
+@json_option("one JSON object: run, task, status, roles, turns, edges, role, final_output")
+@click.pass_context
+def turns(ctx: click.Context, agent: str, home: Path, as_json: bool) -> None:
+    """List what the roles of AGENT's team have said to each other."""
+    with connect_to_read(home) as client:
+        found = client.team_turns(agent)
+    if as_json:
+        turns = [turn.payload() for turn in found.turns]
+        print_json(found.model_dump(mode="json") | {"turns": turns})
+    else:
+        Listing(found.turns, TURNS, "no turn has ended yet").print(as_json=False)
+        remark(found.status)
+    ctx.exit(DONE)

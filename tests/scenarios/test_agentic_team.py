@@ -1,0 +1,191 @@
+"""A team of roles at work: `agiraph team`, its turns, and what becomes of them as processes die."""
+
+import json
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from agiraph.core.team import EarlierTask
+from agiraph.http.api import CreateAgentRequest, TeamRequest
+from agiraph.http.client import Client
+from tests.fakes.model_server import Reply, SeenRequest
+from tests.scenarios.house import MODEL
+from tests.scenarios.place import Place
+from tests.scenarios.steps import held, publish, write
+
+LEAD, DEVELOPER, QA = "project_manager", "software_developer", "qa_engineer"
+
+
+def to(role: str, message: str) -> Reply:
+    """Publish the decision that another role acts next."""
+    return publish(result={"action": "message", "to_role": role, "message": message})
+
+
+def finalize(final: str, message: str = "") -> Reply:
+    """Publish the decision that the work is done."""
+    return publish(result={"action": "finalize", "message": message, "final_response": final})
+
+
+def turns_of(place: Place, agent: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = place.json("team", "turns", agent)["turns"]
+    return found
+
+
+def test_roles_pass_messages_until_the_lead_finishes(place: Place) -> None:
+    seen: list[str] = []
+
+    def lead(request: SeenRequest) -> Reply:
+        seen.append(request.said)
+        return (
+            finalize("Ready to ship", "Approved")
+            if "Validation" in request.said
+            else to(DEVELOPER, "Implement endpoint + tests")
+        )
+
+    place.plays(
+        project_manager=lead,
+        software_developer=[write("scratch/app.py", "x = 1\n"), to(QA, "Complete, validate")],
+        qa_engineer=[to(LEAD, "Validation passed")],
+    )
+    done = place.command("team", "Build an endpoint", "--name", "endpoint", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["status"], told["result"]) == ("completed", "Ready to ship\n")
+    ways = [(one["turn"], one["from_role"], one["to_role"]) for one in told["team"]["turns"]]
+    assert ways == [(1, LEAD, DEVELOPER), (2, DEVELOPER, QA), (3, QA, LEAD), (4, LEAD, "user")]
+    assert told["team"]["turns"][3] == {
+        "turn": 4,
+        "action": "finalize",
+        "from_role": LEAD,
+        "to_role": "user",
+        "from_agent": "default",
+        "to_agent": "user",
+        "message": "Approved",
+        "success": True,
+    }
+    assert told["team"]["status"] == "finalized"
+    agent = told["agent"]
+    place.begun.append(agent)
+    events = [one["data"] for one in place.json("events", agent, "--type", "team.turn")]
+    assert events == told["team"]["turns"] == turns_of(place, agent)
+    assert "app.py" in seen[1], "the files of others are named"
+    assert "project_manager: " in done.stderr
+
+
+def test_whatever_is_killed_in_the_middle_of_a_turn_the_same_turn_goes_on(
+    rough_place: Place,
+) -> None:
+    place, gate, last = rough_place, Event(), Event()
+    place.plays(
+        project_manager=[to(DEVELOPER, "Count"), held(finalize("It is one."), last)],
+        software_developer=[write("scratch/count", "1"), held(to(QA, "Counted"), gate)],
+        qa_engineer=[to(LEAD, "Right")],
+    )
+    with Client.for_home(place.home) as client:
+        asked = CreateAgentRequest(
+            goal="Count it", name="counted", model=MODEL[1], team=TeamRequest()
+        )
+        agent = client.create_agent(asked)
+    place.begun.append(agent.id)
+    place.server.wait_for(lambda seen: seen.is_for(DEVELOPER) and "count" in str(seen.turns[-1]))
+    place.kill("coordinator counted")
+    place.kill("worker software-developer-")
+    place.kill("router")
+    gate.set()
+    place.server.wait_for(lambda seen: seen.is_for(LEAD) and "Right" in seen.said)
+    place.kill("human")
+    place.kill("coordinator counted")
+    place.kill("worker project-manager-")
+    place.restart_supervisor()
+    last.set()
+    record = place.await_end(place.home / "agents" / agent.id)
+    assert record["result"] == "It is one."
+    ways = [(one["from_role"], one["to_role"]) for one in turns_of(place, agent.id)]
+    assert ways == [(LEAD, DEVELOPER), (DEVELOPER, QA), (QA, LEAD), (LEAD, "user")]
+    told = [one["data"]["turn"] for one in place.json("events", agent.id, "--type", "team.turn")]
+    assert told == [1, 2, 3, 4], "each once"
+
+
+def test_a_failed_role_is_done_by_its_fallback_else_its_lead_is_told(
+    place: Place, tmp_path: Path
+) -> None:
+    roles = tmp_path / "roles.yaml"
+    roles.write_text(
+        "agentic_team:\n  max_turns: 5\n  roles:\n"
+        "    software_developer: {agent: refused/x, fallback: openai/helper}\n"
+        "    qa_engineer: {agent: refused/x}\n"
+    )
+    place.plays(
+        project_manager=[to(DEVELOPER, "Do it"), to(QA, "Check it"), finalize("Unchecked")],
+        **{f"{DEVELOPER}-fallback": [to(LEAD, "Done")]},
+    )
+    done = place.command("team", "Do it", "--roles", str(roles), "--name", "helped", "--json")
+    told = json.loads(done.stdout)
+    place.begun.append(told["agent"])
+    turns = told["team"]["turns"]
+    assert [(one["from_role"], one["from_agent"], one["success"]) for one in turns] == [
+        (LEAD, "default", True),
+        (DEVELOPER, "openai/helper", True),
+        (LEAD, "default", True),
+        (QA, "refused/x", False),
+        (LEAD, "default", True),
+    ]
+    assert turns[3]["message"].startswith("[System] qa_engineer could not take its turn: ")
+    assert done.returncode == 0
+
+
+def test_a_team_that_does_not_finish_says_so_and_exits_with_1(place: Place) -> None:
+    place.plays(
+        project_manager=[to(DEVELOPER, "Do it")] * 3, software_developer=[to(LEAD, "No")] * 3
+    )
+    done = place.command("team", "Do it", "--max-turns", "3", "--name", "endless", "--json")
+    told = json.loads(done.stdout)
+    place.begun.append(told["agent"])
+    assert (done.returncode, told["team"]["status"]) == (1, "max_turns")
+    assert "its 3 turns are used up" in told["result"]
+
+
+def test_a_role_without_a_usable_agent_is_refused_before_anything_runs(
+    place: Place, tmp_path: Path
+) -> None:
+    roles = tmp_path / "roles.yaml"
+    roles.write_text(
+        "roles: {qa_engineer: {agent: nowhere/x}, devops_engineer: {agent: no-such}}\n"
+    )
+    before = len(place.json("agents"))
+    refused = place.command("team", "Do it", "--roles", str(roles))
+    assert refused.returncode == 2
+    assert "role 'qa_engineer': agent 'nowhere/x': unknown provider 'nowhere'" in refused.stderr
+    assert "role 'devops_engineer': agent 'no-such'" in refused.stderr
+    assert len(place.json("agents")) == before
+    checked = place.command("team", "validate", "--roles", str(roles))
+    assert (checked.returncode, "qa_engineer" in checked.stderr) == (1, True)
+    roles.write_text("agentic_team: {lead_role: boss}\n")
+    refused = place.command("team", "validate", "--roles", str(roles))
+    assert "unknown role in agentic_team.lead_role 'boss'" in refused.stderr
+    assert place.command("team", "validate").stdout == "5 roles can work, led by project_manager\n"
+    assert "software_architect" in place.command("team", "agents").stdout
+    assert place.json("team", "config")["max_turns"] == 12
+    assert len(place.json("team", "health")) == 5
+
+
+def test_what_the_person_says_and_asked_before_is_in_the_next_turn(place: Place) -> None:
+    gate = Event()
+    place.plays(
+        project_manager=[held(to(DEVELOPER, "Go"), gate), finalize("Blue, then.")],
+        software_developer=[to(LEAD, "Done")],
+    )
+    earlier = (EarlierTask(task="Paint the door", output="It is red now."),)
+    asked = CreateAgentRequest(
+        goal="Another colour", name="painted", model=MODEL[1], team=TeamRequest(earlier=earlier)
+    )
+    with Client.for_home(place.home) as client:
+        agent = client.create_agent(asked)
+        place.begun.append(agent.id)
+        first = place.server.wait_for(lambda seen: seen.is_for(LEAD))
+        assert "It is red now." in first.said
+        client.send(agent.id, "Make it blue")
+    gate.set()
+    seen = place.server.wait_for(lambda seen: seen.is_for(DEVELOPER))
+    assert "[Message from human]: Make it blue" in seen.said
+    assert place.await_end(place.home / "agents" / agent.id)["result"] == "Blue, then."

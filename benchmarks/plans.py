@@ -10,6 +10,7 @@ the plan once, and Prefect, with the server and SQLite that it brings along.
 """
 
 import statistics
+import subprocess
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -65,7 +66,10 @@ def _beside(peer: str, rounds: int) -> Figure:
             began = time.perf_counter()
             milliseconds_a_node(nodes, Path(folder) / "board.jsonl")
             ours = (time.perf_counter() - began) * 1000 / nodes
-        pairs.append((ours, measured_there("plans_there.py", peer, nodes)[0]))
+        try:
+            pairs.append((ours, measured_there("plans_there.py", peer, nodes)[0]))
+        except (subprocess.TimeoutExpired, RuntimeError) as error:
+            return not_measured(f"{what}, beside {name}", str(error))
         progress(f"round {number + 1}: {pairs[-1][0]:.2f} and {pairs[-1][1]:.2f} ms")
     ratio = statistics.median(ours / theirs for ours, theirs in pairs)
     numbers = [statistics.median(pair[n] for pair in pairs) for n in (0, 1)]

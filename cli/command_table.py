@@ -22,6 +22,7 @@ _TABLE = {
     (START, "run"): {"run": "Give a team a goal and watch it work."},
     (START, "plan"): {"plan": "Write, check, show or draw a plan; export a run's."},
     (START, "team"): {"team": "Give a task to a team of roles, or look at that team."},
+    (START, "agentic_shell"): {"agentic-shell": "Type tasks for a team of roles at a prompt."},
     (START, "commands.supervisor"): {
         "up": "Start the supervisor in the background.",
         "down": "Stop the supervisor and everything on it.",
@@ -149,7 +150,7 @@ OVER_API = frozenset(
         *("dead", "budget", "triggers", "archive", "restore", "retry", "assign", "cancel", "rm"),
         *("delete", "prune", "show", "result", "transcript", "files", "memory", "messages"),
         *("usage", "models", "outside", "mcp", "tokens", "login", "sessions", "logout", "audit"),
-        *("host", "move", "plan", "team"),
+        *("host", "move", "plan", "team", "agentic-shell"),
     )
 )
 """Commands that a gateway serves, on this machine or, with `--url`, on another."""

@@ -32,7 +32,8 @@ class CommandGroup(click.Group):
         if entry is None:
             return None
         module = import_module(entry.module)
-        command = getattr(module, cmd_name, None) or getattr(module, f"{cmd_name}_")
+        called = cmd_name.replace("-", "_")
+        command = getattr(module, called, None) or getattr(module, f"{called}_")
         assert isinstance(command, click.Command)
         with_shared_options(command, _at_home if cmd_name in AT_HOME else None)
         if COMPLETE_VARIABLE in os.environ:

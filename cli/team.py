@@ -62,7 +62,7 @@ offline_option = click.option(
 )
 
 
-def _roles_option(function: Any) -> Any:
+def roles_option(function: Any) -> Any:
     return click.option(
         "--roles",
         "file",
@@ -87,7 +87,7 @@ def section_of(file: Path | None) -> dict[str, Any] | None:
 @click.group(
     cls=TeamGroup,
     epilog=examples(
-        "agiraph team 'Write a CSV parser with tests' -i . -m anthropic/claude-sonnet-4-5",
+        "agiraph team 'Count these files' -i . -m script/team",
         "agiraph team 'Review this folder' -i . --max-turns 6",
         "agiraph team 'Draft a release plan' --offline",
         "agiraph team validate",
@@ -120,7 +120,7 @@ def team() -> None:
 )
 @click.option("--max-turns", type=click.IntRange(1, 200), help="[default: as agents.yaml says: 12]")
 @offline_option
-@_roles_option
+@roles_option
 @budgets_option("What it may spend: 2 or $2 (US dollars), 500k-tokens.")
 @click.option("-n", "--name", help="The name of the agent.")
 @click.option("--agent", help="Give the task to this existing agent.")
@@ -185,7 +185,7 @@ def config(client: "Client") -> Shown:
     epilog=examples("agiraph team validate", "agiraph team validate --roles roles.yaml --offline")
 )
 @offline_option
-@_roles_option
+@roles_option
 @home_option
 @json_option("one JSON object: that of `config`, `problems` empty if the team can work")
 @click.pass_context

@@ -300,7 +300,7 @@ class CoordinatorActor:
 
     def notices(self) -> list[InputReceived]:
         """Return the events of the board that the model has not been shown, as one turn."""
-        return [] if self._team.leads else self._notifications.take()
+        return [] if self._team.is_team else self._notifications.take()
 
     def take_effects(self) -> CallEffects:
         return self._tools.take_effects()

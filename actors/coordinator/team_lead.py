@@ -24,6 +24,8 @@ from agiraph.core.team import TeamTerms, command_of, kind_of
 from agiraph.core.turns import JsonObject, UserTurn
 from agiraph.llm.registry import load_presets
 
+SCRIPT: Final = "script"
+FINISHED: Final = "The team has ended its work; what came of it is the result of the run."
 HUMAN_SAYS: Final = "[Message from human]"
 
 
@@ -39,9 +41,14 @@ class TeamLead:
         return self._context.args.terms.team
 
     @property
+    def is_team(self) -> bool:
+        """Whether this run is a team's: its coordinator's model is shown nothing of its board."""
+        return self._team is not None
+
+    @property
     def leads(self) -> bool:
         """Whether this run is a team's, and goes on."""
-        return self._team is not None and self._board_service.board.is_running
+        return self.is_team and self._board_service.board.is_running
 
     async def step(self) -> None:
         """Begin the turn that is next, if it has not begun; wait until it has ended, or until
@@ -155,7 +162,7 @@ class TeamLead:
         with suppress(InvalidInput):
             presets = load_presets(self._context.runtime.home.path / "providers.yaml")
             preset = presets.get(model.partition("/")[0])
-            return preset is not None and preset.local
+            return preset is not None and preset.local and preset.api != SCRIPT
         return False
 
     def _finish(self, state: TeamState) -> None:
@@ -163,8 +170,10 @@ class TeamLead:
         assert state.end is not None
         context, output = self._context, state.end.output
         if context.transcript.has_news:
-            context.conversation.append(ModelAnswered(text=output, ts=context.now()))
-        self._board_service.execute(c.FinishRun(output))
+            context.conversation.append(ModelAnswered(text=FINISHED, ts=context.now()))
+        has_failed = state.end.how == "lead_failed"
+        ended = c.StopRun("failed", output) if has_failed else c.FinishRun(output)
+        self._board_service.execute(ended)
 
 
 def _node(board: Board, cause: str) -> WorkNode | None:

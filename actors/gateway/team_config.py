@@ -82,7 +82,7 @@ async def bound_team(
                 kind=kind,
                 model="" if kind == "cli" else agent or model,
                 is_local=is_local,
-                advisory=kind == "model" and is_local and not role.may_write,
+                advisory=_is_advisory(agent or model, kind, presets) and not role.may_write,
                 left_out=left_out.get(name, ""),
                 problem=unusable.get(agent, ""),
             )
@@ -136,6 +136,12 @@ def _is_local(agent: str, model: str, presets: dict[str, ProviderPreset]) -> boo
     name = model if kind_of(agent) == "cli" else agent or model
     preset = presets.get(name.removeprefix("text:").partition("/")[0])
     return preset is not None and preset.local
+
+
+def _is_advisory(model: str, kind: str, presets: dict[str, ProviderPreset]) -> bool:
+    """Whether a role's work is done by a local model, which only writes text; no playbook is."""
+    preset = presets.get(model.removeprefix("text:").partition("/")[0])
+    return kind == "model" and preset is not None and preset.local and preset.api != "script"
 
 
 def _needs_network(agent: str) -> str:

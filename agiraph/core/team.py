@@ -5,9 +5,9 @@ What is left out there is that of the default team: its five roles, led by the p
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from agiraph.core.errors import InvalidInput, listed, unknown
 from agiraph.core.record import Record
@@ -19,6 +19,7 @@ USER: Final = "user"
 MOST_TURNS: Final = 200
 MOST_ROLES: Final = 24
 ROLE_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+NAMED: Final = "a role's name is at most 32 of a-z, 0-9, '_', '-', the first a letter; not 'user'"
 AgentKind = Literal["cli", "model"]
 
 DEFAULT_ROLES: Final[Mapping[str, tuple[str, str]]] = {
@@ -45,15 +46,6 @@ DEFAULT_ROLES: Final[Mapping[str, tuple[str, str]]] = {
 DEFAULT_LEAD: Final = "project_manager"
 CALLED: Final = {"claude": "claude-code"}
 """External agents that go by another name, too."""
-
-
-def _checked_name(name: str) -> str:
-    if not ROLE_NAME.fullmatch(name) or name == USER:
-        raise ValueError("at most 32 of a-z, 0-9, '_' and '-', the first a letter; not 'user'")
-    return name
-
-
-RoleName = Annotated[str, AfterValidator(_checked_name)]
 
 
 class Role(Record):
@@ -83,11 +75,11 @@ class TeamSpec(Record):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    lead_role: RoleName = DEFAULT_LEAD
+    lead_role: str = DEFAULT_LEAD
     max_turns: int = Field(default=12, ge=1, le=MOST_TURNS)
     repetitions: int = Field(default=2, ge=1, le=MOST_TURNS)
     transcript_turns: int = Field(default=8, ge=1, le=MOST_TURNS)
-    roles: dict[RoleName, Role] = Field(default_factory=dict, max_length=MOST_ROLES)
+    roles: dict[str, Role] = Field(default_factory=dict, max_length=MOST_ROLES)
 
     def agent_of(self, role: str) -> str:
         """Return what does a role's work as turns name it; 'user' for the person."""
@@ -119,6 +111,9 @@ def team_of(section: object) -> TeamSpec:
     roles = section.get("roles") or {}
     if not isinstance(roles, dict):
         raise InvalidInput(f"{SECTION}.roles must map names to roles, not {roles!r:.100}")
+    for name in roles:
+        if not isinstance(name, str) or not ROLE_NAME.fullmatch(name) or name == USER:
+            raise InvalidInput(f"{SECTION}.roles.{name}: {NAMED}")
     merged = {**{name: {} for name in DEFAULT_ROLES}, **roles}
     whole = {name: _with_defaults(name, given) for name, given in merged.items()}
     try:

@@ -2,11 +2,12 @@
 
 import os
 import signal
+from typing import Any
 
 from tests.integration.house import House, until
 
 
-def started(house: House, agent: str, strategy: str, *names: str, **spec: object) -> list[int]:
+def started(house: House, agent: str, strategy: str, *names: str, **spec: Any) -> list[int]:
     """Start a group in order; return the pids."""
     for name in names:
         house.start(f"{agent}/{name}", group="g", strategy=strategy, **spec)

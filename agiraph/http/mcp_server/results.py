@@ -6,7 +6,14 @@ from pydantic import Field
 
 from agiraph.core.models import ENDED_AGENT, ENDED_NODE
 from agiraph.core.record import Record
-from agiraph.http.api import AgentView, FileContentView, FolderView, NodeView, QuestionView
+from agiraph.http.api import (
+    AgentView,
+    FileContentView,
+    FolderView,
+    NodeView,
+    QuestionView,
+    TeamRoleView,
+)
 
 TEXT_LIMIT = 100_000
 
@@ -19,6 +26,26 @@ class RunHandleResult(Record):
     run: str | None
     status: str
     note: str = "It works by itself now. Call `status` with this agent; `wait_seconds` waits."
+
+
+class TeamAgentsResult(Record):
+    """The roles of the Agentic Team."""
+
+    agents: tuple[TeamRoleView, ...]
+
+
+class TeamValidationResult(Record):
+    """Whether each role has an agent that can work here; `problems` say which has none."""
+
+    is_valid: bool
+    problems: tuple[str, ...] = ()
+
+
+class TeamHealthResult(TeamValidationResult):
+    """How the Agentic Team stands."""
+
+    can_work_offline: bool
+    agents: tuple[TeamRoleView, ...]
 
 
 class OpenQuestionResult(Record):

@@ -10,7 +10,13 @@ from mcp.types import ToolAnnotations
 from pydantic import Field, ValidationError
 
 from agiraph.core.errors import AgiraphError
-from agiraph.http.api import CreateAgentRequest, StartRunRequest
+from agiraph.http.api import (
+    CreateAgentRequest,
+    StartRunRequest,
+    TeamRequest,
+    TeamRolesView,
+    TeamRunView,
+)
 from agiraph.http.client import AsyncClient
 from agiraph.http.mcp_server import results, waiting
 from agiraph.http.mcp_server.clients import ApiClients
@@ -36,6 +42,7 @@ def make_server(clients: ApiClients, version: str) -> MCPServer[None]:
     _add_runs(server, clients)
     _add_talk(server, clients)
     _add_looks(server, clients)
+    _add_team(server, clients)
     return server
 
 
@@ -182,6 +189,70 @@ def _add_looks(server: MCPServer[None], clients: ApiClients) -> None:
         """Read a file of a run, or list a folder: `_output.md`, `nodes/{folder}/published/...`."""
         async with _calling(clients, ctx) as client:
             return results.content_of(await client.workspace(agent, path, offset=offset, run=run))
+
+
+def _add_team(server: MCPServer[None], clients: ApiClients) -> None:
+    @server.tool(annotations=ACTS)
+    async def agentic_team_execute(
+        task: Annotated[str, Field(min_length=1, description="what the team of roles is to do")],
+        ctx: Context,
+        max_turns: Annotated[int | None, Field(ge=1, le=200)] = None,
+        model: Annotated[str | None, Field(description="provider/model of unbound roles")] = None,
+        offline: Annotated[bool, Field(description="only agents that need no network")] = False,
+        input_dir: Annotated[str | None, Field(description="absolute path of a folder")] = None,
+        wait_seconds: Wait = 600,
+    ) -> TeamRunView:
+        """Give a task to a team of roles that pass messages; return its turns and its result.
+
+        Progress is reported turn by turn. If it is still `running` after `wait_seconds`, it goes on
+        by itself: `agentic_team_turns` shows how it stands.
+        """
+        team = TeamRequest(max_turns=max_turns, offline=offline)
+        asked = CreateAgentRequest(goal=task, model=model, input=input_dir, team=team)
+        async with _calling(clients, ctx) as client:
+            agent = await client.create_agent(asked)
+            return await waiting.until_team_ended(
+                client, agent.id, wait_seconds, ctx.report_progress
+            )
+
+    @server.tool(annotations=LOOKS)
+    async def agentic_team_turns(agent: AgentName, ctx: Context) -> TeamRunView:
+        """Show what the roles of an agent's team have said, and the result."""
+        async with _calling(clients, ctx) as client:
+            return await client.team_turns(agent)
+
+    @server.tool(annotations=LOOKS)
+    async def agentic_team_list_agents(ctx: Context) -> results.TeamAgentsResult:
+        """List the roles and what does the work of each."""
+        async with _calling(clients, ctx) as client:
+            return results.TeamAgentsResult(agents=(await client.team()).roles)
+
+    @server.tool(annotations=LOOKS)
+    async def agentic_team_config(ctx: Context) -> TeamRolesView:
+        """Show the team: its roles, its lead and its bounds."""
+        async with _calling(clients, ctx) as client:
+            return await client.team()
+
+    @server.tool(annotations=LOOKS)
+    async def agentic_team_validate(
+        ctx: Context, offline: bool = False
+    ) -> results.TeamValidationResult:
+        """Check that each role has an agent that can work here."""
+        async with _calling(clients, ctx) as client:
+            problems = (await client.team(offline=offline)).problems
+        return results.TeamValidationResult(is_valid=not problems, problems=problems)
+
+    @server.tool(annotations=LOOKS)
+    async def agentic_team_health(ctx: Context) -> results.TeamHealthResult:
+        """Check the team: whether it can work, with the network and without, and each agent."""
+        async with _calling(clients, ctx) as client:
+            now, offline = await client.team(), await client.team(offline=True)
+        return results.TeamHealthResult(
+            is_valid=now.is_valid,
+            can_work_offline=offline.is_valid,
+            agents=now.roles,
+            problems=now.problems,
+        )
 
 
 @contextlib.asynccontextmanager

@@ -7,7 +7,7 @@ does harm.
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from agiraph.http.api import ConversationMessageView
+from agiraph.http.api import ConversationMessageView, TeamRunView
 from agiraph.http.client import LATEST, AsyncClient
 from agiraph.http.mcp_server.results import AgentStateResult, state_of
 
@@ -41,6 +41,26 @@ async def until_news(
             words = f"{seen.status}: {seen.nodes_ended} of {seen.nodes} nodes have ended"
             await report(seen.nodes_ended, seen.nodes or None, words)
         if seen.is_over or seen.questions or loop.time() >= ends_at:
+            return seen
+        await asyncio.sleep(min(pause, max(0.0, ends_at - loop.time())))
+        pause = min(2 * pause, LONGEST_POLL_SECONDS)
+
+
+async def until_team_ended(
+    client: AsyncClient, agent: str, seconds: float, report: Report
+) -> TeamRunView:
+    """Return what a team has said once it has ended, or after `seconds`; report each turn."""
+    loop = asyncio.get_running_loop()
+    ends_at = loop.time() + min(max(0.0, seconds), MOST_SECONDS)
+    pause, reported = POLL_SECONDS, 0
+    while True:
+        seen = await client.team_turns(agent)
+        for turn in seen.turns[reported:]:
+            words = f"{turn.from_role} to {turn.to_role}: {turn.message}"
+            await report(turn.turn, seen.max_turns, words)
+            pause = POLL_SECONDS
+        reported = len(seen.turns)
+        if seen.status != "running" or loop.time() >= ends_at:
             return seen
         await asyncio.sleep(min(pause, max(0.0, ends_at - loop.time())))
         pause = min(2 * pause, LONGEST_POLL_SECONDS)

@@ -205,7 +205,13 @@ class Desk(Team):
         return {"worker_id": f"{worker.name}-1", "name": worker.name}
 
     async def publish(
-        self, call_id: str, summary: str, missing: str, insight: str
+        self,
+        call_id: str,
+        summary: str,
+        missing: str,
+        insight: str,
+        *,
+        result: dict[str, Any] | None = None,
     ) -> tuple[str, ...]:
         assert self.me.node is not None
         node = self.team.nodes[self.me.node]

@@ -57,7 +57,13 @@ class RecordingTeam(Team):
         return {"stage": "Stage 1", "nodes": [], "workers": []}
 
     async def publish(
-        self, call_id: str, summary: str, missing: str, insight: str
+        self,
+        call_id: str,
+        summary: str,
+        missing: str,
+        insight: str,
+        *,
+        result: dict[str, Any] | None = None,
     ) -> tuple[str, ...]:
         self.asked.append(("publish", call_id, summary))
         return ("report.md",)

@@ -302,14 +302,15 @@ class AgenticShell:
     def _save(self, text: str) -> None:
         path = Path(text or f"team-session-{time.strftime('%Y%m%d-%H%M%S')}.json").expanduser()
         require_writable(path)
-        path.write_text(self._session.model_dump_json(indent=2), "utf-8")
+        path.write_text(self._session.model_dump_json(indent=2), "utf-8")  # plain: the person's
         self._say(f"saved: {path}")
 
     def _load(self, text: str) -> None:
         if not text:
             raise InvalidInput("/load needs the FILE that /save wrote")
         try:
-            self._session = Session.model_validate(json.loads(Path(text).expanduser().read_text()))
+            saved = Path(text).expanduser().read_text("utf-8")  # plain: the person's
+            self._session = Session.model_validate(json.loads(saved))
         except (OSError, ValueError, ValidationError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is no saved session"
             raise InvalidInput(f"{text}: {why}") from None

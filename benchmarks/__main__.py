@@ -44,6 +44,7 @@ BENCHMARKS = {
     "teams": Benchmark("teams:run", 120),
     "first-call": Benchmark("teams:run_first_call", 90),
     "turns": Benchmark("turns:run", 150),
+    "team-turns": Benchmark("turns:run_team", 60),
     "crowd": Benchmark("crowd:run", 150),
     "flood": Benchmark("flood:run", 40),
     "plans": Benchmark("plans:run", 240),

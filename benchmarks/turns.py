@@ -11,6 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from agiraph.http.api import CreateAgentRequest, TeamRequest
 from benchmarks.product import Options, Product, RunningHome, progress, started
 from benchmarks.report import Figure, at_least, at_most
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, say
@@ -148,3 +149,41 @@ def _processor_ns(pid: int) -> int:
         return sum(int(task.read_text(encoding="ascii").split()[0]) for task in tasks)
     except OSError:
         return 0
+
+
+# --- turns of a team of roles --------------------------------------------------------------------
+
+TEAM_TURNS = 60
+TEAM_AIM_MS = 10.0
+LEAD, MEMBER = "project_manager", "software_developer"
+
+
+class TeamBrain:
+    """Two roles that pass a message back and forth, each turn one call of `publish`."""
+
+    def __init__(self) -> None:
+        self.at: list[float] = []
+
+    def __call__(self, seen: SeenRequest) -> Reply:
+        self.at.append(time.perf_counter())
+        number = len(self.at)
+        if number == TEAM_TURNS:
+            decision = {"action": "finalize", "final_response": "Done."}
+        else:
+            to = MEMBER if seen.is_for(LEAD) else LEAD
+            decision = {"action": "message", "to_role": to, "message": f"message {number}"}
+        return call("publish", summary="Decided.", result=decision)
+
+
+def run_team(options: Options) -> list[Figure]:
+    """Return what a turn of a team of roles costs beside a model that answers at once."""
+    brain = TeamBrain()
+    with FakeModelServer(brain) as server, options.product.home(server.env(), SETTINGS) as home:
+        progress(f"{TEAM_TURNS} turns of a team of two roles")
+        team = TeamRequest(max_turns=TEAM_TURNS)
+        asked = CreateAgentRequest(goal="Pass it on", model="anthropic/fake", team=team)
+        home.finish(str(home.client.create_agent(asked).id), within_seconds=120.0)
+    gaps = [1e3 * (after - before) for before, after in zip(brain.at, brain.at[1:], strict=False)]
+    each = statistics.median(gaps[4:])
+    what = "team: a turn of a role that its model decides at once"
+    return [at_most(what, "ten milliseconds", each / TEAM_AIM_MS, 1.0, f"{each:.1f} ms")]

@@ -26,7 +26,7 @@ SCHEMA: Final[dict[str, Any]] = {
 """The JSON Schema of a decision."""
 
 
-class Decision(Record):
+class TeamDecision(Record):
     """What a role has decided."""
 
     action: Action
@@ -47,15 +47,15 @@ class Decision(Record):
         return self.message or self.final_response
 
 
-def decision_of(value: object) -> Decision:
+def decision_of(value: object) -> TeamDecision:
     """Return the decision of a JSON value that fits `SCHEMA`; InvalidInput if it says nothing."""
-    decision = Decision.model_validate(value)
+    decision = TeamDecision.model_validate(value)
     if not decision.said:
         raise InvalidInput("the decision says nothing: its message and final_response are empty")
     return decision
 
 
-def parse_decision(text: str) -> Decision:
+def parse_decision(text: str) -> TeamDecision:
     """Return the one decision in a text: the text itself, fenced, or among other words.
 
     Raises InvalidInput if there is none, or if several differ.

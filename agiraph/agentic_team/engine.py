@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from agiraph.agentic_team.decisions import Action, Decision
+from agiraph.agentic_team.decisions import Action, TeamDecision
 from agiraph.core.record import Record
 from agiraph.core.team import USER, TeamSpec
 
@@ -53,7 +53,7 @@ class Failure:
 class Outcome:
     """What became of one turn: a decision or a failure, and by which agent."""
 
-    result: Decision | Failure
+    result: TeamDecision | Failure
     agent: str
 
 
@@ -102,7 +102,7 @@ def advance(state: TeamState, outcome: Outcome) -> TeamState:
     turn = _turn(state, outcome)
     after = replace(state, turns=(*state.turns, turn))
     if turn.to_role == USER:
-        assert isinstance(outcome.result, Decision)
+        assert isinstance(outcome.result, TeamDecision)
         output = outcome.result.final_response or outcome.result.message
         return replace(after, end=TeamEnd("finalized", output))
     if _has_lead_failed(after):

@@ -1,12 +1,14 @@
 """Result schema: the JSON Schema that a node's `result.json` must fit, and what does not fit it."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 from agiraph.core.errors import InvalidInput
 
 RESULT_FILE: Final = "result.json"
+FENCED: Final = re.compile(r"```\w*\s*\n(.*)\n\s*```", re.DOTALL)
 LONGEST_SCHEMA: Final = 16_384
 MOST_MISFITS: Final = 5
 MOST_OBJECTS: Final = 64
@@ -61,7 +63,8 @@ def json_in(text: str, schema: dict[str, Any]) -> Any:
     An object may stand between fences or other words. Nothing is guessed or mended: InvalidInput if
     none fits, or if several that differ do.
     """
-    whole, why = read_result(text.strip(), schema)
+    fenced = FENCED.fullmatch(text.strip())
+    whole, why = read_result(fenced[1] if fenced else text.strip(), schema)
     if not why:
         return whole
     found = list(_objects_in(text))

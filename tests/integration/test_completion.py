@@ -80,7 +80,7 @@ def complete(home: Path) -> Complete:
         ("agiraph kill shop-1f2e3d/", ["shop-1f2e3d/coordinator"]),
         ("agiraph logs b", ["broker"]),
         ("agiraph rm news-0a1b2c sh", ["shop-1f2e3d"]),
-        ("agiraph run x -m script/", ["script/chaos", "script/survey"]),
+        ("agiraph run x -m script/", ["script/chaos", "script/survey", "script/team"]),
         ("agiraph triggers news-0a1b2c fi", ["fire"]),
         ("agiraph host drain n", ["north"]),
         ("agiraph move ada ", ["home", "north"]),

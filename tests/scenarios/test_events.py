@@ -24,7 +24,7 @@ SEEN_ELSEWHERE = """
     tool.loop tool.refused model.retry model.failed model.fallback
     human.budget human.expired human.withdrawn
     node.blocked node.unblocked node.failed node.retried node.cancelled node.checked
-    node.deadlock node.decided node.skipped node.expanded stage.met
+    team.turn node.deadlock node.decided node.skipped node.expanded stage.met
     outside.started outside.ended outside.warning sandbox.missing
     worktree.made worktree.merged worktree.conflict worktree.off
     agent.stepped worker.stepped node.moved node.released human.attached

@@ -11,7 +11,7 @@ from actors.runtime.processes import is_alive
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.fakes.real_agents import CLAUDE, CODEX, program_of
 from tests.integration.house import until
-from tests.scenarios.house import words_of
+from tests.scenarios.house import MODEL, words_of
 from tests.scenarios.place import Place, whole_lines
 from tests.scenarios.steps import (
     WAIT,
@@ -263,3 +263,52 @@ def test_codex_does_a_node_and_gets_what_came_too_late(place: Place) -> None:
     [spent] = [row for row in rows if row["name"] == "cody-tool"]
     told = {kind: sum(one[kind] for one in ended) for kind in ("calls", "input_tokens")}
     assert told == {kind: spent[kind] for kind in told}, "of each start its own"
+
+
+def test_claude_code_and_codex_play_roles_of_a_team(place: Place) -> None:
+    def decides(role: str, message: str) -> str:
+        return json.dumps({"action": "message", "to_role": role, "message": message})
+
+    def claude(seen: SeenRequest) -> Reply:
+        if seen.step == 0:
+            return call("Bash", command="echo 'x = 1' > app.py")
+        if not any("_result.md" in str(turn) for turn in seen.turns[-2:] if turn.role == "tool"):
+            done = f"It is written.\n\n{decides('qa_engineer', 'Check app.py')}\n"
+            path = f"{working_folder(seen)}/_result.md"
+            return call("Write", file_path=path, content=done)
+        return say("It is done.")
+
+    def codex(seen: SeenRequest) -> Reply:
+        if seen.step == 0:
+            return call("exec_command", cmd="cat ../../*/published/app.py")
+        return say(f"I have read it: {decides('project_manager', 'x is 1')}")
+
+    def lead(seen: SeenRequest) -> Reply:
+        is_checked = "x is 1" in seen.said
+        to = {"action": "message", "to_role": "software_developer", "message": "Write app.py"}
+        end = {"action": "finalize", "message": "approved", "final_response": "app.py says x = 1"}
+        return publish(result=end if is_checked else to)
+
+    def of_cli(seen: SeenRequest) -> Reply:
+        is_developer = "(`software_developer`) in a team" in seen.said
+        return claude(seen) if is_developer else codex(seen)
+
+    agents = place.home / "agents.yaml"
+    before = json.loads(agents.read_text())
+    roles = {"software_developer": {"agent": "claude"}, "qa_engineer": {"agent": "codex"}}
+    agents.write_text(json.dumps(before | {"agentic_team": {"roles": roles, "max_turns": 6}}))
+    place.plays(project_manager=lead, **{"*": of_cli})
+    try:
+        done = place.command("team", "Write an app", "--name", "clis", "--json", *MODEL)
+    finally:
+        agents.write_text(json.dumps(before))
+    told_of = json.loads(done.stdout)
+    place.begun.append(told_of["agent"])
+    turns = told_of["team"]["turns"]
+    assert [(turn["from_agent"], turn["to_agent"], turn["message"]) for turn in turns] == [
+        ("default", "claude", "Write app.py"),
+        ("claude", "codex", "Check app.py"),
+        ("codex", "default", "x is 1"),
+        ("default", "user", "approved"),
+    ]
+    assert (done.returncode, told_of["result"]) == (0, "app.py says x = 1\n")

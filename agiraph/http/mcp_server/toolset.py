@@ -43,6 +43,7 @@ def make_server(clients: ApiClients, version: str) -> MCPServer[None]:
     _add_talk(server, clients)
     _add_looks(server, clients)
     _add_team(server, clients)
+    _add_team_looks(server, clients)
     return server
 
 
@@ -221,6 +222,8 @@ def _add_team(server: MCPServer[None], clients: ApiClients) -> None:
         async with _calling(clients, ctx) as client:
             return await client.team_turns(agent)
 
+
+def _add_team_looks(server: MCPServer[None], clients: ApiClients) -> None:
     @server.tool(annotations=LOOKS)
     async def agentic_team_list_agents(ctx: Context) -> results.TeamAgentsResult:
         """List the roles and what does the work of each."""

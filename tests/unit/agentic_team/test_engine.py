@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.agentic_team.decisions import Decision, parse_decision
+from agiraph.agentic_team.decisions import TeamDecision, parse_decision
 from agiraph.agentic_team.engine import (
     ESCALATED,
     LEAD_FAILURES,
@@ -28,15 +28,15 @@ def team(**more: Any) -> TeamSpec:
     return team_of({"roles": {name: {"agent": agent} for name, agent in AGENTS.items()}, **more})
 
 
-def to(role: str, message: str) -> Decision:
-    return Decision(action="message", to_role=role, message=message)
+def to(role: str, message: str) -> TeamDecision:
+    return TeamDecision(action="message", to_role=role, message=message)
 
 
-def finalized(final: str, message: str = "") -> Decision:
-    return Decision(action="finalize", message=message, final_response=final)
+def finalized(final: str, message: str = "") -> TeamDecision:
+    return TeamDecision(action="finalize", message=message, final_response=final)
 
 
-def play(*results: Decision | Failure, spec: TeamSpec | None = None) -> TeamState:
+def play(*results: TeamDecision | Failure, spec: TeamSpec | None = None) -> TeamState:
     """Let these decisions be taken, each by the agent of the role whose turn it is."""
     state = TeamState(spec or team(), "Build it")
     for result in results:
@@ -179,13 +179,13 @@ GIVEN = {"action": "message", "to_role": QA, "message": "Look", "final_response"
         json.dumps(GIVEN),
         f"\n  {json.dumps(GIVEN, indent=2)}\n",
         f"I have looked at {{it}}.\n```json\n{json.dumps(GIVEN)}\n```\nThat is all.",
-        f"Decision: {json.dumps(GIVEN)} {json.dumps(GIVEN)}",
+        f"TeamDecision: {json.dumps(GIVEN)} {json.dumps(GIVEN)}",
         f"{{'not': 'json'}} {json.dumps(GIVEN)}",
         json.dumps(GIVEN | {"to_role": f" {QA} ", "final_response": None, "more": 1}),
     ],
 )
 def test_a_decision_is_found_in_what_was_written(text: str) -> None:
-    assert parse_decision(text) == Decision(action="message", to_role=QA, message="Look")
+    assert parse_decision(text) == TeamDecision(action="message", to_role=QA, message="Look")
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ RESULTS = st.one_of(
 
 @given(st.lists(RESULTS, max_size=30), st.integers(1, 12), st.integers(1, 4))
 def test_whatever_roles_decide_a_team_stays_in_its_bounds(
-    results: list[Decision | Failure], max_turns: int, repetitions: int
+    results: list[TeamDecision | Failure], max_turns: int, repetitions: int
 ) -> None:
     spec = team(max_turns=max_turns, repetitions=repetitions)
     state = play(*results, spec=spec)

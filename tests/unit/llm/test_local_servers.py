@@ -55,7 +55,7 @@ def test_only_what_can_be_called_here_is_offered(tmp_path: Path) -> None:
     models = {row["name"]: [one["name"] for one in row["models"]] for row in rows}
     assert models["ollama"] == ["ollama/llama3.1", "ollama/qwen3"]
     assert (models["vllm"], models["llamacpp"]) == ([], ["llamacpp/default"])
-    assert models["script"] == ["script/survey", "script/chaos"]
+    assert models["script"] == ["script/survey", "script/chaos", "script/team"]
     folder = Home(tmp_path).system.recordings
     assert models["replay"] == [f"replay/{folder}/r2.jsonl", f"replay/{folder}/r1.jsonl"]
     free = next(row for row in rows if row["name"] == "replay")["models"][0]

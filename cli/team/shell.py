@@ -22,7 +22,7 @@ from cli.options import examples, home_option, require_writable
 from cli.run_target import RunOptions, RunTarget, supervised
 from cli.sanitize import printable
 from cli.screen import TerminalScreen, can_prompt
-from cli.team import ROLES, TURNS, offline_option, roles_option, section_of
+from cli.team.command import ROLES, TURNS, offline_option, roles_option, section_of
 
 if TYPE_CHECKING:
     from agiraph.http.api import AgentView, TeamRolesView, TeamRunView
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 PROMPT: Final = "team> "
 MOST_TURNS: Final = 200
 MOST_EARLIER: Final = 20
+LONGEST_OUTPUT: Final = 20_000
 ON_OFF: Final = {"on": True, "off": False}
 ABOUT: Final = {
     "/help": ("", "show this"),
@@ -221,7 +222,8 @@ class AgenticShell:
             "section": self._section,
             "max_turns": session.max_turns,
             "offline": self._is_offline or None,
-            "earlier": [{"task": one.task, "output": one.output} for one in before] or None,
+            "earlier": [{"task": one.task, "output": one.output[:LONGEST_OUTPUT]} for one in before]
+            or None,
         }
         terms = {
             **self._options.terms,

@@ -7,20 +7,23 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from threading import Thread
-from typing import Any
+from threading import Event
 
 import psutil
 import pytest
+from ray._private.node import Node as RayNode
 from ray.cluster_utils import Cluster
 
 from actors.scaler.ends import HostEnd
 from actors.scaler.ray_launcher import RayLauncher
 from agiraph.core.config import load_config
 from agiraph.storage.home import Home
-from tests.integration.house import House, running, until
+from tests.integration.house import until
+from tests.scenarios.place import Place, placed
+from tests.scenarios.steps import FACT, WAIT, finish, held, node, publish, spawn
 
 SLEEPS = (sys.executable, "-c", "import time; time.sleep(600)")
 MEGABYTE = 2**20
@@ -69,13 +72,6 @@ async def test_a_host_is_placed_and_the_loss_of_its_node_is_its_cause(tmp_path: 
         cluster.shutdown()
 
 
-SETTINGS = """
-hosts: {{listen: 'tcp://127.0.0.1:0', lease_seconds: 3, renew_seconds: 0.3, launcher: ray}}
-scaler: {{labels: [big], idle_seconds: 60, max_hosts: 2, ray_address: '{address}', memory_mb: 256,
-  cpus: 1}}
-"""
-
-
 def test_a_home_works_on_the_nodes_of_a_cluster_and_outlives_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,48 +80,65 @@ def test_a_home_works_on_the_nodes_of_a_cluster_and_outlives_one(
     cluster = Cluster(
         initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": STORE}
     )
+    gate = Event()
     try:
         nodes = [
             cluster.add_node(num_cpus=1, memory=300 * MEGABYTE, object_store_memory=STORE)
             for _ in range(2)
         ]
-        (tmp_path / "agiraph.yaml").write_text(SETTINGS.format(address=cluster.address))
-        with running(tmp_path) as house:
-            Thread(target=lambda: house.start("shop/ada", labels=("big",)), daemon=True).start()
-            ada = until(
-                lambda: (row := _row(house, "shop/ada")) and row["state"] == "ready" and row,
-                "ada works in the cluster",
+        settings = {
+            "hosts": {
+                "listen": "tcp://127.0.0.1:0",
+                "lease_seconds": 3,
+                "renew_seconds": 0.3,
+                "launcher": "ray",
+            },
+            "scaler": {
+                "labels": ["big"],
+                "idle_seconds": 60,
+                "max_hosts": 2,
+                "ray_address": cluster.address,
+                "memory_mb": 256,
+                "cpus": 1,
+            },
+        }
+        with placed(tmp_path, settings=settings) as place:
+            hired = spawn("ada", host_labels=["big"])
+            place.plays(
+                coordinator=[hired, node("facts", "ada"), WAIT, finish("Done.")],
+                ada=[FACT, held(publish(), gate)],
+            )
+            agent = place.begin("clustered")
+            place.server.wait_for(lambda seen: seen.is_for("ada") and seen.step == 1, 90)
+            first = _host_of_ada(place)
+            assert first.startswith("auto-")
+            cluster.remove_node(_node_of(first, nodes), allow_graceful=False)
+            until(
+                lambda: _host_of_ada(place) not in ("", "home", first),
+                "ada runs on the other node",
                 within_seconds=90,
             )
-            assert ada["host"].startswith("auto-")
-            cluster.remove_node(_node_of(nodes, ada["pid"]), allow_graceful=False)
-            again = until(
-                lambda: (
-                    (row := house.row("shop/ada"))["state"] == "ready"
-                    and row["incarnation"] > ada["incarnation"]
-                    and row
-                ),
-                "ada works on the other node",
-                within_seconds=90,
-            )
-            assert again["host"].startswith("auto-")
-            assert again["host"] != ada["host"]
+            gate.set()
+            assert place.await_end(agent)["result"] == "Done."
+            [facts] = agent.glob("runs/*/nodes/*/published/facts.md")
+            assert facts.read_text() == "one fact"
     finally:
+        gate.set()
         cluster.shutdown()
 
 
-def _row(house: House, address: str) -> dict[str, Any] | None:
-    rows = house.ask("supervisor", "child.list")["children"]
-    return next((row for row in rows if row["address"] == address), None)
+def _host_of_ada(place: Place) -> str:
+    rows = place.json("ps")
+    return next((str(row["host"] or "") for row in rows if "/ada-" in row["address"]), "")
 
 
-def _node_of(nodes: list[Any], pid: int) -> Any:
-    """Return the node of the cluster that a process runs on: below its raylet."""
-    above = {process.pid for process in psutil.Process(pid).parents()}
-    raylets = {
-        one.pid: node
-        for node in nodes
-        for processes in node.all_processes.values()
-        for one in (entry.process for entry in processes)
-    }
-    return next(node for number, node in raylets.items() if number in above)
+def _node_of(host: str, nodes: Sequence[RayNode]) -> RayNode:
+    """Return the cluster's node on which a host runs: its raylet is above it."""
+    above = set[int]()
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get("AGIRAPH_HOST_NAME") == host:
+                above |= {one.pid for one in process.parents()}
+    return next(
+        node for node in nodes if {one.process.pid for one in node.all_processes["raylet"]} & above
+    )

@@ -68,8 +68,9 @@ def _beside(peer: str, rounds: int) -> Figure:
             ours = (time.perf_counter() - began) * 1000 / nodes
         try:
             pairs.append((ours, measured_there("plans_there.py", peer, nodes)[0]))
-        except (subprocess.TimeoutExpired, RuntimeError) as error:
-            return not_measured(f"{what}, beside {name}", str(error))
+        except subprocess.TimeoutExpired as error:
+            why = f"it did not end within {error.timeout:.0f} s"
+            return not_measured(f"{what}, beside {name}", why)
         progress(f"round {number + 1}: {pairs[-1][0]:.2f} and {pairs[-1][1]:.2f} ms")
     ratio = statistics.median(ours / theirs for ours, theirs in pairs)
     numbers = [statistics.median(pair[n] for pair in pairs) for n in (0, 1)]

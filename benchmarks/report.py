@@ -82,17 +82,22 @@ def write_page(figures: list[Figure], load: float, names: tuple[str, ...] = ()) 
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     shown, _, after = rest.partition(END)
-    rows = {cells[0]: cells for cells in map(_cells, figures)}
+    rows = {_key(cells): cells for cells in map(_cells, figures)}
     told = f"Measured on {datetime.now(UTC):%Y-%m-%d}, on {machine()}. {_noise(load)}"
     if names:
         lines = [line for line in shown.splitlines() if line]
         kept = [tuple(map(str.strip, line[1:-1].split("|"))) for line in lines if line[0] == "|"]
-        rows = {cells[0]: cells for cells in kept[2:]} | rows
+        rows = {_key(cells): cells for cells in kept[2:]} | rows
         those = f"{', '.join(names)}: "
         others = [line for line in lines if line[0] != "|" and not line.startswith(those)]
         told = "\n\n".join([*others, f"{those}{told[0].lower()}{told[1:]}"])
     page = f"{before}{BEGIN}\n{markdown([HEADS, *rows.values()])}\n\n{told}\n\n{END}{after}"
     PAGE.write_text(page, encoding="utf-8")
+
+
+def _key(cells: tuple[str, ...]) -> tuple[str, str]:
+    """Return what makes a row the same in two measurements: what is measured, beside what."""
+    return cells[0], cells[4]
 
 
 def _noise(load: float) -> str:

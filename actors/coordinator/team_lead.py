@@ -5,7 +5,7 @@ the fold of these nodes (`agiraph.agentic_team.engine`). So whatever dies, the s
 """
 
 from contextlib import suppress
-from typing import Final
+from typing import Final, Literal
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
@@ -17,14 +17,13 @@ from agiraph.agentic_team.on_board import CAUSE, Attempt, current_turn, turn_num
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
-from agiraph.core.errors import InvalidInput
+from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.models import Event, WorkNode
 from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.core.team import TeamTerms, command_of, kind_of
 from agiraph.core.turns import JsonObject, UserTurn
-from agiraph.llm.registry import load_presets
+from agiraph.llm.registry import load_presets, only_writes
 
-SCRIPT: Final = "script"
 FINISHED: Final = "The team has ended its work; what came of it is the result of the run."
 HUMAN_SAYS: Final = "[Message from human]"
 
@@ -59,7 +58,11 @@ class TeamLead:
             self._finish(attempt.state)
             return
         if _node(board, attempt.cause) is None:
-            self._begin(attempt)
+            try:
+                self._begin(attempt)
+            except Refused as error:  # a bound of the run, an agent that is not there any more
+                self._end("failed", f"turn {attempt.state.number} cannot begin: {error}")
+                return
         self._context.show("waiting_for_nodes", f"turn {attempt.state.number}")
         await self._context.first_of(
             self._board_service.changes.until(lambda: self._has_ended(attempt)),
@@ -154,25 +157,27 @@ class TeamLead:
             return WorkerSpec.model_validate(common)
         model = attempt.agent or self._context.args.agent.worker_model
         common |= {"model": model}
-        if self._is_local(model) and not attempt.role.may_write:
+        if self._only_writes(model) and not attempt.role.may_write:
             common |= {"mode": "single_inference"}
         return WorkerSpec.model_validate(common)
 
-    def _is_local(self, model: str) -> bool:
+    def _only_writes(self, model: str) -> bool:
         with suppress(InvalidInput):
             presets = load_presets(self._context.runtime.home.path / "providers.yaml")
-            preset = presets.get(model.partition("/")[0])
-            return preset is not None and preset.local and preset.api != SCRIPT
+            return only_writes(model, presets)
         return False
 
     def _finish(self, state: TeamState) -> None:
-        """Answer the goal, so that the model is not asked about it, and end the run."""
         assert state.end is not None
-        context, output = self._context, state.end.output
+        has_failed = state.end.how == "lead_failed"
+        self._end("failed" if has_failed else "completed", state.end.output)
+
+    def _end(self, status: Literal["completed", "failed"], output: str) -> None:
+        """Answer the goal, so that the model is not asked about it, and end the run."""
+        context = self._context
         if context.transcript.has_news:
             context.conversation.append(ModelAnswered(text=FINISHED, ts=context.now()))
-        has_failed = state.end.how == "lead_failed"
-        ended = c.StopRun("failed", output) if has_failed else c.FinishRun(output)
+        ended = c.FinishRun(output) if status == "completed" else c.StopRun("failed", output)
         self._board_service.execute(ended)
 
 

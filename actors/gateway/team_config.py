@@ -20,7 +20,13 @@ from agiraph.core.team import (
 from agiraph.external.preflight import check_agent_command
 from agiraph.external.preset import load_agents
 from agiraph.http.api import ApiError, TeamRequest, TeamRolesView, TeamRoleView
-from agiraph.llm.registry import ProviderPreset, load_presets, read_table
+from agiraph.llm.registry import (
+    ProviderPreset,
+    load_presets,
+    only_writes,
+    preset_of,
+    read_table,
+)
 from agiraph.messages.control import Ok
 from agiraph.messages.model import CheckModel
 
@@ -82,7 +88,9 @@ async def bound_team(
                 kind=kind,
                 model="" if kind == "cli" else agent or model,
                 is_local=is_local,
-                advisory=_is_advisory(agent or model, kind, presets) and not role.may_write,
+                advisory=kind == "model"
+                and only_writes(agent or model, presets)
+                and not role.may_write,
                 left_out=left_out.get(name, ""),
                 problem=unusable.get(agent, ""),
             )
@@ -134,14 +142,8 @@ async def _why_unusable(gateway: Gateway, agent: str, model: str) -> str:
 def _is_local(agent: str, model: str, presets: dict[str, ProviderPreset]) -> bool:
     """Whether an agent needs no network: a local model, or a CLI that calls one (by the proxy)."""
     name = model if kind_of(agent) == "cli" else agent or model
-    preset = presets.get(name.removeprefix("text:").partition("/")[0])
+    preset = preset_of(name, presets)
     return preset is not None and preset.local
-
-
-def _is_advisory(model: str, kind: str, presets: dict[str, ProviderPreset]) -> bool:
-    """Whether a role's work is done by a local model, which only writes text; no playbook is."""
-    preset = presets.get(model.removeprefix("text:").partition("/")[0])
-    return kind == "model" and preset is not None and preset.local and preset.api != "script"
 
 
 def _needs_network(agent: str) -> str:

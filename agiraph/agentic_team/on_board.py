@@ -72,6 +72,16 @@ def turn_number(cause: str) -> int | None:
     return int(number[0]) if number and number[0].isdigit() else None
 
 
+def turn_times(board: Board) -> tuple[float, ...]:
+    """Return when each turn's last attempt ended, in seconds since the epoch."""
+    ended: dict[int, float] = {}
+    for node in board.nodes.values():
+        at, number = board.times[node.id].ended, turn_number(node.cause)
+        if number is not None and at is not None:
+            ended[number] = max(at, ended.get(number, 0.0))
+    return tuple(ended[number] for number in sorted(ended))
+
+
 def _attempts(state: TeamState) -> Iterator[Attempt]:
     yield Attempt(state)
     if state.team.roles[state.role].fallback:

@@ -275,6 +275,20 @@ def parse_model(text: str, presets: Mapping[str, ProviderPreset]) -> ModelName:
     return ModelName(provider, name, in_text)
 
 
+def preset_of(model: str, presets: Mapping[str, ProviderPreset]) -> ProviderPreset | None:
+    """Return the service that a model's name names, None if there is none of that name."""
+    return presets.get(model.strip().removeprefix(TEXT_PREFIX).partition("/")[0])
+
+
+def only_writes(model: str, presets: Mapping[str, ProviderPreset]) -> bool:
+    """Whether a model of this machine is meant, which in a team of roles only writes text.
+
+    A playbook knows what it does.
+    """
+    preset = preset_of(model, presets)
+    return preset is not None and preset.local and preset.api != "script"
+
+
 def _named_like(model: str, presets: Mapping[str, ProviderPreset]) -> str:
     """Return the `provider/name` that a model's bare name means; '' if it means none.
 

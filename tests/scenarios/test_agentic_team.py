@@ -1,5 +1,6 @@
 """A team of roles at work: `agiraph team`, its turns, and what becomes of them as processes die."""
 
+import contextlib
 import json
 from pathlib import Path
 from threading import Event
@@ -12,6 +13,7 @@ from tests.fakes.model_server import Reply, SeenRequest
 from tests.scenarios.house import MODEL
 from tests.scenarios.place import Place
 from tests.scenarios.steps import held, publish, write
+from tests.scenarios.terminal import Terminal, needs_tmux
 
 LEAD, DEVELOPER, QA = "project_manager", "software_developer", "qa_engineer"
 
@@ -189,3 +191,68 @@ def test_what_the_person_says_and_asked_before_is_in_the_next_turn(place: Place)
     seen = place.server.wait_for(lambda seen: seen.is_for(DEVELOPER))
     assert "[Message from human]: Make it blue" in seen.said
     assert place.await_end(place.home / "agents" / agent.id)["result"] == "Blue, then."
+
+
+def test_a_turn_that_cannot_begin_ends_the_run(place: Place) -> None:
+    place.plays(project_manager=[to(DEVELOPER, "Go")] * 3, software_developer=[to(LEAD, "No")] * 3)
+    settings = place.home / "agiraph.yaml"
+    before = settings.read_text()
+    settings.write_text(json.dumps(json.loads(before) | {"run": {"max_nodes": 2}}))
+    try:
+        place.kill("spawner")  # whoever starts from now on has the settings as they are
+        done = place.command("team", "Go on", "--name", "bounded", "--json", *MODEL)
+    finally:
+        settings.write_text(before)
+    told = json.loads(done.stdout)
+    place.begun.append(told["agent"])
+    assert (done.returncode, told["status"]) == (1, "failed")
+    assert "turn 3 cannot begin: " in told["reason"]
+
+
+def test_the_script_of_a_team_needs_no_key(place: Place, tmp_path: Path) -> None:
+    for name in ("a.py", "b.py", "c.txt"):
+        (tmp_path / name).write_text("x")
+    words = ("-m", "script/team", "-i", str(tmp_path), "--name", "measured", "--offline")
+    done = place.command("team", "Measure it", *words)
+    place.begun.append("measured")
+    assert done.returncode == 0, done.stderr
+    assert "| .py | 2 |" in done.stdout
+    assert "| all | 3 |" in done.stdout
+    assert "qa_engineer to project_manager" in done.stderr
+
+
+@needs_tmux
+def test_the_shell_is_a_prompt_with_commands_and_completion(place: Place, tmp_path: Path) -> None:
+    saved = tmp_path / "session.json"
+    said: list[str] = []
+
+    def lead(seen: SeenRequest) -> Reply:
+        said.append(seen.said)
+        return finalize(f"Answer {len(said)}", "fine")
+
+    place.plays(project_manager=lead)
+    socket = tmp_path / "tmux"
+    words = ("agentic-shell", "--home", str(place.home), *MODEL)
+    with contextlib.closing(Terminal(socket, place.environ, *words, size=(100, 40))) as screen:
+        screen.await_screen("team> ")
+        screen.type("First task")
+        screen.await_screen("Answer 1")
+        screen.type("Second task")
+        screen.await_screen("Answer 2")
+        screen.keys("/", "h", "i", "Tab", "Enter")
+        screen.await_screen("2. Second task  (finalized, 1 turns)")
+        screen.type(f"/save {saved}")
+        screen.await_screen("saved: ")
+        screen.type("/followup off")
+        screen.await_screen("is not told of the ones before")
+        screen.type("Third task")
+        screen.await_screen("Answer 3")
+        screen.type("/nonsense")
+        screen.await_screen("unknown command /nonsense (possible: /help")
+        screen.type("/exit")
+        screen.await_screen("[left with 0]")
+    assert "First task" not in said[0].partition("# What the person asked before")[2]
+    assert "Answer 1" in said[1], "a further task is told of the one before"
+    assert "Answer 2" not in said[2].partition("The task of the person")[2].partition("##")[2]
+    assert len(json.loads(saved.read_text())["tasks"]) == 2
+    place.begun += [one["agent"] for one in json.loads(saved.read_text())["tasks"][:1]]

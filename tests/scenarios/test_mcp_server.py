@@ -142,6 +142,33 @@ def test_a_client_runs_a_team_to_its_end_and_reads_what_it_made(place: Place) ->
     assert supervisors() == [before], "the one that runs is used, and goes on"
 
 
+def test_a_client_gives_a_team_of_roles_a_task(place: Place) -> None:
+    decided = {"action": "finalize", "message": "approved", "final_response": "Green tea."}
+    place.plays(project_manager=[publish(result=decided)])
+    heard: list[str | None] = []
+
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(message)
+
+    async def talk(client: Client) -> None:
+        assert (await told(client, "agentic_team_validate"))["is_valid"]
+        assert len((await told(client, "agentic_team_list_agents"))["agents"]) == 5
+        assert (await told(client, "agentic_team_config"))["lead_role"] == "project_manager"
+        assert (await told(client, "agentic_team_health"))["is_valid"]
+        done = await client.call_tool(
+            "agentic_team_execute",
+            {"task": "Find tea", "model": "openai/fake", "wait_seconds": 60},
+            progress_callback=progress,
+        )
+        assert done.structured_content is not None
+        found = done.structured_content
+        assert (found["status"], found["final_output"]) == ("finalized", "Green tea.")
+        assert [turn["to_role"] for turn in found["turns"]] == ["user"]
+
+    over_pipes(place, talk)
+    assert heard == ["project_manager to user: approved"]
+
+
 def test_over_http_everybody_has_what_his_token_allows(place: Place, url: str) -> None:
     assert httpx.post(url, json={}).status_code == 401
     wrong = httpx.post(url, json={}, headers={"Authorization": "Bearer agt_wrong"})

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Route, expect
 
 from agiraph.core.hosts import HostInfo
 from agiraph.http.api import (
@@ -19,15 +19,10 @@ from agiraph.http.api import (
 from agiraph.http.client import Client
 from tests.scenarios.place import Place
 from tests.scenarios.steps import ask
-from tests.ui.visitor import NARROW, Visitor, assert_accessible, is_too_wide, photograph
+from tests.ui.visitor import NARROW, Visitor, assert_accessible, harmless, is_too_wide, photograph
 
 HOSTILE = "<img src=x onerror=window.ran=1>"
 ILLS = re.compile(r"/(dead|channels)(/\w+-?\w*/(retry|test))?$")
-
-
-def harmless(page: Page) -> None:
-    """Fail if a text has become more than a text."""
-    assert page.evaluate("window.ran") is None
 
 
 def ills() -> Callable[[Route], None]:

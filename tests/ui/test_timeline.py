@@ -5,9 +5,13 @@ from threading import Event
 
 from playwright.sync_api import expect
 
+from agiraph.http.api import CreateAgentRequest, TeamRequest
+from agiraph.http.client import Client
+from tests.scenarios.house import MODEL
 from tests.scenarios.place import Place
-from tests.scenarios.steps import DONE, FACT, held, workers
-from tests.ui.visitor import Visitor, assert_accessible, photograph
+from tests.scenarios.steps import DONE, FACT, held, publish, workers
+from tests.ui.team import HOSTILE
+from tests.ui.visitor import Visitor, assert_accessible, harmless, photograph
 
 MODEL_CALL = re.compile("^model call")
 
@@ -43,3 +47,38 @@ def test_a_timeline_grows_and_shows_the_critical_path(visitor: Visitor, place: P
     assert_accessible(page)
     chosen.get_by_role("link", name="Show the node").click()
     expect(page).to_have_url(re.compile(f"/agents/{agent.name}/board/[0-9a-f]+$"))
+
+
+def test_the_turns_of_a_team_of_roles_appear_as_they_are_taken(
+    visitor: Visitor, place: Place
+) -> None:
+    gate = Event()
+    lead, developer = "project_manager", "software_developer"
+    go = {"action": "message", "to_role": developer, "message": f"Build it {HOSTILE}"}
+    back = {"action": "message", "to_role": lead, "message": "Built"}
+    end = {"action": "finalize", "message": "Approved", "final_response": "Done"}
+    place.plays(
+        project_manager=[publish(result=go), publish(result=end)],
+        software_developer=[held(publish(result=back), gate)],
+    )
+    asked = CreateAgentRequest(
+        goal="Build it", name="roles", model=MODEL[1], team=TeamRequest(max_turns=7)
+    )
+    with Client.for_home(place.home) as client:
+        agent = client.create_agent(asked).id
+    place.begun.append(agent)
+    page = visitor.go(f"agents/{agent}/communication")
+    turns = page.get_by_role("log", name="Turns")
+    expect(turns).to_contain_text(f"1. {lead} → {developer}")
+    expect(turns).to_contain_text(f"It is {developer}'s turn, of at most 7.")
+    gate.set()
+    expect(turns).to_contain_text(f"3. {lead} → user")
+    expect(turns).to_contain_text("The lead has ended the work.")
+    pairs = page.get_by_role("list", name="Who wrote to whom")
+    expect(pairs.get_by_role("listitem")).to_have_count(3)
+    assert_accessible(page)
+    photograph(page, "team")
+    pairs.get_by_role("button", name=f"{developer} to").click()
+    expect(turns.get_by_role("article")).to_have_count(1)
+    expect(turns).to_contain_text("Built")
+    harmless(page)

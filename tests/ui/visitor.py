@@ -203,3 +203,8 @@ def photograph(page: Page, name: str) -> None:
         page.screenshot(path=Path(folder) / f"{name}-{look}.png")
     page.emulate_media(color_scheme="light")
     page.set_viewport_size(before or WIDE)
+
+
+def harmless(page: Page) -> None:
+    """Fail if a text has become more than a text."""
+    assert page.evaluate("window.ran") is None

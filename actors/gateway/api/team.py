@@ -11,7 +11,7 @@ from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from actors.gateway.team_config import bound_team, configured_team
 from agiraph.agentic_team.engine import edges_of
-from agiraph.agentic_team.on_board import current_turn
+from agiraph.agentic_team.on_board import current_turn, turn_times
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import Agent
 from agiraph.http.api import ApiError, CheckTeamRequest, TeamRolesView, TeamRunView
@@ -73,6 +73,7 @@ def _view(gateway: Gateway, agent: Agent, after: int) -> TeamRunView:
         max_turns=team.max_turns,
         roles=team.roles,
         turns=state.turns[after:],
+        times=turn_times(board)[after : len(state.turns)],
         edges=edges_of(state.turns),
         role="" if end or is_over else state.role,
         ending=end.how if end else None,

@@ -142,4 +142,5 @@ def agent_summary(agent: Agent, status: str, **shown: object) -> AgentView:
 
     `shown` are those fields of the view that its record does not hold.
     """
-    return AgentView.model_validate(dict(agent) | {"status": status} | shown)
+    of_run = {"status": status, "has_team": agent.terms.team is not None}
+    return AgentView.model_validate(dict(agent) | of_run | shown)

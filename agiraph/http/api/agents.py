@@ -135,10 +135,12 @@ class AgentView(AgentFacts, ApiView):
     where one agent is asked for and in the overview; elsewhere, and while the broker is away, null.
 
     `doing` and `doing_since` are its coordinator's, as in an `EntityView`; `process` is the state
-    of the coordinator's process, null if there is none.
+    of the coordinator's process, null if there is none. `has_team`: its current run is the work of
+    an Agentic Team.
     """
 
     status: str
+    has_team: bool = False
     last_event: int = 0
     open_questions: int = 0
     unread: int = 0

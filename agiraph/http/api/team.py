@@ -67,7 +67,10 @@ class CheckTeamRequest(ApiRequest):
 
 
 class TeamRunView(ApiView):
-    """What a team has said in a run, who wrote to whom, whose turn it is, and how it ended."""
+    """What a team has said in a run, who wrote to whom, whose turn it is, and how it ended.
+
+    `times` is when each of the turns ended, in seconds since the epoch.
+    """
 
     run: str
     task: str
@@ -76,6 +79,7 @@ class TeamRunView(ApiView):
     max_turns: int
     roles: dict[str, Role]
     turns: tuple[TeamTurn, ...] = ()
+    times: tuple[float, ...] = ()
     edges: tuple[TeamEdge, ...] = ()
     role: str = ""
     ending: Ending | None = None

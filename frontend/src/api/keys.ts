@@ -15,7 +15,8 @@ export type AgentThing =
   | "usage"
   | "events"
   | "timeline"
-  | "traffic";
+  | "traffic"
+  | "team";
 
 export type HomeThing =
   | "agents"

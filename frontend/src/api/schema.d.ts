@@ -1761,7 +1761,8 @@ export interface components {
          *     where one agent is asked for and in the overview; elsewhere, and while the broker is away, null.
          *
          *     `doing` and `doing_since` are its coordinator's, as in an `EntityView`; `process` is the state
-         *     of the coordinator's process, null if there is none.
+         *     of the coordinator's process, null if there is none. `has_team`: its current run is the work of
+         *     an Agentic Team.
          */
         AgentView: {
             id: string;
@@ -1791,6 +1792,8 @@ export interface components {
             cycle: number;
             next_cycle_at: number | null;
             status: string;
+            /** @default false */
+            has_team: boolean;
             /** @default 0 */
             last_event: number;
             /** @default 0 */
@@ -3421,7 +3424,11 @@ export interface components {
             /** @default false */
             is_offline: boolean;
         };
-        /** @description What a team has said in a run, who wrote to whom, whose turn it is, and how it ended. */
+        /**
+         * @description What a team has said in a run, who wrote to whom, whose turn it is, and how it ended.
+         *
+         *     `times` is when each of the turns ended, in seconds since the epoch.
+         */
         TeamRunView: {
             run: string;
             task: string;
@@ -3434,6 +3441,8 @@ export interface components {
             };
             /** @default [] */
             turns: components["schemas"]["TeamTurn"][];
+            /** @default [] */
+            times: number[];
             /** @default [] */
             edges: components["schemas"]["TeamEdge"][];
             /** @default  */
@@ -3490,6 +3499,8 @@ export interface components {
             cycle: number;
             next_cycle_at: number | null;
             status: string;
+            /** @default false */
+            has_team: boolean;
             /** @default 0 */
             last_event: number;
             /** @default 0 */

@@ -34,6 +34,7 @@ const BY_GROUP: Readonly<Record<string, Concern>> = {
     agent: ["conversation", "transcript", "view", "workers"],
     home: ["questions", "approvals", "inbox", "agents", "overview"],
   },
+  team: { agent: ["team"], home: [] },
   channel: { agent: [], home: ["channels", "deliveries"] },
   memory: { agent: ["memory", "transcript"], home: [] },
   context: { agent: ["board"], home: [] },

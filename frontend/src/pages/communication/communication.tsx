@@ -3,16 +3,29 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useSearchParams } from "react-router";
 
+import { useAgent } from "~/api/queries";
+import { type TeamRun, trafficOf, useTeam } from "~/api/team";
 import { useTraffic, type Traffic } from "~/api/traffic";
 import { classes, Empty, Icon, IconButton, Loaded, Page, Time, useAgentId, useIsNarrow, useKey } from "~/ui";
 import { keyOf, PILL, pictureOf } from "./circle";
 import styles from "./communication.module.css";
 import { Texts } from "./Texts";
+import { Turns } from "./Turns";
 
 export default function Communication() {
   const { t } = useTranslation("communication");
   const agent = useAgentId();
-  const query = useTraffic(agent);
+  const hasTeam = useAgent(agent).data?.has_team ?? false;
+  const team = useTeam(agent, hasTeam);
+  const query = useTraffic(agent, !hasTeam);
+  if (hasTeam)
+    return (
+      <Page title={t("title")} isWhole>
+        <Loaded query={team} lines={6}>
+          {(run) => <Shown agent={agent} traffic={trafficOf(run)} run={run} />}
+        </Loaded>
+      </Page>
+    );
   return (
     <Page title={t("title")} isWhole>
       <Loaded query={query} lines={6}>
@@ -37,16 +50,22 @@ interface Choice {
   onChoose: (pair: Traffic | null) => void;
 }
 
-function Shown({ agent, traffic }: { agent: string; traffic: readonly Traffic[] }) {
+interface ShownProps {
+  agent: string;
+  traffic: readonly Traffic[];
+  run?: TeamRun;
+}
+
+function Shown({ agent, traffic, run }: ShownProps) {
   const { t } = useTranslation("communication");
   const [params, setParams] = useSearchParams();
   const isNarrow = useIsNarrow();
   const [from, to] = [params.get("from"), params.get("to")];
   const chosen = traffic.find((one) => one.from === from && one.to === to);
-  const last = traffic.reduce((one, other) => (other.last_at > one.last_at ? other : one));
+  const last = traffic.toSorted((one, other) => other.last_at - one.last_at)[0];
   const choose = (pair: Traffic | null) =>
     setParams(pair ? { from: pair.from, to: pair.to } : {}, { replace: true });
-  const choice = { traffic, chosen, latest: keyOf(last), onChoose: choose };
+  const choice = { traffic, chosen, latest: last ? keyOf(last) : "", onChoose: choose };
   useKey("Escape", t("back"), () => choose(null), { isOn: chosen !== undefined });
   return (
     <div className={styles.split}>
@@ -58,10 +77,13 @@ function Shown({ agent, traffic }: { agent: string; traffic: readonly Traffic[] 
               <h2>{t("fromTo", { from: chosen.from, to: chosen.to })}</h2>
               <IconButton label={t("back")} icon={<Icon name="close" />} onClick={() => choose(null)} />
             </header>
-            <Texts agent={agent} pair={chosen} />
+            {run ? <Turns run={run} pair={chosen} /> : <Texts agent={agent} pair={chosen} />}
           </>
         ) : (
-          <Pairs {...choice} />
+          <>
+            <Pairs {...choice} />
+            {run && <Turns run={run} />}
+          </>
         )}
       </aside>
     </div>

@@ -11,4 +11,12 @@ export const communication: typeof en = {
   pairs: "Wer wem schrieb",
   texts: "Texte",
   to: "an",
+  turns: "Züge",
+  turn: "{{number}}. {{from}} → {{to}}",
+  next: "{{role}} ist am Zug, von höchstens {{max}} Zügen.",
+  ended_running: "Das Team arbeitet.",
+  ended_finalized: "Die Leitung hat die Arbeit beendet.",
+  ended_max_turns: "Alle Züge sind verbraucht: Die Leitung hat die Arbeit nicht beendet.",
+  ended_lead_failed: "Die Leitung ist immer wieder gescheitert.",
+  ended_stopped: "Der Lauf wurde angehalten.",
 };

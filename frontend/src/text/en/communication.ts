@@ -9,4 +9,12 @@ export const communication = {
   pairs: "Who wrote to whom",
   texts: "Texts",
   to: "to",
+  turns: "Turns",
+  turn: "{{number}}. {{from}} → {{to}}",
+  next: "It is {{role}}'s turn, of at most {{max}}.",
+  ended_running: "The team is at work.",
+  ended_finalized: "The lead has ended the work.",
+  ended_max_turns: "All turns are used up: the lead has not ended the work.",
+  ended_lead_failed: "The lead has failed again and again.",
+  ended_stopped: "The run was stopped.",
 };

@@ -11,7 +11,7 @@ from agiraph.http.api import CreateAgentRequest, TeamRequest
 from agiraph.http.client import Client
 from tests.fakes.model_server import Reply, SeenRequest
 from tests.scenarios.house import MODEL
-from tests.scenarios.place import Place
+from tests.scenarios.place import MakePlace, Place
 from tests.scenarios.steps import held, publish, write
 from tests.scenarios.terminal import Terminal, needs_tmux
 
@@ -193,16 +193,10 @@ def test_what_the_person_says_and_asked_before_is_in_the_next_turn(place: Place)
     assert place.await_end(place.home / "agents" / agent.id)["result"] == "Blue, then."
 
 
-def test_a_turn_that_cannot_begin_ends_the_run(place: Place) -> None:
+def test_a_turn_that_cannot_begin_ends_the_run(make_place: MakePlace) -> None:
+    place = make_place({"run": {"max_nodes": 2}})
     place.plays(project_manager=[to(DEVELOPER, "Go")] * 3, software_developer=[to(LEAD, "No")] * 3)
-    settings = place.home / "agiraph.yaml"
-    before = settings.read_text()
-    settings.write_text(json.dumps(json.loads(before) | {"run": {"max_nodes": 2}}))
-    try:
-        place.kill("spawner")  # whoever starts from now on has the settings as they are
-        done = place.command("team", "Go on", "--name", "bounded", "--json", *MODEL)
-    finally:
-        settings.write_text(before)
+    done = place.command("team", "Go on", "--name", "bounded", "--json", *MODEL)
     told = json.loads(done.stdout)
     place.begun.append(told["agent"])
     assert (done.returncode, told["status"]) == (1, "failed")
@@ -234,7 +228,7 @@ def test_the_shell_is_a_prompt_with_commands_and_completion(place: Place, tmp_pa
     socket = tmp_path / "tmux"
     words = ("agentic-shell", "--home", str(place.home), *MODEL)
     with contextlib.closing(Terminal(socket, place.environ, *words, size=(100, 40))) as screen:
-        screen.await_screen("team> ")
+        screen.await_screen("type a task, or /help", "team>")
         screen.type("First task")
         screen.await_screen("Answer 1")
         screen.type("Second task")

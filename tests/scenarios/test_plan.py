@@ -141,7 +141,7 @@ def test_a_result_fits_its_schema_and_a_failed_node_is_done_again(
     assert again["because"] == "retry 1 of 1"
     assert again["not_before"] > 0
     assert {event["name"] for event in outcome.data("node.completed")} == {"score", "one"}
-    found = [*place.home.glob("agents/*/runs/*/nodes/*/published/result.json")]
+    found = [*outcome.run.glob("nodes/*/published/result.json")]
     assert sorted(json.loads(one.read_text()) == 42 for one in found) == [False, True]
 
 

@@ -208,7 +208,7 @@ def test_hostile_texts_run_nothing(visitor: Visitor, place: Place) -> None:
     expect(entries(page, "message")).to_have_count(2)
     page.get_by_role("button", name=re.compile("spawn_worker")).click()
     page.locator("body").press("q")
-    page.get_by_role("button", name=re.compile("^no")).click()
+    page.get_by_role("button", name=re.compile(r"^no\b")).click()
     expect(page.get_by_text("The goal is met")).to_be_visible()
     write(page, HOSTILE)
     mine = entries(page, "message").filter(has=page.get_by_role("article", name="You"))

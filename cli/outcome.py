@@ -105,9 +105,7 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
 def _turns_of(client: "Client", agent: str) -> dict[str, Any] | None:
     """Return what the roles of a team have said, None if that cannot be asked for now."""
     with contextlib.suppress(ApiError, NotReachable):
-        found = client.team_turns(agent)
-        turns = [turn.payload() for turn in found.turns]
-        return found.model_dump(mode="json") | {"turns": turns}
+        return client.team_turns(agent).payload()
     return None
 
 

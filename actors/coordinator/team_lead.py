@@ -19,6 +19,7 @@ from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.models import Event, WorkNode
+from agiraph.core.result_schema import RESULT_FILE
 from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.core.team import TeamTerms, command_of, kind_of
 from agiraph.core.turns import JsonObject, UserTurn
@@ -76,8 +77,8 @@ class TeamLead:
         ):
             return []
         board = self._board_service.board
-        number, turns = turn_number(board.nodes[event.node_id].cause), self._next().state.turns
-        if number is None or number > len(turns):
+        number = turn_number(board.nodes[event.node_id].cause)
+        if number is None or number > len(turns := self._next().state.turns):
             return []  # no turn, or one that its role's fallback tries
         turn = turns[number - 1]
         key = f"team:{board.key(self._context.run)}:{number}"
@@ -117,7 +118,7 @@ class TeamLead:
         published = [
             f"{node.name} ({', '.join(files)})"
             for node in self._board_service.board.nodes.values()
-            if (files := [file for file in node.published if file != "result.json"])
+            if (files := [file for file in node.published if file != RESULT_FILE])
         ]
         task = render(
             "team_turn",
@@ -136,7 +137,7 @@ class TeamLead:
         refs = {
             node.name: node.name
             for node in self._board_service.board.nodes.values()
-            if node.status == "completed" and node.published != ("result.json",)
+            if node.status == "completed" and node.published != (RESULT_FILE,)
         }
         node = NodeSpec(
             name=attempt.node, task=task, worker=spec.name, output_schema=SCHEMA, refs=refs

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
@@ -50,16 +51,19 @@ async def resolved_team(gateway: Gateway, asked: TeamRequest, model: str) -> Tea
     shown = await bound_team(gateway, team, model, offline=asked.offline)
     if shown.problems:
         raise ApiError(UNPROCESSABLE, "\n".join(shown.problems))
+    bound = dict(_rebound(team, shown.roles)) | {"max_turns": asked.max_turns or team.max_turns}
+    return TeamTerms(**bound, earlier=asked.earlier)
+
+
+def _rebound(team: TeamSpec, roles: Iterable[TeamRoleView]) -> TeamSpec:
+    """Return the team with the agents that its roles have as they are shown."""
     bound = {
         role.name: team.roles[role.name].model_copy(
             update={"agent": role.agent, "fallback": role.fallback}
         )
-        for role in shown.roles
+        for role in roles
     }
-    return TeamTerms(
-        **{**dict(team), "roles": bound, "max_turns": asked.max_turns or team.max_turns},
-        earlier=asked.earlier,
-    )
+    return team.model_copy(update={"roles": bound})
 
 
 async def bound_team(
@@ -95,19 +99,9 @@ async def bound_team(
                 problem=unusable.get(agent, ""),
             )
         )
-    now = team.model_copy(
-        update={
-            "roles": {
-                role.name: team.roles[role.name].model_copy(
-                    update={"agent": role.agent, "fallback": role.fallback}
-                )
-                for role in roles
-            }
-        }
-    )
     return TeamRolesView(
         **{**dict(team), "roles": tuple(roles)},
-        problems=tuple(problems_of(now, unusable)),
+        problems=tuple(problems_of(_rebound(team, roles), unusable)),
         is_offline=offline,
     )
 

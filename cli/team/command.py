@@ -8,7 +8,7 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import new_run_id
-from agiraph.core.team import SECTION
+from agiraph.core.team import MOST_TURNS, SECTION
 from cli.api_command import api_command
 from cli.exits import DONE, FAILED
 from cli.formats import how_it_works, shown_agent
@@ -57,6 +57,17 @@ class TeamGroup(PlanGroup):
     without_subcommand = "run"
 
 
+model_option = click.option("-m", "--model", help="provider/model of the roles that name no agent.")
+folder_option = click.option(
+    "-i",
+    "--input",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A directory that the team may read.",
+)
+max_turns_option = click.option(
+    "--max-turns", type=click.IntRange(1, MOST_TURNS), help="[default: as agents.yaml says: 12]"
+)
 offline_option = click.option(
     "--offline", is_flag=True, help="Only agents that need no network: local models."
 )
@@ -110,15 +121,9 @@ def team() -> None:
     )
 )
 @click.argument("task")
-@click.option("-m", "--model", help="provider/model of the roles that name no agent.")
-@click.option(
-    "-i",
-    "--input",
-    "folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A directory that the team may read.",
-)
-@click.option("--max-turns", type=click.IntRange(1, 200), help="[default: as agents.yaml says: 12]")
+@model_option
+@folder_option
+@max_turns_option
 @offline_option
 @roles_option
 @budgets_option("What it may spend: 2 or $2 (US dollars), 500k-tokens.")
@@ -237,8 +242,7 @@ def turns(ctx: click.Context, agent: str, home: Path, as_json: bool) -> None:
     with connect_to_read(home) as client:
         found = client.team_turns(agent)
     if as_json:
-        turns = [turn.payload() for turn in found.turns]
-        print_json(found.model_dump(mode="json") | {"turns": turns})
+        print_json(found.payload())
     else:
         Listing(found.turns, TURNS, "no turn has ended yet").print(as_json=False)
         remark(found.status)

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import new_run_id
 from agiraph.core.record import Record
+from agiraph.core.team import MOST_TURNS
 from cli.exits import DONE
 from cli.formats import how_it_works, shown_agent
 from cli.listing import Listing
@@ -22,13 +23,21 @@ from cli.options import examples, home_option, require_writable
 from cli.run_target import RunOptions, RunTarget, supervised
 from cli.sanitize import printable
 from cli.screen import TerminalScreen, can_prompt
-from cli.team.command import ROLES, TURNS, offline_option, roles_option, section_of
+from cli.team.command import (
+    ROLES,
+    TURNS,
+    folder_option,
+    max_turns_option,
+    model_option,
+    offline_option,
+    roles_option,
+    section_of,
+)
 
 if TYPE_CHECKING:
     from agiraph.http.api import AgentView, TeamRolesView, TeamRunView
 
 PROMPT: Final = "team> "
-MOST_TURNS: Final = 200
 MOST_EARLIER: Final = 20
 LONGEST_OUTPUT: Final = 20_000
 ON_OFF: Final = {"on": True, "off": False}
@@ -77,17 +86,9 @@ class Session(Record):
         "agiraph agentic-shell --offline",
     ),
 )
-@click.option("-m", "--model", help="provider/model of the roles that name no agent.")
-@click.option(
-    "-i",
-    "--input",
-    "folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A directory that the team may read.",
-)
-@click.option(
-    "--max-turns", type=click.IntRange(1, MOST_TURNS), help="[default: as agents.yaml says: 12]"
-)
+@model_option
+@folder_option
+@max_turns_option
 @offline_option
 @roles_option
 @home_option

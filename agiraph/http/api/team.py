@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from agiraph.agentic_team.engine import Ending, TeamEdge, TeamTurn
-from agiraph.core.team import AgentKind, EarlierTask, Role
+from agiraph.core.team import MOST_TURNS, AgentKind, EarlierTask, Role
 from agiraph.http.api.base import ApiRequest, ApiView
 
 
@@ -18,7 +18,7 @@ class TeamRequest(ApiRequest):
     """
 
     section: dict[str, Any] | None = None
-    max_turns: int | None = Field(default=None, ge=1, le=200)
+    max_turns: int | None = Field(default=None, ge=1, le=MOST_TURNS)
     offline: bool = False
     earlier: tuple[EarlierTask, ...] = Field(default=(), max_length=100)
 
@@ -84,3 +84,7 @@ class TeamRunView(ApiView):
     role: str = ""
     ending: Ending | None = None
     final_output: str | None = None
+
+    def payload(self) -> dict[str, Any]:
+        """Return it as `--json` gives it: each turn in the form that events have."""
+        return self.model_dump(mode="json") | {"turns": [turn.payload() for turn in self.turns]}

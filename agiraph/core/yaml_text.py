@@ -16,6 +16,8 @@ LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MOST_CHARACTERS: Final = 1_000_000
 MOST_VALUES: Final = 100_000
 DEEPEST: Final = 64
+TOO_DEEP: Final = f"more than {DEEPEST} levels deep"
+LIBYAML_TOO_DEEP: Final = "exceeded maximum nesting depth"
 LONGEST_NUMBER: Final = 128
 NUMBERS: Final = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp"))
 NUMERIC: Final = frozenset("0123456789abcdefABCDEFxXoO_:.+-TZtz")
@@ -50,6 +52,12 @@ def read_yaml(
     try:
         _check(text, most_values)
         return yaml.load(text, Loader=LOADER)
+    except yaml.MarkedYAMLError as error:
+        # libyaml reads ahead for the key of a mapping: it meets its own bound on depth, where it
+        # has one, before the first event that `_check` could count.
+        if error.problem == LIBYAML_TOO_DEEP:
+            error.problem = TOO_DEEP
+        raise
     except BROKEN as error:
         raise yaml.YAMLError(f"a value cannot be read: {error}"[:200]) from None
 
@@ -108,7 +116,7 @@ def _check(text: str, most_values: int) -> None:
                 open_.append((anchor, counted))
                 counted += 1
                 if len(open_) > DEEPEST:
-                    raise _refused(event, f"more than {DEEPEST} levels deep")
+                    raise _refused(event, TOO_DEEP)
             case yaml.CollectionEndEvent():
                 anchor, before = open_.pop()
                 sizes |= {anchor: counted - before} if anchor else {}

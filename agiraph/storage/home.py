@@ -15,6 +15,7 @@
     {home}/inputs/{name}-{digest}/  an input folder sent by a console elsewhere; beside it .json
     {home}/human/                   address.json book.db repeats.jsonl audit.jsonl tokens.json
                                     channels.jsonl answer.key settings/
+    {home}/context.db               what is known of earlier work and of projects
     {home}/system/                  lock users.lock supervisor.json attended/ token
                                     children.journal mailboxes.db usage.db doors.json
                                     logs/ run/
@@ -315,6 +316,8 @@ class Home:
     """The person's own prompts, which replace shipped ones; it need not exist."""
     agents = PathBelow("agents")
     """All agents' homes."""
+    context = PathBelow("context.db")
+    """The context database: what is known of earlier work. Written by the human gateway."""
     inputs = PathBelow("inputs")
     """Input folders that consoles on other machines have sent. Written by the human gateway."""
 

@@ -98,6 +98,7 @@ KINDS: Final = (
     FileKind("uplink.key", "json"),
     FileKind("usage.db", "sqlite"),
     FileKind("book.db", "sqlite"),
+    FileKind("context.db", "sqlite"),
 )
 """Except two that have their own tables where they are written: `mailboxes.db`
 (`transport/mailbox_file.py`) and the recordings (`agiraph/llm/recording/recording.py`).

@@ -72,7 +72,7 @@ def check_versions(context: DoctorContext) -> DoctorCheck:
     home = context.home
     system, human = home.system, home.human
     files = [system.children, system.usage, system.doors, system.tracing, human.book]
-    files += [system.hosts, system.uplink_key]
+    files += [system.hosts, system.uplink_key, home.context]
     files += [human.questions, human.inbox, human.repeats, human.dead, human.channels, human.tokens]
     files += [path for agent in _agents(home) for path in files_of(agent)]
     newer = [_newer(path) for path in files] + [_newer(system.mailboxes, MAILBOXES)]

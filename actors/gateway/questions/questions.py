@@ -24,13 +24,14 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from actors.gateway.questions.question_records import QuestionRecord, first_record, record_after
-from actors.gateway.state.database import GatewayDatabase, Statement
+from actors.gateway.state.database import GatewayDatabase
 from agiraph.core.clock import iso
 from agiraph.core.errors import Corrupt, listed
 from agiraph.core.ids import QuestionId, abbreviated, ids_meant
 from agiraph.core.models import Question, QuestionStatus
 from agiraph.http.errors import AMBIGUOUS, ApiError
 from agiraph.messages.question import AskQuestion
+from agiraph.storage.database import Statement
 from agiraph.storage.journal import JsonObject
 
 JOURNAL: Final = "questions.jsonl"

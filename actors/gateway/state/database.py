@@ -1,34 +1,22 @@
 """The gateway's database, `human/book.db`: messages, questions and dead letters, by index.
 
-One process has it open. A `write` is one transaction and on disk when it returns (write-ahead log,
-synchronous FULL), so opening costs the same at any age.
-
 Older versions kept the same in a journal each. It is taken in once, in one transaction, and kept as
 `NAME.imported`; in its place comes one line that says version 2, so that an older version, which
 would begin an empty journal, refuses instead. A crash anywhere between is made good by the next
 opening.
 """
 
-import errno
-import os
-import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from agiraph.core.errors import Corrupt
-from agiraph.storage.disk_space import is_full_disk, patiently
-from agiraph.storage.files import move, open_file, read_part, replace_bytes, status_of
+from agiraph.storage.database import Database, Statement
+from agiraph.storage.files import move, read_part, replace_bytes, status_of
 from agiraph.storage.journal import Journal, JsonObject, encode_record
-from agiraph.storage.versions import FIELD, LONGEST_HEAD, FileKind, head_version, migrate_database
-
-Row = tuple[Any, ...]
-Statement = tuple[str, Sequence[object]]
+from agiraph.storage.versions import FIELD, LONGEST_HEAD, FileKind, head_version
 
 MOVED: Final = 2
 """The version of a journal whose records stand in the database."""
-
-DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS imported (name TEXT PRIMARY KEY);
@@ -81,69 +69,12 @@ CREATE TABLE IF NOT EXISTS sent_letters (cause TEXT PRIMARY KEY, "view" TEXT NOT
 """
 
 
-class GatewayDatabase:
-    """The open database; used by one thread at a time. Raises Corrupt, TooNew, OSError."""
+class GatewayDatabase(Database):
+    """The gateway's database, open."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        os.close(open_file(path, os.O_RDWR | os.O_CREAT))
-        self._db = sqlite3.connect(  # plain: it is a file of ours
-            path, isolation_level=None, check_same_thread=False
-        )
-        try:
-            self._open()
-        except sqlite3.Error as error:
-            self._db.close()
-            raise self._told(error) from error
-        except BaseException:
-            self._db.close()
-            raise
-
-    def _open(self) -> None:
-        migrate_database(self._db, self.path)
+        super().__init__(path, SCHEMA)
         self._db.create_function("folded", 1, str.casefold, deterministic=True)
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = FULL")
-        self._db.executescript(SCHEMA)
-
-    def rows(self, sql: str, *values: object) -> list[Row]:
-        """Return what a query finds; Corrupt."""
-        try:
-            return self._db.execute(sql, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            raise self._told(error) from error
-
-    def write(self, *statements: Statement) -> None:
-        """Carry statements out in one transaction: all are on disk when it returns, or none is.
-
-        On a full disk this waits for room, or raises OSError (`agiraph.storage.disk_space`).
-        """
-        patiently(lambda: self._transact(statements))
-
-    def _transact(self, statements: Iterable[Statement]) -> None:
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            for sql, values in statements:
-                self._db.execute(sql, values)
-            self._db.execute("COMMIT")
-        except sqlite3.Error as error:
-            self._roll_back()
-            raise self._told(error) from error
-        except BaseException:
-            self._roll_back()
-            raise
-
-    def _roll_back(self) -> None:
-        if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
-
-    def _told(self, error: sqlite3.Error) -> Exception:
-        """Return what to raise for an error of SQLite."""
-        if is_full_disk(error):
-            return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGED:
-            return Corrupt(f"{self.path} is damaged ({error}): restore it from a backup")
-        return error
 
     def take_in(
         self, name: str, statements: Callable[[Path, list[JsonObject]], Iterable[Statement]]
@@ -163,10 +94,6 @@ class GatewayDatabase:
                 self.write(*statements(journal, records), done)
             move(journal, journal.with_name(f"{name}.imported"))
         replace_bytes(journal, encode_record({FIELD: MOVED}), 0o600)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
 
 
 def _version_of(journal: Path) -> int:

@@ -6,11 +6,12 @@ from typing import Final
 
 import msgpack
 
-from actors.gateway.state.database import GatewayDatabase, Statement
+from actors.gateway.state.database import GatewayDatabase
 from agiraph.core.errors import Corrupt, listed
 from agiraph.core.ids import agent_of
 from agiraph.http.api import ApiError, DeadLetterView
 from agiraph.messages.control import DeadLetter
+from agiraph.storage.database import Statement
 from agiraph.storage.journal import JsonObject
 
 ID_CHARACTERS = 12

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from actors.gateway.state.database import GatewayDatabase, Statement
+from actors.gateway.state.database import GatewayDatabase
 from agiraph.agent.replies import key_of, quote
 from agiraph.core.errors import Corrupt
 from agiraph.core.ids import HUMAN_NAME
 from agiraph.http.api import ConversationMessageView, ConversationPageView
 from agiraph.http.errors import AMBIGUOUS, ApiError
+from agiraph.storage.database import Statement
 from agiraph.storage.journal import JsonObject
 
 EVERYONE = "*"

@@ -3,7 +3,7 @@
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,9 @@ class Counted(GatewayDatabase):
         self.read = self.steps = 0
         super().__init__(path)
 
-    def _open(self) -> None:
+    def _open(self, schema: str, pragmas: Sequence[str], at_birth: Sequence[str]) -> None:
         self._db.set_progress_handler(self._step, 1)
-        super()._open()
+        super()._open(schema, pragmas, at_birth)
 
     def _step(self) -> int:
         self.steps += 1

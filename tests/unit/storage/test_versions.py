@@ -29,6 +29,8 @@ from actors.tracer.tracer import Tracer
 from agiraph.agent.conversation import Conversation
 from agiraph.board.shared_context import SharedContextLimits, SharedContextStore
 from agiraph.board.store import BoardStore, read_board
+from agiraph.context.records import ContextNode
+from agiraph.context.store import ContextStore
 from agiraph.core.clock import SystemClock
 from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import AgentId
@@ -58,7 +60,17 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
     hosts = HostRegistry(home)  # no release has written its files yet
     hosts.uplink_key()
     hosts.invite(InviteHost(name="north"), "tcp://home:7400")
+    context = ContextStore(home.context)
+    context.add([ContextNode(id="c-1", kind="task", title="t", created=1.0, updated=1.0)])
+    context.close()
     return home
+
+
+def _context_nodes(home: Home) -> object:
+    store = ContextStore(home.context)
+    nodes = store.page().nodes
+    store.close()
+    return [node.title for node in nodes]
 
 
 def _hosts(home: Home) -> object:
@@ -208,6 +220,7 @@ READ: dict[str, tuple[Callable[[Home], object], object]] = {
     f"agents/shop-1/runs/r1/_messages/{JOURNAL}": (_messages, ["hello"]),
     "human/questions.jsonl": (_questions, {"q1": "answered", "q2": "open"}),
     "human/book.db": (_questions, {"q1": "answered", "q2": "open"}),
+    "context.db": (_context_nodes, ["t"]),
     "human/inbox.jsonl": (_inbox, ["hello"]),
     "human/repeats.jsonl": (_repeats, True),
     "human/dead.jsonl": (_dead, ["shop/ada"]),

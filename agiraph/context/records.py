@@ -1,0 +1,190 @@
+"""Context records: nodes of nine kinds, typed edges between them, and what is said of them."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+from pydantic import Field
+
+from agiraph.core.errors import unknown
+from agiraph.core.ids import derived_id, slug
+from agiraph.core.record import Record
+from agiraph.core.turns import SafeObject, SafeText
+
+ContextKind = Literal[
+    "conversation",
+    "task",
+    "mistake",
+    "pattern",
+    "decision",
+    "code_snippet",
+    "preference",
+    "file",
+    "project",
+]
+CONTEXT_KINDS: Final[tuple[ContextKind, ...]] = get_args(ContextKind)
+
+EdgeKind = Literal["part_of", "made_in", "led_to", "corrects", "uses", "about", "related"]
+EDGE_KINDS: Final[tuple[EdgeKind, ...]] = get_args(EdgeKind)
+
+LONGEST_TITLE: Final = 300
+LONGEST_TEXT: Final = 32_000
+MOST_TAGS: Final = 32
+PROJECT_DIGITS: Final = 12
+
+
+class ContextNode(Record):
+    """One thing that is known.
+
+    `text` is Markdown. `project_id` is the project it holds for, None for all. `importance` is from
+    0 to 1. Times are seconds since the epoch; `used` counts how often it entered a prompt. `agent`
+    and `run` say where it is from, '' if from no run. `data` holds the facts of its kind: outcome
+    and duration_seconds of a task; correction and prevention of a mistake; rationale of a decision;
+    language of a snippet; path, size and mtime_ns of a file; path and stack of a project.
+    """
+
+    id: str = Field(min_length=1, max_length=64)
+    kind: ContextKind
+    title: SafeText = Field(min_length=1, max_length=LONGEST_TITLE)
+    text: SafeText = Field(default="", max_length=LONGEST_TEXT)
+    project_id: str | None = Field(default=None, max_length=100)
+    tags: tuple[SafeText, ...] = Field(default=(), max_length=MOST_TAGS)
+    importance: float = Field(default=0.5, ge=0, le=1)
+    created: float
+    updated: float
+    used: int = Field(default=0, ge=0)
+    last_used: float | None = None
+    agent: str = ""
+    run: str = ""
+    data: SafeObject = Field(default_factory=dict)
+
+
+class ContextEdge(Record):
+    """`source` stands in a relation to `target`, both ids of nodes: it is part of it, was made in
+    it, led to it, corrects it, uses it, is about it, or is related to it."""
+
+    source: str
+    target: str
+    kind: EdgeKind
+    weight: float = Field(default=1.0, ge=0)
+
+
+class ContextHit(Record):
+    """A node that a search found. A higher score is a better match.
+
+    `words` are those of the query that it holds; `snippet` is the place of its text where they
+    stand. `is_same_project`: it is of the project that was searched for.
+    """
+
+    node: ContextNode
+    score: float
+    words: tuple[str, ...] = ()
+    snippet: str = ""
+    is_same_project: bool = False
+
+
+class ContextNeighbor(Record):
+    """A node at the other end of an edge; `is_outgoing`: the edge leads to it."""
+
+    node: ContextNode
+    kind: EdgeKind
+    is_outgoing: bool
+    weight: float = 1.0
+
+
+class ContextPage(Record):
+    """Some nodes in order; `next` is the cursor of those that follow, None if none do."""
+
+    nodes: tuple[ContextNode, ...]
+    next: str | None = None
+
+
+class ContextWritten(Record):
+    """What a write changed: new and changed nodes, nodes that were so already, new edges."""
+
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    edges: int = 0
+
+
+class ContextPruned(Record):
+    """What was pruned, or would be: how many nodes of each kind, and the first of them."""
+
+    by_kind: dict[str, int] = Field(default_factory=dict)
+    examples: tuple[ContextNode, ...] = ()
+
+    @property
+    def nodes(self) -> int:
+        """How many there are."""
+        return sum(self.by_kind.values())
+
+
+class ContextProject(Record):
+    """A project of the database: how many nodes it has; `title` is '' if it was not scanned."""
+
+    project_id: str
+    title: str = ""
+    nodes: int = 0
+
+
+class ContextStats(Record):
+    """What the database holds. `by_month` counts nodes by `YYYY-MM` of their creation (UTC)."""
+
+    nodes: int = 0
+    edges: int = 0
+    by_kind: dict[str, int] = Field(default_factory=dict)
+    by_project: tuple[ContextProject, ...] = ()
+    by_month: dict[str, int] = Field(default_factory=dict)
+    by_edge: dict[str, int] = Field(default_factory=dict)
+    most_used: tuple[ContextNode, ...] = ()
+    never_used: int = 0
+    size_bytes: int = 0
+
+
+class ScannedFile(Record):
+    """A file as the last scan saw it: what says whether it has changed since."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+class KnownProject(Record):
+    """What is known of a project before it is scanned again."""
+
+    files: tuple[ScannedFile, ...] = ()
+    patterns: tuple[str, ...] = ()
+
+
+def node_id(kind: ContextKind, *of: str) -> str:
+    """Return the id of the node of this kind that stands for `of`: the same thing, the same id."""
+    return f"c-{derived_id('context', kind, *of)}"
+
+
+def project_id(path: Path | str) -> str:
+    """Return the id of the project in a folder, from its real path: its name and some digits."""
+    real = os.path.realpath(path)
+    return f"{slug(os.path.basename(real), 'project')}-{derived_id(real)[:PROJECT_DIGITS]}"
+
+
+def project_node_id(project: str) -> str:
+    """Return the id of the node of a project."""
+    return node_id("project", project)
+
+
+def kinds_named(names: Iterable[str]) -> tuple[ContextKind, ...]:
+    """Return the kinds of these names; InvalidInput names one that is none."""
+    known = {kind: kind for kind in CONTEXT_KINDS}
+    found = []
+    for name in names:
+        if name not in known:
+            raise unknown("kind of context", name, CONTEXT_KINDS)
+        found.append(known[name])
+    return tuple(found)
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters; what was cut off is three dots."""
+    return text if len(text) <= limit else f"{text[: max(0, limit - 1)].rstrip()}…"

@@ -1,0 +1,232 @@
+"""Search: the nodes that fit a question, found by FTS5, ranked by bm25 and what they are worth.
+
+A ranked search looks at every node that holds a word, and common words stand in most nodes. So it
+is bounded: words are counted first, up to BOUND. The rare ones, as long as all that hold one of
+them are within it, decide which nodes are ranked by bm25; the common ones only add to their score.
+If all are common, bm25 says nothing of them: ranked are the newest nodes that hold all of them, of
+the project that is searched for, of what was learned and of everything, so that none of these
+crowds out the others. A word that is nowhere stands for those that begin with it.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from agiraph.context.records import CONTEXT_KINDS, ContextKind
+from agiraph.context.words import all_of, any_of, kind_mark, marked, project_mark, words_of
+from agiraph.context.worth import worth
+from agiraph.storage.database import Database, Row
+
+BOUND: Final = 1200
+NEWEST: Final = 400
+POOL: Final = 40
+"""How many of the best are looked at word by word, besides those that are wanted."""
+
+FEWEST_LETTERS: Final = 4
+MOST_ENDINGS: Final = 8
+TITLE, TEXT, TAGS = 4.0, 1.0, 2.0
+SAME_PROJECT: Final = 1.5
+UNWORTHY: Final = 0.25
+"""What the score of a node is multiplied by that is worth nothing; its worth comes on top."""
+
+ONE_MORE: Final = 0.2
+IN_TITLE: Final = 0.2
+"""What a word adds to a score by being there, and by being in the title, as a share of it."""
+
+LEAST: Final = 0.1
+"""What a match counts for that bm25 says nothing of, as a word that is in most nodes."""
+
+SNIPPET: Final = 200
+LEARNED: Final = tuple(kind for kind in CONTEXT_KINDS if kind != "file")
+
+VOCABULARY: Final = (
+    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, 'row')"
+)
+COUNT: Final = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+ENDINGS: Final = "SELECT term FROM temp.vocabulary WHERE term >= ? AND term < ? LIMIT ?"
+FACTS: Final = """n.seq, n.id, n.kind, n.project_id, n.importance,
+    max(n.updated, coalesce(n.last_used, 0)), n.used"""
+BEST: Final = f"""
+    SELECT {FACTS}, -bm25(words, 0, {TITLE}, {TEXT}, {TAGS}) FROM words
+    JOIN nodes AS n ON n.seq = words.rowid WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ?"""
+LAST: Final = f"""
+    SELECT {FACTS}, 1.0 FROM words
+    JOIN nodes AS n ON n.seq = words.rowid WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ?"""
+TEXTS: Final = """
+    SELECT seq, title, tags, text FROM nodes WHERE seq IN (SELECT value FROM json_each(?))"""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchScope:
+    """Where is searched: in some kinds (none: all), in a project first, or only in it."""
+
+    kinds: tuple[ContextKind, ...] = ()
+    project: str | None = None
+    is_only_project: bool = False
+
+    def holds(self, kind: str, project: str | None) -> bool:
+        """Whether a node is searched at all."""
+        is_kind = not self.kinds or kind in self.kinds
+        return is_kind and (project == self.project or not self.is_only_project)
+
+    def parts(self) -> list[tuple[tuple[str, ...], ...]]:
+        """Return the parts of which the newest are ranked: what marks a node of each, one each."""
+        kinds = tuple(map(kind_mark, self.kinds))
+        project = (project_mark(self.project),) if self.project is not None else ()
+        learned = tuple(kind_mark(kind) for kind in self.kinds or LEARNED if kind != "file")
+        none: tuple[str, ...] = ()
+        ways = [(learned, none), (kinds, none)]
+        if self.is_only_project:
+            ways = [(learned, project), (kinds, project)]
+        elif project:
+            ways.insert(0, (kinds, project))
+        return list(dict.fromkeys(tuple(filter(None, way)) for way in ways))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A node that was found: which words of the question it holds, and where they stand."""
+
+    seq: int
+    id: str
+    score: float
+    words: tuple[str, ...] = ()
+    snippet: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWord:
+    """A word of a question: what of the index it stands for, and in how many nodes, up to BOUND."""
+
+    word: str
+    terms: tuple[str, ...]
+    count: int
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What finds it in a text: a word that begins as it does, its last letters apart."""
+        begins = {term[: max(FEWEST_LETTERS, len(term) - 3)] for term in self.terms}
+        return re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, sorted(begins)))})", re.I)
+
+
+def search(
+    database: Database, question: str, scope: SearchScope, now: float, limit: int
+) -> list[Ranked]:
+    """Return the best `limit` nodes; [] if no word of the question is anywhere."""
+    words = sorted(_known(database, words_of(question)), key=lambda one: one.count)
+    if not words or limit <= 0:
+        return []
+    rare = _rare(words)
+    rows = _best(database, rare) if rare else _newest(database, words, scope)
+    found = [_ranked(row, scope, now) for row in rows if scope.holds(row[2], row[3])]
+    found.sort(key=_order)
+    closer = _looked_at(database, found[: POOL + limit], words)
+    return sorted(closer, key=_order)[:limit]
+
+
+def _order(one: Ranked) -> tuple[float, int]:
+    return -one.score, -one.seq
+
+
+def _known(database: Database, words: Iterable[str]) -> Iterable[KnownWord]:
+    """Yield the words that are in the index, with how often."""
+    for word in words:
+        count = _count(database, [word])
+        terms: tuple[str, ...] = (word,)
+        if not count and len(word) >= FEWEST_LETTERS:
+            terms = _endings(database, word)
+            count = _count(database, terms) if terms else 0
+        if count:
+            yield KnownWord(word, terms, count)
+
+
+def _count(database: Database, terms: Sequence[str]) -> int:
+    return int(database.rows(COUNT, any_of(terms), BOUND + 1)[0][0])
+
+
+def _endings(database: Database, word: str) -> tuple[str, ...]:
+    """Return the first words of the index that begin so."""
+    database.rows(VOCABULARY)
+    rows = database.rows(ENDINGS, word, f"{word}\U0010ffff", MOST_ENDINGS)
+    return tuple(row[0] for row in rows)
+
+
+def _rare(words: Sequence[KnownWord]) -> list[KnownWord]:
+    """Return the rarest words that are within the bound together."""
+    rare, total = list[KnownWord](), 0
+    for word in words:
+        total += word.count
+        if total > BOUND:
+            break
+        rare.append(word)
+    return rare
+
+
+def _best(database: Database, rare: Sequence[KnownWord]) -> list[Row]:
+    terms = [term for word in rare for term in word.terms]
+    return database.rows(BEST, any_of(terms), BOUND)
+
+
+def _newest(database: Database, words: Sequence[KnownWord], scope: SearchScope) -> list[Row]:
+    """Return the newest nodes of each part that hold all words, else the two rarest, else one."""
+    found: dict[int, Row] = {}
+    terms = [word.terms[0] for word in words]
+    for part in scope.parts():
+        for count in sorted({len(terms), min(2, len(terms)), 1}, reverse=True):
+            rows = database.rows(LAST, marked(all_of(terms[:count]), part), NEWEST)
+            if rows:
+                break
+        found |= {row[0]: row for row in rows}
+    return list(found.values())
+
+
+def _ranked(row: Row, scope: SearchScope, now: float) -> Ranked:
+    seq, id, kind, project, importance, touched, used, relevance = row
+    score = (relevance + LEAST) * (UNWORTHY + worth(kind, importance, touched, used, now))
+    if project is not None and project == scope.project:
+        score *= SAME_PROJECT
+    return Ranked(seq, id, score)
+
+
+def _looked_at(
+    database: Database, found: Sequence[Ranked], words: Sequence[KnownWord]
+) -> list[Ranked]:
+    """Return the nodes with the words that they hold, which add to the score."""
+    rows = database.rows(TEXTS, json.dumps([one.seq for one in found]))
+    texts = {seq: (title, tags, text) for seq, title, tags, text in rows}
+    patterns = [(word.word, word.pattern) for word in words]
+    return [_with_words(one, *texts[one.seq], patterns) for one in found]
+
+
+def _with_words(
+    one: Ranked, title: str, tags: str, text: str, patterns: Sequence[tuple[str, re.Pattern[str]]]
+) -> Ranked:
+    words, first, added = list[str](), None, 0.0
+    for word, pattern in patterns:
+        in_title, place = pattern.search(title), pattern.search(text)
+        if not (in_title or place or pattern.search(tags)):
+            continue
+        words.append(word)
+        added += ONE_MORE + (IN_TITLE if in_title else 0.0)
+        first = place if first is None else first
+    at = first.start() if first else 0
+    return replace(
+        one,
+        score=round(one.score * (1 + added), 6),
+        words=tuple(words),
+        snippet=snippet_of(text, at),
+    )
+
+
+def snippet_of(text: str, at: int) -> str:
+    """Return the part of a text round a place, on one line, with dots where it was cut."""
+    start = max(0, at - SNIPPET // 4)
+    part = text[start : start + SNIPPET]
+    if start and " " in part:
+        part = part.partition(" ")[2]
+    if start + SNIPPET < len(text) and " " in part:
+        part = part.rpartition(" ")[0]
+    line = " ".join(part.split())
+    return f"{'…' if start else ''}{line}{'…' if start + SNIPPET < len(text) else ''}"

@@ -1,0 +1,82 @@
+"""Words: from a question to the words that are looked up. Pure.
+
+A question is never the index's own query language: each word is looked up as a quoted string, and
+nothing else of the question reaches the index.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from agiraph.core.ids import derived_id
+
+WORD: Final = re.compile(r"[^\W_]+")
+MOST_WORDS: Final = 24
+LONGEST_WORD: Final = 64
+ENGLISH: Final = """
+    a about all also an and any are as at be been but by can could do does for from had has have
+    how if in into is it its just like make may me more most my no not of on one only or other our
+    out over please should so some such than that the their them then there these they this those
+    to under up us use using very was we were what when where which while who why will with would
+    you your"""
+GERMAN: Final = """
+    aber alle als am an auch auf aus bei bitte das dass dem den der des die dies diese ein eine
+    einem einen einer es für hat ich ihr im in ist kann mit nach nicht noch nur oder sich sie sind
+    so und uns vom von vor war was wenn wie wir wird zu zum zur"""
+COMMON: Final = frozenset([*ENGLISH.split(), *GERMAN.split()])
+"""Words that say nothing of what a text is about."""
+
+
+def words_of(question: str) -> tuple[str, ...]:
+    """Return the words that are looked up: of many the most frequent, then the longest.
+
+    Common words count only where there are no others.
+    """
+    text = unicodedata.normalize("NFC", question).casefold()
+    every = [word[:LONGEST_WORD] for word in WORD.findall(text)]
+    telling = [word for word in every if word not in COMMON]
+    counts: dict[str, int] = {}
+    for word in telling or every:
+        counts[word] = counts.get(word, 0) + 1
+    if len(counts) <= MOST_WORDS:
+        return tuple(counts)
+    best = sorted(counts, key=lambda word: (-counts[word], -len(word)))[:MOST_WORDS]
+    return tuple(word for word in counts if word in best)
+
+
+def quoted(word: str) -> str:
+    """Return a word as the index's query language reads it as a string, whatever is in it."""
+    return '"' + word.replace('"', '""').replace("\0", "") + '"'
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Return the query for what holds one of the words in its title, text or tags."""
+    return f"{{title text tags}} : ({' OR '.join(map(quoted, words))})"
+
+
+def all_of(words: Iterable[str]) -> str:
+    """Return the query for what holds all of the words."""
+    return f"{{title text tags}} : ({' AND '.join(map(quoted, words))})"
+
+
+def marked(query: str, marks: Sequence[Sequence[str]]) -> str:
+    """Return a query for what also has one of these marks, for each group of marks."""
+    for group in marks:
+        query = f"({query}) AND (marks : ({' OR '.join(map(quoted, group))}))"
+    return query
+
+
+def kind_mark(kind: str) -> str:
+    """Return the word that marks a kind in the index."""
+    return f"kind{kind.replace('_', '')}"
+
+
+def project_mark(project: str) -> str:
+    """Return the word that marks a project in the index, whatever its id is."""
+    return f"project{derived_id(project)}"
+
+
+def marks_of(kind: str, project: str | None) -> str:
+    """Return the marks of a node."""
+    return kind_mark(kind) if project is None else f"{kind_mark(kind)} {project_mark(project)}"

@@ -1,0 +1,37 @@
+"""Worth: what a node is worth at a time, from importance, age and use. Pure."""
+
+from typing import Final
+
+from agiraph.context.records import ContextKind
+
+DAY: Final = 86400.0
+HALF_LIFE_DAYS: Final[dict[ContextKind, float]] = {
+    "preference": 720.0,
+    "decision": 360.0,
+    "pattern": 360.0,
+    "project": 360.0,
+    "mistake": 180.0,
+    "code_snippet": 180.0,
+    "file": 180.0,
+    "task": 90.0,
+    "conversation": 60.0,
+}
+"""After how many days without a change or use half of what fades is gone."""
+
+LASTS: Final = 0.4
+"""The share of the importance that never fades."""
+
+USE: Final = 0.05
+MOST_FROM_USE: Final = 0.25
+
+
+def recency(kind: ContextKind, at: float, now: float) -> float:
+    """Return how fresh something of time `at` is, from 1 down to LASTS."""
+    days = max(0.0, now - at) / DAY
+    return float(LASTS + (1 - LASTS) * 0.5 ** (days / HALF_LIFE_DAYS[kind]))
+
+
+def worth(kind: ContextKind, importance: float, at: float, used: int, now: float) -> float:
+    """Return what a node is worth, from 0 to 1; `at` is its last change or use."""
+    from_use = min(MOST_FROM_USE, USE * used)
+    return min(1.0, importance * recency(kind, at, now) + from_use * recency(kind, at, now))

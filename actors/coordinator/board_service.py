@@ -11,6 +11,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
+from actors.coordinator.board_pages import BoardPages
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.shared_context import SharedContextService
 from actors.coordinator.worktrees import RunWorktrees
@@ -43,6 +44,11 @@ from agiraph.tools.toolbox import Toolbox
 from transport.signal import Signal
 
 CONTEXT_KEYS_NAMED = 30
+AT_ONCE = (
+    *(e.StageMet, e.StageReconvened, e.StagePlanned, e.RunReopened, e.RunFinished, e.RunStopped),
+    *(e.CycleEnded, e.CycleStarted),
+)
+"""Of these other files tell at once."""
 CLEAR_SECONDS = 1.5
 """Less than what a process that is asked to stop may take."""
 Effect = Callable[[], Awaitable[None]]
@@ -72,7 +78,8 @@ class BoardService:
         self._assigned: set[tuple[Address, bytes]] = set()
         self.worktrees = RunWorktrees(context, environ)
         self.shared_context = SharedContextService(context)
-        self._is_plan_due = self._is_roster_due = False
+        self._is_roster_due = False
+        self.pages = BoardPages(files, context.record)
         self.changes = Signal()
         self._update_roster()
 
@@ -88,15 +95,24 @@ class BoardService:
         self.go_on()
 
     def go_on(self) -> None:
-        """Carry out whatever the board asks for by itself, as it stands now."""
+        """Carry out whatever the board asks for by itself, as it stands now.
+
+        Nothing is awaited until it returns, and then all that happened is on disk.
+        """
         limits = SchedulingLimits(max_concurrent=self._runtime.config.run.max_concurrent)
-        while actions := self._schedule.plan(self.board, limits, self._context.now()):
-            for action in actions:
-                self._do(action)
+        try:
+            while actions := self._schedule.plan(self.board, limits, self._context.now()):
+                for action in actions:
+                    self._do(action)
+        finally:
+            self.store.sync()
         self.changes.set()
 
     def _do(self, command: c.Command) -> None:
-        events = self.store.execute(command, self._context.now())
+        """Carry out a command; what follows from it waits until the journal is on disk."""
+        events = self.store.write(command, self._context.now())
+        if any(isinstance(event, AT_ONCE) for event in events):
+            self.store.sync()
         for event in events:
             self._schedule.follow(event)
         for place, event in enumerate(events, start=self.store.count - len(events)):
@@ -135,21 +151,23 @@ class BoardService:
 
     async def settled(self) -> None:
         await self._effects.join()
+        self.pages.write(self.board)
 
     @property
     def is_at_rest(self) -> bool:
-        return self._effects.empty() and not self._is_at_work
+        is_idle = self._effects.empty() and not self._is_at_work
+        return is_idle and self.pages.are_written
 
     def reconcile(self) -> None:
         """Ask again for every effect that the board, as it stands, implies."""
-        self._files.write_plan(self.board)
         for worker in self.board.workers.values():
             if worker.status == "stopped":
                 self._effects.put_nowait(partial(self._dismiss, worker.id))
             else:
                 self._effects.put_nowait(partial(self._hire, worker))
         for node in self.board.nodes.values():
-            self._files.write_node(self.board, node)
+            self._files.write_spec(node)
+            self._files.write_status(self.board, node)
             if node.status in HELD_NODE:
                 self._effects.put_nowait(partial(self._assign, node.id))
             if node.move is not None:
@@ -159,6 +177,7 @@ class BoardService:
         for node, above in notifications_due(self.board, partial(self.store.since, 0)):
             self._effects.put_nowait(partial(self._notify_of_sub_node, node, above))
         self.go_on()
+        self.pages.write(self.board)
 
     def close(self) -> None:
         self.store.close()
@@ -168,31 +187,19 @@ class BoardService:
 
     def _follow(self, event: e.BoardEvent) -> None:
         put = self._effects.put_nowait
+        self.pages.note(event)
         match event:
             case e.NodeCreated():
-                self._files.write_node(self.board, event.node)
-                self._write_plan_soon()
+                self._files.write_spec(event.node)
             case e.NodeAssigned():
-                self._write_node(event.node_id)
                 put(lambda: self._assign(event.node_id))
             case e.NodeCancelled() | e.NodeFailed():
-                self._write_node(event.node_id)
-                self._write_plan_soon()
                 put(lambda: self._withdraw(event.node_id))
                 node = self.board.nodes[event.node_id]
                 if (above := node_to_notify(self.board, node)) is not None:
                     put(partial(self._notify_of_sub_node, node, above))
-            case e.NodeCompleted() | e.NodeRetried() | e.NodeReleased() | e.NodeSkipped():
-                self._write_node(event.node_id)
-                self._write_plan_soon()
-            case e.NodeDecided() | e.NodeExpanded():
-                self._write_node(event.node_id)
-                self._write_plan_soon()
             case e.NodeMoved():
-                self._write_node(event.node_id)
                 put(lambda: self._take_back(event.node_id))
-            case e.NodeStarted() | e.NodeBlocked() | e.NodeUnblocked():
-                self._write_node(event.node_id)
             case e.WorkerSpawned():
                 self._send_roster_soon()
                 put(lambda: self._hire(event.worker))
@@ -200,27 +207,21 @@ class BoardService:
                 self._send_roster_soon()
                 put(lambda: self._dismiss(event.worker_id))
             case e.StageMet() | e.StageReconvened() | e.StagePlanned() | e.RunReopened():
-                self._files.write_plan(self.board)
+                self.pages.write(self.board)
             case e.RunFinished() | e.RunStopped():
-                self._files.write_plan(self.board)
+                self.pages.write(self.board)
                 put(self._dismiss_all)
                 put(self._clear_worktrees)
-            case e.DeadlockFound() | e.CycleEnded() | e.CycleStarted():
+            case e.NodeCompleted() | e.NodeRetried() | e.NodeReleased() | e.NodeSkipped():
                 pass
-            case e.RunStarted() | e.StageStarted() | e.StageLaunched() | e.NodeReserved():
+            case e.NodeStarted() | e.NodeBlocked() | e.NodeUnblocked() | e.NodeReserved():
                 pass
-            case e.BoardEpochBegan():
+            case e.NodeDecided() | e.NodeExpanded() | e.DeadlockFound():
                 pass
-
-    def _write_plan_soon(self) -> None:
-        """Write the plan once for all that happens before it is its turn."""
-        if not self._is_plan_due:
-            self._is_plan_due = True
-            self._effects.put_nowait(self._write_plan)
-
-    async def _write_plan(self) -> None:
-        self._is_plan_due = False
-        self._files.write_plan(self.board)
+            case e.RunStarted() | e.StageStarted() | e.StageLaunched() | e.BoardEpochBegan():
+                pass
+            case e.CycleEnded() | e.CycleStarted():
+                pass
 
     def _update_roster(self) -> None:
         members = tuple(TeamMember(id=mate.id, name=mate.name) for mate in self.board.team)
@@ -242,9 +243,6 @@ class BoardService:
 
     def send_roster_to(self, address: Address) -> None:
         self._runtime.post(address, RosterChanged(roster=self._context.roster.current))
-
-    def _write_node(self, node: NodeId) -> None:
-        self._files.write_node(self.board, self.board.nodes[node])
 
     # --- effects ---------------------------------------------------------------------------------
 

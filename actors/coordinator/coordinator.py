@@ -153,6 +153,7 @@ class CoordinatorActor:
                 self.entity.receive_messages(self._handle),
                 self._worker_requests.waits.until_broken(),
                 board.run_effects(),
+                board.pages.run(lambda: board.board),
                 self._deadlocks.run(),
                 self._stage_timeouts.run(),
                 report_missing_sandbox(context.report, self.runtime.config.sandbox, context.run),

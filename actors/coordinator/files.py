@@ -19,6 +19,7 @@ from agiraph.messages.child import ChildFailed
 from agiraph.storage.files import (
     entries,
     is_file,
+    is_missing,
     make_folder,
     read_bytes,
     read_part,
@@ -83,17 +84,22 @@ class AgentFiles:
         """Return the big objective: the goal, or what a person has written in its place."""
         return read_shown(self.home.goal)
 
-    def write_node(self, board: Board, node: WorkNode) -> None:
+    def write_spec(self, node: WorkNode) -> None:
+        """Write what a node is to be, unless that was done before."""
         home = self.run.node(node.folder)
-        if not is_file(home.spec):
-            replace_file(home.spec, f"# {node.name}\n\n{node.task.strip()}\n{_checks(node)}")
-            refs = json.dumps(node.refs, ensure_ascii=False, indent=2)
-            replace_file(home.refs, f"{refs}\n")
+        refs = json.dumps(node.refs, ensure_ascii=False, indent=2)
+        spec = f"# {node.name}\n\n{node.task.strip()}\n{_checks(node)}"
+        for path, text in ((home.spec, spec), (home.refs, f"{refs}\n")):
+            if is_missing(path):
+                replace_file(path, text, is_synced=False)
+
+    def write_status(self, board: Board, node: WorkNode) -> None:
+        home = self.run.node(node.folder)
         row = node_row(board, node)
         text = f"{node.status.upper()}\n\nWorker: {row['worker'] or 'nobody yet'}\n"
         if row["summary"]:
             text += f"\n{row['summary']}\n"
-        replace_file(home.status, text + _evidence(node))
+        replace_file(home.status, text + _evidence(node), is_synced=False)
 
     def result_of(self, node: WorkNode) -> Any:
         """Return what the `result.json` of a node holds; None if there is none that can be read."""
@@ -120,9 +126,11 @@ class AgentFiles:
         """
         if board.run is not None:
             copy = plan_copy(self.run.path)
-            text = with_own_text(plan_page(board), read_shown(self.run.plan), read_shown(copy))
-            replace_file(self.run.plan, text)
-            replace_file(copy, text)
+            page = plan_page(board)
+            text = with_own_text(page, read_shown(self.run.plan), read_shown(copy))
+            has_own_text = text != with_own_text(page, "", "")
+            replace_file(self.run.plan, text, is_synced=has_own_text)
+            replace_file(copy, text, is_synced=False)
 
     def write_output(self, summary: str) -> None:
         replace_file(self.run.output, f"{summary.rstrip()}\n")

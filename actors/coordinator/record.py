@@ -81,21 +81,14 @@ class AgentRecord:
                 self._change(status="idle", cycle=cycle, next_cycle_at=next_at, **_counts(board))
             case e.CycleStarted(cycle=cycle):
                 self._change(status="working", cycle=cycle, next_cycle_at=None)
-            case (
-                e.NodeCreated()
-                | e.NodeCompleted()
-                | e.NodeFailed()
-                | e.NodeCancelled()
-                | e.NodeRetried()
-                | e.NodeSkipped()
-                | e.NodeExpanded()
-                | e.WorkerSpawned()
-                | e.StageStarted()
-                | e.StageReconvened()
-            ):
-                self._change(**_counts(board))
             case _:
                 pass
+
+    def count(self, board: Board) -> None:
+        """Write what listings show of a run's board, if it is not what stands there."""
+        counts = _counts(board)
+        if counts != self.agent.model_dump(include=set(counts)):
+            self._change(**counts)
 
     def _end(self, outcome: str, now: float) -> None:
         title, about = f"Run {self._args.run}", f" Goal: {self.agent.goal}"

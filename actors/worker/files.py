@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from agiraph.core.clock import iso
 from agiraph.core.models import Event, TeamRoster, Worker, WorkNode
-from agiraph.storage.files import open_file, read_bytes, read_shown, replace_file, status_of
+from agiraph.storage.files import is_missing, open_file, read_bytes, read_shown, replace_file
 from agiraph.storage.home import NodeHome, WorkerHome
 
 
@@ -28,9 +28,7 @@ class WorkerFiles:
             (home.notebook, f"# Notebook of {worker.name}\n"),
             (home.history, "[]\n"),
         ):
-            status = status_of(path)
-            # One that a power cut leaves empty is made again, so none of them waits for the disk.
-            if status is None or status.st_size == 0:
+            if is_missing(path):  # so none of them waits for the disk
                 replace_file(path, text, is_synced=False)
 
     def load_roster(self) -> TeamRoster:

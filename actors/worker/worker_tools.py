@@ -173,7 +173,7 @@ class WorkerTools(EntityTools):
         left = (*checkout.left_out(assignment), *leaving)
         if result is not None and not is_file(home.published / RESULT_FILE):
             text = json.dumps(result, ensure_ascii=False, indent=2)
-            replace_file(home.scratch / RESULT_FILE, f"{text}\n")
+            replace_file(home.scratch / RESULT_FILE, f"{text}\n", is_synced=False)
         _require_result(assignment, home)
         results = await pass_checks(self.tool_context(call_id), assignment, home, now, left)
         commit = await checkout.commit(assignment, summary)

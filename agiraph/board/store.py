@@ -71,19 +71,30 @@ class BoardStore:
             self._tail_begins += drop
 
     def execute(self, command: Command, now: float) -> tuple[BoardEvent, ...]:
+        """Do as `write`, and wait until it is on disk."""
+        happened = self.write(command, now)
+        self.sync()
+        return happened
+
+    def write(self, command: Command, now: float) -> tuple[BoardEvent, ...]:
         """Decide, journal, apply; return what happened, () if the command had its effect before.
 
-        Raises IllegalTransition, InvalidInput, OSError; the board is then as it was.
+        It counts when `sync` has returned. Raises IllegalTransition, InvalidInput, OSError; the
+        board is then as it was.
         """
         happened = decide(self.board, command, now)
         board = self.board
         for event in happened:
             board = apply(board, event)
-        self._journal.append(*(event.model_dump(mode="json") for event in happened))
+        self._journal.write(*(event.model_dump(mode="json") for event in happened))
         self.board = board
         self._tail.extend(happened)
-        self._snapshots.keep_if_due(self._journal.mark, board)
         return happened
+
+    def sync(self) -> None:
+        """Wait until all that happened is on disk; after an OSError the board is of no use."""
+        self._journal.sync()
+        self._snapshots.keep_if_due(self._journal.mark, self.board)
 
     def close(self) -> None:
         """Close the journal."""

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 from agiraph.core.errors import InvalidInput
@@ -10,6 +11,7 @@ from agiraph.core.errors import InvalidInput
 RESULT_FILE: Final = "result.json"
 FENCED: Final = re.compile(r"```\w*\s*\n(.*)\n\s*```", re.DOTALL)
 LONGEST_SCHEMA: Final = 16_384
+SCHEMAS_KNOWN: Final = 64
 MOST_MISFITS: Final = 5
 MOST_OBJECTS: Final = 64
 MISFIT_CHARACTERS: Final = 300
@@ -17,16 +19,11 @@ MISFIT_CHARACTERS: Final = 300
 
 def check_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a JSON Schema that can be followed; ValueError says why another cannot."""
-    from jsonschema import SchemaError  # few nodes have one
-
-    size = len(json.dumps(schema, ensure_ascii=False))
-    if size > LONGEST_SCHEMA:
-        raise ValueError(f"a schema may have {LONGEST_SCHEMA} characters, not {size}")
-    try:
-        type(_validator(schema)).check_schema(schema)
-    except SchemaError as error:
-        place = "".join(f"[{part!r}]" for part in error.absolute_path)
-        raise ValueError(f"is not a JSON Schema: {place}: {error.message:.300}") from None
+    text = json.dumps(schema, ensure_ascii=False)
+    if len(text) > LONGEST_SCHEMA:
+        raise ValueError(f"a schema may have {LONGEST_SCHEMA} characters, not {len(text)}")
+    if why := _why_no_schema(text):
+        raise ValueError(f"is not a JSON Schema: {why}")
     return schema
 
 
@@ -39,7 +36,7 @@ def misfits(schema: dict[str, Any], value: object) -> str:
     from referencing.exceptions import Unresolvable
 
     try:
-        found = list(_validator(schema).iter_errors(value))
+        found = list(_validator(json.dumps(schema)).iter_errors(value))
     except Unresolvable as error:
         return f"the schema has a $ref that leads nowhere: {error}"
     first = sorted(found, key=lambda error: list(map(str, error.absolute_path)))[:MOST_MISFITS]
@@ -104,11 +101,29 @@ def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _validator(schema: dict[str, Any]) -> Any:
+@lru_cache(SCHEMAS_KNOWN)
+def _why_no_schema(text: str) -> str:
+    """Return why a JSON text is no JSON Schema, '' if it is one.
+
+    Each record with a schema asks this wherever it is read, and an answer takes milliseconds.
+    """
+    from jsonschema import SchemaError  # few nodes have one
+
+    try:
+        type(_validator(text)).check_schema(json.loads(text))
+    except SchemaError as error:
+        place = "".join(f"[{part!r}]" for part in error.absolute_path)
+        return f"{place}: {error.message:.300}"
+    return ""
+
+
+@lru_cache(SCHEMAS_KNOWN)
+def _validator(text: str) -> Any:
     from jsonschema import Draft202012Validator
     from jsonschema.validators import validator_for
     from referencing import Registry
 
+    schema = json.loads(text)
     return validator_for(schema, default=Draft202012Validator)(schema, registry=Registry())
 
 

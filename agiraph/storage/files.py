@@ -334,6 +334,12 @@ def is_file(path: Path) -> bool:
     return _has_kind(path, "file")
 
 
+def is_missing(path: Path) -> bool:
+    """Whether no file with anything in it is at `path`: a power cut may leave an empty one."""
+    status = status_of(path)
+    return status is None or kind_of(status) != "file" or status.st_size == 0
+
+
 def is_folder(path: Path) -> bool:
     """Whether there is a folder at `path`, reached without any link."""
     return _has_kind(path, "folder")
@@ -470,14 +476,18 @@ def _without_files(found: list[FolderEntry], folder: int) -> list[str]:
     return [entry.name for entry in found if entry.kind == "folder"]
 
 
-def move(source: Path, target: Path) -> None:
-    """Rename a file or folder within one file system; creates the folders of `target`."""
+def move(source: Path, target: Path, *, is_synced: bool = True) -> None:
+    """Rename a file or folder within one file system; creates the folders of `target`.
+
+    One that is not synced counts when `sync_folder` of the target's folder has returned.
+    """
     with folder_of(source) as old, folder_of(target, make=True) as new:
         try:
             os.replace(source.name, target.name, src_dir_fd=old, dst_dir_fd=new)
         except OSError as error:
             raise explained(error, source.name, old, str(source)) from None
-        _sync(new)
+        if is_synced:
+            _sync(new)
 
 
 def set_mode(path: Path, mode: int) -> None:

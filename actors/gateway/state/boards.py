@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from agiraph.board.board import Board, NodeTimes
 from agiraph.board.events import BoardEvent
@@ -12,18 +13,27 @@ from agiraph.core.models import Worker, WorkNode
 from agiraph.http.api import ApiError, BoardView, NodeDetailView, NodeView, StageView, WorkerView
 from agiraph.storage.files import entries, status_of
 from agiraph.storage.home import RunHome
-from agiraph.storage.journal import read_journal
+from agiraph.storage.journal import JournalPosition, read_journal, read_on
 from agiraph.storage.walk import UnsafeFile
 
 PREVIEW = 200
 NO_STAGE = -1
 
 
+class FoldedJournal(NamedTuple):
+    """The board of a journal that has so many bytes, how much has happened on it, and where."""
+
+    size: int
+    board: Board
+    seq: int
+    at: JournalPosition | None
+
+
 class BoardReader:
-    """Reads boards; a journal that has not grown is not folded again."""
+    """Reads boards; of a journal that has grown only what is new is read and folded."""
 
     def __init__(self) -> None:
-        self._folded: dict[Path, tuple[int, Board, int]] = {}
+        self._folded: dict[Path, FoldedJournal] = {}
 
     def get(self, run: RunHome | None) -> Board:
         """Return the board of a run, an empty one before there is any."""
@@ -40,14 +50,10 @@ class BoardReader:
             raise Corrupt(str(error)) from error
         if status is None:
             return Board(), 0
-        size = status.st_size
         known = self._folded.get(journal)
-        if known is not None and known[0] == size:
-            return known[1], known[2]
-        happened = _events(journal)
-        board = fold_events(happened, journal)
-        self._folded[journal] = (size, board, len(happened))
-        return board, len(happened)
+        if known is None or known.size != status.st_size:
+            known = self._folded[journal] = _folded_on(journal, status.st_size, known)
+        return known.board, known.seq
 
     def view(self, run: RunHome | None) -> BoardView:
         """Return the board of a run as the API shows it."""
@@ -62,6 +68,21 @@ class BoardReader:
             raise ApiError(404, f"the board is at {last}, there is no {seq} yet")
         happened = _events(run.journal)
         return fold_events(happened[:seq], run.journal)
+
+
+def _folded_on(journal: Path, size: int, known: FoldedJournal | None) -> FoldedJournal:
+    """Return what a journal comes to now that it has `size` bytes."""
+    try:
+        read = read_on(journal, known.at if known else None)
+    except FileNotFoundError:
+        return FoldedJournal(0, Board(), 0, None)
+    except UnsafeFile as error:
+        raise Corrupt(str(error)) from error
+    happened = read_events(read.records, journal)
+    if known is None or read.are_all:
+        return FoldedJournal(size, fold_events(happened, journal), len(happened), read.at)
+    board = fold_events(happened, journal, known.board)
+    return FoldedJournal(size, board, known.seq + len(happened), read.at)
 
 
 def _events(journal: Path) -> list[BoardEvent]:

@@ -23,6 +23,7 @@ from agiraph.storage.files import (
     remove_file,
     set_mode,
     status_of,
+    sync_folder,
 )
 from agiraph.storage.home import NodeHome
 from agiraph.storage.walk import UnsafeFile, kind_of
@@ -47,6 +48,8 @@ def publish_files(node: NodeHome, but: Sequence[str] = ()) -> tuple[str, ...]:
             _promote(node.scratch / file, node.published / file)
         except UnsafeFile as error:
             raise InvalidInput(f"{file} cannot be published: {error}") from None
+    for folder in {(node.published / file).parent for file in files}:
+        sync_folder(folder)
     published = _regular_files(node.published)
     for file in published:
         _make_read_only(node.published / file)
@@ -101,7 +104,7 @@ def _promote(source: Path, target: Path) -> None:
         remove_file(source)
         return
     _sync(source)
-    move(source, target)
+    move(source, target, is_synced=False)
     moved = _status(target)
     if kind_of(moved) != "file":  # a command put something else in its place since it was listed
         move(target, source)

@@ -65,7 +65,7 @@ def test_a_board_that_cannot_be_written_does_not_change(
 
     before, spawn = store.board, SpawnWorker("w", WorkerSpec(name="ada"))
     with monkeypatch.context() as patch:
-        patch.setattr(Journal, "append", full)
+        patch.setattr(Journal, "write", full)
         with pytest.raises(OSError, match="No space"):
             store.execute(spawn, 2.0)
     assert store.board == before

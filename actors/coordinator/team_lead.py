@@ -13,12 +13,11 @@ from agiraph.agent.prompts import render
 from agiraph.agent.records import ModelAnswered
 from agiraph.agentic_team.decisions import SCHEMA
 from agiraph.agentic_team.engine import TeamState
-from agiraph.agentic_team.on_board import CAUSE, Attempt, current_turn, turn_number
+from agiraph.agentic_team.on_board import CAUSE, Attempt, TurnFold, turn_number
 from agiraph.board import commands as c
 from agiraph.board import events as e
-from agiraph.board.board import Board
 from agiraph.core.errors import InvalidInput, Refused
-from agiraph.core.models import Event, WorkNode
+from agiraph.core.models import Event
 from agiraph.core.result_schema import RESULT_FILE
 from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.core.team import TeamTerms, command_of, kind_of
@@ -35,6 +34,8 @@ class TeamLead:
     def __init__(self, context: CoordinatorContext, board: BoardService) -> None:
         self._context = context
         self._board_service = board
+        team = context.args.terms.team
+        self._turns = TurnFold(team, context.args.agent.goal) if team else None
 
     @property
     def _team(self) -> TeamTerms | None:
@@ -58,7 +59,7 @@ class TeamLead:
         if attempt.state.end is not None:
             self._finish(attempt.state)
             return
-        if _node(board, attempt.cause) is None:
+        if board.node_by_cause(attempt.cause) is None:
             try:
                 self._begin(attempt)
             except Refused as error:  # a bound of the run, an agent that is not there any more
@@ -89,13 +90,12 @@ class TeamLead:
 
     def _next(self) -> Attempt:
         """Return the turn that has not ended, with all that was said before."""
-        team = self._team
-        assert team is not None
-        return current_turn(self._board_service.board, team, self._context.args.agent.goal)
+        assert self._turns is not None
+        return self._turns.current_turn(self._board_service.board)
 
     def _has_ended(self, attempt: Attempt) -> bool:
         board = self._board_service.board
-        node = _node(board, attempt.cause)
+        node = board.node_by_cause(attempt.cause)
         return not board.is_running or node is None or node.has_ended
 
     def _said_since(self) -> list[str]:
@@ -180,7 +180,3 @@ class TeamLead:
             context.conversation.append(ModelAnswered(text=FINISHED, ts=context.now()))
         ended = c.FinishRun(output) if status == "completed" else c.StopRun("failed", output)
         self._board_service.execute(ended)
-
-
-def _node(board: Board, cause: str) -> WorkNode | None:
-    return next((node for node in board.nodes.values() if node.cause == cause), None)

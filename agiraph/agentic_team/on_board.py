@@ -48,20 +48,46 @@ class Attempt:
 def current_turn(board: Board, team: TeamSpec, task: str) -> Attempt:
     """Return the turn that has not ended, with all that was said before; the last one of a team
     that has ended."""
-    state = TeamState(team, task)
-    nodes = {node.cause: node for node in board.nodes.values() if node.cause.startswith(CAUSE)}
-    while state.end is None:
-        outcome = None
-        for attempt in _attempts(state):
-            node = nodes.get(attempt.cause)
-            if node is None or not node.has_ended:
-                return attempt
-            outcome = _outcome(node, attempt.agent or state.team.agent_of(state.role))
-            if not isinstance(outcome.result, Failure):
-                break
-        assert outcome is not None
-        state = advance(state, outcome)
-    return Attempt(state)
+    return TurnFold(team, task).current_turn(board)
+
+
+class TurnFold:
+    """The turns of one task, folded as they end: those that are as they were are not folded anew.
+
+    It keeps nothing that does not follow from the board that it is given.
+    """
+
+    def __init__(self, team: TeamSpec, task: str) -> None:
+        self._begin = TeamState(team, task)
+        self._ended: list[tuple[tuple[WorkNode, ...], TeamState]] = []
+        """The nodes of each turn that has ended, and the state after it."""
+
+    def current_turn(self, board: Board) -> Attempt:
+        """Return what the function of this name does."""
+        self._forget_what_changed(board)
+        state = self._ended[-1][1] if self._ended else self._begin
+        while state.end is None:
+            nodes: list[WorkNode] = []
+            outcome = None
+            for attempt in _attempts(state):
+                node = board.node_by_cause(attempt.cause)
+                if node is None or not node.has_ended:
+                    return attempt
+                nodes.append(node)
+                outcome = _outcome(node, attempt.agent or state.team.agent_of(state.role))
+                if not isinstance(outcome.result, Failure):
+                    break
+            assert outcome is not None
+            state = advance(state, outcome)
+            self._ended.append((tuple(nodes), state))
+        return Attempt(state)
+
+    def _forget_what_changed(self, board: Board) -> None:
+        """Forget the first turn whose node has changed (it is done again), and what followed."""
+        for number, (nodes, _) in enumerate(self._ended):
+            if any(board.nodes.get(node.id) is not node for node in nodes):
+                del self._ended[number:]
+                return
 
 
 def turn_number(cause: str) -> int | None:

@@ -5,7 +5,7 @@ name in one step. A journal comes last: what it says has happened is then there.
 goes before it, but after all that is new: whatever is cut off in between, no content is lost.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -21,6 +21,8 @@ APPENDED = (f"/{JOURNAL}", "/log.jsonl")
 OF_MODELS = ("/scratch/", "/published/", "/attempts/")
 """Folders in which such a name says nothing."""
 
+Content = tuple[Kind, int, int, int]
+
 
 class Stamp(NamedTuple):
     """What tells that an entry is as it was."""
@@ -35,18 +37,15 @@ class Stamp(NamedTuple):
     def of(cls, entry: FolderEntry) -> "Stamp":
         return cls(entry.kind, entry.size, entry.mode, entry.changed_ns, entry.inode)
 
-    def is_same_content(self, other: "Stamp") -> bool:
-        """Whether an entry of another name is this one, renamed."""
-        return self._content == other._content
+    @property
+    def content(self) -> Content:
+        """What stays when an entry gets another name."""
+        size = self.size if self.kind == "file" else 0
+        return (self.kind, size, self.changed_ns, self.inode)
 
     def new_bytes(self, begin: int) -> int:
         """Return how many bytes there are from `begin` on, none if it is no file."""
         return self.size - begin if self.kind == "file" else 0
-
-    @property
-    def _content(self) -> tuple[object, ...]:
-        size = self.size if self.kind == "file" else 0
-        return (self.kind, size, self.changed_ns, self.inode)
 
 
 Stamps = Mapping[str, Stamp]
@@ -85,31 +84,60 @@ class Changes:
 
 def changes(before: Stamps, now: Stamps) -> Changes:
     """Return what leads from one state to the other."""
-    known = dict(before)
-    moves = []
-    for path in sorted(now.keys() - before.keys()):
-        if path in known:
-            continue  # it came along with its folder
-        source = _source(path, known, now)
-        if source is not None:
-            moves.append((source, path))
-            known = {_renamed(one, source, path): stamp for one, stamp in known.items()}
+    known, moves = _moved(before, now)
     looked = {path: _new_from(path, known.get(path), now[path]) for path in sorted(now)}
     new = {path: at for path, at in looked.items() if at is not None}
-    gone = sorted(known.keys() - now.keys())
-    removed = [one for one in gone if not any(one.startswith(f"{other}/") for other in gone)]
+    gone = known.keys() - now.keys()
+    removed = sorted(one for one in gone if gone.isdisjoint(_folders_of(one)))
     written = {path: at for path, at in new.items() if not path.endswith(f"/{JOURNAL}")}
     journals = {path: at for path, at in new.items() if path not in written}
     return Changes(tuple(moves), written, tuple(removed), journals)
 
 
-def _source(path: str, known: Stamps, now: Stamps) -> str | None:
-    """Return what a new path was called before: a name that is not there any more."""
+def _moved(before: Stamps, now: Stamps) -> tuple[dict[str, Stamp], list[tuple[str, str]]]:
+    """Return what there is once all that has another name has got it, and these moves in order."""
+    known, moves = dict(before), []
+    names = _by_content(known)
+    for path in sorted(now.keys() - before.keys()):
+        if path in known:
+            continue  # it came along with its folder
+        source = _source(path, names.get(now[path].content, {}), now)
+        if source is None:
+            continue
+        moves.append((source, path))
+        if known[source].kind == "folder":
+            known = {_renamed(one, source, path): stamp for one, stamp in known.items()}
+            names = _by_content(known)
+        else:  # there may be thousands
+            stamp = known[path] = known.pop(source)
+            del names[stamp.content][source]
+            names[stamp.content][path] = None
+    return known, moves
+
+
+def _by_content(known: Stamps) -> dict[Content, dict[str, None]]:
+    """Return the names of each content, in order."""
+    names: dict[Content, dict[str, None]] = {}
     for name, stamp in known.items():
-        is_gone = name not in now or now[name].inode != stamp.inode
-        if is_gone and stamp.is_same_content(now[path]) and not path.startswith(f"{name}/"):
+        names.setdefault(stamp.content, {})[name] = None
+    return names
+
+
+def _source(path: str, names: Iterable[str], now: Stamps) -> str | None:
+    """Return which of `names` a new path had before: one that is not there any more."""
+    inode = now[path].inode
+    for name in names:
+        is_gone = name not in now or now[name].inode != inode
+        if is_gone and not path.startswith(f"{name}/"):
             return name
     return None
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    """Yield the folders that a path is in."""
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 def _renamed(path: str, source: str, target: str) -> str:

@@ -318,8 +318,7 @@ class Mirror:
             _, refused = await self._client.change(MoveFile(path=source, target=target))
             if refused is not None:
                 raise refused
-            moved = [one for one in self._sent if one == source or one.startswith(f"{source}/")]
-            for one in moved:
+            for one in self._sent_of(source):
                 self._sent[target + one[len(source) :]] = self._sent.pop(one)
         begins = {**todo.written, **todo.journals}
         for group in todo.groups(now):
@@ -376,8 +375,14 @@ class Mirror:
         if stamp is not None:
             self._sent[path] = stamp
             return
-        for one in [one for one in self._sent if one == path or one.startswith(f"{path}/")]:
+        for one in self._sent_of(path):
             del self._sent[one]
+
+    def _sent_of(self, path: str) -> list[str]:
+        """Return the paths that were sent of an entry: of a folder all that is in it."""
+        if path in self._sent and self._sent[path].kind != "folder":
+            return [path]  # there may be thousands: no search for each
+        return [one for one in self._sent if one == path or one.startswith(f"{path}/")]
 
     def _check_refusal(self, path: str, error: Refused) -> None:
         """Raise a refusal, unless the node has been taken from this worker."""

@@ -54,6 +54,16 @@ def test_what_was_published_or_put_aside_is_renamed() -> None:
     )
 
 
+def test_a_tree_of_thousands_is_compared_without_looking_at_each_file_for_each_file() -> None:
+    count, tree = 10_000, f"{NODE}/scratch/tree"
+    before: Stamps = {f"{tree}/{n:05}": file(n) for n in range(count)}
+    more: Stamps = {f"{tree}/more/{n:05}": file(count + n) for n in range(count)}
+    assert len(changes(before, {**before, **more}).written) == count
+    published: Stamps = {f"{NODE}/published/{n:05}": file(n) for n in range(count)}
+    assert len(changes(before, published).moves) == count
+    assert len(changes(before, {}).removed) == count
+
+
 def test_a_number_that_another_file_had_before_makes_it_no_renamed_one() -> None:
     before: Stamps = {f"{NODE}/scratch/a": file(1, 5)}
     now: Stamps = {f"{NODE}/scratch/b": file(1, 5, 2)}

@@ -123,6 +123,8 @@ class RouterCore:
             self._announce_down()
         if fields[4] != peer.address or fields[5] != peer.incarnation:
             self._nack(peer.rid, fields, "not_allowed", f"you are not {fields[4]}#{fields[5]}")
+            if type(rid) is tuple:
+                self.on_refused(rid[0], f"{peer.address}#{peer.incarnation} spoke as {fields[4]}")
         elif len(blob) > MAX_BLOB:
             self._nack(peer.rid, fields, "too_large", f"{len(blob)} bytes, at most {MAX_BLOB}")
         elif type_.startswith(protocol.LINK_PREFIX):

@@ -6,6 +6,7 @@ import time
 from typing import Final
 from urllib.parse import urlsplit
 
+import psutil
 from pydantic import BaseModel
 
 from actors.supervisor.child_monitor import ChildMonitor
@@ -191,7 +192,7 @@ class HostRequests:
         finally:
             self._moving.discard(address)
         number = self._children.incarnation(address)
-        return ChildStarted(address=address, incarnation=number)
+        return ChildStarted(address=address, incarnation=number, host=target)
 
     def _target(self, monitor: ChildMonitor, host: str) -> str:
         """Return the host that an entity can run on; Refused if it cannot be moved."""
@@ -247,6 +248,18 @@ def reachable(url: str) -> str:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.connect(ELSEWHERE)
             address = probe.getsockname()[0]
-    except OSError:
-        address = socket.gethostname()
+    except OSError:  # no way to other networks
+        address = address_here() or socket.gethostname()
     return f"tcp://{address}:{parts.port}"
+
+
+def address_here() -> str:
+    """Return an address of a network that this machine is in, '' if it is in none."""
+    up = {name for name, stats in psutil.net_if_stats().items() if stats.isup}
+    found = [
+        one.address
+        for name in sorted(up)
+        for one in psutil.net_if_addrs().get(name, ())
+        if one.family == socket.AF_INET
+    ]
+    return next((one for one in found if not one.startswith("127.")), "")

@@ -20,7 +20,7 @@ def child_row(monitor: ChildMonitor, incarnation: int) -> ChildInfo:
         incarnation=incarnation,
         restarts=monitor.restarts,
         cause=monitor.cause,
-        next_start=monitor.next_start,
+        next_start=None if monitor.lacks_place else monitor.next_start,
         host="" if process is None else process.handle.host,
     )
     if process is None:

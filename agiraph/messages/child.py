@@ -100,12 +100,17 @@ class StartChild(Body):
 
 
 class ChildStarted(Body):
-    """The child's process exists. Supervisor to the requester."""
+    """The child's process exists. Supervisor to the requester.
+
+    `host` is told of one that was moved: where it runs, or is started next if it has no process;
+    empty is the home's machine.
+    """
 
     TYPE = "child.started"
     DURABLE = True
     address: Address
     incarnation: int
+    host: str = ""
 
 
 class ChildReady(Body):

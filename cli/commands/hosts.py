@@ -240,4 +240,4 @@ def move(client: "Client", entity: str, host: str | None) -> Shown:
     began = time.monotonic()
     moved = client.move(entity, host=wanted)
     took = f"after {time.monotonic() - began:.1f} s"
-    return Done(moved, f"{moved.address} runs on {moved.host}", took)
+    return Done(moved, f"{moved.address} continues on {moved.host}", took)

@@ -64,8 +64,15 @@ async def test_a_host_says_hello_by_its_key_and_a_ticket_is_good_on_its_own_host
     for endpoint in (stolen, homely, *lies):
         with pytest.raises(Nacked, match="no valid ticket"):
             await endpoint.start(PATIENCE)
-    assert (await far.refusal()).peer == "host/near"
-    await (await host.join("ada")).send("supervisor", Task(n=1))
+    told = [await far.refusal() for _ in ("ada", *lies)]
+    assert {one.peer for one in told} == {"host/near"}
+    assert len({one.reason for one in told}) == len(told)
+    await (ada := await host.join("ada")).send("supervisor", Task(n=1))
+    assert await numbers(far.supervisor, 1) == [1]
+    ada.address = "bob"
+    with pytest.raises(Nacked, match="you are not bob#1"):
+        await ada.send("supervisor", Task(n=2))
+    assert (await far.refusal()).reason == "ada#1 spoke as bob"
     assert (await far.house.join("bob")).address == "bob"
 
 

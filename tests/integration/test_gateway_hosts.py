@@ -61,7 +61,7 @@ def test_a_worker_is_moved_by_its_name_and_nobody_else(world: World, client: Cli
     def moved(body: MoveChild) -> ChildStarted:
         row = world.children[body.address]
         world.children[body.address] = row.model_copy(update={"host": body.host})
-        return ChildStarted(address=body.address, incarnation=2)
+        return ChildStarted(address=body.address, incarnation=2, host=body.host)
 
     world.line.answers[MoveChild] = moved
     done = client.move("Ada", host="north")

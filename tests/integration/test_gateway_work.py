@@ -247,6 +247,13 @@ def test_a_service_that_backs_off_is_told_by_ps_top_and_doctor(
     row = next(row for row in client.entities() if row.address == "broker")
     assert (row.state, row.pid) == ("backing_off", None)
     assert re.fullmatch(r"starts again in (20|19) s: exit code 1: boom", row.doing)
+    waiting = {"cause": "it waits for north, which cannot be reached", "next_start": None}
+    world.children["clock"] = world.children["broker"].model_copy(
+        update={"address": "clock", "host": "", **waiting}
+    )
+    row = next(row for row in client.entities() if row.address == "clock")
+    assert (row.host, row.doing) == ("", waiting["cause"])
+    del world.children["clock"]
     for command in ("ps", "top"):
         told = CliRunner().invoke(agiraph, [command, "--home", str(world.home.path)])
         line = next(line for line in told.stdout.splitlines() if line.startswith("broker"))

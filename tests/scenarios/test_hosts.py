@@ -116,7 +116,7 @@ def test_a_worker_is_moved_between_two_steps_and_outlives_the_loss_of_its_machin
             first = row()["host"]
             [second] = hosts.keys() - {first}
             out, said = place.start("move", row()["address"], second).communicate(timeout=60)
-            assert f"runs on {second}" in out, said
+            assert f"continues on {second}" in out, said
             moved.set()
             until(asked.is_set, "ada's next step")
             assert row()["host"] == second

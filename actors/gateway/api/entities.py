@@ -65,6 +65,11 @@ def child_at(table: Iterable[ChildInfo], address: str) -> ChildInfo | None:
     return next((child for child in table if child.address == address), None)
 
 
+def machine_of(child: ChildInfo) -> str:
+    """Return the machine that a child's process is on, '' if it has none."""
+    return (child.host or HOME_HOST) if child.pid is not None else ""
+
+
 async def if_answered(asking: Awaitable[Answer]) -> Answer | None:
     """Return what another process answers, None if it does not."""
     try:
@@ -103,7 +108,7 @@ def _row(
     spent = usage.by_entity.get(child.address, Usage()) if usage else Usage()
     shown = {
         "name": name,
-        "host": child.host or HOME_HOST,
+        "host": machine_of(child),
         "state": activity.state if activity else child.state,
         "cpu": _cpu(gateway, child),
         "mailbox": depths.depths.get(child.address, (0, 0))[0] if depths else 0,
@@ -142,6 +147,8 @@ def describe_activity(state: str, step: str) -> str:
 
 def _next_start(gateway: Gateway, child: ChildInfo) -> str:
     """Return when one that has no process is started again: it backs off, or wakes by itself."""
+    if child.state == "backing_off" and child.next_start is None:
+        return child.cause or ""  # it waits for a machine
     if child.state == "backing_off":
         left = max(0.0, (child.next_start or 0.0) - gateway.clock.now())
         return f"starts again in {left:.0f} s: {child.cause}"

@@ -90,10 +90,9 @@ async def move(
     started = await _in_time(
         gateway, order, ChildStarted, cause, f"'{entity}' is moved after the step that it is in"
     )
-    now = child_at(await children(gateway), started.address)
     return MovedEntityView(
         address=started.address,
-        host=(now.host if now else "") or HOME_HOST,
+        host=started.host or HOME_HOST,
         incarnation=started.incarnation,
     )
 

@@ -8,14 +8,19 @@ from fastapi import APIRouter, Query
 
 from actors.gateway.api.agents import summary
 from actors.gateway.api.dependencies import GatewayDep
-from actors.gateway.api.entities import EXTRA_SECONDS, children, if_answered, shown_activity
+from actors.gateway.api.entities import (
+    EXTRA_SECONDS,
+    children,
+    if_answered,
+    machine_of,
+    shown_activity,
+)
 from actors.gateway.api.live import last_event
 from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.boards import worker_view
 from actors.gateway.statuses import StatusReader
 from agiraph.core.errors import AgiraphError
-from agiraph.core.hosts import HOME_HOST
 from agiraph.core.ids import BROKER, agent_of, worker_address
 from agiraph.core.models import Agent
 from agiraph.core.turns import Usage
@@ -104,7 +109,7 @@ def team(
                 status,
                 **doing,
                 unread=unread.get(worker.name, 0),
-                host=(child.host or HOME_HOST) if child is not None and child.pid else "",
+                host=machine_of(child) if child is not None else "",
                 process=child.state if child is not None else None,
                 tokens=usage.tokens if usage else None,
                 cost_usd=usage.cost_usd if usage else None,

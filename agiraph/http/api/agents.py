@@ -185,7 +185,7 @@ class ArchivedView(ApiView):
 class EntityView(ApiView):
     """A row of `ps`. `cpu` is a percentage of one core; `mailbox` counts waiting messages.
 
-    `host` is the name of the host that it runs on, or `home`.
+    `host` is the name of the host that it runs on, or `home`; empty while it has no process.
 
     `step` is what the entity itself says it does (`bash: make test`), `doing` the same told to
     people, with what its state adds (`waits for the model`), `doing_since` when that began.

@@ -58,7 +58,10 @@ class MoveEntityRequest(ApiRequest):
 
 
 class MovedEntityView(ApiView):
-    """An entity that was moved, and the host that it runs on now (`home`: the home's machine)."""
+    """An entity that was moved, and the host that it runs on (`home`: the home's machine).
+
+    One without a process is started there when it is needed.
+    """
 
     address: str
     host: str

@@ -131,7 +131,7 @@ def test_hosts_are_steered_and_workers_moved() -> None:
         assert (told.exit_code, "north" in told.stdout) == (0, True), told.stderr
     command(client, "host", "label", "north", "gpu", "linux")
     moved = command(client, "move", "Ada", "north")
-    assert moved.stdout == "survey-3fa9c1/ada-1 runs on north\n"
+    assert moved.stdout == "survey-3fa9c1/ada-1 continues on north\n"
     command(client, "move", "Ada")
     assert [done[0] for done in client.did[:3]] == ["cordon", "uncordon", "drain"]
     assert client.did[3:] == [

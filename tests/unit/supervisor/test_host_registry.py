@@ -1,11 +1,15 @@
 """Who may join: invitations work once and for a while, names and keys belong to one host."""
 
+import socket
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 import zmq
 
 from actors.supervisor.host_registry import LAST_SECONDS, HostRegistry
+from actors.supervisor.host_requests import reachable
 from actors.supervisor.hosts import check_version
 from agiraph import __version__
 from agiraph.core.errors import AgiraphError, Refused
@@ -97,3 +101,22 @@ def test_another_minor_version_is_refused_by_name() -> None:
     check_version("north", FACTS)
     with pytest.raises(Refused, match=f"host 'north' has Agiraph 9.9.1, this home {__version__}"):
         check_version("north", MachineFacts(version="9.9.1"))
+
+
+def test_a_home_without_a_way_to_other_networks_is_reached_in_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unreachable(*_: object) -> None:
+        raise OSError("no route")
+
+    assert reachable("tcp://192.0.2.7:7400") == "tcp://192.0.2.7:7400"
+    stats = {name: SimpleNamespace(isup=name != "off0") for name in ("lo", "off0", "wan0")}
+    addresses = {
+        name: [SimpleNamespace(family=socket.AF_INET, address=address)]
+        for name, address in zip(stats, ("127.0.0.1", "192.0.2.1", "192.0.2.2"), strict=True)
+    }
+    monkeypatch.setattr(socket.socket, "connect", unreachable)
+    monkeypatch.setattr(psutil, "net_if_stats", lambda: stats)
+    monkeypatch.setattr(psutil, "net_if_addrs", lambda: addresses)
+    for anywhere in ("0.0.0.0", "[::]", "*"):
+        assert reachable(f"tcp://{anywhere}:7400") == "tcp://192.0.2.2:7400"

@@ -362,7 +362,7 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "worker.paused": _phrase("paused", tone="ask"),
     "worker.stepped": _phrase("does one step"),
     "worker.resumed": _phrase("resumed"),
-    "worker.stopped": _phrase("worker stopped", "name", tone="quiet"),
+    "worker.stopped": _phrase("worker {name} stopped", "reason", tone="quiet"),
     "outside.warning": _phrase("warning", "text", tone="ask"),
     "outside.started": _outside_started,
     "outside.ended": _outside_ended,

@@ -26,6 +26,7 @@ from actors.supervisor.stopping import end_process, kill_process
 from agiraph.core.errors import Refused, Unavailable
 from agiraph.core.ids import Address
 from agiraph.messages.host import ExitedOnHost, HostProcess
+from agiraph.storage.disk_space import WAITS
 from agiraph.storage.home import Home
 
 WORKER: Final = "worker"
@@ -248,7 +249,12 @@ class HostProcesses:
 
 def _row(address: str, incarnation: int, process: LocalHandle | None) -> HostProcess:
     assert process is not None
-    row = HostProcess(address=Address(address), incarnation=incarnation, pid=process.pid)
+    row = HostProcess(
+        address=Address(address),
+        incarnation=incarnation,
+        pid=process.pid,
+        waits_for_room=process.noted_step() == WAITS,
+    )
     stats = process.stats()
     if stats is None:
         return row

@@ -81,9 +81,11 @@ class HangWatch:
 
     def note_who_waits_for_room(self) -> None:
         """Note the step of each process that waits on a full disk: it cannot report it itself."""
+        is_full = not has_room(self._home)
         for monitor in self._monitors.values():
             process = monitor.process
-            if process is not None and monitor.last_step(process) == WAITS:
+            may_wait = process is not None and (is_full or process.handle.host)
+            if process is not None and may_wait and monitor.last_step(process) == WAITS:
                 process.note_step(WAITS, time.time())
 
     def recovered(self, address: str) -> None:

@@ -13,6 +13,7 @@ from actors.supervisor.process_stats import ProcessStats
 from actors.supervisor.restarts import ProcessExit
 from agiraph.core.ids import Address
 from agiraph.messages.host import ExitedOnHost, HostProcess, SignalOnHost
+from agiraph.storage.disk_space import WAITS
 
 MOST_MISSING = 2
 PROBE = 0
@@ -36,7 +37,7 @@ class RemoteHandle:
         self._post = post
         self._stats: ProcessStats | None = None
         self._evidence = ExitEvidence()
-        self._is_killed = False
+        self._is_killed = self._waits_for_room = False
         self._given_up = ""
         self._missing = 0
 
@@ -63,8 +64,8 @@ class RemoteHandle:
         return []
 
     def noted_step(self) -> str | None:
-        """Return None: its note is on its host."""
-        return None
+        """Return what its host read in its note, if that is why it is silent."""
+        return WAITS if self._waits_for_room else None
 
     def stats(self) -> ProcessStats | None:
         """Return what its host reported last."""
@@ -79,6 +80,7 @@ class RemoteHandle:
     def runs(self, process: HostProcess) -> None:
         """Note that its host runs it."""
         self._missing, self.pid = 0, process.pid
+        self._waits_for_room = process.waits_for_room
         self._stats = ProcessStats(process.started_at, process.cpu_seconds, process.memory_bytes)
         if self._is_killed:
             self.signal_group(signal.SIGKILL)

@@ -32,7 +32,7 @@ from agiraph.messages.child import (
 )
 from agiraph.messages.control import Ok, RefusedReply
 from agiraph.messages.host import HostTable, ListHosts, MoveChild
-from agiraph.storage.disk_space import has_room, outlasting
+from agiraph.storage.disk_space import outlasting
 from agiraph.storage.home import Home
 from transport.endpoint import Received
 from transport.envelope import Flag
@@ -239,8 +239,7 @@ class SupervisorService:
     def _table(self) -> ChildTable:
         """Return all processes, the supervisor and the spawner first."""
         children = self._children
-        if not has_room(children.home):
-            children.hangs.note_who_waits_for_room()
+        children.hangs.note_who_waits_for_room()
         rows = own_rows(children.incarnation(SUPERVISOR), children.fork)
         rows += [
             child_row(each, children.incarnation(at)) for at, each in children.monitors.items()

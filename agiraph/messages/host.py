@@ -16,7 +16,10 @@ from agiraph.messages.body import Body
 
 
 class HostProcess(Record):
-    """A process of an entity on a host; `started_at` in seconds since the epoch."""
+    """A process of an entity on a host; `started_at` in seconds since the epoch.
+
+    One that `waits_for_room` on the disk of its host may be silent meanwhile.
+    """
 
     address: Address
     incarnation: int
@@ -24,6 +27,7 @@ class HostProcess(Record):
     started_at: float = 0.0
     cpu_seconds: float = 0.0
     memory_bytes: int = 0
+    waits_for_room: bool = False
 
 
 class KnownHosts(Body):

@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from agiraph.storage.disk_space import WAITS
 from tests.integration.house import House, all_gone, await_gone, is_gone, running, until
 from tests.integration.machine import (
     LISTENS,
@@ -74,6 +75,12 @@ def test_a_worker_runs_here_and_its_end_is_told_at_home(house: House, machine: M
     second = process_of(machine, house, but=first.pid)
     assert house.row(ADA)["restarts"] == 1
     assert "SIGKILL" in house.row(ADA)["cause"]
+    room = machine.home / "room"
+    house.start("shop/eli", host="north", args={"room": str(room)})
+    house.await_row("shop/eli", step=WAITS, host="north")
+    room.touch()
+    until(lambda: house.row("shop/eli")["step"] != WAITS, "it goes on")
+    house.stop_child("shop/eli", "forget")
     family = machine.family()
     assert machine.end() == 0
     assert is_gone(second)

@@ -2281,7 +2281,7 @@ export interface components {
         /**
          * @description A row of `ps`. `cpu` is a percentage of one core; `mailbox` counts waiting messages.
          *
-         *     `host` is the name of the host that it runs on, or `home`.
+         *     `host` is the name of the host that it runs on, or `home`; empty while it has no process.
          *
          *     `step` is what the entity itself says it does (`bash: make test`), `doing` the same told to
          *     people, with what its state adds (`waits for the model`), `doing_since` when that began.
@@ -2730,7 +2730,11 @@ export interface components {
         MoveEntityRequest: {
             host?: string | null;
         };
-        /** @description An entity that was moved, and the host that it runs on now (`home`: the home's machine). */
+        /**
+         * @description An entity that was moved, and the host that it runs on (`home`: the home's machine).
+         *
+         *     One without a process is started there when it is needed.
+         */
         MovedEntityView: {
             address: string;
             host: string;

@@ -1,0 +1,204 @@
+"""Notes: a node as a note of a vault: frontmatter, its text made harmless, and its links.
+
+Texts of models stand in the notes, and plug-ins of Obsidian read them: nothing in them may be run
+(by Templater, Dataview), be loaded from the network when the note is opened, or look like a link or
+a tag of ours.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from agiraph.context.records import EDGE_KINDS, ContextKind, ContextNode, EdgeKind
+
+FOLDERS: Final[dict[ContextKind, str]] = {
+    "task": "Tasks",
+    "decision": "Decisions",
+    "pattern": "Patterns",
+    "mistake": "Mistakes",
+    "conversation": "Conversations",
+    "code_snippet": "Code Snippets",
+    "preference": "Preferences",
+    "file": "Files",
+    "project": "Projects",
+}
+EDGE_TITLES: Final[dict[EdgeKind, tuple[str, str]]] = {
+    "part_of": ("Part of", "Has parts"),
+    "made_in": ("Made in", "Made here"),
+    "led_to": ("Led to", "Comes from"),
+    "corrects": ("Corrects", "Corrected by"),
+    "uses": ("Uses", "Used by"),
+    "about": ("About", "Described by"),
+    "related": ("Related to", "Related from"),
+}
+MOST_LINKS: Final = 200
+"""Of one kind of edge in one note: a project has thousands of files."""
+
+FENCE: Final = re.compile(
+    r"^(?P<indent>[ \t>]*)(?P<fence>```+|~~~+)[ \t]*(?P<language>[^\s`{]*).*$"
+)
+LANGUAGE_NAMES: Final = """
+    python py javascript js typescript ts tsx jsx java kotlin scala go rust c cpp c++ csharp cs
+    swift ruby php elixir erlang haskell ocaml lua r julia dart perl bash sh shell zsh console
+    powershell sql html css scss vue svelte json yaml toml xml ini diff dockerfile makefile graphql
+    proto text txt markdown md"""
+KNOWN_LANGUAGES: Final = frozenset(LANGUAGE_NAMES.split())
+NOT_IN_LINK: Final = re.compile(r"[\[\]|<>`%\\]+")
+CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+TAG: Final = re.compile(r"[^\w/-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class NoteLink:
+    """An edge as one of its two notes shows it: where it leads, and what that is called."""
+
+    kind: EdgeKind
+    is_outgoing: bool
+    path: str
+    title: str
+    weight: float = 1.0
+
+
+def note_text(node: ContextNode, links: Sequence[NoteLink]) -> str:
+    """Return the whole note of a node."""
+    parts = [
+        f"---\n{frontmatter(node)}---",
+        f"# {one_line(node.title)}",
+        harmless(node.text),
+        _links("Outgoing", "→", [link for link in links if link.is_outgoing]),
+        _links("Incoming", "←", [link for link in links if not link.is_outgoing]),
+    ]
+    return _no_template("\n\n".join(filter(None, parts)) + "\n")
+
+
+def frontmatter(node: ContextNode) -> str:
+    """Return the properties of a note as YAML: each value is JSON, which YAML can read."""
+    tags = [node.kind, *filter(None, map(tag_of, node.tags))]
+    values: dict[str, Any] = {
+        "id": node.id,
+        "type": node.kind,
+        "aliases": [node.title],
+        "tags": list(dict.fromkeys(tags)),
+        "importance": node.importance,
+        "created": _time(node.created),
+        "updated": _time(node.updated),
+        "project_id": node.project_id,
+        "agent": node.agent or None,
+        "run": node.run or None,
+        "used": node.used,
+        "metadata": node.data,
+    }
+    return "".join(f"{key}: {_yaml(value)}\n" for key, value in values.items() if value is not None)
+
+
+def tag_of(text: str) -> str:
+    """Return a text as a tag of Obsidian, '' if nothing is left of it."""
+    tag = TAG.sub("-", text.strip().lstrip("#")).strip("-/")
+    return f"n{tag}" if tag.isdigit() else tag
+
+
+def link_to(path: str, title: str) -> str:
+    """Return a link to a note by its path in the vault, shown as its title."""
+    shown = " ".join(NOT_IN_LINK.sub(" ", _visible(title)).split())
+    return f"[[{path}|{shown or path.rpartition('/')[2]}]]"
+
+
+def one_line(text: str) -> str:
+    """Return a title as it can stand in a line: nothing in it is markup or a tag."""
+    line = " ".join(_visible(text).split())
+    return re.sub(r"([\\`*_<\[\]#%=$!~])", r"\\\1", line) if line else "Untitled"
+
+
+def harmless(text: str) -> str:
+    """Return a text of a node as it stands in a note."""
+    lines: list[str] = []
+    fence = ""
+    for line in _visible(text).strip().splitlines():
+        found = FENCE.match(line)
+        if fence:
+            lines.append(line)
+            if found and found["fence"].startswith(fence) and not found["language"]:
+                fence = ""
+        elif found:
+            fence = found["fence"]
+            language = found["language"].lower()
+            shown = language if language in KNOWN_LANGUAGES else "text" if language else ""
+            lines.append(f"{found['indent']}{fence}{shown}")
+        else:
+            lines.append(_prose(line))
+    if fence:
+        lines.append(fence)
+    return "\n".join(lines)
+
+
+def _no_template(text: str) -> str:
+    """Return a text in which no Templater command begins: it looks for them everywhere."""
+    return text.replace("<%", "< %")
+
+
+def _prose(line: str) -> str:
+    """Return a line of text that neither loads, links, embeds, tags nor computes anything."""
+    line = re.sub(r"<(?=[A-Za-z/!?])", r"\\<", line)  # HTML
+    line = line.replace("![", r"\![").replace("[[", r"\[\[")  # pictures and embeds, links
+    line = re.sub(r"`(?=\$?=)", "` ", line)  # computed by Dataview
+    line = re.sub(r"(?<![\w&])#(?=[^\s#])", r"\\#", line)  # tags
+    line = line.replace("%%", r"\%\%")  # comments would hide what follows
+    return "\\---" if line.strip() == "---" else line
+
+
+def _visible(text: str) -> str:
+    """Return a text without characters that are not seen, or that turn the direction of others."""
+    if text.isascii():
+        return CONTROL.sub("", text)
+    return "".join(
+        one for one in text if one in "\n\t" or unicodedata.category(one) not in ("Cc", "Cf", "Cs")
+    )
+
+
+def _links(title: str, arrow: str, links: Sequence[NoteLink]) -> str:
+    """Return the links of one direction by kind of edge, '' if there are none."""
+    if not links:
+        return ""
+    lines = [f"## {title}"]
+    for kind in EDGE_KINDS:
+        of_kind = sorted(
+            (link for link in links if link.kind == kind),
+            key=lambda link: (-link.weight, link.title.casefold(), link.path),
+        )
+        if not of_kind:
+            continue
+        heading = EDGE_TITLES[kind][0 if title == "Outgoing" else 1]
+        lines += ["", f"### {arrow} {heading}", ""]
+        lines += [f"- {link_to(link.path, link.title)}" for link in of_kind[:MOST_LINKS]]
+        if len(of_kind) > MOST_LINKS:
+            lines.append(f"- and {len(of_kind) - MOST_LINKS} more")
+    return "\n".join(lines)
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _yaml(value: Any) -> str:
+    """Return a value as JSON that is YAML too: what YAML does not print is left out of texts."""
+    return json.dumps(_printable(value), ensure_ascii=False, sort_keys=isinstance(value, Mapping))
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, str):
+        if value.isascii():
+            return CONTROL.sub("", value)
+        return "".join(one for one in value if one in "\n\t" or _is_printable(one))
+    if isinstance(value, Mapping):
+        return {_printable(key): _printable(inner) for key, inner in value.items()}
+    if isinstance(value, Iterable):
+        return [_printable(inner) for inner in value]
+    return value
+
+
+def _is_printable(one: str) -> bool:
+    return unicodedata.category(one) not in ("Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp")

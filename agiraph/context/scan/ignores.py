@@ -1,0 +1,85 @@
+"""Ignores: which files and folders of a project are not scanned.
+
+What its .gitignore files leave out, nested and negated as git reads them; what no project is made
+of (caches, dependencies, version control); and what may hold keys.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from typing import Final
+
+from pathspec import GitIgnoreSpec
+
+IGNORE_FILE: Final = ".gitignore"
+MOST_PATTERNS: Final = 2000
+LONGEST_PATTERN: Final = 400
+MOST_STARS: Final = 8
+"""A pattern of more stars could take exponential time, and no one writes it."""
+
+NEVER: Final = frozenset(
+    [
+        *(".git", ".hg", ".svn", ".bzr", "CVS", "node_modules", "bower_components"),
+        *("__pycache__", ".venv", "venv", ".tox", ".nox", ".eggs", ".mypy_cache", ".pytest_cache"),
+        *(".ruff_cache", ".hypothesis", ".ipynb_checkpoints", ".gradle", ".terraform", ".next"),
+        *(".nuxt", ".svelte-kit", ".parcel-cache", ".turbo", ".cache", ".idea", ".DS_Store"),
+        ".agiraph",
+    ]
+)
+SECRETS: Final = (
+    *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.kdbx", "*.keystore", "*.jks"),
+    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", ".npmrc", ".pypirc", ".htpasswd"),
+    *("credentials", "credentials.*", "secrets.*", "*.tfstate", "*.tfvars"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreFile:
+    """What the .gitignore of one folder says; `folder` is its path in the project, '' at the top.
+
+    `outer` is the way from its folder to the project, with a slash, if it stands above that.
+    """
+
+    folder: str
+    spec: GitIgnoreSpec
+    outer: str = ""
+
+    def decision(self, path: str) -> bool | None:
+        """Return whether it leaves out a path of the project, None if it says nothing of it."""
+        inside = path[len(self.folder) + 1 :] if self.folder else path
+        return self.spec.check_file(f"{self.outer}{inside}").include
+
+
+def ignore_file(folder: str, text: str, outer: str = "") -> IgnoreFile:
+    """Return the content of a folder's .gitignore; a pattern that is none counts for nothing."""
+    patterns: list[str] = []
+    for line in text.splitlines()[:MOST_PATTERNS]:
+        if len(line) <= LONGEST_PATTERN and line.count("*") <= MOST_STARS and _is_pattern(line):
+            patterns.append(line)
+    return IgnoreFile(folder, GitIgnoreSpec.from_lines(patterns), outer)
+
+
+def _is_pattern(line: str) -> bool:
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True
+
+
+def is_ignored(path: str, name: str, files: Iterable[IgnoreFile], *, is_folder: bool) -> bool:
+    """Whether a path of the project is left out; `files` are those above it, the nearest first."""
+    if name in NEVER or (not is_folder and may_be_secret(name)):
+        return True
+    asked = f"{path}/" if is_folder else path
+    for file in files:
+        decision = file.decision(asked)
+        if decision is not None:
+            return decision
+    return False
+
+
+def may_be_secret(name: str) -> bool:
+    """Whether a file of this name may hold keys."""
+    lowered = name.lower()
+    return any(fnmatch(lowered, pattern) for pattern in SECRETS)

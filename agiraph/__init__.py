@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agiraph.board.plans.graph import Graph, Node
     from agiraph.core.errors import AgiraphError, InvalidInput
+    from agiraph.core.specs import ForEach
     from agiraph.http.errors import ApiError, NotReachable
     from agiraph.http.own_supervisor import SupervisorFailed
     from agiraph.sdk.errors import (
@@ -52,6 +53,7 @@ _PLACES = {
     "DeadlockError": _ERRORS,
     "DeadlockNoticed": _EVENTS,
     "Executor": "agiraph.sdk.executor",
+    "ForEach": "agiraph.core.specs",
     "Graph": "agiraph.board.plans.graph",
     "InvalidInput": "agiraph.core.errors",
     "MessageSent": _EVENTS,
@@ -86,6 +88,7 @@ __all__ = [
     "DeadlockError",
     "DeadlockNoticed",
     "Executor",
+    "ForEach",
     "Graph",
     "InvalidInput",
     "MessageSent",

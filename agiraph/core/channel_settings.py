@@ -1,7 +1,7 @@
 """What `channels:` in agiraph.yaml says of each channel; secrets are in variables, `${NAME}`."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -33,7 +33,7 @@ OF_ALL = frozenset({"kind", "notices", "urgent_only"})
 class ChannelConfig(BaseModel):
     """One channel. `notices` are the kinds it takes; which other fields count depends on `kind`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     kind: ChannelKind
     notices: tuple[NoticeKind, ...] = (

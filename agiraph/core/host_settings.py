@@ -1,6 +1,6 @@
 """The settings of other machines: how they reach a home, and which it starts by itself."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -10,7 +10,7 @@ from agiraph.core.hosts import HostLabel, HostName
 class HostsConfig(BaseModel):
     """How other machines reach this home, and for how long each may work without it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     listen: str = Field(pattern=r"^(tcp://\S+:\d+)?$")
     advertise: str = Field(pattern=r"^(tcp://\S+:\d+)?$")
@@ -34,7 +34,7 @@ class HostsConfig(BaseModel):
 class ScalerConfig(BaseModel):
     """Which hosts the home starts and ends by itself, if `hosts.launcher` says where."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     min_hosts: int = Field(ge=0)
     max_hosts: int = Field(ge=1)

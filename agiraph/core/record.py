@@ -1,6 +1,6 @@
 """Record: the frozen pydantic base of everything that crosses a boundary."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 class Record(BaseModel):
     """A frozen record; unknown fields are ignored, so that newer and older code can talk."""
 
-    model_config = ConfigDict(
+    model_config: ClassVar[ConfigDict] = ConfigDict(
         frozen=True, extra="ignore", json_schema_serialization_defaults_required=True
     )
 

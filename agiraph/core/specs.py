@@ -7,7 +7,7 @@ descriptions are what a model reads in the schemas of its tools.
 
 import json
 import re
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import (
     AfterValidator,
@@ -173,7 +173,9 @@ class ForEach(Record):
     `items` is an expression over that result, `item` the name of the placeholder in the task.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True
+    )
 
     node: str = Field(min_length=1)
     items: Annotated[str, AfterValidator(check_expression)] = Field(
@@ -255,7 +257,9 @@ class RoleSpec(NodeTerms):
     `task` its prompt. `dependencies` and values of `refs` may name roles of the same stage.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True
+    )
 
     name: str = Field(min_length=1, description="who; a name on the team goes on, others are hired")
     task: str = Field(
@@ -309,7 +313,7 @@ class RoleSpec(NodeTerms):
 class StageSpec(Record):
     """A stage with all its roles."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     name: str | None = Field(default=None, description="a short name: Research, Synthesis ...")
     goal: str = Field(default="", description="what the stage is to find out or to make")

@@ -5,7 +5,7 @@ What is left out there is that of the default team: its five roles, led by the p
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
@@ -56,7 +56,7 @@ class Role(Record):
     a local model only writes text, unless `may_write`: then it has the tools of a worker.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     title: str = Field(default="", max_length=200)
     agent: str = Field(default="", max_length=400)
@@ -73,7 +73,7 @@ class TeamSpec(Record):
     `transcript_turns` turns.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     lead_role: str = DEFAULT_LEAD
     max_turns: int = Field(default=12, ge=1, le=MOST_TURNS)

@@ -24,7 +24,7 @@ class RunFailed(AgiraphError):
 
     def __init__(self, reason: str, result: "Result[Any] | None" = None) -> None:
         super().__init__(reason)
-        self.result = result
+        self.result: Result[Any] | None = result
 
     @property
     def failures(self) -> "tuple[NodeFailure, ...]":
@@ -48,4 +48,4 @@ class DeadlockError(RunFailed):
     ) -> None:
         shown = " -> ".join((*ring, *ring[:1]))
         super().__init__(f"deadlock: {shown}" + (f" ({text})" if text else ""), result)
-        self.ring = tuple(ring)
+        self.ring: tuple[str, ...] = tuple(ring)

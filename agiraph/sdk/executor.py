@@ -1,15 +1,15 @@
 """Scheduler and Executor: a graph that was built by hand, carried out as it stands."""
 
 from collections.abc import AsyncGenerator, Collection, Generator
-from typing import Any, Final
+from typing import Final, Unpack
 
 from agiraph.board.plans.graph import Graph
 from agiraph.board.wait_cycles import find_cycle
-from agiraph.core.errors import unknown
+from agiraph.core.errors import InvalidInput, unknown
 from agiraph.sdk.errors import DeadlockError
 from agiraph.sdk.events import RunEvent
 from agiraph.sdk.result import Result
-from agiraph.sdk.runtime import Runtime
+from agiraph.sdk.runtime import Runtime, RuntimeOptions
 from agiraph.sdk.task import Task
 
 GOAL: Final = "Carry out the plan, and sum up what came of it."
@@ -23,12 +23,14 @@ class Scheduler:
     """
 
     def __init__(self, graph: Graph) -> None:
+        if not isinstance(graph, Graph):
+            raise InvalidInput(f"{graph!r:.80} is no graph (possible: Graph([Node(...), ...]))")
         needs = {node.id: tuple(node.deps) for node in graph.nodes}
         known = {id: tuple(one for one in deps if one in needs) for id, deps in needs.items()}
         if ring := find_cycle(known):
             raise DeadlockError(ring[:-1])
         graph.validate()
-        self.graph = graph
+        self.graph: Graph = graph
 
     def ready(self, completed: Collection[str] = ()) -> list[str]:
         """Return the ids of the nodes that may begin once these are completed; InvalidInput."""
@@ -46,7 +48,9 @@ class Scheduler:
 class Executor:
     """Carries out the graph of a scheduler; the arguments are those of `Runtime`."""
 
-    def __init__(self, model_provider: str | None = None, **options: Any) -> None:
+    def __init__(
+        self, model_provider: str | None = None, **options: Unpack[RuntimeOptions]
+    ) -> None:
         self._runtime = Runtime(model_provider, **options)
 
     def run(self, scheduler: Scheduler) -> Result[str]:
@@ -67,5 +71,7 @@ class Executor:
 
 
 def _task(scheduler: Scheduler) -> Task[str]:
+    if not isinstance(scheduler, Scheduler):
+        raise InvalidInput(f"{scheduler!r:.80} is no scheduler (possible: Scheduler(graph))")
     graph = scheduler.graph
     return Task(graph.goal or GOAL, plan=graph)

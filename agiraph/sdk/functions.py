@@ -13,7 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, TypeVar, get_type_hints, overload
+
+from pydantic import TypeAdapter
+from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.mcp_settings import McpServerConfig
@@ -54,7 +57,9 @@ def tool(
 
 
 def _check(function: Callable[..., Any]) -> None:
-    name = getattr(function, "__name__", repr(function))
+    if not inspect.isroutine(function):
+        raise InvalidInput(f"@agiraph.tool marks functions, and {function!r:.80} is none")
+    name = function.__name__
     if not (inspect.getdoc(function) or "").strip():
         raise InvalidInput(f"the tool '{name}' needs a docstring that says what it does")
     for parameter in inspect.signature(function).parameters.values():
@@ -72,23 +77,50 @@ def terms_of(function: Callable[..., Any]) -> FunctionTerms:
     return terms
 
 
+def check_tools(functions: Sequence[Callable[..., Any]]) -> tuple[Callable[..., Any], ...]:
+    """Return the functions of a runtime, once it is sure that they can be served; InvalidInput."""
+    if callable(functions):
+        raise InvalidInput("tools are a list of functions (possible: tools=[function])")
+    for function in functions:
+        terms_of(function)
+        _check_types(function)
+    names = [function.__name__ for function in functions]
+    if len({*names}) < len(names):
+        raise InvalidInput(f"two tools have one name: {', '.join(names)}")
+    for missing in ("mcp", "cloudpickle") if names else ():
+        if importlib.util.find_spec(missing) is None:
+            raise InvalidInput(MISSING.format(missing))
+    return tuple(functions)
+
+
+def _check_types(function: Callable[..., Any]) -> None:
+    """Refuse a function with a parameter that no JSON Schema can describe to a model."""
+    called = function.__name__
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise InvalidInput(f"the types of the tool '{called}' cannot be read: {error}") from None
+    for name, hint in hints.items():
+        try:
+            if name != "return":
+                TypeAdapter(hint).json_schema()
+        except (PydanticUserError, PydanticUndefinedAnnotation):
+            shown = getattr(hint, "__name__", repr(hint))
+            raise InvalidInput(
+                f"parameter '{name}' of the tool '{called}' is a {shown}, which a model cannot give"
+                " (possible: what JSON has, enumerations, dataclasses, pydantic models)"
+            ) from None
+
+
 @contextmanager
 def served(home: Path, functions: Sequence[Callable[..., Any]]) -> Iterator[tuple[str, ...]]:
     """Have a server of these functions registered in a home; yield its name, in a tuple.
 
-    Nothing is registered for none. Raises InvalidInput.
+    They have been checked (`check_tools`); nothing is registered for none. Raises InvalidInput.
     """
     if not functions:
         yield ()
         return
-    for missing in ("mcp", "cloudpickle"):
-        if importlib.util.find_spec(missing) is None:
-            raise InvalidInput(MISSING.format(missing))
-    names = [function.__name__ for function in functions]
-    if len({*names}) < len(names):
-        raise InvalidInput(f"two tools have one name: {', '.join(names)}")
-    for function in functions:
-        terms_of(function)
     code = _pickled(functions)
     unique = hashlib.blake2b(code + os.urandom(8), digest_size=3).hexdigest()
     name = f"python-{unique}"

@@ -7,20 +7,35 @@ import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import ExitStack, aclosing, closing
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypedDict, TypeVar, get_args
+from weakref import finalize, ref
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.money import PlanningMode
 from agiraph.sdk.events import QuestionAsked, RunEnd, RunEvent
-from agiraph.sdk.functions import served
+from agiraph.sdk.functions import check_tools, served
 from agiraph.sdk.result import Result
 from agiraph.sdk.supervision import supervised
-from agiraph.sdk.task import Task, limit_of
+from agiraph.sdk.task import Task, limit_of, seconds_of
 from agiraph.sdk.team_run import TeamRun
 from agiraph.storage.project_file import chosen_home
 
 OnQuestion = Callable[[QuestionAsked], str | Awaitable[str | None] | None]
 Out = TypeVar("Out")
+
+
+class RuntimeOptions(TypedDict, total=False):
+    """The arguments of `Runtime` besides its model, for what is made with one."""
+
+    planning_mode: PlanningMode | None
+    mcp_servers: Sequence[str]
+    worker_model: str | None
+    home: str | os.PathLike[str] | None
+    budget: float | str | None
+    timeout: float | None
+    on_question: OnQuestion | None
+    tools: Sequence[Callable[..., Any]]
+    approve_plan: bool
 
 
 class Runtime:
@@ -34,7 +49,8 @@ class Runtime:
     (US dollars, or a text such as "500k-tokens") and `timeout` (seconds) are those of each run.
     `tools` are functions marked with `@agiraph.tool`, which all entities of its runs may call.
     `on_question` gets each question of a team and returns the answer, or None to leave it to the
-    other channels; in the asynchronous calls it may be a coroutine.
+    other channels; in the asynchronous calls it may be a coroutine. Raises InvalidInput for what
+    cannot be.
     """
 
     def __init__(
@@ -54,10 +70,15 @@ class Runtime:
         if planning_mode not in (None, *get_args(PlanningMode)):
             possible = ", ".join(get_args(PlanningMode))
             raise InvalidInput(f"unknown planning_mode '{planning_mode}' (possible: {possible})")
-        self.home = (Path(home).expanduser() if home is not None else chosen_home()).absolute()
-        self._timeout = timeout
+        if isinstance(mcp_servers, str):
+            raise InvalidInput(f"mcp_servers are a list of names, not the text '{mcp_servers}'")
+        if on_question is not None and not callable(on_question):
+            raise InvalidInput(f"on_question is called with each question, not {on_question!r:.80}")
+        chosen = Path(home).expanduser() if home is not None else chosen_home()
+        self.home: Path = chosen.absolute()
+        self._timeout = seconds_of(timeout)
         self._on_question = on_question
-        self._tools = tuple(tools)
+        self._tools = check_tools(tools)
         self._kept = ExitStack()
         limit = limit_of(budget)
         self._terms: dict[str, Any] = {
@@ -85,7 +106,10 @@ class Runtime:
 
     def run_stream(self, task: Task[Any]) -> Generator[RunEvent, None, None]:
         """Carry out a task and yield what happens, `RunEnd` at last; leaving it stops the team."""
-        return self._stream(self._begin(task))
+        stream = self._stream(self._begin(task))
+        # A stream that stands half read when the program ends can later not be closed any more.
+        finalize(stream, _close, ref(stream))
+        return stream
 
     async def arun(self, task: Task[Out]) -> Result[Out]:
         """Carry out a task from an event loop; a cancellation stops the team. Raises as `run`."""
@@ -105,6 +129,8 @@ class Runtime:
                 yield event
 
     def _begin(self, task: Task[Out], left: threading.Event | None = None) -> TeamRun[Out]:
+        if not isinstance(task, Task):
+            raise InvalidInput(f"{task!r:.80} is no task (possible: Task('what is to be done'))")
         is_cancelled = (lambda: False) if left is None else left.is_set
         return TeamRun(self.home, task, self._terms, is_cancelled, self._timeout)
 
@@ -162,6 +188,11 @@ def _result_of(run: TeamRun[Out], end: RunEnd) -> Result[Out]:
     if end.status != "completed":
         raise run.failure(end)
     return end.result
+
+
+def _close(stream: "ref[Generator[RunEvent, None, None]]") -> None:
+    if (open_stream := stream()) is not None:
+        open_stream.close()
 
 
 async def _in_thread(

@@ -1,6 +1,7 @@
 """Task: a goal for a team, what it may read, and what its answer must be."""
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 from pydantic import BaseModel, ValidationError
 
 from agiraph.board.plans.graph import Graph
+from agiraph.board.plans.plan import parse_plan
 from agiraph.core.errors import InvalidInput
 from agiraph.core.money import NamedLimit, parse_limit
 from agiraph.sdk.errors import OutputInvalid
@@ -82,19 +84,19 @@ class Task(Generic[Out]):
         budget: float | str | None = None,
         timeout: float | None = None,
     ) -> None:
+        if not isinstance(prompt, str):
+            raise InvalidInput(f"the prompt of a task is a text, not {prompt!r:.80}")
         if not prompt.strip():
             raise InvalidInput("the prompt of a task is empty")
-        self.prompt = prompt
-        self.output_format = output_format
-        self.schema = _schema_of(output_format)
-        self.input = None if input is None else Path(input).expanduser().resolve()
-        self.plan = _text_of(plan)
-        self.name = name
-        self.model = model
-        self.budget = limit_of(budget)
-        if timeout is not None and timeout <= 0:
-            raise InvalidInput(f"timeout is {timeout:g}, and must be above 0 (seconds)")
-        self.timeout = timeout
+        self.prompt: str = prompt
+        self.output_format: OutputFormat | type[BaseModel] = output_format
+        self.schema: dict[str, Any] | None = _schema_of(output_format)
+        self.input: Path | None = None if input is None else Path(input).expanduser().resolve()
+        self.plan: str | None = _text_of(plan)
+        self.name: str | None = name
+        self.model: str | None = model
+        self.budget: NamedLimit = limit_of(budget)
+        self.timeout: float | None = seconds_of(timeout)
 
     def read(self, answer: str, result: "Result[Any] | None" = None) -> Out:
         """Return the output in the answer of a run. Raises OutputInvalid, with the `result`."""
@@ -125,10 +127,38 @@ def _schema_of(wanted: OutputFormat | type[BaseModel]) -> dict[str, Any] | None:
 
 
 def _text_of(plan: str | Mapping[str, Any] | Graph | None) -> str | None:
+    """Return the text of a plan that can be followed; InvalidInput names each mistake."""
+    if plan is None:
+        return None
     if isinstance(plan, Graph):
         plan.validate()
-        return plan.to_json()
-    return plan if plan is None or isinstance(plan, str) else json.dumps(dict(plan))
+        text = plan.to_json()
+    elif isinstance(plan, str):
+        text = plan
+    elif isinstance(plan, Mapping):
+        text = _json_of(plan)
+    else:
+        raise InvalidInput(
+            f"{plan!r:.80} is no plan (possible: a Graph, the text of a plan file, a mapping)"
+        )
+    parse_plan(text)
+    return text
+
+
+def _json_of(plan: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(dict(plan))
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"the plan holds what no plan file can: {error}") from None
+
+
+def seconds_of(timeout: float | None) -> float | None:
+    """Return a timeout in seconds; InvalidInput."""
+    if timeout is None:
+        return None
+    if not isinstance(timeout, int | float) or not 0 < timeout < math.inf:
+        raise InvalidInput(f"timeout is {timeout!r}, and must be above 0 (seconds)")
+    return timeout
 
 
 def limit_of(budget: float | str | None) -> NamedLimit:

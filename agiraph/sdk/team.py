@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import slug
 from agiraph.sdk.result import Result
-from agiraph.sdk.runtime import Runtime
+from agiraph.sdk.runtime import Runtime, RuntimeOptions
 from agiraph.sdk.task import Task
 
 
@@ -27,7 +27,10 @@ class Role:
 
 
 def team(
-    goal: str, roles: Iterable[Role], model_provider: str | None = None, **options: Any
+    goal: str,
+    roles: Iterable[Role],
+    model_provider: str | None = None,
+    **options: Unpack[RuntimeOptions],
 ) -> Result[str]:
     """Have a team of these roles work on a goal; the coordinator sums up what they publish.
 
@@ -39,7 +42,9 @@ def team(
 
 def team_plan(roles: Iterable[Role]) -> dict[str, Any]:
     """Return the collaboration plan of one stage with these roles."""
-    given = [asdict(role) for role in roles]
+    if isinstance(roles, Role):
+        raise InvalidInput("the roles of a team are a list (possible: [Role(...), ...])")
+    given = [_checked(role) for role in roles]
     if not given:
         raise InvalidInput("a team needs a role")
     rows = [
@@ -47,3 +52,12 @@ def team_plan(roles: Iterable[Role]) -> dict[str, Any]:
         for role in given
     ]
     return {"stages": [{"name": "Team", "roles": rows}]}
+
+
+def _checked(role: Role) -> dict[str, Any]:
+    if not isinstance(role, Role):
+        raise InvalidInput(f"{role!r:.80} is no role (possible: Role(name, prompt))")
+    for field in ("name", "prompt"):
+        if not str(getattr(role, field)).strip():
+            raise InvalidInput(f"the role '{role.name or role.prompt}' has no {field}")
+    return asdict(role)

@@ -7,7 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
-from agiraph.core.errors import AgiraphError
+from pydantic import ValidationError
+
+from agiraph.core.errors import AgiraphError, InvalidInput
 from agiraph.core.ids import AgentId, RunId, agent_id_for, new_run_id
 from agiraph.core.models import ENDED_AGENT, Event
 from agiraph.core.turns import Usage
@@ -240,7 +242,14 @@ def _request(task: Task[Any], terms: Mapping[str, Any], run: RunId) -> CreateAge
         given["model"] = task.model
     if task.budget != (None, None):
         given |= {"budget_usd": task.budget.usd, "budget_tokens": task.budget.tokens}
-    return CreateAgentRequest.model_validate({k: v for k, v in given.items() if v is not None})
+    if task.input is not None and not task.input.is_dir():
+        raise InvalidInput(f"the input {task.input} is no folder")
+    try:
+        return CreateAgentRequest.model_validate({k: v for k, v in given.items() if v is not None})
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        field, why = wrong["loc"][0], wrong["msg"].removeprefix("Value error, ")
+        raise InvalidInput(f"{field}: {why} (got {wrong['input']!r:.80})") from None
 
 
 def _failures(client: Client, agent: AgentId, board: BoardView) -> tuple[NodeFailure, ...]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
@@ -23,7 +23,7 @@ COORDINATORS: frozenset[EntityKind] = frozenset({"coordinator"})
 class ToolParams(Record):
     """Base of the parameters of all tools; a parameter that does not exist is refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
 
 class NoParams(ToolParams):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from pydantic import ConfigDict
 
@@ -16,7 +17,7 @@ from agiraph.tools.ports import ToolContext
 class McpToolParams(ToolParams):
     """The parameters of an MCP tool: its server validates them."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="allow")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
 """Agiraph from Python: results, streams, questions, errors; and that nothing is left behind."""
 
 import asyncio
+import inspect
 import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,7 @@ from agiraph import (
 )
 from agiraph.mcp.registered import registered_names
 from agiraph.sdk import deadlocks
+from agiraph.sdk.runtime import RuntimeOptions
 from agiraph.storage.home import Home
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.scenarios.house import ROOT, processes_of
@@ -272,13 +275,82 @@ def test_a_ring_that_nobody_breaks_ends_the_run(
     assert found.value.result.graph.statuses["left"] == "blocked"
 
 
-def test_what_cannot_be_is_refused_by_name() -> None:
-    with pytest.raises(InvalidInput, match="unknown output_format 'yaml'"):
-        Task("x", "yaml")  # type: ignore[call-overload]
-    with pytest.raises(InvalidInput, match="prompt of a task is empty"):
-        Task(" ")
-    with pytest.raises(InvalidInput, match="must be above 0"):
-        Task("x", timeout=0)
+class Odd:
+    """What no JSON Schema describes."""
+
+
+@tool
+def of_odd(thing: Odd) -> int:
+    """Count an odd thing."""
+    return len(str(thing))
+
+
+GRAPH = Graph([Node(id="a", task="x")])
+WRONG: list[tuple[Callable[..., object], object, str]] = [
+    (Task, {"prompt": " "}, "prompt of a task is empty"),
+    (Task, {"prompt": 3}, "is a text, not 3"),
+    (Task, {"prompt": "x", "output_format": "yaml"}, "unknown output_format 'yaml'"),
+    (Task, {"prompt": "x", "timeout": 0}, "timeout is 0, and must be above 0"),
+    (Task, {"prompt": "x", "timeout": "5"}, "timeout is '5'"),
+    (Task, {"prompt": "x", "budget": -1}, "'-1' is no limit"),
+    (Task, {"prompt": "x", "plan": 3}, "3 is no plan"),
+    (Task, {"prompt": "x", "plan": {"nodes": {1}}}, "holds what no plan file can"),
+    (Task, {"prompt": "x", "plan": {"nodes": [{"id": "a"}]}}, r"nodes\[0\].task: is missing"),
+    (Task, {"prompt": "x", "plan": "nodes: ["}, "is not YAML"),
+    (Runtime, {"planning_mode": "fixed"}, "unknown planning_mode 'fixed'"),
+    (Runtime, {"mcp_servers": "files"}, "mcp_servers are a list of names"),
+    (Runtime, {"timeout": -1}, "must be above 0"),
+    (Runtime, {"on_question": "yes"}, "called with each question, not 'yes'"),
+    (Runtime, {"tools": of_odd}, "tools are a list of functions"),
+    (Runtime, {"tools": [of_odd]}, "parameter 'thing' of the tool 'of_odd' is a Odd"),
+    (Runtime().run, {"task": "x"}, "'x' is no task"),
+    (Runtime().run, {"task": Task("x", name="a/b")}, "name: must be printable .*'a/b'"),
+    (Runtime().run, {"task": Task("x", input="/no/such")}, "input /no/such is no folder"),
+    (Scheduler, {"graph": {}}, "{} is no graph"),
+    (Executor().run, {"scheduler": GRAPH}, "is no scheduler"),
+    (Graph, {"nodes": [{"id": "a"}]}, "is no node"),
+    (Node, {"id": "a"}, "node 'a': task: is missing"),
+    (Node, {"id": "a", "task": "x", "dep": ["b"]}, "node 'a': dep: unknown key .*deps"),
+    (Node, {"id": "a", "task": "x", "retries": 99}, "node 'a': retries: .*10 .got 99"),
+    (team, {"goal": "x", "roles": []}, "a team needs a role"),
+    (team, {"goal": "x", "roles": ["ada"]}, "'ada' is no role"),
+    (team, {"goal": "x", "roles": [Role("ada", " ")]}, "role 'ada' has no prompt"),
+    (tool, Odd, "marks functions"),
+]
+
+
+@pytest.mark.parametrize(("make", "given", "told"), WRONG)
+def test_what_cannot_be_is_refused_by_name(
+    make: Callable[..., object], given: object, told: str
+) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        make(**given) if isinstance(given, dict) else make(given)
+
+
+def test_what_is_made_with_a_runtime_takes_all_of_its_options() -> None:
+    own = [*inspect.signature(Runtime.__init__).parameters][2:]
+    assert own == [*RuntimeOptions.__annotations__]
+
+
+def test_a_program_that_ends_within_a_stream_ends(place: Place, tmp_path: Path) -> None:
+    place.plays(coordinator=[call("ask_human", question="?")])
+    (tmp_path / "program.py").write_text(
+        "from agiraph import Runtime, Task\n"
+        f"runtime = Runtime({MODEL!r}, home={str(place.home)!r})\n"
+        "stream = runtime.run_stream(Task('x', name='left'))\n"
+        "print(next(stream).type)\n"
+    )
+    program = subprocess.run(
+        [sys.executable, str(tmp_path / "program.py")],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        timeout=SECONDS,
+        check=False,
+    )
+    assert (program.stdout, program.stderr, program.returncode) == ("run_start\n", "", 0)
+    left = place.agent("left").name
+    assert place.states(left) == {f"{left}/coordinator": "stopped"}
 
 
 def test_an_interrupt_of_a_program_leaves_no_process(tmp_path: Path) -> None:

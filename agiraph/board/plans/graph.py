@@ -9,20 +9,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
+from pydantic import ValidationError
 
 from agiraph.board.board import Board
 from agiraph.board.plans import drawing
 from agiraph.board.plans.plan import Plan, PlanNode, graph_mistakes, parse_plan
-from agiraph.board.plans.reading import MANAGER, GraphNode, shown_path
+from agiraph.board.plans.reading import MANAGER, GraphNode, misfits, shown_path
 from agiraph.core.errors import InvalidInput
 from agiraph.core.specs import NodeTerms, WorkerSpec
 from agiraph.core.yaml_text import read_text
-
-Node = GraphNode
-"""A node as a plan file has it: `Node(id="n1", task="Research Company A", role="worker")`."""
 
 OF_WORKER: Final = ("model", "agent_command")
 """What a node of a graph says of the worker that it names."""
@@ -40,6 +38,27 @@ def to_yaml(plan: Mapping[str, Any]) -> str:
     """Return a plan file of these plain values."""
     text: str = yaml.dump(plan, Dumper=DUMPER, sort_keys=False, allow_unicode=True, width=100)
     return text
+
+
+class Node(GraphNode):
+    """A node as a plan file has it: `Node(id="n1", task="Research Company A", role="worker")`.
+
+    Its arguments are the keys of a node in docs/plans.md. Raises InvalidInput, which names each
+    that is wrong and what is possible.
+    """
+
+    if not TYPE_CHECKING:  # to a type checker its arguments are its fields
+
+        def __init__(self, **given: Any) -> None:
+            try:
+                super().__init__(**given)
+            except ValidationError as error:
+                called = f"node {given.get('id', '')!r}"
+                told = (
+                    f"{called}: {shown_path(path)}: {why}" if path else f"{called}: {why}"
+                    for path, why in misfits(GraphNode, error)
+                )
+                raise InvalidInput("\n".join(told)) from None
 
 
 class Graph:
@@ -137,6 +156,8 @@ class Graph:
 
     def add_node(self, node: Node) -> Node:
         """Add a node, and return it; InvalidInput if there is one with its id."""
+        if not isinstance(node, Node):
+            raise InvalidInput(f"{node!r:.80} is no node (possible: Node(id=..., task=...))")
         if node.id in self._ids:
             raise InvalidInput(f"node '{node.id}' is in the graph already")
         self._ids.add(node.id)

@@ -5,7 +5,7 @@ import re
 import types
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Annotated, Any, Final, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Final, Union, get_args, get_origin
 
 import yaml
 from pydantic import (
@@ -45,7 +45,9 @@ Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 class PlanForm(BaseModel):
     """A part of a plan file."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", coerce_numbers_to_str=True
+    )
 
 
 class NodeForm(NodeTerms, PlanForm):
@@ -241,14 +243,18 @@ def read_form(text: str, name: str) -> GraphFile | CollaborationFile:
     try:
         return form.model_validate(values)
     except ValidationError as error:
-        found = [(problem["loc"], _explain(form, dict(problem))) for problem in error.errors()]
-        # A list is also told to be too short if what is wrong with an item was told before.
-        told = [
-            (path, why)
-            for path, why in found
-            if not any(len(path) < len(other) and other[: len(path)] == path for other, _ in found)
-        ]
-        raise explained(form, text, name, told) from None
+        raise explained(form, text, name, misfits(form, error)) from None
+
+
+def misfits(form: type[BaseModel], error: ValidationError) -> list[tuple[KeyPath, str]]:
+    """Return what does not fit a form, each with its place and what was possible."""
+    found = [(problem["loc"], _explain(form, dict(problem))) for problem in error.errors()]
+    # A list is also told to be too short if what is wrong with an item was told before.
+    return [
+        (path, why)
+        for path, why in found
+        if not any(len(path) < len(other) and other[: len(path)] == path for other, _ in found)
+    ]
 
 
 def explained(
@@ -319,7 +325,7 @@ def _explain(form: type[BaseModel], problem: dict[str, Any]) -> str:
         return f"unknown key (possible: {_possible(form, around)})"
     if problem["type"] == "missing":
         return f"is missing (possible here: {_possible(form, around)})"
-    return f"{problem['msg']} (got {problem['input']!r:.80})"
+    return f"{problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r:.80})"
 
 
 def shown_path(path: KeyPath) -> str:

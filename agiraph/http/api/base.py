@@ -4,7 +4,7 @@ Every refusal comes as RFC 9457 problem details, `application/problem+json`; `Pr
 shape.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import ConfigDict
 
@@ -20,13 +20,17 @@ JsonObject = dict[str, Any]
 class ApiRequest(Record):
     """Base of all requests: an unknown field is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", str_strip_whitespace=True
+    )
 
 
 class ApiView(Record):
     """Base of all answers; fields may be filled by their Python name or their JSON name."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="ignore", populate_by_name=True
+    )
 
 
 class FieldProblemView(ApiView):

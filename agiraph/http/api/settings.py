@@ -1,6 +1,6 @@
 """The settings files: what they hold, what is wrong with them, changing them; the doctor."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
@@ -86,7 +86,7 @@ class EditSettingsRequest(ApiRequest):
     `[redacted]` stands for the secret that is there.
     """
 
-    model_config = ConfigDict(str_strip_whitespace=False)
+    model_config: ClassVar[ConfigDict] = ConfigDict(str_strip_whitespace=False)
 
     text: str | None = Field(default=None, max_length=1_000_000)
     changes: tuple[SettingChange, ...] = Field(default=(), max_length=1000)

@@ -1,6 +1,6 @@
 """The work of a run: nodes, stages and workers; its files, its memory, its events."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -228,7 +228,7 @@ class EditMemoryRequest(ApiRequest):
     `tell`: a coordinator that is at work is sent a message that the file was edited.
     """
 
-    model_config = ConfigDict(str_strip_whitespace=False)
+    model_config: ClassVar[ConfigDict] = ConfigDict(str_strip_whitespace=False)
 
     content: str = Field(pattern=r"\S", max_length=2_000_000)
     tell: bool = True

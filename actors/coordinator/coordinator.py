@@ -300,8 +300,12 @@ class CoordinatorActor:
         return self.entity.tool_context(key, "coordinator", self.context.scope, self._tools)
 
     def notices(self) -> list[InputReceived]:
-        """Return the events of the board that the model has not been shown, as one turn."""
-        return [] if self._team.is_team else self._notifications.take()
+        """Return the events of the board that the model has not been shown, as one turn.
+
+        A team's model is shown none; they are taken all the same, for news ends every rest.
+        """
+        taken = self._notifications.take()
+        return [] if self._team.is_team else taken
 
     def take_effects(self) -> CallEffects:
         return self._tools.take_effects()

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from agiraph.http.api import CreateAgentRequest, TeamRequest
+from agiraph.http.client import Client
 from tests.fakes.model_server import Reply
 from tests.integration.house import until
-from tests.scenarios.house import processes_of
+from tests.scenarios.house import MODEL, processes_of
 from tests.scenarios.place import Place, whole_lines
 from tests.scenarios.steps import (
     DONE,
@@ -15,6 +17,7 @@ from tests.scenarios.steps import (
     finish,
     node,
     one_worker,
+    publish,
     spawn,
     tell,
     write,
@@ -152,3 +155,15 @@ def test_a_wake_is_told_as_a_wake_and_a_restart_as_a_restart(drowsy_place: Place
     place.json("restart", f"{agent.name}/coordinator")
     restarted = "coordinator: its process was restarted"
     until(lambda: restarted in place.command("events", agent.name).stdout, "a restart is told")
+
+
+def test_a_team_of_roles_that_has_ended_its_work_has_no_process(drowsy_place: Place) -> None:
+    place = drowsy_place
+    done = {"action": "finalize", "final_response": "Ready to ship"}
+    place.plays(project_manager=[publish(result=done)])
+    with Client.for_home(place.home) as client:
+        asked = CreateAgentRequest(goal="Ship it", model=MODEL[1], team=TeamRequest())
+        agent = client.create_agent(asked)
+    place.begun.append(agent.id)
+    place.await_end(place.home / "agents" / agent.id)
+    until(lambda: place.has_parked(agent.id), "its coordinator has parked")

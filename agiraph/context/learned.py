@@ -33,6 +33,7 @@ from agiraph.core.record import Record
 MOST_NODES: Final = 60
 MOST_SNIPPETS: Final = 8
 MOST_SAID: Final = 200
+LONGEST_FACT: Final = 2000
 FEWEST_LINES, MOST_LINES = 3, 200
 FENCE: Final = re.compile(
     r"^(?P<fence>```+|~~~+)[ \t]*(?P<language>[\w+#.-]*)[^\n]*\n(?P<code>.*?)^(?P=fence)[ \t]*$",
@@ -215,7 +216,7 @@ class _Book:
             updated=when,
             agent=self.run.agent,
             run=self.run.run,
-            data={key: value for key, value in data.items() if value not in (None, "", ())},
+            data={key: _bounded(value) for key, value in data.items() if value not in ("", 0)},
         )
         return id
 
@@ -266,7 +267,7 @@ class _Book:
         id = self.put(
             "mistake", (where, alike(first)), first, "\n\n".join(filter(None, parts)),
             0.7 if correction else 0.5, at=at, tags=("corrected" if correction else "open",),
-            error=shortened(error, 2000), correction=shortened(correction, 2000),
+            error=error, correction=correction,
         )  # fmt: skip
         self.link(id, "made_in", of)
         if correction:
@@ -335,6 +336,10 @@ class _Book:
             messages=len(said), turns=len(turns),
         )  # fmt: skip
         self.link(id, "made_in", self.task)
+
+
+def _bounded(value: object) -> object:
+    return shortened(value, LONGEST_FACT) if isinstance(value, str) else value
 
 
 def _titled(title: str, text: str) -> str:

@@ -206,8 +206,7 @@ class ContextStore:
         """Let nothing of what was removed or replaced stay in the files."""
         if not self._forgets:
             self._database.write(("INSERT INTO words(words) VALUES ('optimize')", ()))
-        self._database.rows("PRAGMA incremental_vacuum")
-        self._database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._database.compact()
 
     def prune(
         self,

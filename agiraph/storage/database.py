@@ -98,6 +98,21 @@ class Database:
             return Corrupt(f"{self.path} is damaged ({error}): restore it from a backup")
         return error
 
+    def compact(self) -> None:
+        """Give free pages back, in a file with `auto_vacuum`, and empty the log.
+
+        With `secure_delete` nothing of what was deleted is left in the files then.
+        """
+
+        def work() -> None:
+            # By executescript: execute() would step once, which frees one page.
+            self._db.executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);")
+
+        try:
+            patiently(work)
+        except sqlite3.Error as error:
+            raise self._told(error) from error
+
     def close(self) -> None:
         """Close the file."""
         self._db.close()

@@ -31,7 +31,7 @@ def note_name(title: str) -> str:
     name = _cut(SPACES.sub(" ", text), LONGEST)
     if not name:
         return UNNAMED
-    return f"{name} -" if name.partition(".")[0].strip().casefold() in DEVICES else name
+    return f"_{name}" if name.partition(".")[0].strip().casefold() in DEVICES else name
 
 
 def free_name(name: str, taken: AbstractSet[str], mark: str) -> str:

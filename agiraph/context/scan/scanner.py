@@ -122,7 +122,11 @@ class _Scanner:
         self.now = now
         self.began = time.monotonic()
         self.new = self.changed = self.gone = 0
-        self.listing = self._listed()
+        try:
+            self.listing = self._listed()
+        except OSError as error:
+            reason = f"{self.root}: cannot be scanned ({error.strerror})"
+            raise InvalidInput(reason) from None
         self.is_complete = self.listing.is_complete
 
     def outcome(self) -> ScanOutcome:
@@ -151,26 +155,27 @@ class _Scanner:
                 continue
             try:
                 found = entries(self.root / folder, self.limits.in_a_folder + 1)
-            except OSError as error:
+            except OSError:
                 if not folder:
-                    raise InvalidInput(
-                        f"{self.root}: cannot be scanned ({error.strerror})"
-                    ) from None
+                    raise
                 listing.unread.append(f"{folder}/")
                 continue
             listing.is_complete &= len(found) <= self.limits.in_a_folder
             ignores = self._with_own(folder, found, ignores)
             for entry in reversed(found):  # the last that is put on the stack is the next
                 path = f"{folder}/{entry.name}" if folder else entry.name
-                if entry.kind in ("file", "folder") and not is_ignored(
-                    path, entry.name, ignores, is_folder=entry.kind == "folder"
-                ):
-                    if entry.kind == "folder":
-                        waiting.append((path, depth + 1, ignores))
-                    else:
-                        self._take(listing, path, entry)
+                if entry.kind == "folder" and self._is_looked_at(path, entry, ignores):
+                    waiting.append((path, depth + 1, ignores))
+                elif entry.kind == "file" and self._is_looked_at(path, entry, ignores):
+                    self._take(listing, path, entry)
         listing.files = dict(sorted(listing.files.items()))
         return listing
+
+    def _is_looked_at(self, path: str, entry: FolderEntry, ignores: tuple[IgnoreFile, ...]) -> bool:
+        """Whether a file or folder is not ignored; a name that is no UTF-8 cannot be told."""
+        is_folder = entry.kind == "folder"
+        is_name = entry.name.isascii() or not any("\ud800" <= one <= "\udfff" for one in entry.name)
+        return is_name and not is_ignored(path, entry.name, ignores, is_folder=is_folder)
 
     def _take(self, listing: Listing, path: str, entry: FolderEntry) -> None:
         if entry.size > self.limits.largest or not _is_text(path):

@@ -1,0 +1,55 @@
+"""Deleting is real: of what was removed or replaced nothing is left in the files."""
+
+import random
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agiraph.context.store import ContextStore
+from tests.unit.context.made import node
+
+LETTERS = "bcdfghjklmnpqrst"
+WORDS = st.builds(
+    lambda seed, count: words_of(seed, count), st.integers(0, 10**6), st.integers(1, 30)
+)
+TAIL = 8
+"""The index keeps of a word only what distinguishes it from the one before."""
+
+
+def words_of(seed: int, count: int) -> list[str]:
+    """Return words that have nothing in common."""
+    drawn = random.Random(seed)
+    return ["".join(drawn.choices(LETTERS, k=14)) for _ in range(count)]
+
+
+def traces(folder: Path, word: str) -> list[str]:
+    """Return the files that hold the end of a word."""
+    end = word[-TAIL:].encode()
+    return [file.name for file in folder.iterdir() if end in file.read_bytes().lower()]
+
+
+@settings(max_examples=25, deadline=None)
+@given(WORDS, st.data())
+def test_no_byte_of_what_was_removed_stays_in_any_file(
+    words: list[str], data: st.DataObject
+) -> None:
+    gone = data.draw(st.sets(st.sampled_from(words), min_size=1), label="removed")
+    replaced = data.draw(st.sets(st.sampled_from(words)), label="replaced") - gone
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        store = ContextStore(folder / "context.db")
+        made = {word: node(f"n{number}", text=f"{word} and more", tags=(word,))
+                for number, word in enumerate(words)}  # fmt: skip
+        for word, one in made.items():
+            store.add([one])
+            assert traces(folder, word)
+        store.add(made[word].model_copy(update={"text": "new", "tags": ()}) for word in replaced)
+        assert store.remove(made[word].id for word in gone) == len(gone)
+        assert {word: traces(folder, word) for word in gone | replaced} == {
+            word: [] for word in gone | replaced
+        }
+        kept = set(words) - gone - replaced
+        assert {word for word in words if store.search(word)} == kept
+        store.close()

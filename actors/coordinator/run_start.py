@@ -53,6 +53,7 @@ def start_run(board_service: BoardService, args: CoordinatorArgs, config: Config
             may_reconvene=plan.may_reconvene if plan else True,
             contract=contract_of(settings),
             epoch=new_epoch(),
+            team=args.terms.team.spec if args.terms.team else None,
         )
     )
 

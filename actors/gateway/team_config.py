@@ -67,11 +67,19 @@ def _rebound(team: TeamSpec, roles: Iterable[TeamRoleView]) -> TeamSpec:
 
 
 async def bound_team(
-    gateway: Gateway, team: TeamSpec, model: str, *, offline: bool = False
+    gateway: Gateway,
+    team: TeamSpec,
+    model: str,
+    *,
+    offline: bool = False,
+    named_only: bool = False,
 ) -> TeamRolesView:
-    """Return a team with what does each role's work, and what is wrong with that."""
+    """Return a team with what does each role's work, and what is wrong with that.
+
+    With `named_only` the run's own `model` is not checked.
+    """
     presets = await asyncio.to_thread(load_presets, gateway.home.path / "providers.yaml")
-    unusable = await _unusable(gateway, team, model)
+    unusable = await _unusable(gateway, [] if named_only else [""], team, model)
     roles, left_out = [], dict[str, str]()
     for name, role in team.roles.items():
         agent, fallback = role.agent, role.fallback
@@ -106,10 +114,12 @@ async def bound_team(
     )
 
 
-async def _unusable(gateway: Gateway, team: TeamSpec, model: str) -> dict[str, str]:
-    """Return each agent of a team that cannot be used, and why."""
+async def _unusable(
+    gateway: Gateway, more: list[str], team: TeamSpec, model: str
+) -> dict[str, str]:
+    """Return each agent of a team, and of some more, that cannot be used, and why."""
     found: dict[str, str] = {}
-    for agent in ["", *agents_of(team)]:
+    for agent in [*more, *agents_of(team)]:
         if why := await _why_unusable(gateway, agent, model):
             found[agent] = why
     return found

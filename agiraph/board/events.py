@@ -21,6 +21,7 @@ from agiraph.core.models import (
     WorkNode,
 )
 from agiraph.core.record import Record
+from agiraph.core.team import TeamSpec
 
 MOST_DETAILS = 4000
 """How many characters of a failed worker's last lines are stored."""
@@ -31,7 +32,7 @@ class RunSpec(Record):
 
     `max_stages` and `may_reconvene` are what a plan says of how its stages continue; `is_fixed`:
     nothing is added to its nodes. The defaults are the bounds of runs that were begun before they
-    could be set.
+    could be set. `team`: the run is the work of these roles.
     """
 
     run_id: RunId
@@ -47,6 +48,7 @@ class RunSpec(Record):
     is_fixed: bool = False
     contract: KeptContract = StageContract()
     epoch: str = ""
+    team: TeamSpec | None = None
 
 
 class BoardEventBase(Record):

@@ -50,8 +50,9 @@ HELD_NODE: tuple[NodeStatus, ...] = ("assigned", "running", "blocked")
 class AgentFacts(Record):
     """What is known of an agent, and shown, besides its status.
 
-    `reason` is why it failed or was stopped. In infinite mode `cycle` is the one that it is in
-    or has ended last, `next_cycle_at` when the next one begins while it sleeps.
+    `created_by` is the token by which it was created, '' if by none. `reason` is why it failed or
+    was stopped. In infinite mode `cycle` is the one that it is in or has ended last,
+    `next_cycle_at` when the next one begins while it sleeps.
     """
 
     id: AgentId
@@ -64,6 +65,7 @@ class AgentFacts(Record):
     input_dir: str | None = None
     result: str | None = None
     reason: str | None = None
+    created_by: str = ""
     created_at: float
     updated_at: float
     current_stage: str | None = None

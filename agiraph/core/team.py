@@ -100,6 +100,11 @@ class TeamTerms(TeamSpec):
 
     earlier: tuple[EarlierTask, ...] = ()
 
+    @property
+    def spec(self) -> TeamSpec:
+        """The team itself."""
+        return TeamSpec(**self.shared_with(TeamSpec))
+
 
 def team_of(section: object) -> TeamSpec:
     """Return the team of an `agentic_team` section, missing roles and fields as by default.
@@ -123,6 +128,11 @@ def team_of(section: object) -> TeamSpec:
     if team.lead_role not in team.roles:
         raise unknown(f"role in {SECTION}.lead_role", team.lead_role, team.roles)
     return team
+
+
+def default_role(name: str) -> Role:
+    """Return a role as it is if nothing is said of it but its name."""
+    return Role.model_validate(_with_defaults(name, None))
 
 
 def _with_defaults(name: object, given: Any) -> Any:

@@ -8,10 +8,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
+from actors.gateway.api.dependencies import AgentDep, CallerDep, CauseDep, GatewayDep
 from actors.gateway.api.entities import DOWN, child_at, children, if_answered, shown_activity
 from actors.gateway.api.money import spent_in_run
 from actors.gateway.api.system import require_tools
+from actors.gateway.auth.credentials import Principal
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
@@ -42,6 +43,7 @@ from agiraph.http.api import (
     RunView,
     StartRunRequest,
 )
+from agiraph.http.api.access import HOME_TOKEN
 from agiraph.llm.registry import check_folder
 from agiraph.mcp.grants import granted_to_all
 from agiraph.mcp.registered import with_registered
@@ -65,18 +67,25 @@ router = APIRouter(tags=["agents"])
 
 
 @router.post("/agents", dependencies=[CONTROL], status_code=201)
-async def create(request: CreateAgentRequest, gateway: GatewayDep, cause: CauseDep) -> AgentView:
+async def create(
+    request: CreateAgentRequest, gateway: GatewayDep, cause: CauseDep, caller: CallerDep
+) -> AgentView:
     """Create an agent and start it."""
-    agent = await create_agent(gateway, request, cause)
+    agent = await create_agent(gateway, request, cause, caller.name)
     return agent_summary(agent, agent.status)
 
 
 @router.get("/agents", dependencies=[READ])
 async def list_agents(
     gateway: GatewayDep,
+    caller: CallerDep,
     status: Annotated[list[AgentStatus] | None, Query(description="One of these.")] = None,
     mode: Mode | None = None,
     q: Annotated[str, Query(description="In the name or the goal.", max_length=200)] = "",
+    has_team: Annotated[
+        bool | None, Query(description="Whether the current run is an Agentic Team's.")
+    ] = None,
+    mine: Annotated[bool, Query(description="Only what the caller's token has created.")] = False,
 ) -> list[AgentView]:
     """List all agents, or those that are wanted, oldest first."""
     statuses = gateway.statuses(await if_answered(children(gateway)) or ())
@@ -84,7 +93,10 @@ async def list_agents(
     found = (
         summary(gateway, agent, statuses)
         for agent in gateway.agents.all()
-        if mode in (None, agent.mode) and wanted in f"{agent.name}\n{agent.goal}".casefold()
+        if mode in (None, agent.mode)
+        and has_team in (None, agent.terms.team is not None)
+        and (not mine or is_creator(agent, caller))
+        and wanted in f"{agent.name}\n{agent.goal}".casefold()
     )
     return [agent for agent in found if not status or agent.status in status]
 
@@ -104,9 +116,19 @@ async def show(agent: AgentDep, gateway: GatewayDep) -> AgentView:
 
 @router.post("/agents/{agent}/runs", dependencies=[CONTROL], status_code=201)
 async def begin(
-    agent: AgentDep, request: StartRunRequest, gateway: GatewayDep, cause: CauseDep
+    agent: AgentDep,
+    request: StartRunRequest,
+    gateway: GatewayDep,
+    cause: CauseDep,
+    caller: CallerDep,
 ) -> AgentView:
-    """Give an agent another goal; `last_event` is the cursor of the last event before it."""
+    """Give an agent another goal; `last_event` is the cursor of the last event before it.
+
+    403 for a team's session that another token has begun: only that one and the home's own go on
+    with it.
+    """
+    if agent.terms.team is not None and caller.name != HOME_TOKEN:
+        _require_creator(agent, caller)
     last_event = gateway.agents.events_of(agent).last()
     begun = await begin_run(gateway, agent, request, cause)
     return agent_summary(begun, begun.status, last_event=last_event)
@@ -122,7 +144,9 @@ async def runs(agent: AgentDep, gateway: GatewayDep) -> list[RunView]:
 
 
 def _run_view(run: RunFacts, agent: Agent) -> RunView:
-    shown = {"id": run.id, "result": run.summary, "is_current": run.id == agent.run}
+    is_current = run.id == agent.run
+    has_team = run.team is not None or (is_current and agent.terms.team is not None)
+    shown = {"id": run.id, "result": run.summary, "is_current": is_current, "has_team": has_team}
     return RunView.model_validate(dict(run) | shown)
 
 
@@ -144,7 +168,24 @@ def summary(
     )
 
 
-async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: CallCause) -> Agent:
+def is_creator(agent: Agent, caller: Principal) -> bool:
+    """Whether the caller's token has created an agent; what none has is the home's own."""
+    return (agent.created_by or HOME_TOKEN) == caller.name
+
+
+def _require_creator(agent: Agent, caller: Principal) -> None:
+    """Raise ApiError 403 unless the caller's token has created an agent."""
+    if not is_creator(agent, caller):
+        raise ApiError(
+            403,
+            f"the team's session '{agent.name}' is that of the token "
+            f"'{agent.created_by or HOME_TOKEN}', not of '{caller.name}': begin one of your own",
+        )
+
+
+async def create_agent(
+    gateway: Gateway, request: CreateAgentRequest, cause: CallCause, creator: str
+) -> Agent:
     """Create an agent and return it once its coordinator has written its record.
 
     Raises ApiError: 422 for what was asked wrongly, 409 for a taken name, 503 and 504 if the
@@ -170,6 +211,7 @@ async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: Cal
         run=run,
         input_dir=request.input,
         cycle_seconds=request.cycle_seconds,
+        created_by=creator,
         created_at=cause.at,
         updated_at=cause.at,
     )

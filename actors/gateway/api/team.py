@@ -1,4 +1,4 @@
-"""Endpoints: the home's Agentic Team, and what a team has said in a run."""
+"""Endpoints: the home's Agentic Team, read, checked and written; what a team has said in a run."""
 
 import asyncio
 from typing import Annotated
@@ -6,15 +6,24 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from actors.gateway.api.agents import default_model
-from actors.gateway.api.dependencies import AgentDep, GatewayDep
-from actors.gateway.auth.scopes import READ
+from actors.gateway.api.dependencies import AgentDep, GatewayDep, RunDep
+from actors.gateway.api.settings import IfMatch
+from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
-from actors.gateway.team_config import bound_team, configured_team
+from actors.gateway.team_config import AGENTS_FILE, bound_team, configured_team
 from agiraph.agentic_team.engine import edges_of
 from agiraph.agentic_team.on_board import current_turn, turn_times
+from agiraph.board.board import Board
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import Agent
-from agiraph.http.api import ApiError, CheckTeamRequest, TeamRolesView, TeamRunView
+from agiraph.core.team import TeamSpec
+from agiraph.http.api import (
+    ApiError,
+    CheckTeamRequest,
+    SaveTeamRequest,
+    TeamRolesView,
+    TeamRunView,
+)
 
 NO_TEAM = 404
 
@@ -24,13 +33,46 @@ router = APIRouter(tags=["team"])
 @router.get("/team", dependencies=[READ])
 async def show(gateway: GatewayDep, offline: bool = False) -> TeamRolesView:
     """Show the team of agents.yaml, what does each role's work, and what is wrong with it."""
-    return await _checked(gateway, CheckTeamRequest(offline=offline))
+    etag = await asyncio.to_thread(_etag, gateway)
+    shown = await _checked(gateway, CheckTeamRequest(offline=offline))
+    return shown.model_copy(update={"etag": etag})
 
 
 @router.post("/team/check", dependencies=[READ])
 async def check(body: CheckTeamRequest, gateway: GatewayDep) -> TeamRolesView:
     """Check a team before a run: `problems` name each role that could not work; nothing starts."""
     return await _checked(gateway, body)
+
+
+@router.put("/team", dependencies=[CONTROL])
+async def save(
+    body: SaveTeamRequest, gateway: GatewayDep, if_match: IfMatch = None
+) -> TeamRolesView:
+    """Write the team into agents.yaml, unless that was changed since; 422 if it could not work.
+
+    The rest of the file and its comments stay. A run that is at work keeps its team.
+    """
+    from actors.gateway.settings.team_section import save_team
+
+    asked = CheckTeamRequest(section=body.section, named_only=True)
+    shown = await _checked(gateway, asked)
+    if shown.problems:
+        raise ApiError(UNPROCESSABLE, "\n".join(shown.problems))
+    team = configured_team(gateway, body.section)
+    async with gateway.settings_turn:
+        etag = await asyncio.to_thread(save_team, gateway.home, team, if_match)
+    gateway.log.info("settings changed", file=AGENTS_FILE)
+    return shown.model_copy(update={"etag": etag})
+
+
+def _etag(gateway: Gateway) -> str:
+    """Return the etag of agents.yaml, '' for one that cannot be read."""
+    from actors.gateway.settings.store import SettingsStore
+
+    try:
+        return SettingsStore(gateway.home).read(AGENTS_FILE).etag
+    except InvalidInput:
+        return ""
 
 
 async def _checked(gateway: Gateway, asked: CheckTeamRequest) -> TeamRolesView:
@@ -44,29 +86,35 @@ async def _checked(gateway: Gateway, asked: CheckTeamRequest) -> TeamRolesView:
         if error.status != UNPROCESSABLE:
             raise
         model = ""
-    return await bound_team(gateway, team, model, offline=asked.offline)
+    return await bound_team(
+        gateway, team, model, offline=asked.offline, named_only=asked.named_only
+    )
 
 
 @router.get("/agents/{agent}/team", dependencies=[READ])
 async def turns(
     agent: AgentDep,
+    run: RunDep,
     gateway: GatewayDep,
     after: Annotated[int, Query(ge=0, description="Only the turns behind this one.")] = 0,
 ) -> TeamRunView:
-    """Show what the team of an agent's current run has said; 404 for a run without a team."""
-    return _view(gateway, agent, after)
+    """Show what the team of a run, by default the current one, has said; 404 if it has no team."""
+    id = run.path.name if run is not None else ""
+    return _view(agent, id, gateway.boards.get(run), after)
 
 
-def _view(gateway: Gateway, agent: Agent, after: int) -> TeamRunView:
-    team = agent.terms.team
+def _view(agent: Agent, run: str, board: Board, after: int) -> TeamRunView:
+    is_current = run in ("", agent.run)
+    team: TeamSpec | None = board.run.team if board.run is not None else None
+    if team is None and is_current:
+        team = agent.terms.team
     if team is None:
         raise ApiError(NO_TEAM, f"the run of '{agent.name}' is not the work of a team of roles")
-    board = gateway.boards.get(gateway.agents.run_of(agent))
-    state = current_turn(board, team, agent.goal).state
+    state = current_turn(board, team, board.run.goal if board.run is not None else agent.goal).state
     is_over = not board.is_running and board.run is not None
     end = state.end
     return TeamRunView(
-        run=agent.run,
+        run=run,
         task=state.task,
         status=end.how if end else "stopped" if is_over else "running",
         lead_role=team.lead_role,

@@ -97,6 +97,9 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
     "InviteHostRequest": [{"name": "build-2", "labels": ["gpu"], "seconds": 3600}],
     "LabelHostRequest": [{"labels": ["gpu", "has:docker"]}],
     "MoveEntityRequest": [{"host": "build-2"}, {"host": "home"}],
+    "SaveTeamRequest": [
+        {"section": {"max_turns": 16, "roles": {"software_developer": {"agent": "codex"}}}}
+    ],
     "SetPresenceRequest": [{"status": "away", "until": 1767348000, "channel": "mail"}],
     "AgentView": [
         {

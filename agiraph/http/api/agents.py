@@ -152,7 +152,7 @@ class AgentView(AgentFacts, ApiView):
 
 
 class RunView(ApiView):
-    """One run of an agent: its goal and what came of it."""
+    """One run of an agent: its goal and what came of it; `has_team` as of an `AgentView`."""
 
     id: RunId
     goal: str
@@ -165,6 +165,7 @@ class RunView(ApiView):
     started_at: float
     ended_at: float | None = None
     is_current: bool = False
+    has_team: bool = False
 
 
 class DeletedView(ApiView):

@@ -42,7 +42,10 @@ class TeamRoleView(Role, ApiView):
 
 
 class TeamRolesView(ApiView):
-    """The team that agents.yaml has, and whether it can work; `problems` say why it cannot."""
+    """The team that agents.yaml has, and whether it can work; `problems` say why it cannot.
+
+    `etag` is that of agents.yaml, for `PUT /team`; '' for a team that was only checked.
+    """
 
     lead_role: str = ""
     max_turns: int = 0
@@ -51,6 +54,7 @@ class TeamRolesView(ApiView):
     roles: tuple[TeamRoleView, ...] = ()
     problems: tuple[str, ...] = ()
     is_offline: bool = False
+    etag: str = ""
 
     @property
     def is_valid(self) -> bool:
@@ -59,11 +63,25 @@ class TeamRolesView(ApiView):
 
 
 class CheckTeamRequest(ApiRequest):
-    """A team to look at: that of agents.yaml, or such a `section`; `model`: that of a run."""
+    """A team to look at: that of agents.yaml, or such a `section`; `model`: that of a run.
+
+    `named_only`: only the agents that it names are checked, not the model of a run that is to come.
+    """
 
     section: dict[str, Any] | None = None
     offline: bool = False
     model: str | None = None
+    named_only: bool = False
+
+
+class SaveTeamRequest(ApiRequest):
+    """The team as it should be in agents.yaml: a whole `agentic_team` section.
+
+    What it leaves out is as by default; so is what it says as it is by default, and that is not
+    written.
+    """
+
+    section: dict[str, Any]
 
 
 class TeamRunView(ApiView):

@@ -77,11 +77,18 @@ class AgentCalls:
 
     @call("GET /agents", names={"text": "q"})
     def agents(
-        self, *, status: Sequence[AgentStatus] = (), mode: Mode | None = None, text: str = ""
+        self,
+        *,
+        status: Sequence[AgentStatus] = (),
+        mode: Mode | None = None,
+        text: str = "",
+        has_team: bool | None = None,
+        mine: bool = False,
     ) -> list[api.AgentView]:
         """Return all agents, oldest first; or those in a status, in a mode, with a text.
 
-        `text` is looked for in the name and the goal.
+        `text` is looked for in the name and the goal. `has_team`: whether the current run is an
+        Agentic Team's; `mine`: only what this client's token has created.
         """
 
     @call("GET /agents/{agent}")

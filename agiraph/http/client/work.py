@@ -78,9 +78,23 @@ class WorkCalls:
     def check_team(self, asked: api.CheckTeamRequest) -> api.TeamRolesView:
         """Check a team before a run; `problems` name each role that could not work."""
 
+    @ApiMethod
+    def save_team(
+        self, asked: api.SaveTeamRequest, *, etag: str = ""
+    ) -> ApiCall[api.TeamRolesView]:
+        """Write the team into agents.yaml whose `etag` is known; ApiError 412 if it is another by
+        now, 422 with what is wrong: then nothing is written."""
+        return ApiCall(
+            "PUT",
+            "/team",
+            reader(api.TeamRolesView),
+            body=asked,
+            headers={"If-Match": f'"{etag}"'},
+        )
+
     @call("GET /agents/{agent}/team")
-    def team_turns(self, agent: str, *, after: int = 0) -> api.TeamRunView:
-        """Return what the team of an agent's current run has said, of the turns behind `after`."""
+    def team_turns(self, agent: str, *, after: int = 0, run: str | None = None) -> api.TeamRunView:
+        """Return what the team of a run has said, of the turns behind `after`."""
 
     @call("GET /agents/{agent}/board/{node}")
     def node(self, agent: str, node: str, *, run: str | None = None) -> api.NodeDetailView:

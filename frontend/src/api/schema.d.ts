@@ -50,7 +50,11 @@ export interface paths {
         /** List an agent's runs, oldest first */
         get: operations["agents_runs"];
         put?: never;
-        /** Give an agent another goal; `last_event` is the cursor of the last event before it */
+        /**
+         * Give an agent another goal; `last_event` is the cursor of the last event before it
+         * @description 403 for a team's session that another token has begun: only that one and the home's own go on
+         *     with it.
+         */
         post: operations["agents_begin"];
         delete?: never;
         options?: never;
@@ -104,7 +108,11 @@ export interface paths {
         };
         /** Show the team of agents.yaml, what does each role's work, and what is wrong with it */
         get: operations["team_show"];
-        put?: never;
+        /**
+         * Write the team into agents.yaml, unless that was changed since; 422 if it could not work
+         * @description The rest of the file and its comments stay. A run that is at work keeps its team.
+         */
+        put: operations["team_save"];
         post?: never;
         delete?: never;
         options?: never;
@@ -136,7 +144,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show what the team of an agent's current run has said; 404 for a run without a team */
+        /** Show what the team of a run, by default the current one, has said; 404 if it has no team */
         get: operations["team_turns"];
         put?: never;
         post?: never;
@@ -1779,6 +1787,8 @@ export interface components {
             input_dir: string | null;
             result: string | null;
             reason: string | null;
+            /** @default  */
+            created_by: string;
             created_at: number;
             updated_at: number;
             current_stage: string | null;
@@ -2059,7 +2069,11 @@ export interface components {
             /** @default false */
             is_walled: boolean;
         };
-        /** @description A team to look at: that of agents.yaml, or such a `section`; `model`: that of a run. */
+        /**
+         * @description A team to look at: that of agents.yaml, or such a `section`; `model`: that of a run.
+         *
+         *     `named_only`: only the agents that it names are checked, not the model of a run that is to come.
+         */
         CheckTeamRequest: {
             section?: {
                 [key: string]: unknown;
@@ -2067,6 +2081,8 @@ export interface components {
             /** @default false */
             offline?: boolean;
             model?: string | null;
+            /** @default false */
+            named_only?: boolean;
         };
         /** @description A ready answer: `key` is its number among the `options`, by which it can be given. */
         ChoiceView: {
@@ -3072,7 +3088,7 @@ export interface components {
             /** @default 0 */
             grace_seconds?: number;
         };
-        /** @description One run of an agent: its goal and what came of it. */
+        /** @description One run of an agent: its goal and what came of it; `has_team` as of an `AgentView`. */
         RunView: {
             id: string;
             goal: string;
@@ -3087,6 +3103,19 @@ export interface components {
             ended_at: number | null;
             /** @default false */
             is_current: boolean;
+            /** @default false */
+            has_team: boolean;
+        };
+        /**
+         * @description The team as it should be in agents.yaml: a whole `agentic_team` section.
+         *
+         *     What it leaves out is as by default; so is what it says as it is by default, and that is not
+         *     written.
+         */
+        SaveTeamRequest: {
+            section: {
+                [key: string]: unknown;
+            };
         };
         /** @description A settings file after a change: what changed, and when that `takes_effect`. */
         SavedSettingsView: {
@@ -3411,7 +3440,11 @@ export interface components {
             /** @default  */
             problem: string;
         };
-        /** @description The team that agents.yaml has, and whether it can work; `problems` say why it cannot. */
+        /**
+         * @description The team that agents.yaml has, and whether it can work; `problems` say why it cannot.
+         *
+         *     `etag` is that of agents.yaml, for `PUT /team`; '' for a team that was only checked.
+         */
         TeamRolesView: {
             /** @default  */
             lead_role: string;
@@ -3427,6 +3460,8 @@ export interface components {
             problems: string[];
             /** @default false */
             is_offline: boolean;
+            /** @default  */
+            etag: string;
         };
         /**
          * @description What a team has said in a run, who wrote to whom, whose turn it is, and how it ended.
@@ -3490,6 +3525,8 @@ export interface components {
             input_dir: string | null;
             result: string | null;
             reason: string | null;
+            /** @default  */
+            created_by: string;
             created_at: number;
             updated_at: number;
             current_stage: string | null;
@@ -3933,6 +3970,10 @@ export interface operations {
                 mode?: ("finite" | "infinite") | null;
                 /** @description In the name or the goal. */
                 q?: string;
+                /** @description Whether the current run is an Agentic Team's. */
+                has_team?: boolean | null;
+                /** @description Only what the caller's token has created. */
+                mine?: boolean;
             };
             header?: never;
             path?: never;
@@ -4706,6 +4747,107 @@ export interface operations {
             };
         };
     };
+    team_save: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `etag` of the file that is changed; without it 428. */
+                "if-match"?: string | null;
+                /** @description Any text of the caller's own, new for each thing to be done. The answer to a call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, an empty one 400. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveTeamRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamRolesView"];
+                };
+            };
+            /** @description The body cannot be read, or the header `Idempotency-Key` is empty. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description No token, or one that does not open. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not with this token, or not with this path. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Not in the state that things are in; the detail says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A field is wrong, or what is asked for cannot be; `errors` names fields. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says when to come back. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Any other refusal: 5xx when a process of ours is away or failed. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
     team_check: {
         parameters: {
             query?: never;
@@ -4810,6 +4952,7 @@ export interface operations {
             query?: {
                 /** @description Only the turns behind this one. */
                 after?: number;
+                run?: string | null;
             };
             header?: never;
             path: {

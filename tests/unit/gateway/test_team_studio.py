@@ -1,0 +1,167 @@
+"""The Studio's part of the API: whose sessions there are, the team in agents.yaml, earlier runs."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from agiraph.board.commands import StartRun
+from agiraph.board.store import BoardStore
+from agiraph.core.ids import AgentId, RunId
+from agiraph.core.models import Agent
+from agiraph.core.money import RunTerms
+from agiraph.core.team import TeamTerms, team_of
+from agiraph.http.api import (
+    CheckTeamRequest,
+    CreateAgentRequest,
+    CreateTokenRequest,
+    SaveTeamRequest,
+    StartRunRequest,
+    TeamRequest,
+)
+from agiraph.http.api.access import Scope
+from agiraph.http.client import Client
+from agiraph.storage.files import replace_file
+from tests.fakes.gateway import RUN, World, gateway_world, refused
+
+OWN = """\
+# who works for us
+helper:
+  command: [helper]   # on the PATH
+agentic_team:
+  max_turns: 9        # short tasks
+  roles:
+    qa_engineer: {agent: script/one}
+    writer:
+      title: Writer   # of the docs
+      agent: script/two
+"""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with gateway_world(tmp_path_factory.mktemp("home")) as world:
+        yield world
+
+
+@pytest.fixture
+def client(world: World) -> Iterator[Client]:
+    (world.home.path / "agents.yaml").unlink(missing_ok=True)
+    with world.client() as client:
+        yield client
+
+
+def other(client: Client, name: str, scope: Scope) -> Client:
+    """Return a client of another person, who has a token of this name."""
+    secret = client.add_token(CreateTokenRequest(name=name, scope=scope)).token
+    assert secret is not None
+    return Client(client.url, secret)
+
+
+def session(world: World, agent: str) -> Agent:
+    """Let an agent that was created be at a task of a team, as its coordinator writes it down."""
+    record = world.home.agent(AgentId(agent)).record
+    terms = RunTerms(team=TeamTerms(**dict(team_of({}))))
+    found = Agent.model_validate_json(record.read_bytes()).model_copy(update={"terms": terms})
+    replace_file(record, found.model_dump_json())
+    return found
+
+
+def test_a_session_is_that_of_the_token_that_began_it(world: World, client: Client) -> None:
+    mine = client.create_agent(CreateAgentRequest(goal="Mine", name="mine", team=TeamRequest()))
+    client.create_agent(CreateAgentRequest(goal="No team", name="teamless"))
+    with other(client, "eva", "control") as eva, other(client, "wall", "read") as wall:
+        hers = eva.create_agent(CreateAgentRequest(goal="Hers", name="hers", team=TeamRequest()))
+        for agent in (mine, hers):
+            session(world, agent.id)
+        assert (mine.created_by, hers.created_by) == ("home", "eva")
+        assert [one.name for one in client.agents(has_team=True, mine=True)] == ["mine"]
+        assert [one.name for one in eva.agents(has_team=True, mine=True)] == ["hers"]
+        assert wall.agents(has_team=True, mine=True) == []
+        assert [one.name for one in client.agents(has_team=False)] == ["teamless"]
+
+        next_task = StartRunRequest(goal="Go on", team=TeamRequest())
+        error = refused(eva.begin_run, mine.id, next_task)
+        assert error.status == 403
+        assert "of the token 'home', not of 'eva': begin one of your own" in error.detail
+        assert refused(wall.begin_run, hers.id, next_task).status == 403
+        assert refused(wall.save_team, SaveTeamRequest(section={})).status == 403
+
+
+def test_the_team_is_written_and_the_rest_of_the_file_stays(world: World, client: Client) -> None:
+    file = world.home.path / "agents.yaml"
+    file.write_text(OWN)
+    shown = client.team()
+    section = {
+        "lead_role": "writer",
+        "max_turns": 12,
+        "repetitions": 3,
+        "transcript_turns": 8,
+        "roles": {
+            "qa_engineer": {"agent": "script/one", "fallback": "script/three"},
+            "tester": {},
+            "writer": {"title": "Author", "agent": ""},
+        },
+    }
+    saved = client.save_team(SaveTeamRequest(section=section), etag=shown.etag)
+    assert saved.etag not in ("", shown.etag)
+    assert file.read_text() == (
+        "# who works for us\n"
+        "helper:\n"
+        "  command: [helper]   # on the PATH\n"
+        "agentic_team:\n"
+        "  roles:\n"
+        "    qa_engineer: {agent: script/one, fallback: script/three}\n"
+        "    writer:\n"
+        "      title: Author   # of the docs\n"
+        "      agent: ''\n"
+        "    tester:\n"
+        "      title: tester\n"
+        "  lead_role: writer\n"
+        "  repetitions: 3\n"
+    )
+    again = client.save_team(SaveTeamRequest(section=section), etag=shown.etag)
+    assert again.etag == saved.etag == client.team().etag, "what is so already is no change"
+    error = refused(client.save_team, SaveTeamRequest(section={}), etag=shown.etag)
+    assert (error.status, "was changed since it was read" in error.detail) == (412, True)
+    emptied = client.save_team(SaveTeamRequest(section={}), etag=saved.etag)
+    assert file.read_text().splitlines() == OWN.splitlines()[:3]
+    assert [role.name for role in emptied.roles][-1] == "devops_engineer"
+
+
+@pytest.mark.parametrize(
+    ("section", "why"),
+    [
+        ({"lead_role": "boss"}, "unknown role in agentic_team.lead_role 'boss'"),
+        ({"max_turns": 0}, "agentic_team.max_turns: "),
+        ({"roles": {"qa_engineer": {"agent": "nowhere/x"}}}, "role 'qa_engineer': agent 'nowhere"),
+        ({"roles": {"qa_engineer": {"agent": "no-such"}}}, "role 'qa_engineer': agent 'no-such'"),
+    ],
+)
+def test_a_team_that_could_not_work_is_not_written(
+    world: World, client: Client, section: dict[str, object], why: str
+) -> None:
+    checked = client.check_team(CheckTeamRequest(section=section, named_only=True))
+    assert [one[: len(why)] for one in checked.problems] == [why]
+    asked = SaveTeamRequest(section=section)
+    error = refused(client.save_team, asked, etag=client.team().etag)
+    assert (error.status, why in error.detail) == (422, True)
+    assert not (world.home.path / "agents.yaml").exists()
+
+
+def test_what_an_earlier_run_has_said_is_told_by_its_board(world: World, client: Client) -> None:
+    agent = client.create_agent(CreateAgentRequest(goal="Now", name="twice", team=TeamRequest()))
+    session(world, agent.id)
+    earlier = RunId("20250101-000000-bbbbbb")
+    run = world.home.agent(AgentId(agent.id)).run(earlier)
+    run.path.mkdir(parents=True)
+    store = BoardStore(run.journal)
+    team = team_of({"max_turns": 3})
+    models = {"model": "script/fake", "worker_model": "script/fake"}
+    store.execute(StartRun(run_id=earlier, goal="Before", team=team, **models), 1.0)
+    store.close()
+    told = client.team_turns(agent.id, run=earlier)
+    assert (told.task, told.max_turns, told.run) == ("Before", 3, earlier)
+    assert client.team_turns(agent.id).task == "Now"
+    assert [(one.id, one.has_team) for one in client.runs(agent.id)] == [(earlier, True)]
+    world.add_agent("plain-1", "plain")
+    assert refused(client.team_turns, "plain-1", run=RUN).status == 404

@@ -9,6 +9,7 @@ from actors.gateway.gateway import UNPROCESSABLE, Gateway
 from agiraph.core.errors import InvalidInput, Refused, listed
 from agiraph.core.ids import BROKER
 from agiraph.core.team import (
+    DEFAULT_ROLES,
     SECTION,
     TeamSpec,
     TeamTerms,
@@ -97,6 +98,7 @@ async def bound_team(
                 **{**dict(role), "agent": agent, "fallback": fallback},
                 name=name,
                 is_lead=name == team.lead_role,
+                is_default=name in DEFAULT_ROLES,
                 kind=kind,
                 model="" if kind == "cli" else agent or model,
                 is_local=is_local,

@@ -245,7 +245,7 @@ async def begin_run(
     to = coordinator_address(agent.id)
     child = child_at(await children(gateway), to)
     is_down = child is None or child.state in DOWN
-    terms = await terms_of(gateway, request)
+    terms = await terms_of(gateway, request, agent.worker_model)
     more = {"run": run, "input_dir": request.input, "terms": terms, "abandon": is_down}
     if child is None:
         await start_coordinator(gateway, agent)
@@ -331,8 +331,11 @@ async def _check_orders(gateway: Gateway, request: RunRequest) -> None:
         await _offer_registered(gateway, request.mcp_servers)
 
 
-async def terms_of(gateway: Gateway, request: RunRequest) -> RunTerms:
-    """Return what a run is begun on, its team as it is now; ApiError 422 if that cannot work."""
+async def terms_of(gateway: Gateway, request: RunRequest, known: str = "") -> RunTerms:
+    """Return what a run is begun on, its team as it is now; ApiError 422 if that cannot work.
+
+    `known` is the workers' model of an agent that goes on.
+    """
     if request.team is None:
         return request.terms
     from actors.gateway.team_config import resolved_team  # few runs have one
@@ -340,7 +343,7 @@ async def terms_of(gateway: Gateway, request: RunRequest) -> RunTerms:
     if request.plan is not None or request.mode == "infinite":
         what = "a plan" if request.plan is not None else "infinite mode"
         raise ApiError(UNPROCESSABLE, f"a run with a team of roles cannot have {what}")
-    model = request.worker_model or request.model or await default_model(gateway)
+    model = request.worker_model or request.model or known or await default_model(gateway)
     team = await resolved_team(gateway, request.team, model)
     return request.terms.model_copy(update={"team": team})
 

@@ -26,13 +26,15 @@ class TeamRequest(ApiRequest):
 class TeamRoleView(Role, ApiView):
     """A role, and the agent that does its work; `problem` says why that cannot.
 
-    `kind` is cli (an external agent) or model; `model` is the model's name, that of a run if the
-    role names none. An `advisory` role only writes text. With `left_out` the role's own agent needs
-    the network, and `agent` takes its place.
+    `is_default`: it is one of those that every team has. `kind` is cli (an external agent) or
+    model; `model` is the model's name, that of a run if the role names none. An `advisory` role
+    only writes text. With `left_out` the role's own agent needs the network, and `agent` takes its
+    place.
     """
 
     name: str
     is_lead: bool = False
+    is_default: bool = False
     kind: AgentKind = "model"
     model: str = ""
     is_local: bool = False

@@ -3406,9 +3406,10 @@ export interface components {
         /**
          * @description A role, and the agent that does its work; `problem` says why that cannot.
          *
-         *     `kind` is cli (an external agent) or model; `model` is the model's name, that of a run if the
-         *     role names none. An `advisory` role only writes text. With `left_out` the role's own agent needs
-         *     the network, and `agent` takes its place.
+         *     `is_default`: it is one of those that every team has. `kind` is cli (an external agent) or
+         *     model; `model` is the model's name, that of a run if the role names none. An `advisory` role
+         *     only writes text. With `left_out` the role's own agent needs the network, and `agent` takes its
+         *     place.
          */
         TeamRoleView: {
             /** @default  */
@@ -3424,6 +3425,8 @@ export interface components {
             name: string;
             /** @default false */
             is_lead: boolean;
+            /** @default false */
+            is_default: boolean;
             /**
              * @default model
              * @enum {string}

@@ -53,6 +53,8 @@ const routes: RouteObject[] = [
       page("", () => import("~/pages/agents/agents")),
       page("new", () => import("~/pages/new-agent/new-agent")),
       { path: "agents/:agent", element: <AgentFrame />, children: agentPages },
+      page("team/roles", () => import("~/pages/team/roles")),
+      page("team/:agent?", () => import("~/pages/team/team")),
       page("questions", () => import("~/pages/questions/page")),
       page("usage", () => import("~/pages/usage/usage")),
       page("settings/*", () => import("~/pages/settings/settings")),

@@ -5,6 +5,8 @@ const rest = (path: string) => path.split("/").map(part).join("/");
 export const paths = {
   home: "/",
   newAgent: "/new",
+  team: (agent = "") => `/team${agent ? `/${part(agent)}` : ""}`,
+  teamRoles: "/team/roles",
   usage: "/usage",
   settings: (file = "") => `/settings${file ? `/${rest(file)}` : ""}`,
   health: "/health",
@@ -36,6 +38,7 @@ export const AGENT_PAGES = [
 
 /** The pages of the home, with their keys. */
 export const HOME_PAGES = [
+  ["team", "team", paths.team(), "g d"],
   ["usage", "usage", paths.usage, "g u"],
   ["settings", "settings", paths.settings(), "g s"],
   ["health", "health", paths.health, "g h"],

@@ -1,4 +1,4 @@
-"""Whatever agents.yaml says of the team, the changes that the Studio makes lead to what is wanted."""
+"""Whatever agents.yaml says of the team, the Studio's changes make it the one that is wanted."""
 
 from typing import Any
 

@@ -15,7 +15,6 @@ export interface Arrow {
   readonly from: string;
   readonly to: string;
   readonly count: number;
-  readonly lastAt: number;
   /** An SVG path, and where its count stands. */
   readonly path: string;
   readonly at: { readonly x: number; readonly y: number };
@@ -36,10 +35,23 @@ const BEND = 0.16;
 
 export const keyOf = ({ from, to }: { from: string; to: string }): string => `${from} → ${to}`;
 
+/** How often somebody has written to somebody. */
+export type Way = Pick<Traffic, "from" | "to" | "count">;
+
+interface Round {
+  /** Who is in the middle, if there are others than two. */
+  middle?: string;
+  /** Those who are there although they have written nothing. */
+  all?: readonly string[];
+}
+
 /** Return the picture: the coordinator in the middle, the others round it in the order they came. */
-export function pictureOf(traffic: readonly Traffic[]): Picture {
-  const names = Array.from(new Set(traffic.flatMap(({ from, to }) => [from, to])));
-  const middle = names.includes("coordinator") && names.length > 2 ? "coordinator" : null;
+export function pictureOf(
+  traffic: readonly Way[],
+  { middle: wanted = "coordinator", all = [] }: Round = {},
+): Picture {
+  const names = Array.from(new Set([...all, ...traffic.flatMap(({ from, to }) => [from, to])]));
+  const middle = names.includes(wanted) && names.length > 2 ? wanted : null;
   const outer = names
     .filter((name) => name !== middle)
     .toSorted((one, other) => rank(one) - rank(other));
@@ -64,7 +76,7 @@ export function pictureOf(traffic: readonly Traffic[]): Picture {
 
 const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
 
-function arrowsOf(traffic: readonly Traffic[], places: readonly Place[]): Arrow[] {
+function arrowsOf(traffic: readonly Way[], places: readonly Place[]): Arrow[] {
   const byName = new Map(places.map((place) => [place.name, place]));
   const most = Math.max(1, ...traffic.map((one) => one.count));
   return traffic.flatMap((one) => {
@@ -87,7 +99,6 @@ function arrowsOf(traffic: readonly Traffic[], places: readonly Place[]): Arrow[
         from: one.from,
         to: one.to,
         count: one.count,
-        lastAt: one.last_at,
         path: `M${start.x} ${start.y}Q${control.x.toFixed(1)} ${control.y.toFixed(1)} ${end.x} ${end.y}`,
         at,
         weight: one.count / most,

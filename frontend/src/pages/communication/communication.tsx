@@ -7,8 +7,9 @@ import { useAgent } from "~/api/queries";
 import { type TeamRun, trafficOf, useTeam } from "~/api/team";
 import { useTraffic, type Traffic } from "~/api/traffic";
 import { classes, Empty, Icon, IconButton, Loaded, Page, Time, useAgentId, useIsNarrow, useKey } from "~/ui";
-import { keyOf, PILL, pictureOf } from "./circle";
+import { keyOf, pictureOf } from "./circle";
 import styles from "./communication.module.css";
+import { Picture } from "./Picture";
 import { Texts } from "./Texts";
 import { Turns } from "./Turns";
 
@@ -69,7 +70,7 @@ function Shown({ agent, traffic, run }: ShownProps) {
   useKey("Escape", t("back"), () => choose(null), { isOn: chosen !== undefined });
   return (
     <div className={styles.split}>
-      {!isNarrow && <Picture {...choice} />}
+      {!isNarrow && <Circle {...choice} />}
       <aside className={styles.side} aria-label={t("texts")}>
         {chosen ? (
           <>
@@ -90,62 +91,20 @@ function Shown({ agent, traffic, run }: ShownProps) {
   );
 }
 
-function Picture({ traffic, chosen, latest, onChoose }: Choice) {
+function Circle({ traffic, chosen, latest, onChoose }: Choice) {
   const { t } = useTranslation("communication");
-  const { width, height, places, arrows } = useMemo(() => pictureOf(traffic), [traffic]);
-  const chosenKey = chosen && keyOf(chosen);
+  const picture = useMemo(() => pictureOf(traffic), [traffic]);
   const pairs = new Map(traffic.map((one) => [keyOf(one), one]));
   return (
-    <div className={styles.picture}>
-      <svg viewBox={`0 0 ${width} ${height}`} style={{ maxHeight: height * 1.25 }} aria-hidden="true">
-        <defs>
-          {["plain", "marked"].map((name) => (
-            <marker key={name} id={`arrow-${name}`} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">
-              <path d="M0 0 8 4 0 8z" className={styles[`${name}Head`]} />
-            </marker>
-          ))}
-        </defs>
-        {arrows.map((arrow) => {
-          const isMarked = arrow.key === chosenKey || (!chosenKey && arrow.key === latest);
-          const looks = classes(
-            styles.arrow,
-            isMarked && styles.marked,
-            chosenKey !== undefined && !isMarked && styles.faint,
-          );
-          return (
-            <g key={arrow.key} className={looks} onClick={() => onChoose(pairs.get(arrow.key) ?? null)}>
-              <title>{t("count", { from: arrow.from, to: arrow.to, count: arrow.count })}</title>
-              <path d={arrow.path} className={styles.reach} />
-              <path
-                d={arrow.path}
-                className={styles.stroke}
-                strokeWidth={1.25 + 1.5 * arrow.weight}
-                markerEnd={`url(#arrow-${isMarked ? "marked" : "plain"})`}
-              />
-              <g transform={`translate(${arrow.at.x} ${arrow.at.y})`}>
-                <rect x={-14} y={-11} width={28} height={22} rx={11} />
-                <text textAnchor="middle" dominantBaseline="central">
-                  {arrow.count}
-                </text>
-              </g>
-            </g>
-          );
-        })}
-        {places.map(({ name, x, y, wrote, got }) => (
-          <g key={name} transform={`translate(${x} ${y})`} className={styles.place}>
-            <rect x={-PILL.width / 2} y={-PILL.height / 2} width={PILL.width} height={PILL.height} rx={12} />
-            <foreignObject x={8 - PILL.width / 2} y={-18} width={PILL.width - 16} height={20}>
-              <div className={styles.name} dir="auto">
-                {name}
-              </div>
-            </foreignObject>
-            <text textAnchor="middle" y={13} className={styles.sums}>
-              ↑{wrote} ↓{got}
-            </text>
-          </g>
-        ))}
-      </svg>
-    </div>
+    <Picture
+      picture={picture}
+      chosen={chosen ? keyOf(chosen) : ""}
+      latest={latest}
+      badgeOf={({ count }) => String(count)}
+      titleOf={({ from, to, count }) => t("count", { from, to, count })}
+      lookOf={({ wrote, got }) => ({ below: `↑${wrote} ↓${got}` })}
+      onChoose={(key) => onChoose(pairs.get(key) ?? null)}
+    />
   );
 }
 

@@ -9,7 +9,7 @@ import { type Draft, requestOf } from "./draft";
 const PAUSE_MILLISECONDS = 350;
 
 /** Return a value as it was when it had been the same for so long. */
-function useSettled<T>(value: T, milliseconds: number): T {
+export function useSettled<T>(value: T, milliseconds: number): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(value), milliseconds);

@@ -21,6 +21,7 @@ export const app: typeof en = {
   memory: "Gedächtnis",
   triggers: "Auslöser",
   events: "Ereignisse",
+  team: "Agentic Team",
   usage: "Verbrauch",
   settings: "Einstellungen",
   health: "Zustand",

@@ -14,6 +14,7 @@ import { newAgent } from "./newAgent";
 import { questions } from "./questions";
 import { settings } from "./settings";
 import { status } from "./status";
+import { team } from "./team";
 import { timeline } from "./timeline";
 import { triggers } from "./triggers";
 import { usage } from "./usage";
@@ -36,6 +37,7 @@ export const de: Texts = {
   questions,
   settings,
   status,
+  team,
   timeline,
   triggers,
   usage,

@@ -19,6 +19,7 @@ export const app = {
   memory: "Memory",
   triggers: "Triggers",
   events: "Events",
+  team: "Agentic Team",
   usage: "Usage",
   settings: "Settings",
   health: "Health",

@@ -7,9 +7,17 @@ import { classes, ErrorNote, Skeleton, Time, VirtualList } from "~/ui";
 import { type LogLine, logLinesOf } from "./log";
 import styles from "./panel.module.css";
 
-export function Log({ agent, node }: { agent: string; node: string }) {
+interface LogProps {
+  agent: string;
+  node: string;
+  run?: string;
+  /** How high it is, where that is not the panel's. */
+  className?: string | undefined;
+}
+
+export function Log({ agent, node, run, className = styles.log }: LogProps) {
   const { t } = useTranslation("board");
-  const query = useNodeLog(agent, node);
+  const query = useNodeLog(agent, node, run);
   const lines = useMemo(
     () => logLinesOf(query.data?.pages.flatMap((page) => page.events) ?? []),
     [query.data],
@@ -18,7 +26,7 @@ export function Log({ agent, node }: { agent: string; node: string }) {
   if (!query.data) return <Skeleton />;
   if (!lines.length) return <p className={styles.faint}>{t("noLog")}</p>;
   return (
-    <div className={styles.log}>
+    <div className={className}>
       <VirtualList
         rows={lines}
         rowKey={(line) => line.seq}

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from threading import Event
 from typing import Final
 
+from agiraph.core.team import DEFAULT_ROLES
+from agiraph.http.api import CreateAgentRequest, TeamRequest
+from agiraph.http.client import Client
 from tests.fakes.model_server import Reply, SeenRequest, calls
 from tests.scenarios.place import Place
 from tests.scenarios.steps import WAIT, ask, bash, held, node, publish, spawn, tell, write
@@ -106,6 +109,67 @@ def _grace(gate: Event) -> list[Reply]:
     ]
 
 
+PM, ARCHITECT, DEVELOPER, QA, DEVOPS = DEFAULT_ROLES
+INTERFACE: Final = """\
+One function, no classes:
+
+```python
+def read_rows(path: Path, *, delimiter: str = ",") -> Iterator[dict[str, str]]: ...
+```
+
+- the first line has the names; a short row is filled with empty text
+- **quoted fields** may hold delimiters and line breaks (RFC 4180)
+- an unterminated quote raises `ValueError` with the line
+"""
+
+
+def to(role: str, message: str) -> Reply:
+    """Publish the decision that another role acts next."""
+    return publish(result={"action": "message", "to_role": role, "message": message})
+
+
+def finalize(final: str, message: str = "") -> Reply:
+    """Publish the decision that the work is done."""
+    return publish(result={"action": "finalize", "message": message, "final_response": final})
+
+
+@contextlib.contextmanager
+def building(place: Place, gate: Event) -> Iterator[str]:
+    """Yield the id of an agent whose team of roles is at work: the last but one waits at a gate."""
+    place.plays(
+        project_manager=[
+            to(ARCHITECT, "Define how the CSV parser is called, and what it refuses."),
+            to(DEVOPS, "Approved. Can it be shipped?"),
+            finalize("The parser is in `csv_rows.py`, with **14 tests**.", "Approved by QA."),
+        ],
+        software_architect=[to(DEVELOPER, INTERFACE)],
+        software_developer=[
+            write("scratch/csv_rows.py", "def read_rows(path): ...\n"),
+            bash("python3 -m py_compile scratch/csv_rows.py && echo compiled"),
+            to(QA, "Implementation complete. Validate edge cases and regressions."),
+            to(QA, "Quotes are balanced now, also over several lines."),
+        ],
+        qa_engineer=[
+            bash("echo '1 failed, 13 passed'; exit 1"),
+            to(DEVELOPER, "A quoted field with a line break is cut in two: row 3 of `quotes.csv`."),
+            to(PM, "Validation passed: 14 tests, no regressions."),
+        ],
+        devops_engineer=[held(to(PM, "It needs nothing but Python."), gate)],
+    )
+    asked = CreateAgentRequest(
+        goal="Write a CSV parser with tests", name="parser", model=MODEL[1], team=TeamRequest()
+    )
+    with Client.for_home(place.home) as client:
+        agent = client.create_agent(asked).id
+    place.begun.append(agent)
+    try:
+        place.await_step(DEVOPS, 0)
+        yield agent
+    finally:
+        gate.set()
+        place.stop(agent)
+
+
 @contextlib.contextmanager
 def hostile(place: Place) -> Iterator[str]:
     """Yield the id of an agent of which every name, file, message and output would like to run."""
@@ -145,4 +209,13 @@ def pages_of(place: Place, agent: str, worker: str) -> list[str]:
     nodes = [row["id"] for row in place.json("board", agent)]
     inner = ["", f"/with/{worker}", "/board", f"/board/{nodes[0]}", "/timeline", "/communication"]
     inner += [f"/workers/{worker}", "/files", "/memory", "/triggers", "/events"]
-    return ["", "new", "usage", "settings", "health", *(f"agents/{agent}{one}" for one in inner)]
+    return [
+        "",
+        "new",
+        "team",
+        "team/roles",
+        "usage",
+        "settings",
+        "health",
+        *(f"agents/{agent}{one}" for one in inner),
+    ]

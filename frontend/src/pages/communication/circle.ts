@@ -30,7 +30,8 @@ export interface Picture {
 }
 
 const FIRST = ["human", "coordinator"];
-export const PILL = { width: 128, height: 44 } as const;
+export const PILL = { width: 148, height: 44 } as const;
+const MARGIN = 12;
 const BEND = 0.16;
 
 export const keyOf = ({ from, to }: { from: string; to: string }): string => `${from} → ${to}`;
@@ -43,20 +44,26 @@ interface Round {
   middle?: string;
   /** Those who are there although they have written nothing. */
   all?: readonly string[];
+  /** How far the others are from the middle at least, and how much further to the sides. */
+  least?: number;
+  aspect?: number;
 }
 
 /** Return the picture: the coordinator in the middle, the others round it in the order they came. */
 export function pictureOf(
   traffic: readonly Way[],
-  { middle: wanted = "coordinator", all = [] }: Round = {},
+  { middle: wanted = "coordinator", all = [], least = 170, aspect = 1.35 }: Round = {},
 ): Picture {
   const names = Array.from(new Set([...all, ...traffic.flatMap(({ from, to }) => [from, to])]));
   const middle = names.includes(wanted) && names.length > 2 ? wanted : null;
   const outer = names
     .filter((name) => name !== middle)
     .toSorted((one, other) => rank(one) - rank(other));
-  const radius = Math.max(170, (outer.length * 150) / (2 * Math.PI));
-  const [width, height] = [radius * 1.35 + PILL.width, radius + PILL.height].map((half) => 2 * Math.round(half)) as [number, number];
+  const apart = (PILL.width + 12) / (aspect * Math.sin((2 * Math.PI) / Math.max(4, outer.length)));
+  const radius = Math.max(least, apart);
+  const [width, height] = [radius * aspect + PILL.width / 2 + MARGIN, radius + PILL.height / 2 + MARGIN].map(
+    (half) => 2 * Math.round(half),
+  ) as [number, number];
   const total = (name: string, side: "from" | "to") =>
     traffic.reduce((sum, one) => sum + (one[side] === name ? one.count : 0), 0);
   const place = (name: string, x: number, y: number): Place => ({
@@ -68,7 +75,7 @@ export function pictureOf(
   });
   const places = outer.map((name, index) => {
     const turn = (index / outer.length) * 2 * Math.PI - Math.PI / 2;
-    return place(name, width / 2 + Math.cos(turn) * radius * 1.35, height / 2 + Math.sin(turn) * radius);
+    return place(name, width / 2 + Math.cos(turn) * radius * aspect, height / 2 + Math.sin(turn) * radius);
   });
   if (middle) places.push(place(middle, width / 2, height / 2));
   return { width, height, places, arrows: arrowsOf(traffic, places) };

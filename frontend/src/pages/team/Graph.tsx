@@ -23,6 +23,8 @@ export function Graph({ run, edges, workerModel, onSelect }: GraphProps) {
     () => pictureOf(run.edges.map(({ from_role: from, to_role: to, count }) => ({ from, to, count })), {
       middle: run.lead_role,
       all: Object.keys(run.roles),
+      least: 112,
+      aspect: 1.8,
     }),
     [run.edges, run.roles, run.lead_role],
   );
@@ -43,7 +45,7 @@ export function Graph({ run, edges, workerModel, onSelect }: GraphProps) {
         titleOf={({ key, from, to }) => t("edge", { from, to, badge: badge(key) })}
         lookOf={({ name }) => ({
           name: spoken(name),
-          below: name === USER ? "" : run.roles[name]?.agent || workerModel,
+          below: name === USER ? "" : run.roles[name]?.agent || workerModel || "",
           tone: name === run.role ? "busy" : failed.has(name) ? "bad" : undefined,
         })}
         onChoose={select}

@@ -165,7 +165,9 @@ function Shown({ agent, tasks, run, foreign, maySteer }: ShownProps) {
   const isAtWork = run.status === "running" && run.role !== "";
   const last = run.turns.length + (isAtWork ? 1 : 0);
   const wanted = Number(query.get("turn")) || 0;
-  const turn = wanted >= 1 && wanted <= last ? wanted : last;
+  const rows = rowsOf(run, nodes, selected);
+  const atFirst = selected ? (rows.at(-1)?.turn.turn ?? last) : last;
+  const turn = wanted >= 1 && wanted <= last ? wanted : atFirst;
   const select = (pair: Pair | null) =>
     change({ from: pair?.from ?? null, to: pair?.to ?? null, turn: null });
   useKey("Escape", t("allTurns"), () => select(null), { isOn: selected !== null });
@@ -192,12 +194,13 @@ function Shown({ agent, tasks, run, foreign, maySteer }: ShownProps) {
       <Thread
         tasks={tasks}
         run={run}
-        rows={rowsOf(run, nodes, selected)}
+        rows={rows}
         only={selected}
         doing={doing}
         turn={isNarrow ? 0 : turn}
+        workerModel={agent.worker_model}
         onRun={(id) => change({ run: id === agent.run ? null : id, from: null, to: null, turn: null }, true)}
-        onTurn={(number) => change({ turn: number === last ? null : String(number), view: "log" })}
+        onTurn={(number) => change({ turn: number === atFirst ? null : String(number), view: "log" })}
         onAll={() => select(null)}
       />
       {maySteer && <Composer agent={agent} tasks={tasks} onStarted={() => change({ run: null, from: null, to: null, turn: null })} />}

@@ -74,7 +74,7 @@ export function TaskFields({ label, draft, put, team, isNew = false, error, isBu
       <ModelInput
         label={t("model")}
         hint={t(isNew ? "modelHint" : "modelKept")}
-        placeholder=""
+        placeholder={team?.roles.find((role) => role.kind === "model" && !role.agent)?.model ?? ""}
         problem={undefined}
         value={draft.model}
         onChange={(model) => put({ model })}
@@ -86,6 +86,18 @@ export function TaskFields({ label, draft, put, team, isNew = false, error, isBu
           onChange={(event) => put({ isOffline: event.target.checked })}
         />
       </div>
+    </div>
+  );
+  const foot = (
+    <div className={styles.formFoot}>
+      <Button look="main" type="submit" disabled={!isPossible} isBusy={isBusy}>
+        {t("start")}
+      </Button>
+      {onClear && (
+        <Button look="bare" onClick={onClear}>
+          {t("clear")}
+        </Button>
+      )}
     </div>
   );
   return (
@@ -104,11 +116,14 @@ export function TaskFields({ label, draft, put, team, isNew = false, error, isBu
         options
       ) : (
         <>
-          <Check
-            label={t("followUp")}
-            checked={draft.followsUp}
-            onChange={(event) => put({ followsUp: event.target.checked })}
-          />
+          <div className={styles.row}>
+            <Check
+              label={t("followUp")}
+              checked={draft.followsUp}
+              onChange={(event) => put({ followsUp: event.target.checked })}
+            />
+            {foot}
+          </div>
           <details className={styles.options}>
             <summary>{t("options")}</summary>
             {options}
@@ -117,16 +132,7 @@ export function TaskFields({ label, draft, put, team, isNew = false, error, isBu
         </>
       )}
       {error ? <ErrorNote error={error} /> : null}
-      <div className={styles.formFoot}>
-        <Button look="main" type="submit" disabled={!isPossible} isBusy={isBusy}>
-          {t("start")}
-        </Button>
-        {onClear && (
-          <Button look="bare" onClick={onClear}>
-            {t("clear")}
-          </Button>
-        )}
-      </div>
+      {isNew && foot}
     </form>
   );
 }

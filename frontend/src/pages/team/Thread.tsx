@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 import type { Schemas } from "~/api/client";
 import type { TeamRun } from "~/api/team";
 import { Badge, Button, classes, Duration, Icon, IconButton, Markdown, Time, type Tone } from "~/ui";
-import { type Pair, spoken, type TurnRow } from "./session";
+import { agentOf, type Pair, spoken, type TurnRow } from "./session";
 import styles from "./team.module.css";
 
 type Run = Schemas["RunView"];
@@ -34,12 +34,13 @@ interface ThreadProps {
   doing: string;
   /** The turn whose log is shown beside it. */
   turn: number;
+  workerModel: string;
   onRun: (run: string) => void;
   onTurn: (turn: number) => void;
   onAll: () => void;
 }
 
-export function Thread({ tasks, run, rows, only, doing, turn, onRun, onTurn, onAll }: ThreadProps) {
+export function Thread({ tasks, run, rows, only, doing, turn, workerModel, onRun, onTurn, onAll }: ThreadProps) {
   const { t } = useTranslation("team");
   const scroller = useStaysAtEnd();
   return (
@@ -64,6 +65,7 @@ export function Thread({ tasks, run, rows, only, doing, turn, onRun, onTurn, onA
                   only={only}
                   doing={doing}
                   turn={turn}
+                  workerModel={workerModel}
                   onTurn={onTurn}
                   onAll={onAll}
                 />
@@ -110,11 +112,11 @@ function TaskHead({ task, number, status, isOpen, onOpen }: TaskHeadProps) {
   );
 }
 
-type TurnsProps = Pick<ThreadProps, "run" | "rows" | "only" | "doing" | "turn" | "onTurn" | "onAll"> & {
+type TurnsProps = Pick<ThreadProps, "run" | "rows" | "only" | "doing" | "turn" | "workerModel" | "onTurn" | "onAll"> & {
   number: number;
 };
 
-function Turns({ number, run, rows, only, doing, turn, onTurn, onAll }: TurnsProps) {
+function Turns({ number, run, rows, only, doing, turn, workerModel, onTurn, onAll }: TurnsProps) {
   const { t } = useTranslation("team");
   return (
     <>
@@ -129,7 +131,13 @@ function Turns({ number, run, rows, only, doing, turn, onTurn, onAll }: TurnsPro
       )}
       <div role="log" aria-label={t("turnsOf", { number })}>
         {rows.map((row) => (
-          <Turn key={row.turn.turn} row={row} isShown={row.turn.turn === turn} onLog={onTurn} />
+          <Turn
+            key={row.turn.turn}
+            row={row}
+            agent={agentOf(row.turn, workerModel)}
+            isShown={row.turn.turn === turn}
+            onLog={onTurn}
+          />
         ))}
         {run.role && !only && (
           <div className={classes(styles.turn, styles.now)}>
@@ -152,7 +160,14 @@ function Turns({ number, run, rows, only, doing, turn, onTurn, onAll }: TurnsPro
   );
 }
 
-function Turn({ row, isShown, onLog }: { row: TurnRow; isShown: boolean; onLog: (turn: number) => void }) {
+interface TurnProps {
+  row: TurnRow;
+  agent: string;
+  isShown: boolean;
+  onLog: (turn: number) => void;
+}
+
+function Turn({ row, agent, isShown, onLog }: TurnProps) {
   const { t } = useTranslation("team");
   const { turn, seconds, endedAt, nodes } = row;
   return (
@@ -168,7 +183,7 @@ function Turn({ row, isShown, onLog }: { row: TurnRow; isShown: boolean; onLog: 
           </h3>
           <span className={styles.turnFacts}>
             {!turn.success && <Badge tone="bad">{t("failed")}</Badge>}
-            <span>{turn.from_agent}</span>
+            <span>{agent}</span>
             {seconds !== null && <Duration seconds={seconds} />}
             {endedAt !== null && <Time at={endedAt} />}
           </span>

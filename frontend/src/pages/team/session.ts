@@ -84,5 +84,9 @@ export const earlierOf = (runs: readonly Run[]): EarlierTask[] =>
     .slice(-MOST_EARLIER)
     .map((run) => ({ task: run.goal, output: (run.result ?? run.reason ?? "").slice(0, LONGEST_OUTPUT) }));
 
+/** What does the work of a role that names no agent is the run's model. */
+export const agentOf = (turn: TeamTurn, workerModel: string): string =>
+  turn.from_agent === "default" ? workerModel : turn.from_agent;
+
 /** A role's name as people read it. */
 export const spoken = (role: string): string => role.replaceAll("_", " ");

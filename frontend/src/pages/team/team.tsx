@@ -5,7 +5,7 @@ import { Link, useNavigate, useParams } from "react-router";
 import { useCreateAgent } from "~/api/actions";
 import { useWhoAmI } from "~/api/queries";
 import { useTeamSessions } from "~/api/team";
-import { Age, Empty, Icon, Loaded, Page, Panel, paths, StatusSign } from "~/ui";
+import { Age, Icon, Loaded, Page, Panel, paths, StatusSign } from "~/ui";
 import { BLANK, taskOf } from "./draft";
 import { Session } from "./Session";
 import { TaskFields, useTaskDraft } from "./TaskFields";
@@ -91,7 +91,7 @@ function Sessions() {
               ))}
             </ul>
           ) : (
-            <Empty icon="team" title={t("noSessions")} />
+            <p className={styles.none}>{t("noSessions")}</p>
           )
         }
       </Loaded>

@@ -30,7 +30,7 @@ export function Handoff({ agent, run, turn, isWholeBoard, nodes, workers }: Hand
     ? t("logOf", { number: turn, from: spoken(taken.from_role), to: spoken(taken.to_role) })
     : t("logNow", { number: turn, role: spoken(run.role) });
   return (
-    <section className={styles.handoff} aria-label={t("log")}>
+    <section className={styles.handoff} aria-label={nodes.length ? title : t("log")}>
       {nodes.length ? (
         <>
           <h2>{title}</h2>

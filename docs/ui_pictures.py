@@ -6,17 +6,21 @@ web-ui-NAME.png     wide, as web-ui-NAME-narrow.png on a phone, as web-ui-NAME-d
 import os
 import tempfile
 from pathlib import Path
+from threading import Event
 
 from playwright.sync_api import Page, expect, sync_playwright
 
 from frontend.build import built
 from tests.scenarios.place import placed
 from tests.ui.chromium import ARGS, chromium
-from tests.ui.team import hosting
+from tests.ui.team import building, hosting
 from tests.ui.visitor import NARROW, WIDE, ColorScheme, Visitor, connection
 
 DOCS = Path(__file__).parent
-SHOTS: tuple[tuple[str, str, str], ...] = (
+Shots = tuple[tuple[str, str, str], ...]
+"""Of each picture its name, the page, and in which other looks there is one."""
+
+SHOTS: Shots = (
     ("conversation", "agents/{agent}", "narrow dark"),
     ("board", "agents/{agent}/board?messages=1", "narrow dark"),
     ("timeline", "agents/{agent}/timeline", ""),
@@ -24,6 +28,7 @@ SHOTS: tuple[tuple[str, str, str], ...] = (
     ("worker", "agents/{agent}/workers/ada", ""),
     ("usage", "usage", ""),
 )
+OF_ROLES: Shots = (("team", "team/{agent}?turn=3", ""),)
 
 
 def photograph_ui() -> None:
@@ -41,17 +46,24 @@ def photograph_ui() -> None:
         )
         visitor = Visitor(browser, place.home, WIDE)
         page = visitor.log_in(f"/ui/agents/{agent}")
-        for name, path, more in SHOTS:
-            page.goto(f"{visitor.url}/ui/{path.format(agent=agent)}")
-            shoot(page, f"web-ui-{name}.png")
-            if "narrow" in more:
-                page.set_viewport_size(NARROW)
-                shoot(page, f"web-ui-{name}-narrow.png")
-                page.set_viewport_size(WIDE)
-            if "dark" in more:
-                shoot(page, f"web-ui-{name}-dark.png", "dark")
+        shoot_all(visitor, page, agent, SHOTS)
+        with building(place, Event()) as team:
+            shoot_all(visitor, page, team, OF_ROLES)
         visitor.close()
         browser.close()
+
+
+def shoot_all(visitor: Visitor, page: Page, agent: str, shots: Shots) -> None:
+    """Write the pictures of the pages of an agent."""
+    for name, path, more in shots:
+        page.goto(f"{visitor.url}/ui/{path.format(agent=agent)}")
+        shoot(page, f"web-ui-{name}.png")
+        if "narrow" in more:
+            page.set_viewport_size(NARROW)
+            shoot(page, f"web-ui-{name}-narrow.png")
+            page.set_viewport_size(WIDE)
+        if "dark" in more:
+            shoot(page, f"web-ui-{name}-dark.png", "dark")
 
 
 def shoot(page: Page, name: str, scheme: ColorScheme = "light") -> None:

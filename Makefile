@@ -76,15 +76,16 @@ ui-types: $(DEVELOPS)
 	@$(BIN)/python frontend/openapi.py build/openapi.json
 	@$(NPM) schema
 
-# A file stays with one process: its tests share a supervisor. Files come in the order of their
-# names: those that wait for real processes first, the quick ones (unit/) fill the end. They start
-# many processes, which need not compile the same sources again, whatever the environment says of
-# bytecode.
+# Tests are collected once, and then run in several processes that are forked (tests/forks.py); the
+# page's own tests run meanwhile. Files come in the order of their names: those that wait for real
+# processes first, the quick ones (unit/) fill the end. They start many processes, which need not
+# compile the same sources again, whatever the environment says of bytecode.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 test: $(DEVELOPS)
-	$(NPM) test
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(NPM) test & page=$$!; \
+	$(BIN)/python -m pytest -p tests.forks --forks auto $(ARGS); tests=$$?; \
+	wait $$page || { echo "a test of the page failed, see above" >&2; exit 1; }; \
+	exit $$tests
 
 slow: $(DEVELOPS)
 	$(BIN)/agiraph local install

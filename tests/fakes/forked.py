@@ -16,6 +16,7 @@ import sys
 import termios
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import DupFd
 from pathlib import Path
@@ -178,6 +179,14 @@ def forking() -> multiprocessing.context.ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([*PRELOADED])
     return context
+
+
+def share_forking() -> None:
+    """Have that place stand now, for this process and all that are forked from it by `os.fork`."""
+    forking()
+    forkserver.ensure_running()
+    server: Any = forkserver._forkserver
+    server.ensure_running = lambda: None  # it would wait for a process that is no child of theirs
 
 
 def _pipe(mode: str) -> tuple[Any, Any]:

@@ -26,10 +26,10 @@ class AgentBudgets:
         The record has no terms of an earlier run: BudgetLimits has stored them.
         """
         agent = agent_of(request.entity) or AgentId("")
-        if not self.has_run(agent, request.run_id):
+        record = self._record(agent)
+        if not self._has_run(agent, request.run_id, record):
             text = f"agent '{agent}' has no run '{request.run_id}' that could be charged"
             raise ProviderError("bad_request", text)
-        record = self._record(agent)
         if record is None or record.run != request.run_id:
             usd, terms = None, RunTerms()
         else:
@@ -46,13 +46,17 @@ class AgentBudgets:
 
     def has_run(self, agent: str, run: str) -> bool:
         """Whether an agent has this run."""
+        return self._has_run(agent, run, self._record(agent))
+
+    def _has_run(self, agent: str, run: str, record: Agent | None) -> bool:
         if not (is_plain_name(agent) and is_plain_name(run)):
             return False
-        record = self._record(agent)
         is_current = record is not None and record.run == run
         return is_current or is_folder(self._home.agent(AgentId(agent)).run(run).path)
 
     def _record(self, agent: str) -> Agent | None:
+        if not is_plain_name(agent):
+            return None
         try:
             return Agent.model_validate_json(read_bytes(self._home.agent(AgentId(agent)).record))
         except (OSError, ValidationError):

@@ -70,8 +70,9 @@ class WorkerContext(EntityContext):
 
     def update_roster(self, roster: TeamRoster) -> None:
         """Know the team, also after a restart."""
+        known = self.roster.current
         self.roster.update(roster)
-        if self.roster.current != self.files.load_roster():
+        if self.roster.current != known:
             self.files.store_roster(self.roster.current)
 
     @property

@@ -3,7 +3,7 @@
 import json
 import os
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from pydantic import ValidationError
 
@@ -19,6 +19,7 @@ class WorkerFiles:
     def __init__(self, home: WorkerHome, worker: Worker) -> None:
         self.home = home
         self._log: tuple[Path, IO[bytes]] | None = None
+        self._history: list[dict[str, str]] | None = None
         role = f"I am {worker.name}, a {worker.role}."
         identity = f"# {worker.name}\n\n{worker.identity or role}\n"
         memory = f"# What {worker.name} has learned\n\n{worker.memory}".rstrip() + "\n"
@@ -49,7 +50,7 @@ class WorkerFiles:
             notebook.write(f"\n- {iso(now)} took up {node.name} ({node.id})\n")
 
     def has_completed(self, node: WorkNode) -> bool:
-        return any(entry["node_id"] == node.id for entry in self._history())
+        return any(entry["node_id"] == node.id for entry in self.history)
 
     def note_completion(self, node: WorkNode, summary: str, learned: str) -> None:
         """Write a completed node into memory and history; again for the same node does nothing."""
@@ -61,12 +62,16 @@ class WorkerFiles:
             text = f"{summary}\n\nLearned: {learned}" if learned else summary
             replace_file(self.home.memory, f"{memory}\n{heading}\n\n{text}\n")
         entry = {"node_id": node.id, "name": node.name, "task": node.task, "summary": summary}
-        history = [*self._history(), entry | ({"learned": learned} if learned else {})]
-        replace_file(self.home.history, json.dumps(history, ensure_ascii=False, indent=2) + "\n")
+        self._history = [*self.history, entry | ({"learned": learned} if learned else {})]
+        lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in self.history)
+        replace_file(self.home.history, f"[\n{lines}\n]\n")
 
-    def _history(self) -> list[dict[str, Any]]:
-        entries: list[dict[str, Any]] = json.loads(read_bytes(self.home.history))
-        return entries
+    @property
+    def history(self) -> list[dict[str, str]]:
+        """The nodes that it has completed, the last one last; read once a node."""
+        if self._history is None:
+            self._history = json.loads(read_bytes(self.home.history))
+        return self._history
 
     def log(self, node: NodeHome, event: Event) -> None:
         """Add an event to the node's execution trace."""
@@ -82,6 +87,8 @@ class WorkerFiles:
         return self._log[1]
 
     def close(self) -> None:
+        """Close the log, and keep nothing of what was read."""
+        self._history = None
         if self._log is not None:
             self._log[1].close()
             self._log = None

@@ -1,15 +1,14 @@
 """Reflection: what a worker knows of its earlier nodes, and what it takes along from this one."""
 
 import asyncio
-import json
 
 from actors.entity.model_client import BrokerModelClient
+from actors.worker.files import WorkerFiles
 from agiraph.agent.loop import PartialAnswer
 from agiraph.agent.prompts import render
 from agiraph.core.errors import ModelFailure
 from agiraph.core.turns import ModelRequest, UserTurn
-from agiraph.storage.files import read_bytes, read_shown
-from agiraph.storage.home import WorkerHome
+from agiraph.storage.files import read_shown
 
 REFLECTION_TOKENS = 600
 REFLECTION_SECONDS = 120.0
@@ -36,15 +35,15 @@ async def reflect(model_client: BrokerModelClient, request: ModelRequest) -> str
     return (answer.text or "").strip()[:LONGEST]
 
 
-def known_before(home: WorkerHome, limit: int) -> str:
+def known_before(files: WorkerFiles, limit: int) -> str:
     """Return what a worker reads of its earlier nodes, "" before it has completed any.
 
     Each of memory, notebook and history has its share of `limit` characters; the newest stays.
     """
-    history = json.loads(read_bytes(home.history))
-    if not history or not limit:
+    home, entries = files.home, files.history
+    if not entries or not limit:
         return ""
-    done = "\n".join(f"- {_name(entry)}: {_first_line(entry['summary'])}" for entry in history)
+    done = "\n".join(f"- {_name(entry)}: {_first_line(entry['summary'])}" for entry in entries)
     return render(
         "known",
         memory=_newest(read_shown(home.memory), limit // 2),

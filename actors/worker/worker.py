@@ -13,7 +13,7 @@ from actors.entity.args import WorkerArgs
 from actors.entity.entity import Entity, toolbox_for
 from actors.entity.mcp_tools import grants_for
 from actors.entity.sandbox_report import guidance_of
-from actors.runtime.background_tasks import first_to_end
+from actors.runtime.background_tasks import BackgroundTasks, first_to_end
 from actors.runtime.runtime import Runtime
 from actors.worker.checkout import Checkout
 from actors.worker.context import NodeDeadline, NodeLimitReached, WorkerContext
@@ -95,6 +95,7 @@ class WorkerActor:
         self._single = SingleInference(context, self._tools) if is_single else None
         self.entity.set_prompt(self._system_prompt(toolbox), toolbox)
         self._tools_taken = args.worker.tools
+        self._reports = BackgroundTasks()
         self._work_arrived = asyncio.Event()
         self._waiting: list[tuple[Received, AssignNodeMessage]] = []
         self._cancelled = asyncio.Event()
@@ -139,7 +140,9 @@ class WorkerActor:
         context.replay_events()
         await self.runtime.ready()
         self.runtime.post(context.coordinator, AskRoster())  # if it is parked it stays so
-        await first_to_end(self.entity.receive_messages(self._handle), self._work())
+        await first_to_end(
+            self.entity.receive_messages(self._handle), self._reports.until_broken(), self._work()
+        )
 
     async def _work(self) -> None:
         while True:
@@ -149,7 +152,8 @@ class WorkerActor:
 
     def _may_park(self) -> bool:
         is_cancelled = self._cancelled.is_set()
-        return self.context.inbox.is_empty and not self._waiting and not is_cancelled
+        is_quiet = self.context.inbox.is_empty and self._reports.is_empty
+        return is_quiet and not self._waiting and not is_cancelled
 
     # --- messages --------------------------------------------------------------------------------
 
@@ -241,7 +245,7 @@ class WorkerActor:
             outside=context.is_external,
             ts=now,
         )
-        known = known_before(context.files.home, self.runtime.config.memory.worker_limit)
+        known = known_before(context.files, self.runtime.config.memory.worker_limit)
         if known and not self._single and not context.is_external:
             reminder = InputReceived(content=known, from_name=RUNTIME_NAME, ts=now)
             context.conversation.append(assigned, reminder)
@@ -265,7 +269,7 @@ class WorkerActor:
         make_folder(home.scratch)
         if assignment.node.completed_before:
             put_aside(home, assignment.node.completed_before)
-        await self._report_started(assignment)
+        self._reports.start(self._report_started(assignment))
         status, reason, details = "completed", "", ""
         try:
             context.deadline = NodeDeadline.of_node(context.conversation, seconds, context.now())

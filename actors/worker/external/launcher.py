@@ -123,7 +123,7 @@ class AgentLauncher:
         run, input_dir = worker.run_home.path, args.input_dir
         if self._state.starts == 0:
             self._exchange.reset()
-        known = known_before(worker.files.home, worker.runtime.config.memory.worker_limit)
+        known = known_before(worker.files, worker.runtime.config.memory.worker_limit)
         task = task_text(assignment, args.worker, run=run, known=known, input_dir=input_dir)
         self._exchange.write(TASK, f"{task}\n")
         self._exchange.write_context(

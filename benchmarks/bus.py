@@ -46,6 +46,7 @@ IN_FLIGHT = 750
 RECEIPT_EVERY = 250
 RECORDER = "recorder"
 UNTAPPED = replace(TOPOLOGY, tap=None)
+TAPPED = replace(TOPOLOGY, tapped=frozenset({"trip", "load"}))
 ROUNDS, QUICK_ROUNDS = 3, 1
 KEY = bytes(tickets.KEY_BYTES)
 ACK_EVERY = 64
@@ -125,7 +126,7 @@ SERVERS: dict[str, Callable[[str], None]] = {
     "bare": _serve_bare,
     "router": serve_router,
     "durable": serve_router,
-    "recorded": partial(serve_router, topology=TOPOLOGY),
+    "recorded": partial(serve_router, topology=TAPPED),
     "full": partial(serve_router, durability="full"),
     "normal": partial(serve_router, durability="normal"),
 }

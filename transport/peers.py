@@ -26,7 +26,7 @@ class Topology:
 
     `controller` may stop the router and reports which addresses exist, and is asked to start a
     receiver that is absent. `known` exist without being reported. `tap` receives a copy of every
-    durable message whose type is not in `untapped`. An address that is not reported any more loses
+    durable message whose type is in `tapped`. An address that is not reported any more loses
     its messages, unless it is `known` or begins with one of `kept_prefixes`. The addresses
     of other machines begin with `host_prefix`; a peer whose address begins with `guest_prefix` may
     send to the controller alone.
@@ -35,7 +35,7 @@ class Topology:
     controller: str = ""
     known: frozenset[str] = frozenset()
     tap: str | None = None
-    untapped: frozenset[str] = frozenset()
+    tapped: frozenset[str] = frozenset()
     kept_prefixes: tuple[str, ...] = ()
     host_prefix: str = "\0"
     guest_prefix: str = "\0"

@@ -356,7 +356,7 @@ class RouterCore:
         self._accepted.setdefault(peer.rid, []).append(id_)
         if position > 0:
             self._offer(to, id_, position, blob)
-            if self._topology.tap is not None:
+            if self._topology.tap is not None and fields[2] in self._topology.tapped:
                 self._copy_to_tap(self._topology.tap, fields, blob)
 
     def _offer(self, to: str, id_: bytes, position: int, blob: bytes) -> None:
@@ -385,7 +385,7 @@ class RouterCore:
         peer.is_behind = len(following) == room
 
     def _copy_to_tap(self, tap: str, fields: Fields, blob: bytes) -> None:
-        if tap in (fields[3], fields[4]) or fields[2] in self._topology.untapped:
+        if tap in (fields[3], fields[4]):
             return
         position = self._mailboxes.accept(tap, fields[1], blob)
         if position > 0:

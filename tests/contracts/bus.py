@@ -63,10 +63,10 @@ class Ping(BaseModel):
     data: bytes = b""
 
 
-class Report(BaseModel):
-    """What the recorder gets no second copy of."""
+class Text(BaseModel):
+    """What the recorder gets a copy of."""
 
-    TYPE: ClassVar[str] = "event.report"
+    TYPE: ClassVar[str] = "text"
     DURABLE: ClassVar[bool] = True
     n: int = 0
 
@@ -98,7 +98,7 @@ class Depths(BaseModel):
 
 
 HOSTS = (KnownHosts, HostRefused, UplinkState)
-CODEC = Codec([Task, Result, Ping, Report, Addresses, Stop, AskDepths, Depths, *HOSTS])
+CODEC = Codec([Task, Result, Ping, Text, Addresses, Stop, AskDepths, Depths, *HOSTS])
 
 
 class LoopbackBus:
@@ -344,7 +344,7 @@ async def numbers(endpoint: Endpoint, count: int) -> list[int]:
 
 def number(received: Received) -> int:
     """Return the number that a test message carries."""
-    assert isinstance(received.body, Task | Result | Ping | Report)
+    assert isinstance(received.body, Task | Result | Ping | Text)
     return received.body.n
 
 

@@ -116,7 +116,7 @@ def _weigh_agents(home: RunningHome) -> list[float]:
 def _wake(home: RunningHome, agent: str) -> float:
     text = f"Are you there? {time.monotonic_ns()}"
     journal = home.files(agent).conversation
-    return seconds_until_in(journal, text, lambda: home.client.send(agent, text))
+    return seconds_until_in(journal, text, lambda: home.send(agent, text))
 
 
 def _interpreter() -> float:

@@ -160,7 +160,7 @@ def _kill(home: RunningHome, agent: str, address: str, pid: int) -> float:
 
     def kill() -> None:
         os.kill(pid, signal.SIGKILL)
-        home.client.send(agent, text, to=worker, mode="interrupt")
+        home.send(agent, text, to=worker, mode="interrupt")
 
     return seconds_until_in(journal, text, kill)
 

@@ -6,9 +6,11 @@ it beside its first model call.
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from agiraph.core.config import SandboxConfig
 from agiraph.core.turns import JsonObject
+from agiraph.tools.sandbox import probe
 from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 from agiraph.tools.shell import bash
 from agiraph.tools.toolbox import Toolbox
@@ -55,7 +57,8 @@ def effect_of(sandbox: Sandbox) -> str:
 async def report_missing_sandbox(report: Report, config: SandboxConfig, run: str) -> None:
     """Report, once a run, that commands run without the sandbox that they should have; stay."""
     if config.mode != "none":
-        sandbox = await asyncio.to_thread(find_sandbox, config)
+        look = partial(find_sandbox, config)
+        sandbox = look() if probe.is_known() else await asyncio.to_thread(look)
         if not sandbox.is_up:
             data = {
                 "why": sandbox.why_missing,

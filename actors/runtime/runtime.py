@@ -63,6 +63,8 @@ FLUSH_SECONDS = 1.0
 ANNOUNCE_SECONDS = 2.0
 RETRY_SECONDS = 0.2
 MOST_REFUSALS = 100
+CODEC = Codec(MESSAGES)
+"""Of all messages; processes that are forked share it."""
 
 Serve = Callable[["Runtime"], Awaitable[None]]
 Result = TypeVar("Result")
@@ -393,7 +395,7 @@ async def _run(launch: ActorLaunch, config: Config, serve: Serve, waits_for_room
         address=launch.address,
         incarnation=launch.incarnation,
         ticket=launch.ticket,
-        codec=Codec(MESSAGES),
+        codec=CODEC,
         wire=_wire(launch, config.bus.noise),
         waits_for_room=waits_for_room,
     )

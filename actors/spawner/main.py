@@ -111,7 +111,8 @@ def prepare() -> None:
     from agiraph.tools.table import TOOLS
 
     prompts.prepare()
-    load_presets()
+    for preset in load_presets().values():
+        preset.of("")  # compiles its patterns of models
     for tool in TOOLS:
         tool.schema()
         tool.guidance()

@@ -477,10 +477,7 @@ def _without_files(found: list[FolderEntry], folder: int) -> list[str]:
 
 
 def move(source: Path, target: Path, *, is_synced: bool = True) -> None:
-    """Rename a file or folder within one file system; creates the folders of `target`.
-
-    One that is not synced counts when `sync_folder` of the target's folder has returned.
-    """
+    """Rename within one file system, creating the folders of `target`; see `sync_folder`."""
     with folder_of(source) as old, folder_of(target, make=True) as new:
         try:
             os.replace(source.name, target.name, src_dir_fd=old, dst_dir_fd=new)

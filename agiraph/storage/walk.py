@@ -1,7 +1,8 @@
 """Walk: the way to a folder of a home, from the root, one component after the other.
 
 Each folder is opened relative to the one before it and no component may be a link, so nothing can
-be exchanged between a check and an open. `files` opens what is in the folder.
+be exchanged between a check and an open. The kernel does that in one call where it can
+(`openat2.py`). `files` opens what is in the folder.
 """
 
 import errno
@@ -11,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Literal
+
+from agiraph.storage.openat2 import FAILED, open_without_links
 
 PATH_ONLY: Final = getattr(os, "O_PATH", os.O_RDONLY)  # macOS has none: folders must be readable
 FOLDER: Final = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -84,6 +87,9 @@ def walk(folder: Path, make: bool) -> int:
     root, *parts = folder.absolute().parts
     if ".." in parts:
         raise UnsafeFile(errno.EINVAL, "leads upward", str(folder))
+    fd = open_without_links(Path(root, *parts), STEP)
+    if fd != FAILED:
+        return fd
     fd = os.open(root, STEP)
     for number, part in enumerate(parts, start=1):
         try:

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agiraph.storage import copies, files
+from agiraph.storage import copies, files, walk
 from agiraph.storage.files import MOST_LEVELS
+from agiraph.storage.openat2 import FAILED
 from agiraph.storage.walk import UnsafeFile, kind_of
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs the privileges of root")
@@ -23,9 +24,16 @@ NAMES = st.text(
 ).filter(lambda name: name not in (".", "..") and not files.is_part(name))
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
+def step_by_step(_folder: Path, _flags: int) -> int:
+    """What stands for `openat2` where the kernel has none."""
+    return FAILED
+
+
+@pytest.fixture(params=["at once", "step by step"])
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """A home beside a folder that is none of its business."""
+    if request.param == "step by step":
+        monkeypatch.setattr(walk, "open_without_links", step_by_step)
     for place in ("home/agents/ada", "outside/agents/ada"):
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "file").write_text(place)
@@ -171,6 +179,7 @@ def test_a_folder_that_is_exchanged_for_a_link_between_two_steps_leads_nowhere(
             ada.symlink_to(home.parent / "outside/agents/ada")
         return fd
 
+    monkeypatch.setattr(walk, "open_without_links", step_by_step)
     monkeypatch.setattr(os, "open", exchanging)
     with suppress(UnsafeFile):
         act(ada / "file")
@@ -477,6 +486,7 @@ def deep(top: Path, levels: int) -> None:
     os.close(fd)
 
 
+@pytest.mark.parametrize("home", ["step by step"], indirect=True)
 def test_folders_within_folders_are_walked_so_deep_and_removed_however_deep(home: Path) -> None:
     deep(home, 1500)
     found = files.files_below(home)

@@ -80,13 +80,15 @@ class Relay:
         """Pass frames until `stop` is called or the watchdog's owner has gone."""
         watched = self._watchdog.descriptor if self._watchdog is not None else None
         poller = zmq.Poller()
-        for one in (self._local, self._home, self._monitor, self._wakeup.read_fd):
+        for one in (self._local, self._home, self._wakeup.read_fd):
             poller.register(one, zmq.POLLIN)
+        monitored = sockets.watch(poller, self._monitor)
+        self._read_monitor()
         if watched is not None:
             poller.register(watched, zmq.POLLIN)
         while not self._is_stopped:
             found = dict(poller.poll(self._timeout_ms()))
-            if self._monitor in found:
+            if monitored in found:
                 self._read_monitor()
             if self._home in found:
                 self._bring_down()
@@ -192,7 +194,7 @@ class Relay:
     # --- the connection to the home -------------------------------------------------------------
 
     def _read_monitor(self) -> None:
-        while self._monitor.poll(0):
+        while sockets.has_frames(self._monitor):
             event = self._event()
             if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
                 self._connected()

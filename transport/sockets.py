@@ -203,6 +203,23 @@ class WakePipe:
         self.read_fd = self.write_fd = -1
 
 
+def watch(poller: zmq.Poller, socket: zmq.Socket[bytes]) -> int:
+    """Have a poller watch a socket that is rarely used by its descriptor, which is returned.
+
+    At each wait ZeroMQ asks every socket of a poller twice, with system calls, but no descriptor.
+    The descriptor tells only of what comes after `has_frames` was false: read until it is, also
+    before the first wait.
+    """
+    descriptor = cast(int, socket.getsockopt(zmq.FD))
+    poller.register(descriptor, zmq.POLLIN)
+    return descriptor
+
+
+def has_frames(socket: zmq.Socket[bytes]) -> bool:
+    """Whether something can be read."""
+    return bool(cast(int, socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN)
+
+
 def plain(socket: zmq.Socket[bytes]) -> zmq.Socket[bytes]:
     """Return the socket without pyzmq's outer layer, whose every send costs half as much again."""
     return cast("zmq.Socket[bytes]", super(zmq.Socket, socket))

@@ -101,6 +101,7 @@ class Uplink:
         self._zap: Socket | None = None
         self._socket: Socket | None = None
         self._monitor: Socket | None = None
+        self._zap_fd = self._monitor_fd = -1
         self._silent: dict[int, tuple[tuple[Any, ...], float]] = {}
         """Who has connected and said nothing yet, and since when; by descriptor."""
         self._outlet: Outlet | None = None
@@ -141,13 +142,15 @@ class Uplink:
             self._probe()
 
     def read(self, ready: Any) -> None:
-        """Read from one of our sockets, which has something."""
+        """Read from one of our sockets, or behind one of our descriptors: it has something."""
         if ready is self._socket:
             self._drain(cast(Socket, ready))
-        elif ready is self._zap:
-            self._admit(cast(Socket, ready))
-        elif ready is self._monitor:
-            self._read_monitor(cast(Socket, ready))
+        elif ready == self._zap_fd and self._zap is not None:
+            while sockets.has_frames(self._zap):
+                self._admit(self._zap)
+        elif ready == self._monitor_fd and self._monitor is not None:
+            while sockets.has_frames(self._monitor):
+                self._read_monitor(self._monitor)
 
     def send_all(self, frames: list[Outgoing]) -> None:
         """Send frames to peers on other machines."""
@@ -197,8 +200,11 @@ class Uplink:
             on_cut_off=self._on_cut_off,
             counts=self._core.counts,
         )
-        for one in (socket, self._zap, self._monitor):
-            poller.register(one, zmq.POLLIN)
+        poller.register(socket, zmq.POLLIN)
+        self._zap_fd = sockets.watch(poller, self._zap)
+        self._monitor_fd = sockets.watch(poller, self._monitor)
+        self.read(self._zap_fd)
+        self.read(self._monitor_fd)
         self.url = socket.getsockopt_string(zmq.LAST_ENDPOINT)
         self._set_state("")
 

@@ -70,9 +70,9 @@ class ZmqWire:
         self._socket = self._make_socket(self._context)
         self._monitor = self._socket.get_monitor_socket(sockets.MONITORED)
         self._loop.add_reader(self._socket.FD, self._turn)
-        self._loop.add_reader(self._monitor.FD, self._turn)
+        self._loop.add_reader(self._monitor.FD, self._read_monitor)
         self._socket.connect(self._url)
-        self._schedule()
+        self.poll()
 
     def send(self, blob: bytes) -> bool:
         """Hand a frame over; False if there is no room now."""
@@ -88,6 +88,7 @@ class ZmqWire:
 
     def poll(self) -> None:
         """Check for events that a lost wake-up may have hidden."""
+        self._read_monitor()
         self._schedule()
 
     def close(self, linger_seconds: float) -> None:
@@ -112,32 +113,38 @@ class ZmqWire:
     def _turn(self) -> None:
         """Read a bounded part of what is there, and schedule another turn if there may be more."""
         self._is_scheduled = False
-        self._read_monitor()
-        taken = self._read_frames()
-        socket = self._socket
-        if socket is None:
+        ready = self._read_frames()
+        if self._socket is None:
             return
-        ready = _events(socket)
         if self._is_full and ready & zmq.POLLOUT:
             self._is_full = False
             self._events.writable()
-        if taken == FRAMES_A_TURN or ready & zmq.POLLIN:
+        if ready & zmq.POLLIN:
             self._schedule()
 
     def _read_frames(self) -> int:
-        taken = 0
+        """Read at most FRAMES_A_TURN; return the events that the socket still has.
+
+        What the monitor tells of the connection comes before what came over it.
+        """
+        ready, taken = 0, 0
         # A listener may close the wire at any frame.
-        while taken < FRAMES_A_TURN and (socket := self._socket) is not None:
-            if not _events(socket) & zmq.POLLIN:
+        while (socket := self._socket) is not None:
+            ready = _events(socket)
+            if not ready & zmq.POLLIN or taken == FRAMES_A_TURN:
                 break
+            if taken == 0:
+                self._read_monitor()
+                if self._socket is None:
+                    break
+            taken += 1
             try:
                 blob = self._take(socket)
             except zmq.Again:
-                break
-            taken += 1
+                continue
             if blob is not None:
                 self._events.frame(blob)
-        return taken
+        return ready
 
     # --- how the frames look --------------------------------------------------------------------
 

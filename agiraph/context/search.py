@@ -9,7 +9,6 @@ crowds out the others. A word that is nowhere stands for those that begin with i
 """
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -19,7 +18,7 @@ from agiraph.context.words import all_of, any_of, kind_mark, marked, project_mar
 from agiraph.context.worth import worth
 from agiraph.storage.database import Database, Row
 
-BOUND: Final = 1200
+BOUND: Final = 1000
 NEWEST: Final = 400
 POOL: Final = 40
 """How many of the best are looked at word by word, besides those that are wanted."""
@@ -105,10 +104,9 @@ class KnownWord:
     count: int
 
     @property
-    def pattern(self) -> re.Pattern[str]:
-        """What finds it in a text: a word that begins as it does, its last letters apart."""
-        begins = {term[: max(FEWEST_LETTERS, len(term) - 3)] for term in self.terms}
-        return re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, sorted(begins)))})", re.I)
+    def beginnings(self) -> tuple[str, ...]:
+        """How a word in a text begins that is this one: its last letters apart."""
+        return tuple({term[: max(FEWEST_LETTERS, len(term) - 3)] for term in self.terms})
 
 
 def search(
@@ -123,7 +121,8 @@ def search(
     found = [_ranked(row, scope, now) for row in rows if scope.holds(row[2], row[3])]
     found.sort(key=_order)
     closer = _looked_at(database, found[: POOL + limit], words)
-    return sorted(closer, key=_order)[:limit]
+    closer.sort(key=lambda one: _order(one[0]))
+    return [replace(one, snippet=snippet_of(text, at)) for one, text, at in closer[:limit]]
 
 
 def _order(one: Ranked) -> tuple[float, int]:
@@ -192,32 +191,42 @@ def _ranked(row: Row, scope: SearchScope, now: float) -> Ranked:
 
 def _looked_at(
     database: Database, found: Sequence[Ranked], words: Sequence[KnownWord]
-) -> list[Ranked]:
-    """Return the nodes with the words that they hold, which add to the score."""
+) -> list[tuple[Ranked, str, int]]:
+    """Return the nodes with the words that they hold, which add to the score, their texts, and
+    where the rarest word stands there."""
     rows = database.rows(TEXTS, json.dumps([one.seq for one in found]))
     texts = {seq: (title, tags, text) for seq, title, tags, text in rows}
-    patterns = [(word.word, word.pattern) for word in words]
-    return [_with_words(one, *texts[one.seq], patterns) for one in found]
+    beginnings = [(word.word, word.beginnings) for word in words]
+    return [_with_words(one, *texts[one.seq], beginnings) for one in found]
 
 
 def _with_words(
-    one: Ranked, title: str, tags: str, text: str, patterns: Sequence[tuple[str, re.Pattern[str]]]
-) -> Ranked:
-    words, first, added = list[str](), None, 0.0
-    for word, pattern in patterns:
-        in_title, place = pattern.search(title), pattern.search(text)
-        if not (in_title or place or pattern.search(tags)):
+    one: Ranked, title: str, tags: str, text: str, beginnings: Sequence[tuple[str, tuple[str, ...]]]
+) -> tuple[Ranked, str, int]:
+    whole = f"{title}\n{tags}\n{text}".lower()
+    start = len(title) + len(tags) + 2
+    words, first, added = list[str](), -1, 0.0
+    for word, begin in beginnings:
+        place = place_of(begin, whole)
+        if place < 0:
             continue
         words.append(word)
-        added += ONE_MORE + (IN_TITLE if in_title else 0.0)
-        first = place if first is None else first
-    at = first.start() if first else 0
-    return replace(
-        one,
-        score=round(one.score * (1 + added), 6),
-        words=tuple(words),
-        snippet=snippet_of(text, at),
-    )
+        added += ONE_MORE + (IN_TITLE if place < len(title) else 0.0)
+        if first < 0:
+            first = place if place >= start else place_of(begin, whole, start)
+    scored = replace(one, score=round(one.score * (1 + added), 6), words=tuple(words))
+    return scored, text, max(0, first - start)
+
+
+def place_of(beginnings: Sequence[str], text: str, start: int = 0) -> int:
+    """Return where in a text a word begins so, -1 if none does."""
+    for beginning in beginnings:
+        place = text.find(beginning, start)
+        while place > 0 and text[place - 1].isalnum():
+            place = text.find(beginning, place + 1)
+        if place >= 0:
+            return place
+    return -1
 
 
 def snippet_of(text: str, at: int) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 from agiraph.core.ids import derived_id
 
 WORD: Final = re.compile(r"[^\W_]+")
-MOST_WORDS: Final = 24
+MOST_WORDS: Final = 16
 LONGEST_WORD: Final = 64
 ENGLISH: Final = """
     a about all also an and any are as at be been but by can could do does for from had has have

@@ -34,4 +34,4 @@ def recency(kind: ContextKind, at: float, now: float) -> float:
 def worth(kind: ContextKind, importance: float, at: float, used: int, now: float) -> float:
     """Return what a node is worth, from 0 to 1; `at` is its last change or use."""
     from_use = min(MOST_FROM_USE, USE * used)
-    return min(1.0, importance * recency(kind, at, now) + from_use * recency(kind, at, now))
+    return min(1.0, (importance + from_use) * recency(kind, at, now))

@@ -4,9 +4,10 @@ What its .gitignore files leave out, nested and negated as git reads them; what 
 of (caches, dependencies, version control); and what may hold keys.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatch
+from fnmatch import translate
 from typing import Final
 
 from pathspec import GitIgnoreSpec
@@ -31,6 +32,7 @@ SECRETS: Final = (
     *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", ".npmrc", ".pypirc", ".htpasswd"),
     *("credentials", "credentials.*", "secrets.*", "*.tfstate", "*.tfvars"),
 )
+SECRET: Final = re.compile("|".join(map(translate, SECRETS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,5 +83,4 @@ def is_ignored(path: str, name: str, files: Iterable[IgnoreFile], *, is_folder: 
 
 def may_be_secret(name: str) -> bool:
     """Whether a file of this name may hold keys."""
-    lowered = name.lower()
-    return any(fnmatch(lowered, pattern) for pattern in SECRETS)
+    return SECRET.match(name.lower()) is not None

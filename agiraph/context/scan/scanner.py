@@ -87,7 +87,7 @@ class ScanBatch(Record):
 
 
 @dataclass(slots=True)
-class Listing:
+class ProjectFiles:
     """The files of a project by path, sorted; `unread` are folders that could not be listed."""
 
     files: dict[str, FolderEntry] = field(default_factory=dict)
@@ -144,9 +144,9 @@ class _Scanner:
 
     # --- listing ---
 
-    def _listed(self) -> Listing:
+    def _listed(self) -> ProjectFiles:
         """List the files that are not ignored, folder by folder."""
-        listing = Listing()
+        listing = ProjectFiles()
         waiting: list[tuple[str, int, tuple[IgnoreFile, ...]]] = [("", 0, self._outer_ignores())]
         while waiting:
             folder, depth, ignores = waiting.pop()
@@ -177,7 +177,7 @@ class _Scanner:
         is_name = entry.name.isascii() or not any("\ud800" <= one <= "\udfff" for one in entry.name)
         return is_name and not is_ignored(path, entry.name, ignores, is_folder=is_folder)
 
-    def _take(self, listing: Listing, path: str, entry: FolderEntry) -> None:
+    def _take(self, listing: ProjectFiles, path: str, entry: FolderEntry) -> None:
         if entry.size > self.limits.largest or not _is_text(path):
             listing.skipped += 1
         elif len(listing.files) >= self.limits.files:
@@ -185,7 +185,7 @@ class _Scanner:
         else:
             listing.files[path] = entry
 
-    def _is_over(self, listing: Listing) -> bool:
+    def _is_over(self, listing: ProjectFiles) -> bool:
         is_full = len(listing.files) >= self.limits.files
         return is_full or time.monotonic() - self.began > self.limits.seconds
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from agiraph.context.obsidian.vault import export_vault
@@ -90,7 +91,7 @@ def _searching(folder: Path, drawn: random.Random, count: int) -> list[Figure]:
     figures = []
     for what, question in questions.items():
         asked = [question() for _ in range(SEARCHES)]
-        found = [_milliseconds(lambda one=one: store.search(one, project="p3")) for one in asked]
+        found = [_milliseconds(partial(store.search, one, project="p3")) for one in asked]
         figures.append(_search_figure(f"search among {count:,} nodes for {what}", found))
     began = time.perf_counter()
     store.remove([store.page(limit=1).nodes[0].id])

@@ -93,6 +93,7 @@ _TABLE = {
         "files": "List an agent's files, or print one.",
         "memory": "List, read, search or edit an agent's memory.",
     },
+    (READ, "commands.context"): {"context": "What earlier work has taught: search, show, export."},
     (READ, "commands.talk"): {"messages": "List the messages of an agent's team."},
     (READ, "commands.spending"): {"usage": "Show what was spent, in tokens and money."},
     (SET_UP, "commands.init"): {"init": "Find keys, models and agents; set the default model."},
@@ -150,7 +151,7 @@ OVER_API = frozenset(
         *("dead", "budget", "triggers", "archive", "restore", "retry", "assign", "cancel", "rm"),
         *("delete", "prune", "show", "result", "transcript", "files", "memory", "messages"),
         *("usage", "models", "outside", "mcp", "tokens", "login", "sessions", "logout", "audit"),
-        *("host", "move", "plan", "team", "agentic-shell"),
+        *("host", "move", "plan", "team", "agentic-shell", "context"),
     )
 )
 """Commands that a gateway serves, on this machine or, with `--url`, on another."""

@@ -13,6 +13,8 @@ from functools import partial
 
 from actors.coordinator.board_pages import BoardPages
 from actors.coordinator.context import CoordinatorContext
+from actors.coordinator.earlier_work import EarlierWork
+from actors.coordinator.lessons import finished_run, lesson_key
 from actors.coordinator.shared_context import SharedContextService
 from actors.coordinator.worktrees import RunWorktrees
 from actors.entity.args import WorkerArgs
@@ -28,6 +30,7 @@ from agiraph.core.clock import iso_date
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.hosts import HOME_HOST
 from agiraph.core.ids import (
+    HUMAN,
     SUPERVISOR,
     Address,
     NodeId,
@@ -39,8 +42,10 @@ from agiraph.core.models import HELD_NODE, Assignment, TeamMember, TeamRoster, W
 from agiraph.core.specs import WorkerType, WorkMode
 from agiraph.messages.board import RosterChanged
 from agiraph.messages.child import ChildSpec, StartChild, StopChild
+from agiraph.messages.context_database import LearnFromRun
 from agiraph.messages.node import AssignNodeMessage, CancelNodeMessage, SubNodeEnded
 from agiraph.tools.toolbox import Toolbox
+from transport.errors import TransportError
 from transport.signal import Signal
 
 CONTEXT_KEYS_NAMED = 30
@@ -63,9 +68,14 @@ class BoardService:
     """
 
     def __init__(
-        self, context: CoordinatorContext, environ: Mapping[str, str], on_event: OnEvent
+        self,
+        context: CoordinatorContext,
+        environ: Mapping[str, str],
+        on_event: OnEvent,
+        earlier_work: EarlierWork,
     ) -> None:
         self._context = context
+        self._earlier_work = earlier_work
         self._runtime = context.runtime
         self._agent = context.args.agent
         self._run = context.run
@@ -174,6 +184,8 @@ class BoardService:
                 self._effects.put_nowait(partial(self._take_back, node.id))
         if not self.board.is_running:
             self._effects.put_nowait(self._clear_worktrees)
+        if self.board.run is not None and (not self.board.is_running or self.board.run.is_asleep):
+            self._effects.put_nowait(self._teach)
         for node, above in notifications_due(self.board, partial(self.store.since, 0)):
             self._effects.put_nowait(partial(self._notify_of_sub_node, node, above))
         self.go_on()
@@ -212,6 +224,7 @@ class BoardService:
                 self.pages.write(self.board)
                 put(self._dismiss_all)
                 put(self._clear_worktrees)
+                put(self._teach)
             case e.NodeCompleted() | e.NodeRetried() | e.NodeReleased() | e.NodeSkipped():
                 pass
             case e.NodeStarted() | e.NodeBlocked() | e.NodeUnblocked() | e.NodeReserved():
@@ -220,7 +233,9 @@ class BoardService:
                 pass
             case e.RunStarted() | e.StageStarted() | e.StageLaunched() | e.BoardEpochBegan():
                 pass
-            case e.CycleEnded() | e.CycleStarted():
+            case e.CycleEnded():
+                put(self._teach)
+            case e.CycleStarted():
                 pass
 
     def _update_roster(self) -> None:
@@ -324,6 +339,19 @@ class BoardService:
             clearing.cancel()
             raise
 
+    async def _teach(self) -> None:
+        """Tell the context database what has ended, once however often this is asked for."""
+        run = self.board.run
+        if run is None or not self._runtime.config.context.learn:
+            return
+        team = self._context.terms.team
+        learned = finished_run(self.board, self.store.since(0), self._agent, team)
+        try:
+            body = LearnFromRun(run=learned)
+            await self._runtime.send(HUMAN, body, id=self._id("lesson", lesson_key(run)))
+        except TransportError as error:
+            self._runtime.log.warning("what the run taught is not kept", reason=str(error))
+
     async def _assign(self, node_id: NodeId) -> None:
         node = self.board.nodes[node_id]
         if node.has_ended or node.assigned_worker is None:
@@ -334,10 +362,16 @@ class BoardService:
             return
         worker = self.board.workers[node.assigned_worker]
         order = await self.worktrees.order_for(node, worker)
-        assignment = self._assignment(node).model_copy(update={"worktree": order})
+        more = {"worktree": order, "notes": await self._notes_for(worker)}
+        assignment = self._assignment(node).model_copy(update=more)
         body = AssignNodeMessage(agent=self._agent.id, run=self._run, assignment=assignment)
         self._assigned.add((to, message))
         await self._runtime.send(to, body, id=message)
+
+    async def _notes_for(self, worker: Worker) -> str:
+        run = self.board.run
+        model = worker.model or self._agent.worker_model
+        return await self._earlier_work.section_for(model, run.cycle if run else 1)
 
     def _assignment(self, node: WorkNode) -> Assignment:
         team = tuple(f"{worker.name} ({worker.role})" for worker in self.board.team)

@@ -11,6 +11,7 @@ from actors.coordinator.board_watches import DeadlockWatch, StageTimeouts
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.coordinator_tools import CoordinatorTools
 from actors.coordinator.cycles import Cycles
+from actors.coordinator.earlier_work import EarlierWork
 from actors.coordinator.files import coordinator_belongings
 from actors.coordinator.insight_review import InsightReview
 from actors.coordinator.node_orders import Order, carry_out
@@ -76,7 +77,10 @@ class CoordinatorActor:
         self.runtime = runtime
         self.context = context = CoordinatorContext(runtime, args, environment, inbox)
         context.may_park = self._may_park
-        self.board_service = board = BoardService(context, environment, self._on_board_event)
+        self._earlier_work = EarlierWork(context)
+        self.board_service = board = BoardService(
+            context, environment, self._on_board_event, self._earlier_work
+        )
         toolbox = Toolbox.for_entity("coordinator", context.args.tools)
         if context.args.agent.mode != "infinite":
             toolbox = toolbox.without(end_cycle.name)
@@ -111,10 +115,11 @@ class CoordinatorActor:
         period = f"{context.run}/{run.cycle if run else 1}/{context.transcript.window.compactions}"
         if period != self._prompt_period:
             facts = await facts_for(context, period)
-            self.entity.set_prompt(self._system_prompt(facts), self.entity.toolbox)
+            notes = await self._earlier_work.section_for(context.model, run.cycle if run else 1)
+            self.entity.set_prompt(self._system_prompt(facts, notes), self.entity.toolbox)
             self._prompt_period = period
 
-    def _system_prompt(self, facts: PromptFacts) -> str:
+    def _system_prompt(self, facts: PromptFacts, notes: str) -> str:
         context = self.context
         if not context.limits.has_tools:
             return render("solo")
@@ -133,6 +138,7 @@ class CoordinatorActor:
             max_concurrent=self.runtime.config.run.max_concurrent,
             models=facts.models,
             agents=facts.agents,
+            notes=notes,
         )
 
     # --- its life --------------------------------------------------------------------------------

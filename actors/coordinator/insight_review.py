@@ -11,12 +11,15 @@ In each case once: the offer is a durable message whose id follows from the work
 from typing import assert_never
 
 from actors.coordinator.context import CoordinatorContext
+from agiraph.context.remembered import LONGEST_TEXT, LONGEST_TITLE, RememberedSpec
 from agiraph.core.errors import Refused
-from agiraph.core.ids import RECORDER
+from agiraph.core.ids import HUMAN, RECORDER
 from agiraph.memory.memory_files import INSIGHTS_FILE, Insight, MemoryFiles, store_insight
+from agiraph.messages.context_database import RememberThis
 from agiraph.messages.event import ReportEvents
 from agiraph.messages.node import OfferInsight
 from transport.endpoint import Received
+from transport.errors import TransportError
 
 MARK_CHARACTERS = 12
 
@@ -40,6 +43,8 @@ class InsightReview:
             offered_at=received.header.sent_at,
             mark=received.header.id.hex()[:MARK_CHARACTERS],
         )
+        if policy != "ignore" and self._runtime.config.context.learn:
+            await self._remember(received, insight)
         match policy:
             case "accept":
                 self._accept(received, insight)
@@ -50,6 +55,26 @@ class InsightReview:
             case _:
                 assert_never(policy)
         await self._report(received, insight, policy)
+
+    async def _remember(self, received: Received, insight: Insight) -> None:
+        """Have the context database keep it for the runs of others, too."""
+        context, text = self._context, insight.text.strip()
+        if not text:
+            return
+        title = text.splitlines()[0][:LONGEST_TITLE]
+        what = RememberedSpec(kind="pattern", title=title, text=text[:LONGEST_TEXT])
+        body = RememberThis(
+            agent=context.agent,
+            run=context.run,
+            input_dir=context.input_dir,
+            by=insight.worker,
+            what=what,
+        )
+        id = context.message_id(f"remember.{received.header.id.hex()}")
+        try:
+            await self._runtime.send(HUMAN, body, id=id)
+        except TransportError as error:
+            self._runtime.log.warning("the insight is not kept", reason=str(error))
 
     def _accept(self, received: Received, insight: Insight) -> None:
         memory = MemoryFiles.of_agent(self._home, self._runtime.config.memory)

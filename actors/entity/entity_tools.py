@@ -1,4 +1,5 @@
-"""EntityTools: what the tools of coordinators and workers do alike: messages and triggers."""
+"""EntityTools: what the tools of coordinators and workers do alike: messages, triggers, and what is
+remembered for other runs."""
 
 from typing import Any
 
@@ -7,10 +8,12 @@ from pydantic import BaseModel
 from actors.entity.context import EntityContext
 from actors.entity.messenger import Messenger
 from actors.runtime.ask_again import ask_for, ask_until_answered, checked
+from agiraph.context.remembered import RememberedSpec
 from agiraph.core.clock import iso
-from agiraph.core.ids import CLOCK, COORDINATOR_NAME
+from agiraph.core.ids import CLOCK, COORDINATOR_NAME, HUMAN
 from agiraph.core.models import DeliveryMode
 from agiraph.core.turns import JsonObject
+from agiraph.messages.context_database import RememberThis
 from agiraph.messages.trigger import (
     ChangeTrigger,
     CreateTrigger,
@@ -39,6 +42,17 @@ class EntityTools(Team):
 
     async def ask_human(self, call_id: str, question: NewQuestion) -> str:
         return await self.messenger.ask_human(call_id, question)
+
+    async def remember(self, call_id: str, what: RememberedSpec) -> None:
+        context = self.context
+        body = RememberThis(
+            agent=context.agent,
+            run=context.run,
+            input_dir=context.input_dir,
+            by=context.name,
+            what=what,
+        )
+        await context.send(HUMAN, body, context.message_id(call_id))
 
     async def schedule(
         self, call_id: str, type_: str, config: JsonObject, action: Any

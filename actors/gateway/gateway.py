@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
+from actors.gateway.context.database import ContextDatabase
+from actors.gateway.context.scans import ProjectScans
 from actors.gateway.doctor import Doctor
 from actors.gateway.event_reporter import GatewayEventReporter
 from actors.gateway.live.changes import HomeChanges
@@ -69,6 +71,8 @@ class Gateway:
         self.questions, self.messages = QuestionStore(database), MessageHistory(database)
         self.dead_letters = DeadLetterStore(database)
         self.idempotency = IdempotencyStore(bus.home.human.repeats, self.clock.now())
+        self.context = ContextDatabase(bus.home.context)
+        self.scans = ProjectScans(bus, self.context)
         self.dispatcher = NotificationDispatcher(
             bus, environ, self.agents, self.messages, self.questions, self.reporter
         )
@@ -142,7 +146,8 @@ class Gateway:
             raise _as_api_error(error, to) from error
 
     def close(self) -> None:
-        """Close the database and the journals."""
+        """Close the databases and the journals."""
+        self.context.close()
         self.messages.database.close()
         self.dispatcher.close()
         self.idempotency.close()

@@ -133,4 +133,5 @@ def assignment_facts(assignment: Assignment) -> dict[str, object]:
         "worktree": assignment.worktree,
         "schema": schema_in_words(assignment.node),
         "today": assignment.today,
+        "notes": assignment.notes,
     }

@@ -161,12 +161,14 @@ class ContextStore:
         project: str | None = None,
         after: str | None = None,
         limit: int = 50,
+        *,
+        agent: str | None = None,
     ) -> ContextPage:
-        """Return the nodes of some kinds (none: all) and a project, the last changed first.
+        """Return the nodes of some kinds (none: all), a project, an agent, the last changed first.
 
         `after` is the cursor of the page before. Raises InvalidInput.
         """
-        where, values = _filter(kinds, project)
+        where, values = _filter(kinds, project, agent)
         if after is not None:
             where.append("(updated, seq) < (?, ?)")
             values += _cursor(after)
@@ -189,6 +191,13 @@ class ContextStore:
             " ORDER BY importance DESC, updated DESC, seq DESC LIMIT ?",
             project, limit,
         )  # fmt: skip
+
+    def ids(self, *, project: str | None = None, agent: str | None = None) -> list[str]:
+        """Return the ids of all nodes of a project or an agent, or of both."""
+        where, values = _filter((), project, agent)
+        return [
+            id for (id,) in self._database.rows(f"SELECT id FROM nodes {_where(where)}", *values)
+        ]
 
     def remove(self, ids: Iterable[str]) -> int:
         """Remove nodes and their edges, for good; return how many there were."""
@@ -361,7 +370,9 @@ class ContextStore:
         return [node_of(*row) for row in rows]
 
 
-def _filter(kinds: Sequence[ContextKind], project: str | None) -> tuple[list[str], list[Any]]:
+def _filter(
+    kinds: Sequence[ContextKind], project: str | None, agent: str | None = None
+) -> tuple[list[str], list[Any]]:
     where, values = list[str](), list[Any]()
     if kinds:
         where.append("kind IN (SELECT value FROM json_each(?))")
@@ -369,6 +380,9 @@ def _filter(kinds: Sequence[ContextKind], project: str | None) -> tuple[list[str
     if project is not None:
         where.append("project_id = ?")
         values.append(project)
+    if agent is not None:
+        where.append("agent = ?")
+        values.append(agent)
     return where, values
 
 

@@ -216,6 +216,16 @@ class MemoryConfig(ConfigSection):
     versions: int = Field(ge=1)
 
 
+class ContextConfig(ConfigSection):
+    """The context database: what is written into it, and what of it enters prompts."""
+
+    learn: bool
+    prompt_tokens: int = Field(ge=0)
+    wait_seconds: float = Field(gt=0, le=60)
+    scan: Literal["auto", "never"]
+    scan_hours: float = Field(gt=0)
+
+
 class BrokerConfig(ConfigSection):
     """How calls to providers are tried again."""
 
@@ -374,6 +384,7 @@ class Config(ConfigSection):
     web: WebConfig
     mcp: McpConfig
     memory: MemoryConfig
+    context: ContextConfig
     triggers: TriggersConfig
     callbacks: dict[str, str]
     broker: BrokerConfig

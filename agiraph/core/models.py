@@ -288,7 +288,8 @@ class Assignment(Record):
 
     `stage` and `stage_goal` are those of the node's stage, `context_keys` what stood in the shared
     context when it was assigned.
-    `today` is the date on which it was given (UTC).
+    `today` is the date on which it was given (UTC). `notes` is what earlier work has taught, as a
+    section of its prompt (`agiraph.context.relevant`), "" if nothing.
     """
 
     node: WorkNode
@@ -303,6 +304,7 @@ class Assignment(Record):
     input_dir: str | None = None
     worktree: WorktreeOrder | None = None
     today: str = ""
+    notes: str = ""
     roster: TeamRoster = TeamRoster()
 
 

@@ -39,6 +39,7 @@ from agiraph.messages import (
     board,
     child,
     context,
+    context_database,
     control,
     event,
     files,
@@ -150,9 +151,20 @@ def _by_own_coordinator(sender: str, to: str, _body: Body) -> bool:
 def _of_own_agent(
     sender: str,
     _to: str,
-    body: trigger.CreateTrigger | trigger.ChangeTrigger | trigger.ListTriggers,
+    body: trigger.CreateTrigger
+    | trigger.ChangeTrigger
+    | trigger.ListTriggers
+    | context_database.RememberThis,
 ) -> bool:
     return sender == HUMAN or agent_of(sender) == body.agent
+
+
+def _lesson(sender: str, _to: str, body: context_database.LearnFromRun) -> bool:
+    return is_coordinator(sender) and agent_of(sender) == body.run.agent
+
+
+def _look_up(sender: str, _to: str, body: context_database.FindEarlierWork) -> bool:
+    return is_coordinator(sender) and agent_of(sender) == body.agent
 
 
 def _human_or_scaler(sender: str, _to: str, body: "host.InviteHost | host.ChangeHost") -> bool:
@@ -329,6 +341,10 @@ RULES: Final[Mapping[type[Body], Rule]] = MappingProxyType(
         context.ContextShown: _reply,
         context.ChangeContext: _to_own_coordinator,
         context.ContextChanged: _reply,
+        context_database.LearnFromRun: _lesson,
+        context_database.RememberThis: _of_own_agent,
+        context_database.FindEarlierWork: _look_up,
+        context_database.EarlierWorkFound: _reply,
         node.AssignNodeMessage: _assignment,
         node.NodeStartedMessage: _to_own_coordinator,
         node.NodeCheckpoint: _to_own_coordinator,

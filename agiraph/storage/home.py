@@ -175,6 +175,8 @@ class AgentHome:
     """Held while the memory is written, by the coordinator or the human gateway."""
     memory_at_start = PathBelow(".memory-at-start.json")
     """What the coordinator's prompt says of date, memory and models. Written by it."""
+    notes_at_start = PathBelow(".notes-at-start.json")
+    """What prompts say of earlier work, from the context database. Written by the coordinator."""
     mcp_tool_grants = PathBelow(".tools-at-start.json")
     """The coordinator's MCP tools in its current run. Written by the coordinator."""
     conversation = PathBelow("conversation.jsonl")

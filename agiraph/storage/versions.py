@@ -13,8 +13,8 @@ entry knows is refused by name (`TooNew`) before anything in it is read: the pro
 reports it and does not start; if it is one agent's file, only that agent is left out.
 
 Files that are rebuilt whenever they cannot be read have no version: snapshots, the catalogs of MCP
-servers, what a run began with (`.memory-at-start.json`, `.tools-at-start.json`), attempts and
-addresses.
+servers, what a run began with (`.memory-at-start.json`, `.notes-at-start.json`,
+`.tools-at-start.json`), attempts and addresses.
 """
 
 import json

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from agiraph.context.remembered import RememberedSpec
 from agiraph.core.config import Config
 from agiraph.core.errors import Refused
 from agiraph.core.ids import Address
@@ -92,6 +93,10 @@ class Team:
     ) -> JsonObject:
         """Write or append under a key; return {"key", "version", "items"}."""
         raise _not_possible(f"{way}_context")
+
+    async def remember(self, call_id: str, what: RememberedSpec) -> None:
+        """Have something written into the context database."""
+        raise _not_possible("remember")
 
     async def schedule(
         self, call_id: str, type_: str, config: JsonObject, action: Any

@@ -11,6 +11,7 @@ from agiraph.tools.board import (
     suggest_next,
     wait,
 )
+from agiraph.tools.context_database import remember
 from agiraph.tools.coordinator import (
     assign_worker,
     cancel_node,
@@ -37,7 +38,7 @@ TOOLS: tuple[Tool[Any], ...] = (
     bash,
     *(read_context, write_context, append_context, list_context),
     *(web_search, web_fetch),
-    *(memory_search, memory_read, memory_write),
+    *(memory_search, memory_read, memory_write, remember),
     *(schedule, list_triggers, cancel_trigger),
     end_cycle,
     read_skill,

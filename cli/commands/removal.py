@@ -33,17 +33,19 @@ OLD = (
 @api_command(
     "agiraph rm my-agent",
     "agiraph rm my-agent other-agent --yes",
-    "agiraph rm my-agent --force",
-    json="a JSON array: id, name, freed_bytes",
+    "agiraph rm my-agent --force --forget",
+    json="a JSON array: id, name, freed_bytes, taught, forgotten",
 )
 @click.argument("agents", metavar="AGENT...", nargs=-1, required=True)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("-f", "--force", is_flag=True, help="Delete agents at work too, and do not ask.")
-def rm(client: "Client", agents: tuple[str, ...], yes: bool, force: bool) -> Shown:
+@click.option("--forget", is_flag=True, help="Remove what they taught too (agiraph context).")
+def rm(client: "Client", agents: tuple[str, ...], yes: bool, force: bool, forget: bool) -> Shown:
     """Delete each AGENT, at home or in the archive, with all its files.
 
-    This cannot be undone. All are looked at before the first is deleted: one that is unknown or
-    still at work keeps the others, too.
+    What it taught stays in the context database, unless --forget is given. This cannot be undone.
+    All are looked at before the first is deleted: one that is unknown or still at work keeps the
+    others, too.
     """
     live = {one.id: one for one in client.agents()}
     known = live | {one.id: one for one in client.archived()}
@@ -57,7 +59,7 @@ def rm(client: "Client", agents: tuple[str, ...], yes: bool, force: bool) -> Sho
         connect(click.get_current_context().params["home"]).close()  # nothing is asked in vain
         whom = ", ".join(f"'{one.name}' ({one.id})" for one in chosen)
         _confirm(f"Delete {whom} with all files permanently?")
-    return _deleted([_delete(client, one, is_live=one.id in live) for one in chosen])
+    return _deleted([_delete(client, one, is_live=one.id in live, forget=forget) for one in chosen])
 
 
 delete = rm
@@ -127,14 +129,25 @@ def _has_triggers(client: "Client", agent: "AgentView") -> bool:
     return any(trigger.status in ("active", "paused") for trigger in client.triggers(agent.id))
 
 
-def _delete(client: "Client", agent: "AgentView", *, is_live: bool) -> "DeletedView":
-    return client.delete(client.archive(agent.id).id if is_live else agent.id)
+def _delete(
+    client: "Client", agent: "AgentView", *, is_live: bool, forget: bool = False
+) -> "DeletedView":
+    return client.delete(client.archive(agent.id).id if is_live else agent.id, forget=forget)
 
 
 def _deleted(deleted: "Iterable[DeletedView]") -> Done:
     rows = list(deleted)
     lines = [f"deleted {one.id} ({format_size(one.freed_bytes)})" for one in rows]
+    if taught := sum(one.taught for one in rows):
+        whose = "they" if len(rows) > 1 else "it"
+        lines.append(f"what {whose} taught stays in the context database ({_nodes(taught)})")
+    if forgotten := sum(one.forgotten for one in rows):
+        lines.append(f"{_nodes(forgotten)} removed from the context database")
     if len(rows) > 1:
         total = format_size(sum(one.freed_bytes for one in rows))
         lines.append(f"{len(rows)} agents deleted, {total} freed")
     return Done(rows, "\n".join(lines))
+
+
+def _nodes(number: int) -> str:
+    return f"{number:,} node{'' if number == 1 else 's'}"

@@ -285,6 +285,15 @@ def _callback_ended(_narrator: EventNarrator, event: Event) -> Described:
     return _with(text, text_of(event.data, "output")), "bad" if failed else "quiet"
 
 
+def _earlier_work(_narrator: EventNarrator, event: Event) -> Described:
+    notes = event.data.get("notes")
+    titles = [
+        one_line(str(one.get("title", "")), 60) for one in notes or () if isinstance(one, dict)
+    ]
+    count = f"{len(titles)} notes" if len(titles) != 1 else "1 note"
+    return _with(f"is shown {count} from earlier work", "; ".join(titles)), "quiet"
+
+
 class _Facts(dict[str, str]):
     """What a phrase may name; nothing for what the event does not have."""
 
@@ -408,6 +417,8 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
         "its conversation was compacted: {tokens_before} tokens became {tokens_after}", tone="quiet"
     ),
     "context.written": _phrase("wrote {key} to the shared context", tone="quiet"),
+    "context.used": _earlier_work,
+    "context.unavailable": _phrase("goes on without the context database: {reason}", tone="quiet"),
     "worktree.made": _phrase("a git worktree for {node} is on branch {branch}", tone="quiet"),
     "worktree.merged": _phrase("the changes of {node} are merged", tone="good"),
     "worktree.conflict": _phrase("the changes of {node} are in conflict: {files}", tone="bad"),

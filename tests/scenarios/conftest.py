@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -11,6 +11,9 @@ from tests.fakes.model_server import Brain
 from tests.fakes.site import FakeSite
 from tests.scenarios.house import SERVICES, House, JsonObject
 from tests.scenarios.place import MakePlace, Place, placed
+
+NO_NOTES: Final[JsonObject] = {"context": {"prompt_tokens": 0}}
+"""Where many tests have been before, what their runs taught is in nobody's prompts."""
 
 
 @pytest.fixture
@@ -67,7 +70,7 @@ def _common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     (home / "providers.yaml").write_text(
         f"refused: {refused}\nopenai: {openai}\nanthropic: {small}\n"
     )
-    settings = {"run": {"park_after_seconds": 0}}
+    settings = {"run": {"park_after_seconds": 0}, **NO_NOTES}
     key = {"REFUSED_API_KEY": "sk-wrong-0123456789"}
     with placed(home, settings=settings, services=SERVICES, environ=key) as place:
         yield place
@@ -80,6 +83,7 @@ def _drowsy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         "models": {"fallbacks": {"anthropic/weak": ["openai/other"]}},
         "broker": {"first_delay_seconds": 0.02},
         "web": {"search": "tavily"},
+        **NO_NOTES,
     }
     home = tmp_path_factory.mktemp("drowsy")
     with placed(home, settings=settings, services=SERVICES) as place:
@@ -92,6 +96,7 @@ def _rough(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         "run": {"park_after_seconds": 0, "node_calls": 6},
         "supervisor": {"intensity": 100},
         "worktrees": {"workers": "all"},
+        **NO_NOTES,
     }
     home = tmp_path_factory.mktemp("rough")
     with placed(home, settings=settings, services=SERVICES) as place:

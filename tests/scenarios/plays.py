@@ -101,6 +101,16 @@ PLAYS: Final[tuple[Play, ...]] = (
     *reads(
         "agiraph memory {done} --search done", "agiraph usage", "agiraph usage {done} --by node"
     ),
+    *reads("agiraph context", "agiraph context search 'Do a node'", "agiraph context stats"),
+    *reads("agiraph context why {done}"),
+    *reads("agiraph context export", is_verbatim=True),
+    *wrong("agiraph context show nothing", "agiraph context rm", "agiraph context prune"),
+    *acts("agiraph context add preference 'Short reports' 'At most one page.'"),
+    *acts(
+        "agiraph context prune --older-than 3000d --dry-run", "agiraph context scan agiraph/http"
+    ),
+    *acts("agiraph context rm --agent nobody --yes"),
+    *wrong("agiraph context export-obsidian README.md"),  # it is no folder
     *reads("agiraph budget", "agiraph triggers {done}", "agiraph triggers {done} list --all"),
     *reads("agiraph questions", "agiraph questions --all", "agiraph approvals", "agiraph archive"),
     *reads("agiraph result {done}", "agiraph transcript {done}", is_verbatim=True),

@@ -21,7 +21,11 @@ from tests.ui.visitor import WIDE, Visitor
 
 MakeVisitor = Callable[..., Visitor]
 WITHIN_MILLISECONDS: Final = 30_000
-SETTINGS: Final = {"run": {"park_after_seconds": 0}, "supervisor": {"intensity": 100}}
+SETTINGS: Final = {
+    "run": {"park_after_seconds": 0},
+    "supervisor": {"intensity": 100},
+    "context": {"prompt_tokens": 0},
+}
 
 
 @pytest.fixture(scope="session")

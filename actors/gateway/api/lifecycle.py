@@ -20,9 +20,11 @@ from actors.gateway.api.entities import (
 from actors.gateway.api.steering import check_can_pause, interrupt_all, pause_all, step_all
 from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.call_cause import CallCause
+from actors.gateway.context.database import ContextUnavailable
 from actors.gateway.gateway import Gateway
 from actors.gateway.names import meant
 from actors.gateway.state.agents import ARCHIVE, AgentDirectory, agent_summary
+from agiraph.context.store import ContextStore
 from agiraph.core.ids import (
     CLOCK,
     COORDINATOR_NAME,
@@ -294,11 +296,27 @@ async def _have_triggers_read(gateway: Gateway, agent: AgentId) -> None:
 
 
 @router.delete("/archive/{agent}", dependencies=[CONTROL], tags=["archive"])
-async def delete_for_good(agent: str, gateway: GatewayDep) -> DeletedView:
-    """Delete an agent of the archive with everything it wrote."""
+async def delete_for_good(agent: str, gateway: GatewayDep, forget: bool = False) -> DeletedView:
+    """Delete an agent of the archive with all its files; what it taught stays unless asked."""
     deleted = await asyncio.to_thread(_delete, gateway, agent)
     gateway.changes.note("deleted", deleted.id)
-    return deleted
+    return await _with_lessons(gateway, deleted, forget=forget)
+
+
+async def _with_lessons(gateway: Gateway, deleted: DeletedView, *, forget: bool) -> DeletedView:
+    """Count what an agent taught, or remove it; raises ApiError if it cannot be removed."""
+
+    def work(store: ContextStore) -> dict[str, int]:
+        ids = store.ids(agent=deleted.id)
+        return {"forgotten": store.remove(ids)} if forget else {"taught": len(ids)}
+
+    try:
+        return deleted.model_copy(update=await gateway.context.use(work))
+    except ContextUnavailable as error:
+        if not forget:
+            return deleted
+        words = f"{deleted.id} is deleted, but what it taught could not be removed: {error}"
+        raise ApiError(500, words) from error
 
 
 def _delete(gateway: Gateway, named: str) -> DeletedView:

@@ -34,6 +34,20 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
         {"model": "anthropic/claude-opus-4-5", "because": "it is harder than it looked"},
     ],
     "EditMemoryRequest": [{"content": "# Reports\n\nAt most one page.\n", "tell": True}],
+    "SearchContextRequest": [
+        {"query": "flaky tests", "kinds": ["mistake"], "project": "/src/shop"}
+    ],
+    "AddContextRequest": [
+        {"kind": "preference", "title": "Short reports", "text": "At most one page."},
+        {
+            "kind": "decision",
+            "title": "PostgreSQL instead of SQLite",
+            "text": "Several processes write at once.",
+            "project": "/src/shop",
+        },
+    ],
+    "PruneContextRequest": [{"older_than_seconds": 15552000, "below": 0.3, "dry_run": True}],
+    "ScanProjectRequest": [{"path": "/src/shop"}],
     "AttachmentView": [
         {
             "path": "_attachments/prices.csv",

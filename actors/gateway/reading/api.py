@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from actors.gateway.auth.credentials import Principal
+from actors.gateway.context.database import ContextDatabase
 from actors.gateway.gateway import ANSWER_SECONDS, CONFLICT, UNAVAILABLE, Gateway
 from actors.gateway.http.app import GatewayApi
 from actors.gateway.reading.copies import CopiedHome, copied
@@ -43,6 +44,7 @@ class RestingGateway(Gateway):
     def __init__(self, home: CopiedHome, config: Config) -> None:
         clock = SystemClock()
         super().__init__(cast("Runtime", _Nobody(home, config, clock, logger())))
+        self.context = ContextDatabase(home.copied_context, home.copy_context)
         self._services = StoredServices(home, config, clock)
 
     async def ask(

@@ -5,6 +5,7 @@ All of that happens to the copies; the home itself stays as it is. Agents' files
 reading them writes nothing.
 """
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -54,6 +55,19 @@ class CopiedHome(Home):
     def human(self) -> HumanHome:
         """The copy of the gateway's folder."""
         return HumanHome(self.copies / "human")
+
+    @property
+    def copied_context(self) -> Path:
+        """The copy of the context database, once `copy_context` has made it."""
+        return self.copies / "context.db"
+
+    def copy_context(self) -> None:
+        """Copy the context database, which may be large and is seldom asked for; OSError."""
+        for name in ("context.db", "context.db-wal"):
+            (self.copies / name).unlink(missing_ok=True)  # plain: in the new temporary folder
+            _copy(self.path / name, self.copies / name)
+        if is_held(self.path):
+            raise OSError(errno.EAGAIN, "a supervisor has begun to run here: ask again")
 
     @contextmanager
     def opening(self) -> Iterator[None]:

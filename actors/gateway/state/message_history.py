@@ -117,6 +117,13 @@ class MessageHistory:
         last = self._read(texts, agent, key_of(name))
         return last[0] if last and last[0].sender != HUMAN_NAME else None
 
+    def said_by_human(
+        self, agent: str, since: float, until: float
+    ) -> list[ConversationMessageView]:
+        """Return what the person wrote to an agent's team and answered between two times."""
+        wanted = """agent = ? AND "from" = ? AND ts BETWEEN ? AND ? ORDER BY seq"""
+        return self._read(wanted, agent, HUMAN_NAME, since, until)
+
     def read_to(self, agent: str) -> int:
         """Return up to which message the person has read all of an agent's, 0 if none."""
         found = self.database.rows("SELECT seq FROM read_cursors WHERE agent = ?", agent)

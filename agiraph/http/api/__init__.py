@@ -10,6 +10,7 @@ from agiraph.http.api.agents import *
 from agiraph.http.api.base import *
 from agiraph.http.api.budgets import *
 from agiraph.http.api.channels import *
+from agiraph.http.api.context import *
 from agiraph.http.api.conversation import *
 from agiraph.http.api.hosts import *
 from agiraph.http.api.inputs import *

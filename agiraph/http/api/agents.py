@@ -169,11 +169,17 @@ class RunView(ApiView):
 
 
 class DeletedView(ApiView):
-    """DELETE /archive/{a}: nothing of this agent is left. `freed_bytes`: what its files held."""
+    """DELETE /archive/{a}: none of this agent's files is left. `freed_bytes`: what they held.
+
+    `taught` is how many nodes of the context database came from it and stay there, `forgotten` how
+    many were removed with it.
+    """
 
     id: AgentId
     name: str
     freed_bytes: int = 0
+    taught: int = 0
+    forgotten: int = 0
 
 
 class ArchivedView(ApiView):

@@ -108,8 +108,11 @@ class AgentCalls:
         """Bring an agent back from the archive; `resume` starts its processes."""
 
     @call("DELETE /archive/{agent}", seconds=LONG_SECONDS)
-    def delete(self, agent: str) -> api.DeletedView:
-        """Delete an agent of the archive for good, with everything it wrote."""
+    def delete(self, agent: str, *, forget: bool = False) -> api.DeletedView:
+        """Delete an agent of the archive for good, with all its files.
+
+        What it taught stays in the context database, unless it is to `forget` that.
+        """
 
     @call("POST /agents/{agent}/pause")
     def pause(self, agent: str) -> api.SteeredView:

@@ -11,6 +11,7 @@ import httpx
 
 from agiraph.http.client.agents import AgentCalls
 from agiraph.http.client.call import Answer, ApiCall
+from agiraph.http.client.context import ContextCalls
 from agiraph.http.client.conversation import ConversationCalls
 from agiraph.http.client.system import SystemCalls
 from agiraph.http.client.work import WorkCalls
@@ -38,7 +39,7 @@ RETRIED = (httpx.ConnectError, httpx.ReadError, httpx.WriteError, httpx.RemotePr
 PEM_END = "-----END CERTIFICATE-----"
 
 
-class ApiCalls(AgentCalls, ConversationCalls, WorkCalls, SystemCalls):
+class ApiCalls(AgentCalls, ContextCalls, ConversationCalls, WorkCalls, SystemCalls):
     """All calls of the HTTP API."""
 
 

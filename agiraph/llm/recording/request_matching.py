@@ -84,6 +84,11 @@ OF_THE_MACHINE: Final = re.compile(
     r"^## What your workers can use$.*?(?=^A team |^#|\Z)", re.M | re.S
 )
 """The part of a prompt that depends on which services and programs can be used."""
+OF_EARLIER_WORK: Final = re.compile(
+    r"^## Notes of earlier work\n\n(?:.+\n)+\n(?:(?:[->] .*|>)?(?:\n|\Z))+", re.M
+)
+"""The notes in a prompt or an assignment: what the context database held just then
+(`agiraph.context.relevant`)."""
 SYSTEM: Final = "the system prompt"
 CANCELLED: Final = "[interrupted]"
 
@@ -111,7 +116,7 @@ class RequestPart:
     @property
     def compared(self) -> str:
         """Its text as it is compared."""
-        text = self.text
+        text = OF_EARLIER_WORK.sub("", self.text)
         if self.label == SYSTEM:
             text = OF_THE_MACHINE.sub("", text)
         elif text.startswith(ASSIGNMENT):

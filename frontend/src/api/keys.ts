@@ -25,6 +25,7 @@ export type HomeThing =
   | "inbox"
   | "questions"
   | "approvals"
+  | "context"
   | "budgets"
   | "archive"
   | "models"

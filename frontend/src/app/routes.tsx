@@ -56,6 +56,7 @@ const routes: RouteObject[] = [
       page("team/roles", () => import("~/pages/team/roles")),
       page("team/:agent?", () => import("~/pages/team/team")),
       page("questions", () => import("~/pages/questions/page")),
+      page("context/:node?", () => import("~/pages/context/context")),
       page("usage", () => import("~/pages/usage/usage")),
       page("settings/*", () => import("~/pages/settings/settings")),
       page("health", () => import("~/pages/health/health")),

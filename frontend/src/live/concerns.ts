@@ -37,7 +37,7 @@ const BY_GROUP: Readonly<Record<string, Concern>> = {
   team: { agent: ["team"], home: [] },
   channel: { agent: [], home: ["channels", "deliveries"] },
   memory: { agent: ["memory", "transcript"], home: [] },
-  context: { agent: ["board"], home: [] },
+  context: { agent: ["board"], home: ["context"] },
   worktree: { agent: ["files", "board"], home: [] },
   trigger: { agent: ["triggers"], home: [] },
   child: { agent: ["view", "workers", "timeline"], home: [...TEAM, "health"] },

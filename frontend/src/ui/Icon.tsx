@@ -20,6 +20,7 @@ const PATHS = {
   file: "M6 3h8l5 5v13H6zM14 3v5h5",
   folder: "M3 6h7l2 2h9v11H3z",
   memory: "M5 4h11l3 3v13H5zM9 9h6M9 13h6M9 17h3",
+  context: "M6 8a2 2 0 1 0 0-4 2 2 0 0 0 0 4M18 10a2 2 0 1 0 0-4 2 2 0 0 0 0 4M10 20a2 2 0 1 0 0-4 2 2 0 0 0 0 4M8 6.500l8 1M7 8l2.500 8M16.500 9.500L11.500 16.500",
   trigger: "M12 7v5l3 2M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18",
   events: "M4 6h.01M8 6h12M4 12h.01M8 12h12M4 18h.01M8 18h12",
   usage: "M5 20V10M12 20V4M19 20v-7",

@@ -7,6 +7,7 @@ export const paths = {
   newAgent: "/new",
   team: (agent = "") => `/team${agent ? `/${part(agent)}` : ""}`,
   teamRoles: "/team/roles",
+  context: (node = "") => `/context${node ? `/${part(node)}` : ""}`,
   usage: "/usage",
   settings: (file = "") => `/settings${file ? `/${rest(file)}` : ""}`,
   health: "/health",
@@ -39,6 +40,7 @@ export const AGENT_PAGES = [
 /** The pages of the home, with their keys. */
 export const HOME_PAGES = [
   ["team", "team", paths.team(), "g d"],
+  ["context", "context", paths.context(), "g x"],
   ["usage", "usage", paths.usage, "g u"],
   ["settings", "settings", paths.settings(), "g s"],
   ["health", "health", paths.health, "g h"],

@@ -38,6 +38,7 @@ def prompt(rows: tuple[JsonObject, ...] = (), agents: tuple[AvailableAgent, ...]
         max_concurrent=3,
         models=rows,
         agents=agents,
+        notes="",
     )
 
 

@@ -16,7 +16,7 @@ from agiraph.messages.body import Body
 
 PREFIXES = {
     *("control", "child", "text", "board", "node", "model", "tool", "question", "run"),
-    *("trigger", "event", "file", "files", "context", "door", "host"),
+    *("trigger", "event", "file", "files", "context", "contextdb", "door", "host"),
 }
 
 SPECIAL = {"digest": "0" * 64, "items": "result", "item": "each"}

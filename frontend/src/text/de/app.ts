@@ -22,6 +22,7 @@ export const app: typeof en = {
   triggers: "Auslöser",
   events: "Ereignisse",
   team: "Agentic Team",
+  context: "Kontext",
   usage: "Verbrauch",
   settings: "Einstellungen",
   health: "Zustand",

@@ -4,6 +4,7 @@ import { app } from "./app";
 import { board } from "./board";
 import { common } from "./common";
 import { communication } from "./communication";
+import { context } from "./context";
 import { conversation } from "./conversation";
 import { events } from "./events";
 import { files } from "./files";
@@ -27,6 +28,7 @@ export const de: Texts = {
   board,
   common,
   communication,
+  context,
   conversation,
   events,
   files,

@@ -20,6 +20,7 @@ export const app = {
   triggers: "Triggers",
   events: "Events",
   team: "Agentic Team",
+  context: "Context",
   usage: "Usage",
   settings: "Settings",
   health: "Health",

@@ -4,6 +4,7 @@ import { app } from "./app";
 import { board } from "./board";
 import { common } from "./common";
 import { communication } from "./communication";
+import { context } from "./context";
 import { conversation } from "./conversation";
 import { events } from "./events";
 import { files } from "./files";
@@ -26,6 +27,7 @@ export const en = {
   board,
   common,
   communication,
+  context,
   conversation,
   events,
   files,

@@ -1,0 +1,118 @@
+"""EarlierWork: the notes from earlier work that a run's prompts contain, looked up once a cycle.
+
+They are stored before the first prompt that contains them, so every prompt of the cycle is the same
+after a restart. A database that is away, or slow, costs a run `context.wait_seconds` once a cycle,
+and nothing else.
+"""
+
+import asyncio
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from actors.coordinator.context import CoordinatorContext
+from actors.runtime.ask_again import ask_for
+from agiraph.agent.context_window import estimate_text
+from agiraph.context.relevant import ContextNote, RelevantContext
+from agiraph.core.errors import Refused
+from agiraph.core.ids import HUMAN
+from agiraph.core.record import Record
+from agiraph.llm.model_limits import ModelLimits, limits_of
+from agiraph.messages.context_database import EarlierWorkFound, FindEarlierWork
+from agiraph.storage.files import read_bytes, replace_file
+from transport.errors import TransportError
+
+SMALL_SHARE = 32
+"""A small window gives notes one part in so many."""
+
+
+class CycleNotes(Record):
+    """What was found for one cycle of a run, and why nothing if the database could not be read."""
+
+    period: str
+    found: RelevantContext = RelevantContext()
+    reason: str = ""
+
+
+class EarlierWork:
+    """Looks up what concerns a run, and tells which of it a prompt has room for."""
+
+    def __init__(self, context: CoordinatorContext) -> None:
+        self._context = context
+        self._config = context.runtime.config.context
+        self._found: CycleNotes | None = None
+        self._turn = asyncio.Lock()
+
+    async def section_for(self, model: str, cycle: int) -> str:
+        """Return the section of the prompt of an entity with this model, "" if there is none."""
+        if not self._config.prompt_tokens:
+            return ""
+        found = await self._notes_of(cycle)
+        limits = limits_of(
+            model,
+            self._context.runtime.home.path / "providers.yaml",
+            self._context.runtime.config.models.context_tokens,
+        )
+        return within(found.found, self._tokens(limits)).prompt()
+
+    def _tokens(self, limits: ModelLimits) -> int:
+        most = self._config.prompt_tokens
+        return min(most, limits.window // SMALL_SHARE) if limits.is_small else most
+
+    async def _notes_of(self, cycle: int) -> CycleNotes:
+        period = f"{self._context.run}/{cycle}"
+        async with self._turn:
+            found = self._found or self._stored()
+            if found is None or found.period != period:
+                found = await self._look_up(period)
+                replace_file(self._path, found.model_dump_json() + "\n")
+                self._report(found, cycle)
+            self._found = found
+        return found
+
+    async def _look_up(self, period: str) -> CycleNotes:
+        """Ask the gateway; whatever is wrong there, the run goes on."""
+        context = self._context
+        asked = FindEarlierWork(
+            agent=context.agent,
+            run=context.run,
+            goal=context.args.agent.goal,
+            input_dir=context.input_dir,
+            tokens=self._config.prompt_tokens,
+        )
+        seconds = self._config.wait_seconds
+        try:
+            found = await ask_for(
+                context.runtime, HUMAN, asked, EarlierWorkFound, within_seconds=seconds
+            )
+        except (Refused, TransportError) as error:
+            return CycleNotes(period=period, reason=str(error))
+        return CycleNotes(period=period, found=found.found, reason=found.reason)
+
+    def _report(self, found: CycleNotes, cycle: int) -> None:
+        context = self._context
+        if found.reason:
+            context.report("context.unavailable", {"reason": found.reason}, found.period)
+        if found.found.notes:
+            told = found.found.model_dump(mode="json", exclude={"notes": {"__all__": {"text"}}})
+            context.report("context.used", {"cycle": cycle} | told, found.period)
+
+    def _stored(self) -> CycleNotes | None:
+        try:
+            return CycleNotes.model_validate_json(read_bytes(self._path))
+        except (OSError, ValidationError):  # there is none, or it is of another version
+            return None
+
+    @property
+    def _path(self) -> Path:
+        return self._context.files.home.notes_at_start
+
+
+def within(found: RelevantContext, tokens: int) -> RelevantContext:
+    """Return the first of these notes that so many tokens have room for."""
+    notes: tuple[ContextNote, ...] = ()
+    for note in found.notes:
+        if estimate_text(RelevantContext(notes=(*notes, note)).prompt()) > tokens:
+            break
+        notes = (*notes, note)
+    return found if notes == found.notes else RelevantContext(notes=notes)

@@ -1,0 +1,117 @@
+"""Lessons: what a run that has ended, or a cycle of one, tells the context database. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Final
+
+from agiraph.agentic_team.on_board import current_turn
+from agiraph.board import events as e
+from agiraph.board.board import Board, RunFacts
+from agiraph.context.learned import (
+    FinishedAttempt,
+    FinishedNode,
+    FinishedRun,
+    FinishedTurn,
+    RunDecision,
+)
+from agiraph.context.records import project_id
+from agiraph.core.ids import NodeId
+from agiraph.core.models import Agent, WorkNode
+from agiraph.core.team import TeamTerms
+
+MOST_NODES: Final = 60
+MOST_FILES: Final = 20
+LONGEST_TEXT: Final = 4000
+LONGEST_RESULT: Final = 32_000
+
+Failures = dict[NodeId, list[FinishedAttempt]]
+
+
+def lesson_key(run: RunFacts) -> str:
+    """Return what names this end of a run or cycle: one that goes on and ends again has another."""
+    return f"{run.cycle}.{run.cycle_cause if run.is_asleep else run.ended_at}"
+
+
+def finished_run(
+    board: Board, events: Iterable[e.BoardEvent], agent: Agent, team: TeamTerms | None
+) -> FinishedRun:
+    """Return what can be learned of a run that has ended, or of its cycle if that has.
+
+    `events` are those of the run's journal.
+    """
+    run, happened = board.run, list(events)
+    assert run is not None
+    begun = _begun(happened)
+    nodes = [node for node in board.nodes.values() if board.times[node.id].created >= begun]
+    turns = current_turn(board, team, run.goal).state.turns if team is not None else ()
+    failures = _failures(happened, begun)
+    told = sorted(nodes, key=lambda node: not failures[node.id])[:MOST_NODES]
+    return FinishedRun(
+        agent=agent.id,
+        run=run.id if run.mode == "finite" else f"{run.id}/{run.cycle}",
+        goal=run.goal,
+        outcome="completed" if run.status == "running" else run.status,
+        result=(run.notes if run.is_asleep else run.summary or "")[:LONGEST_RESULT],
+        reason=(run.reason or "")[:LONGEST_TEXT],
+        started=begun,
+        ended=happened[-1].ts if run.is_asleep else run.ended_at or happened[-1].ts,
+        is_team=team is not None,
+        model=run.model,
+        project_id=project_id(agent.input_dir) if agent.input_dir else None,
+        nodes=tuple(_finished(board, node, failures[node.id]) for node in told),
+        turns=tuple(
+            FinishedTurn(
+                number=turn.turn,
+                from_role=turn.from_role,
+                to_role=turn.to_role,
+                message=turn.message[:LONGEST_TEXT],
+                is_success=turn.success,
+            )
+            for turn in turns
+        ),
+        decisions=_decisions(happened, begun),
+    )
+
+
+def _begun(happened: Iterable[e.BoardEvent]) -> float:
+    """Return when the run, or its last cycle, began."""
+    starts = [one.ts for one in happened if isinstance(one, e.RunStarted | e.CycleStarted)]
+    return starts[-1]
+
+
+def _failures(happened: Iterable[e.BoardEvent], begun: float) -> Failures:
+    found: Failures = defaultdict(list)
+    for one in happened:
+        if isinstance(one, e.NodeFailed) and one.ts >= begun:
+            attempt = FinishedAttempt(reason=one.reason[:LONGEST_TEXT], at=one.ts)
+            found[one.node_id].append(attempt)
+    return found
+
+
+def _finished(board: Board, node: WorkNode, failures: Iterable[FinishedAttempt]) -> FinishedNode:
+    times = board.times[node.id]
+    worker = board.workers.get(node.assigned_worker) if node.assigned_worker else None
+    return FinishedNode(
+        id=node.id,
+        name=node.name,
+        role=node.role,
+        task=node.task[:LONGEST_TEXT],
+        status=node.status,
+        summary=(node.summary or "")[:LONGEST_TEXT],
+        worker=worker.name if worker else "",
+        seconds=max(0.0, (times.ended or 0.0) - (times.started or times.ended or 0.0)),
+        files=node.published[:MOST_FILES],
+        failures=tuple(failures),
+    )
+
+
+def _decisions(happened: Iterable[e.BoardEvent], begun: float) -> tuple[RunDecision, ...]:
+    """Return what the coordinator decided when a stage ended, and why."""
+    return tuple(
+        RunDecision(
+            id=f"stage-{one.stage}", title=one.decided, rationale=one.assessment,
+            by="coordinator", at=one.ts,
+        )
+        for one in happened
+        if isinstance(one, e.StageReconvened) and one.decided and one.ts >= begun
+    )  # fmt: skip

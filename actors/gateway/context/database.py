@@ -1,0 +1,71 @@
+"""ContextDatabase: the context store in a thread of its own, opened when it is first used.
+
+One that cannot be opened, or is damaged while it is used, is closed and tried again at the next
+use, so that a file that was put in its place counts at once.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from agiraph.context.store import ContextStore
+from agiraph.core.errors import Corrupt
+from agiraph.storage.disk_space import is_full_disk
+from agiraph.storage.files import status_of
+
+T = TypeVar("T")
+
+
+class ContextUnavailable(Exception):
+    """The context database cannot be used now; the message says why."""
+
+
+class ContextDatabase:
+    """The context database of a home. `prepare` is called before it is opened, in its thread."""
+
+    def __init__(self, path: Path, prepare: Callable[[], None] = lambda: None) -> None:
+        self.path = path
+        self._prepare = prepare
+        self._thread = ThreadPoolExecutor(1, "context-database")
+        self._store: ContextStore | None = None
+        self._file: tuple[int, int] | None = None
+
+    async def use(self, work: Callable[[ContextStore], T]) -> T:
+        """Return what `work` makes of the store. Raises ContextUnavailable, OSError (full disk)."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._use, work)
+
+    def _use(self, work: Callable[[ContextStore], T]) -> T:
+        try:
+            return work(self._opened())
+        except (Corrupt, sqlite3.Error, OSError) as error:
+            if is_full_disk(error):
+                raise
+            self._shut()
+            raise ContextUnavailable(str(error)) from error
+
+    def _opened(self) -> ContextStore:
+        """Return the store of the file that is there now."""
+        if self._store is not None and self._identity() != self._file:
+            self._shut()
+        if self._store is None:
+            self._prepare()
+            self._store = ContextStore(self.path)
+            self._file = self._identity()
+        return self._store
+
+    def _identity(self) -> tuple[int, int] | None:
+        found = status_of(self.path)
+        return (found.st_dev, found.st_ino) if found else None
+
+    def _shut(self) -> None:
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
+
+    def close(self) -> None:
+        """Close the file; what was not begun is not done."""
+        self._thread.submit(self._shut)
+        self._thread.shutdown()

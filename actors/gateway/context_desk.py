@@ -1,0 +1,137 @@
+"""ContextDesk: what arrives on the bus for the context database, done beside everything else.
+
+A durable message is done once what it says is in the database, or cannot be written because that is
+damaged: then the agent's events say so. On a full disk it waits. One that was written before is not
+written again: a person may have removed since what it says.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+
+from actors.gateway.context.database import ContextUnavailable
+from actors.gateway.gateway import Gateway
+from actors.runtime.background_tasks import BackgroundTasks
+from agiraph.context.learned import FinishedRun, SaidByHuman, learned
+from agiraph.context.records import project_id
+from agiraph.context.relevant import RelevantContext, relevant
+from agiraph.context.remembered import remembered_node
+from agiraph.context.search import LEARNED
+from agiraph.context.store import ContextStore
+from agiraph.core.ids import agent_of
+from agiraph.messages.authorization import is_coordinator, shown_name
+from agiraph.messages.context_database import (
+    EarlierWorkFound,
+    FindEarlierWork,
+    LearnFromRun,
+    RememberThis,
+)
+from agiraph.storage.disk_space import outlasting
+from transport.endpoint import Received
+from transport.errors import TransportError
+
+CANDIDATES = 60
+"""How many of the best hits are considered for a prompt."""
+
+
+class ContextDesk:
+    """Does what messages want of the context database of a gateway."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._database = gateway.messages.database
+        self.tasks = BackgroundTasks()
+
+    def begin(self, received: Received) -> bool:
+        """Begin with a message that is for the context database; False: it is none."""
+        match received.body:
+            case LearnFromRun(run=run):
+                self.tasks.start(self._write(received, partial(self._learn, run)))
+            case RememberThis() as remembered:
+                self.tasks.start(
+                    self._write(received, partial(self._remember, received, remembered))
+                )
+            case FindEarlierWork() as asked:
+                self.tasks.start(self._find(received, asked))
+            case _:
+                return False
+        return True
+
+    async def run(self) -> None:
+        """Let what has begun go on until this is cancelled; an error there is raised here."""
+        try:
+            await self.tasks.until_broken()
+        finally:
+            await self._gateway.scans.stop()
+            await self.tasks.stop()
+
+    async def _write(self, received: Received, work: Callable[[], Awaitable[None]]) -> None:
+        """Do what a durable message wants, once, and be done with it."""
+        bus, id = self._gateway.bus, received.header.id.hex()
+        async with bus.handling(received):
+            try:
+                if not self._database.rows("SELECT 1 FROM lessons WHERE message = ?", id):
+                    await outlasting(work)
+                    self._database.write(("INSERT OR IGNORE INTO lessons VALUES (?)", (id,)))
+            except ContextUnavailable as error:
+                await self._tell(received, str(error))
+            bus.done(received)
+
+    async def _tell(self, received: Received, why: str) -> None:
+        agent = agent_of(received.header.sender)
+        assert agent is not None
+        self._gateway.log.warning("the context database cannot be used", reason=why)
+        reporter = self._gateway.reporter
+        await reporter.report("context.unavailable", agent, received.header.id, {"reason": why})
+
+    async def _learn(self, run: FinishedRun) -> None:
+        """Write down what a run taught, with what the person has said in it."""
+        found = learned(run.model_copy(update={"human": said_in(self._gateway, run)}))
+        await self._gateway.context.use(lambda store: store.add(found.nodes, found.edges))
+
+    async def _remember(self, received: Received, body: RememberThis) -> None:
+        sender = received.header.sender
+        by = body.by if is_coordinator(sender) else shown_name(sender, body.by)
+        made = remembered_node(
+            body.what,
+            cause=received.header.id.hex(),
+            project=project_id(body.input_dir) if body.input_dir else None,
+            by=by,
+            now=received.header.sent_at,
+            agent=body.agent,
+            run=body.run,
+        )
+        await self._gateway.context.use(lambda store: store.add([made]))
+
+    async def _find(self, received: Received, asked: FindEarlierWork) -> None:
+        """Answer with what concerns a goal, or with why that cannot be said."""
+        project = project_id(asked.input_dir) if asked.input_dir else None
+        now = self._gateway.clock.now()
+
+        def look_up(store: ContextStore) -> RelevantContext:
+            hits = store.search(asked.goal, LEARNED, project, CANDIDATES, now=now)
+            found = relevant(hits, asked.tokens, store.standing(project))
+            store.mark_used([note.id for note in found.notes], now)
+            return found
+
+        try:
+            answer = EarlierWorkFound(found=await self._gateway.context.use(look_up))
+        except (ContextUnavailable, OSError) as error:
+            answer = EarlierWorkFound(reason=str(error))
+        with suppress(TransportError):
+            await self._gateway.bus.reply(received, answer)
+        if asked.input_dir:
+            self._gateway.scans.begin_if_due(asked.input_dir)
+
+
+def said_in(gateway: Gateway, run: FinishedRun) -> tuple[SaidByHuman, ...]:
+    """Return what the person answered and wrote to an agent while a run went on."""
+    said = []
+    for message in gateway.messages.said_by_human(run.agent, run.started, run.ended):
+        question = gateway.questions.get(message.question_id) if message.question_id else None
+        if question is None:
+            said.append(SaidByHuman(id=message.id, text=message.content, at=message.ts))
+        elif question.kind == "question":
+            asked = {"question": question.question, "asked_by": question.from_id}
+            said.append(SaidByHuman(id=message.id, text=message.content, at=message.ts, **asked))
+    return tuple(said)

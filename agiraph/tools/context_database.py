@@ -1,0 +1,16 @@
+"""The tool `remember`: what is worth knowing in other runs goes into the context database."""
+
+from agiraph.context.remembered import RememberedSpec
+from agiraph.tools.base import ToolParams, tool
+from agiraph.tools.ports import ToolContext
+
+
+class RememberParams(RememberedSpec, ToolParams):
+    pass
+
+
+@tool("Write down for later runs of any agent what you have learned.", idempotent=True)
+async def remember(context: ToolContext, params: RememberParams) -> str:
+    """Have one thing written into the context database, once."""
+    await context.team.remember(context.call_id, params)
+    return f"Remembered: {params.kind} '{params.title}'."

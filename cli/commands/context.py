@@ -1,0 +1,335 @@
+"""`agiraph context`: what earlier work has taught: searched, shown, added to, removed, exported."""
+
+import os
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from agiraph.context.records import ContextKind
+from agiraph.context.remembered import RememberedKind
+from agiraph.core.ids import abbreviated
+from agiraph.core.models import Event
+from agiraph.http.api import (
+    AddContextRequest,
+    ContextNodeView,
+    ForgetContextRequest,
+    PruneContextRequest,
+    ScanProjectRequest,
+    SearchContextRequest,
+)
+from cli.api_command import api_command, api_group
+from cli.commands.context_export import (
+    KINDS,
+    export,
+    export_obsidian,
+    kinds_option,
+    project_option,
+)
+from cli.formats import format_size, format_time
+from cli.listing import Column, Details, Done, JsonObject, Listing, Shown
+from cli.options import duration, text_argument
+from cli.remote import is_elsewhere
+from cli.sanitize import printable
+
+if TYPE_CHECKING:
+    from agiraph.http.client import Client
+
+FIELDS = "id, kind, title, text, project_id, tags, importance, created, updated, used ..."
+USED_EVENT = "context.used"
+EVENTS_READ = 1000
+ADDED = get_args(RememberedKind)
+
+
+def _short(value: Any) -> str:
+    return abbreviated(str(value))
+
+
+def _score(value: Any) -> str:
+    return f"{value:.2f}"
+
+
+def _joined(value: Any) -> str:
+    return "; ".join(map(str, value or ()))
+
+
+NODES = (
+    Column("ID", "id", _short),
+    Column("KIND", "kind"),
+    Column("CHANGED", "updated", format_time, spare=1),
+    Column("USED", "used", align="right", spare=2),
+    Column("PROJECT", "project_id", spare=3),
+    Column("TITLE", "title", wide=True),
+)
+HITS = (
+    Column("SCORE", "score", _score, align="right"),
+    Column("ID", "id", _short),
+    Column("KIND", "kind"),
+    Column("TITLE", "title", wide=True),
+    Column("TEXT", "snippet", spare=1),
+)
+WHY = (
+    Column("RUN", "run", spare=3),
+    Column("CYCLE", "cycle", align="right", spare=2),
+    Column("SCORE", "score", _score, align="right"),
+    Column("ID", "id", _short),
+    Column("KIND", "kind"),
+    Column("TITLE", "title", wide=True),
+    Column("WHY", "why", _joined),
+)
+
+
+@api_group(
+    "agiraph context",
+    "agiraph context search 'database migration'",
+    "agiraph context why my-agent",
+    "agiraph context scan ~/src/shop",
+    "agiraph context export-obsidian ~/vault --types task,decision",
+    json=f"a JSON array: {FIELDS}",
+)
+def context(client: "Client") -> Shown:
+    """What earlier work has taught: list what was written down last, or one of the subcommands."""
+    return Listing(client.context().nodes, NODES, "nothing has been learned yet")
+
+
+@api_command(
+    "agiraph context search 'timeouts in tests'",
+    "agiraph context search deploy --types decision,mistake --project .",
+    json="a JSON array: node, score, words, snippet, is_same_project",
+    group=context,
+)
+@click.argument("words", nargs=-1, required=True)
+@kinds_option
+@project_option
+@click.option("--limit", default=20, type=click.IntRange(1, 200), help="At most this many [20].")
+def search(
+    client: "Client",
+    words: tuple[str, ...],
+    kinds: tuple[ContextKind, ...],
+    project: str,
+    limit: int,
+) -> Shown:
+    """Find what holds WORDS, the best first; of --project more is found, and it comes first."""
+    query = text_argument(" ".join(words), "WORDS")
+    asked = SearchContextRequest(query=query, kinds=kinds, project=project, limit=limit)
+    found = client.search_context(asked)
+    rows = [hit.node.model_dump(mode="json") | hit.model_dump(exclude={"node"}) for hit in found]
+    return Listing(found, HITS, "nothing fits these words", rows=rows)
+
+
+@api_command(
+    "agiraph context show c-3fa9c1d0",
+    json="one JSON object: node, neighbors (node, kind, is_outgoing, weight)",
+    group=context,
+)
+@click.argument("node")
+def show(client: "Client", node: str) -> Shown:
+    """Show NODE whole, an id or the beginning of one, and what it is connected with."""
+    found = client.context_node(node)
+    return Details(found, _in_full(found))
+
+
+def _in_full(found: ContextNodeView) -> JsonObject:
+    fields = found.node.model_dump(mode="json", exclude={"data", "text", "created", "updated"})
+    times = {"created_at": found.node.created, "changed_at": found.node.updated}
+    facts = {
+        key: value for key, value in found.node.data.items() if value not in (None, "", [], {})
+    }
+    last = {"last_used_at": fields.pop("last_used")}
+    fields["tags"] = ", ".join(found.node.tags)
+    rows = [
+        f"{one.kind} {'→' if one.is_outgoing else '←'} {_short(one.node.id)} {one.node.kind}: "
+        f"{one.node.title}"
+        for one in found.neighbors
+    ]
+    told = {key: _fact(value) for key, value in facts.items()}
+    more = {"text": found.node.text, "connected_with": "\n".join(rows)}
+    return {**fields, **times, **last, **told, **more}
+
+
+def _fact(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+@api_command(
+    "agiraph context why my-agent",
+    json="a JSON array: run, cycle, id, kind, title, score, why",
+    group=context,
+)
+@click.argument("agent")
+def why(client: "Client", agent: str) -> Shown:
+    """Tell what of earlier work entered the prompts of AGENT, run by run, and why."""
+    rows = [row for event in _used(client, agent) for row in _rows_of(event)]
+    return Listing(rows, WHY, "nothing of earlier work entered its prompts")
+
+
+def _used(client: "Client", agent: str) -> list[Event]:
+    found: list[Event] = []
+    after = 0
+    while True:
+        page = client.events(agent, after=after, limit=EVENTS_READ, types=(USED_EVENT,))
+        found += page.events
+        if len(page.events) < EVENTS_READ:
+            return found
+        after = page.next
+
+
+def _rows_of(event: Event) -> list[JsonObject]:
+    of = {"run": event.run_id, "cycle": event.data.get("cycle")}
+    return [of | note for note in event.data.get("notes", ()) if isinstance(note, dict)]
+
+
+@api_command(
+    "agiraph context add preference 'Short reports' 'At most one page.'",
+    "agiraph context add decision 'PostgreSQL' - --project . < why.md",
+    json="one JSON object: node, neighbors",
+    group=context,
+)
+@click.argument("kind", type=click.Choice(ADDED))
+@click.argument("title")
+@click.argument("text")
+@project_option
+@click.option("--tag", "tags", multiple=True, help="A word to find it by; repeatable.")
+def add(
+    client: "Client",
+    kind: RememberedKind,
+    title: str,
+    text: str,
+    project: str,
+    tags: tuple[str, ...],
+) -> Shown:
+    """Write TEXT (- for stdin) down under TITLE for all later runs, or those of --project."""
+    body = text_argument(text, "TEXT")
+    what = AddContextRequest(kind=kind, title=title, text=body, tags=tags, project=project)
+    added = client.add_context(what)
+    return Done(
+        added, f"{_short(added.node.id)}: {added.node.kind} '{printable(added.node.title)}'"
+    )
+
+
+@api_command(
+    "agiraph context rm c-3fa9c1d0",
+    "agiraph context rm --agent my-agent-3fa9c1 --yes",
+    "agiraph context rm --project ~/src/shop",
+    json="one JSON object: removed",
+    group=context,
+)
+@click.argument("nodes", metavar="[NODE]...", nargs=-1)
+@click.option("--agent", default=None, help="All that came from this agent (its id).")
+@project_option
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+def rm(
+    client: "Client", nodes: tuple[str, ...], agent: str | None, project: str, yes: bool
+) -> Shown:
+    """Remove each NODE, or all of an agent or a project, for good; nothing of it stays on disk."""
+    if not nodes and agent is None and not project:
+        raise click.UsageError("name a NODE, --agent or --project")
+    if not yes and (agent is not None or project):
+        whom = " and ".join(filter(None, (agent, project)))
+        if not click.confirm(f"Remove all that was learned from {whom}?", err=True):
+            raise click.ClickException("nothing was removed")
+    what = ForgetContextRequest.model_validate({"ids": nodes, "agent": agent, "project": project})
+    forgotten = client.forget_context(what)
+    return Done(forgotten, f"{_count(forgotten.removed)} removed")
+
+
+def _count(number: int) -> str:
+    return f"{number:,} node{'' if number == 1 else 's'}"
+
+
+@api_command(
+    "agiraph context scan .",
+    "agiraph context scan ~/src/shop",
+    json="one JSON object: project_id, files, stack, new, changed, gone, skipped, seconds ...",
+    group=context,
+)
+@click.argument("folder")
+def scan(client: "Client", folder: str) -> Shown:
+    """Scan the project in FOLDER: what it is built with, its files, its patterns.
+
+    With --url it is a folder of that machine.
+    """
+    path = folder if is_elsewhere() else os.path.realpath(os.path.expanduser(folder))
+    done = client.scan_project(ScanProjectRequest(path=path))
+    text = (
+        f"{done.project_id}: {done.files:,} files; {done.new:,} nodes new,"
+        f" {done.changed:,} changed, {done.gone:,} gone ({done.seconds:.1f} s)"
+    )
+    stack = f"built with: {', '.join(done.stack)}" if done.stack else ""
+    return Done(done, text, remark=stack)
+
+
+@api_command(
+    "agiraph context stats",
+    json="one JSON object: nodes, edges, by_kind, by_project, by_month, most_used, size_bytes ...",
+    group=context,
+)
+def stats(client: "Client") -> Shown:
+    """Tell what the context database holds, and what of it is used."""
+    found = client.context_stats()
+    counts = {
+        "nodes": f"{found.nodes:,}",
+        "edges": f"{found.edges:,}",
+        "size": format_size(found.size_bytes),
+        "never_used": f"{found.never_used:,}",
+        "kinds": _counted(found.by_kind),
+        "connections": _counted(found.by_edge),
+        "months": _counted(found.by_month),
+        "projects": "\n".join(
+            f"{one.project_id} {one.nodes:,} {one.title}".rstrip() for one in found.by_project
+        ),
+        "most_used": "\n".join(
+            f"{one.used:,} × {_short(one.id)} {one.kind}: {one.title}" for one in found.most_used
+        ),
+    }
+    return Details(found, counts)
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {number:,}" for name, number in counts.items())
+
+
+@api_command(
+    "agiraph context prune --older-than 180d",
+    "agiraph context prune --older-than 90d --below 0.3 --keep decision,task",
+    "agiraph context prune --older-than 90d --yes",
+    json="one JSON object: by_kind, examples, nodes_pruned, is_dry_run; without --yes a dry run",
+    group=context,
+)
+@click.option(
+    "--older-than",
+    "seconds",
+    type=duration(least=0),
+    required=True,
+    help="Only what was neither changed nor used for this time, such as 90d.",
+)
+@click.option(
+    "--below", default=0.3, type=click.FloatRange(0, 1), help="Only what is worth less [0.3]."
+)
+@click.option(
+    "--keep", type=KINDS, default="preference,project", help="Kinds that stay [preference,project]."
+)
+@click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+def prune(
+    client: "Client",
+    seconds: float,
+    below: float,
+    keep: tuple[ContextKind, ...],
+    dry_run: bool,
+    yes: bool,
+) -> Shown:
+    """Tell what is old and worth little, and remove it once confirmed."""
+    asked = PruneContextRequest(older_than_seconds=seconds, below=below, keep=keep)
+    found = client.prune_context(asked)
+    told = f"{_count(found.nodes_pruned)} ({_counted(found.by_kind)})".replace(" ()", "")
+    is_json = bool(click.get_current_context().params.get("as_json"))
+    if not found.nodes_pruned or dry_run or (is_json and not yes):
+        return Done(found, f"{told} would be removed")
+    if not yes and not click.confirm(f"Remove {told}?", err=True):
+        raise click.ClickException("nothing was removed")
+    done = client.prune_context(asked.model_copy(update={"dry_run": False}))
+    return Done(done, f"{_count(done.nodes_pruned)} removed")
+
+
+context.add_command(export)
+context.add_command(export_obsidian)

@@ -1,0 +1,96 @@
+"""`agiraph context export` and `export-obsidian`: what was learned, as lines or as a vault."""
+
+import json
+import os
+from pathlib import Path
+
+import click
+
+from agiraph.context.records import (
+    CONTEXT_KINDS,
+    ContextEdge,
+    ContextKind,
+    ContextNode,
+    kinds_named,
+)
+from cli.listing import Done
+from cli.options import Parsed, connect_to_read, examples, home_option, json_option
+from cli.remote import is_elsewhere
+
+
+def _kinds(text: str) -> tuple[ContextKind, ...]:
+    return kinds_named(name.strip() for name in text.split(",") if name.strip())
+
+
+def _folder(text: str) -> str:
+    """Return a project as the API takes it: its id, or the whole path of its folder."""
+    if is_elsewhere() or not (os.sep in text or os.path.isdir(text)):  # plain: the person's own
+        return text
+    return os.path.realpath(os.path.expanduser(text))
+
+
+KINDS = Parsed("KINDS", _kinds)
+kinds_option = click.option(
+    "--types",
+    "kinds",
+    type=KINDS,
+    default="",
+    help=f"Only these kinds, with commas: {', '.join(CONTEXT_KINDS)}.",
+)
+project_option = click.option(
+    "--project", type=Parsed("PROJECT", _folder), default="", help="The folder or id of a project."
+)
+
+
+@click.command(
+    epilog=examples(
+        "agiraph context export > context.jsonl",
+        "agiraph context export --types decision,mistake --project .",
+    )
+)
+@kinds_option
+@project_option
+@home_option
+def export(kinds: tuple[ContextKind, ...], project: str, home: Path) -> None:
+    """Print nodes, and the edges between them, as lines of JSON: {"node": ...}, {"edge": ...}."""
+    with connect_to_read(home) as client:
+        for line in client.export_context(kinds=kinds, project=project):
+            click.echo(line)
+
+
+@click.command(
+    "export-obsidian",
+    epilog=examples(
+        "agiraph context export-obsidian ~/vault",
+        "agiraph context export-obsidian ~/vault --types task,decision",
+    ),
+)
+@click.argument("vault", type=click.Path(path_type=Path, file_okay=False))
+@kinds_option
+@home_option
+@json_option("one JSON object: notes_written, edges_linked, folders, notes_unchanged ...")
+@click.pass_context
+def export_obsidian(
+    ctx: click.Context, vault: Path, kinds: tuple[ContextKind, ...], home: Path, as_json: bool
+) -> None:
+    """Write what was learned into the folder VAULT, as notes that Obsidian shows as a graph.
+
+    A second export changes what has changed. Notes that you have edited stay as they are.
+    """
+    from agiraph.context.obsidian.vault import export_vault
+
+    nodes, edges = [], []
+    with connect_to_read(home) as client:
+        for line in client.export_context():
+            record = json.loads(line)
+            if "node" in record:
+                nodes.append(ContextNode.model_validate(record["node"]))
+            else:
+                edges.append(ContextEdge.model_validate(record["edge"]))
+    done = export_vault(vault, nodes, edges, kinds)
+    text = (
+        f"{vault}: {done.notes_written:,} notes written, {done.notes_unchanged:,} unchanged,"
+        f" {done.notes_removed:,} removed; {done.edges_linked:,} links"
+    )
+    kept = f"{done.notes_kept:,} that you have changed stay as they are" if done.notes_kept else ""
+    ctx.exit(Done(done, text, remark=kept).print(as_json=as_json))

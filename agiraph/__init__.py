@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agiraph.core.specs import ForEach
     from agiraph.http.errors import ApiError, NotReachable
     from agiraph.http.own_supervisor import SupervisorFailed
+    from agiraph.sdk.agentic_team import AgenticTeamMCPClient
     from agiraph.sdk.errors import (
         DeadlockError,
         OutputInvalid,
@@ -48,6 +49,7 @@ __version__ = "0.1.0"
 _EVENTS = "agiraph.sdk.events"
 _ERRORS = "agiraph.sdk.errors"
 _PLACES = {
+    "AgenticTeamMCPClient": "agiraph.sdk.agentic_team",
     "AgiraphError": "agiraph.core.errors",
     "ApiError": "agiraph.http.errors",
     "DeadlockError": _ERRORS,
@@ -83,6 +85,7 @@ _PLACES = {
 }
 
 __all__ = [
+    "AgenticTeamMCPClient",
     "AgiraphError",
     "ApiError",
     "DeadlockError",

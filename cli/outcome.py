@@ -105,7 +105,7 @@ def conclude(options: RunOptions, watch: RunWatcher, started_at: float, *, is_en
 def _turns_of(client: "Client", agent: str) -> dict[str, Any] | None:
     """Return what the roles of a team have said, None if that cannot be asked for now."""
     with contextlib.suppress(ApiError, NotReachable):
-        return client.team_turns(agent).payload()
+        return client.team_turns(agent).model_dump(mode="json")
     return None
 
 

@@ -3,8 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Final
 
+from agiraph.agentic_team.engine import TeamTurn, edges_of
+from agiraph.agentic_team.on_board import CAUSE, turn_number
 from agiraph.core.ids import HUMAN_NAME
 from agiraph.core.models import AgentEnding, Event
+from agiraph.core.team import USER
 from agiraph.core.turns import Usage
 from cli.console.event_text import EventLine, EventNarrator, text_of
 from cli.formats import format_seconds, format_usage
@@ -43,6 +46,7 @@ class RunProgress:
     failure: str = ""
     has_ended: dict[str, bool] = field(default_factory=dict)
     retries: dict[str, str] = field(default_factory=dict)
+    turns: dict[int, TeamTurn] = field(default_factory=dict)
 
     def see(self, event: Event) -> EventLine | None:
         """Add one event; return the line to show for it, if any."""
@@ -64,6 +68,9 @@ class RunProgress:
                 return text_of(event.data, "tool") in SHOWN_OTHERWISE
             case "message.sent":
                 return bool(self.failure) and text_of(event.data, "content") == self.failure
+            case "node.created" | "node.completed":  # a turn of a team of roles: `team.turn`
+                name = text_of(event.data, "name") or self.narrator.node(event)
+                return turn_number(f"{CAUSE}{name}") is not None
             case kind:
                 return kind == "human.question" or kind in TOLD_AT_THE_END
 
@@ -85,6 +92,9 @@ class RunProgress:
             self.usage = self.usage + Usage.model_validate(event.data)
         if event.type == "agent.reopened":
             self.ended_as, self.failure, self.is_out_of_budget = None, "", False
+        if event.type == "team.turn":
+            turn = TeamTurn.model_validate(event.data)
+            self.turns[turn.turn] = turn
         if event.type in ENDINGS:
             self.ended_as = ENDINGS[event.type]
             self.failure = text_of(event.data, "reason")
@@ -111,6 +121,23 @@ class RunProgress:
             parts.append(f"{sum(self.has_ended.values())} of {len(self.has_ended)} nodes")
         who = ", ".join((*self.retries.values(), *self.working.values()))
         return " · ".join((*parts, who or "the coordinator is thinking"))
+
+    def talk(self) -> list[str]:
+        """Return a table of who of a team of roles has written to whom, and whose turn it is."""
+        turns = [self.turns[number] for number in sorted(self.turns)]
+        if not turns:
+            return []
+        edges = edges_of(turns)
+        sender = max(len(edge.from_role) for edge in edges)
+        receiver = max(len(edge.to_role) for edge in edges)
+        rows = [
+            f"{edge.from_role:<{sender}} -> {edge.to_role:<{receiver}}  "
+            + ("finalize" if edge.action == "finalize" else f"{edge.count}x")
+            + ("  <- the last" if edge.latest else "")
+            for edge in edges
+        ]
+        next_role = turns[-1].to_role
+        return rows if next_role == USER else [*rows, f"turn {len(turns) + 1}: {next_role}"]
 
 
 def is_about_budget(reason: str) -> bool:

@@ -193,6 +193,7 @@ class RunTarget:
         """Have the agent go on without us, or stay as it is: it is not unfinished."""
         if self.attendance is not None:
             self.attendance.detach()
+            self.attendance = None
 
     def leave(self) -> None:
         """Attend no agent any longer."""
@@ -306,7 +307,8 @@ def _check_settings(options: RunOptions) -> None:
 
         for table in tables:
             read_table(table)
-    if not options.model and options.agent is None and options.is_new:
+    is_of_roles = options.terms.get("team") is not None  # they may name models
+    if not (options.model or is_of_roles) and options.agent is None and options.is_new:
         default_model(options.home)
 
 

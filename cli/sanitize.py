@@ -85,7 +85,11 @@ def cells(text: str) -> int:
 
 def fitted(text: str, room: int) -> str:
     """Return `text` as one printable line that takes at most `room` cells of a terminal."""
-    line = one_line(text)
+    return cut(one_line(text), room)
+
+
+def cut(line: str, room: int) -> str:
+    """Return as much of a printable line as takes at most `room` cells of a terminal."""
     if cells(line) <= room:
         return line
     kept, left = 0, room - 1

@@ -1,6 +1,6 @@
-"""The screen of a run: lines that scroll by, and below them one with the progress.
+"""The screen of a run: lines that scroll by, and below them those with the progress.
 
-On a terminal the bottom line is rewritten in place, and becomes a prompt while a question waits
+On a terminal the bottom lines are rewritten in place, and become a prompt while a question waits
 for the person's answer; lines that come meanwhile are held back. Elsewhere there are only plain
 lines.
 """
@@ -9,12 +9,12 @@ import os
 import select
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
-from cli.sanitize import cells, fitted, one_line, printable
+from cli.sanitize import cells, cut, fitted, one_line, printable
 from cli.shared_options import is_quiet
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class TerminalScreen:
         self._out = out
         self._is_live = is_live
         self._is_quiet = is_quiet()
-        self._bottom = ""
+        self._bottom: tuple[str, ...] = ()
         self._prompt: str | None = None
         self._held: list[str] = []
 
@@ -63,21 +63,21 @@ class TerminalScreen:
             return
         self._write(_STYLES[tone](printable(text)))
 
-    def status(self, text: str) -> None:
-        """Replace the bottom line."""
+    def status(self, text: str, table: Sequence[str] = ()) -> None:
+        """Replace the bottom line, and the lines of a table above it, the last ones that fit."""
         if not self._is_live or self._is_quiet or self._prompt is not None:
             return
-        bottom = click.style(fitted(text, self._room), dim=True)
+        rows = max(0, shutil.get_terminal_size().lines - 2)
+        above = [cut(printable(line), self._room) for line in table][-rows:] if rows else []
+        bottom = (*above, click.style(fitted(text, self._room), dim=True))
         if bottom != self._bottom:
-            self._bottom = bottom
-            self._put(CLEAR + bottom)
+            self._replace_bottom(bottom)
 
     def close(self) -> None:
-        """Remove the bottom line and show what was held back."""
+        """Remove the bottom lines and show what was held back."""
         self.end_prompt()
         if self._bottom:
-            self._bottom = ""
-            self._put(CLEAR)
+            self._replace_bottom(())
 
     # --- prompting ---
 
@@ -88,6 +88,7 @@ class TerminalScreen:
 
     def prompt(self, text: str) -> None:
         """Turn the bottom line into a prompt; see `typed`."""
+        self._replace_bottom(())
         self._prompt = text
         self._put(CLEAR + text)
 
@@ -129,7 +130,18 @@ class TerminalScreen:
         if not self._is_live:
             click.echo(text, file=self._out, color=False)
             return
-        self._put(f"{CLEAR}{text}{os.linesep}{self._bottom}")
+        bottom = os.linesep.join(self._bottom)
+        self._put(f"{self._clear}{text}{os.linesep}{bottom}")
+
+    def _replace_bottom(self, bottom: tuple[str, ...]) -> None:
+        self._put(self._clear + os.linesep.join(bottom))
+        self._bottom = bottom
+
+    @property
+    def _clear(self) -> str:
+        """What removes the bottom lines from the terminal: the cursor is in the last of them."""
+        above = len(self._bottom) - 1
+        return CLEAR if above < 1 else f"\r\x1b[{above}A\x1b[J"
 
     @property
     def _room(self) -> int:

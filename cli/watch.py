@@ -25,7 +25,7 @@ POLL_SECONDS: Final = 0.2
 RECORD_WITHIN_SECONDS: Final = 3.0
 LAST_EVENTS: Final = 1000
 LINES_BEFORE: Final = 10
-PAST: Final = ("agent.*", "stage.*", "node.*", "worker.*", "human.*")
+PAST: Final = ("agent.*", "stage.*", "node.*", "worker.*", "human.*", "team.*")
 """The events by which the work of a run so far is known."""
 AWAY_SECONDS: Final = 60.0
 
@@ -80,7 +80,7 @@ class RunWatcher:
                 if timeout_seconds is not None and elapsed >= timeout_seconds:
                     return False
                 self._take_answer()
-                self._screen.status(self.progress.status(elapsed))
+                self._screen.status(self.progress.status(elapsed), self.progress.talk())
 
     def _is_of_another_run(self, event: Event) -> bool:
         return event.run_id not in (None, self._run)

@@ -13,15 +13,15 @@ from agiraph.agent.prompts import render
 from agiraph.agent.records import ModelAnswered
 from agiraph.agentic_team.decisions import SCHEMA
 from agiraph.agentic_team.engine import TeamState
-from agiraph.agentic_team.on_board import CAUSE, Attempt, TurnFold, turn_number
+from agiraph.agentic_team.on_board import CAUSE, Attempt, TurnFold, turn_number, worker_for
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.models import Event
 from agiraph.core.result_schema import RESULT_FILE
 from agiraph.core.specs import NodeSpec, WorkerSpec
-from agiraph.core.team import TeamTerms, command_of, kind_of
-from agiraph.core.turns import JsonObject, UserTurn
+from agiraph.core.team import TeamTerms
+from agiraph.core.turns import UserTurn
 from agiraph.llm.registry import load_presets, only_writes
 
 FINISHED: Final = "The team has ended its work; what came of it is the result of the run."
@@ -146,21 +146,10 @@ class TeamLead:
 
     def _worker_for(self, attempt: Attempt) -> WorkerSpec:
         """Return the worker that does a turn; another one in the place of one that is gone."""
-        name = f"{attempt.state.role}{'-fallback' if attempt.is_fallback else ''}"
         workers = self._board_service.board.workers.values()
         gone = {one.name for one in workers if one.status == "stopped"}
-        names = (name, *(f"{name}-{number}" for number in range(2, len(gone) + 2)))
-        free = next(one for one in names if one not in gone)
-        title = attempt.role.title or attempt.state.role
-        common: JsonObject = {"name": free, "role": title}
-        if kind_of(attempt.agent) == "cli":
-            common |= {"type": "autonomous", "agent_command": command_of(attempt.agent)}
-            return WorkerSpec.model_validate(common)
         model = attempt.agent or self._context.args.agent.worker_model
-        common |= {"model": model}
-        if self._only_writes(model) and not attempt.role.may_write:
-            common |= {"mode": "single_inference"}
-        return WorkerSpec.model_validate(common)
+        return worker_for(attempt, gone, model, only_writes=self._only_writes(model))
 
     def _only_writes(self, model: str) -> bool:
         with suppress(InvalidInput):

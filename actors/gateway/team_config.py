@@ -2,7 +2,9 @@
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from actors.gateway.gateway import UNPROCESSABLE, Gateway
@@ -20,12 +22,13 @@ from agiraph.core.team import (
     team_of,
 )
 from agiraph.external.preflight import check_agent_command
-from agiraph.external.preset import load_agents
+from agiraph.external.preset import AgentPreset, find_program, load_agents
 from agiraph.http.api import ApiError, TeamRequest, TeamRolesView, TeamRoleView
 from agiraph.llm.registry import (
     ProviderPreset,
     load_presets,
     only_writes,
+    pick_default,
     preset_of,
     read_table,
 )
@@ -33,6 +36,40 @@ from agiraph.messages.control import Ok
 from agiraph.messages.model import CheckModel
 
 AGENTS_FILE = "agents.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownAgents:
+    """What can do a role's work: services of models, and external agents, by name."""
+
+    models: Mapping[str, ProviderPreset]
+    external: Mapping[str, AgentPreset]
+
+    @classmethod
+    def of(cls, home: Path) -> "KnownAgents":
+        """Return what a home's tables know. Raises InvalidInput."""
+        return cls(load_presets(home / "providers.yaml"), load_agents(home))
+
+    def is_local(self, agent: str, model: str) -> bool:
+        """Whether an agent needs no network, `model` being the run's.
+
+        It is a local model, or a CLI that calls one by the LLM proxy: none with its own account.
+        """
+        if kind_of(agent) == "model":
+            preset = preset_of(agent or model, self.models)
+            return preset is not None and preset.local
+        external = self.external.get(command_of(agent).split(" ")[0])
+        is_own = external is not None and external.account == "own"
+        return not is_own and self.is_local("", model)
+
+    def why_not(self, agent: str, reason: str) -> str:
+        """Return why an external agent cannot be used, and what could stand in its place."""
+        if (service := self.models.get(agent)) is not None:
+            model = service.default_model or "MODEL"
+            return f"agent '{agent}' is no external agent; its models are named {agent}/{model}"
+        usable = [name for name, one in self.external.items() if find_program(one, os.environ)]
+        others = f", or an installed agent: {listed(sorted(usable))}" if usable else ""
+        return f"agent '{agent}': {reason} (possible: a model as provider/model{others})"
 
 
 def configured_team(gateway: Gateway, section: dict[str, Any] | None = None) -> TeamSpec:
@@ -43,13 +80,28 @@ def configured_team(gateway: Gateway, section: dict[str, Any] | None = None) -> 
     return team_of(table.get(SECTION) or {})
 
 
+def model_of_roles(gateway: Gateway, asked: TeamRequest) -> str:
+    """Return the first model that a role of a team names, '' if none does.
+
+    Offline it is a local one, if there is one. A team that cannot be read has none.
+    """
+    try:
+        team = configured_team(gateway, asked.section)
+        known = KnownAgents.of(gateway.home.path)
+    except InvalidInput:
+        return ""
+    models = [agent for agent in agents_of(team) if kind_of(agent) == "model"]
+    local = [model for model in models if known.is_local(model, "")]
+    return next(iter((local if asked.offline else []) + models), "")
+
+
 async def resolved_team(gateway: Gateway, asked: TeamRequest, model: str) -> TeamTerms:
     """Return the team that a run begins with; ApiError 422 names each role that cannot work."""
     try:
         team = await asyncio.to_thread(configured_team, gateway, asked.section)
+        shown = await bound_team(gateway, team, model, offline=asked.offline)
     except InvalidInput as error:
         raise ApiError(UNPROCESSABLE, str(error)) from None
-    shown = await bound_team(gateway, team, model, offline=asked.offline)
     if shown.problems:
         raise ApiError(UNPROCESSABLE, "\n".join(shown.problems))
     bound = dict(_rebound(team, shown.roles)) | {"max_turns": asked.max_turns or team.max_turns}
@@ -77,21 +129,22 @@ async def bound_team(
 ) -> TeamRolesView:
     """Return a team with what does each role's work, and what is wrong with that.
 
-    With `named_only` the run's own `model` is not checked.
+    With `named_only` the run's own `model` is not checked. Raises InvalidInput for tables of the
+    home that cannot be read.
     """
-    presets = await asyncio.to_thread(load_presets, gateway.home.path / "providers.yaml")
-    unusable = await _unusable(gateway, [] if named_only else [""], team, model)
+    known = await asyncio.to_thread(KnownAgents.of, gateway.home.path)
+    agents = [*([] if named_only else [""]), *agents_of(team)]
+    unusable = await _unusable(gateway, agents, model, known)
     roles, left_out = [], dict[str, str]()
     for name, role in team.roles.items():
         agent, fallback = role.agent, role.fallback
         if offline:
-            local = [one for one in (agent, fallback, "") if _is_local(one, model, presets)]
+            local = [one for one in (agent, fallback, "") if known.is_local(one, model)]
             if not local:
-                unusable[agent] = _needs_network(agent or model)
+                unusable.setdefault(agent, _needs_network(agent or model))
             elif local[0] != agent:
                 left_out[name], agent = agent, local[0]
             fallback = fallback if fallback != agent and fallback in local else ""
-        is_local = _is_local(agent, model, presets)
         kind = kind_of(agent)
         roles.append(
             TeamRoleView(
@@ -101,9 +154,9 @@ async def bound_team(
                 is_default=name in DEFAULT_ROLES,
                 kind=kind,
                 model="" if kind == "cli" else agent or model,
-                is_local=is_local,
+                is_local=known.is_local(agent, model),
                 advisory=kind == "model"
-                and only_writes(agent or model, presets)
+                and only_writes(agent or model, known.models)
                 and not role.may_write,
                 left_out=left_out.get(name, ""),
                 problem=unusable.get(agent, ""),
@@ -117,24 +170,25 @@ async def bound_team(
 
 
 async def _unusable(
-    gateway: Gateway, more: list[str], team: TeamSpec, model: str
+    gateway: Gateway, agents: Iterable[str], model: str, known: KnownAgents
 ) -> dict[str, str]:
-    """Return each agent of a team, and of some more, that cannot be used, and why."""
+    """Return each of these agents that cannot be used, and why."""
     found: dict[str, str] = {}
-    for agent in [*more, *agents_of(team)]:
-        if why := await _why_unusable(gateway, agent, model):
+    for agent in agents:
+        if why := await _why_unusable(gateway, agent, model, known):
             found[agent] = why
     return found
 
 
-async def _why_unusable(gateway: Gateway, agent: str, model: str) -> str:
+async def _why_unusable(gateway: Gateway, agent: str, model: str, known: KnownAgents) -> str:
+    if not (agent or model):
+        return pick_default(gateway.config, known.models, os.environ)[1]
     if kind_of(agent) == "cli":
         args = (gateway.home.path, gateway.config.sandbox, os.environ)
         try:
             await asyncio.to_thread(check_agent_command, command_of(agent), *args)
         except Refused as error:
-            known = listed(sorted(load_agents(gateway.home.path)))
-            return f"agent '{agent}': {error} (possible: {known}, or a model as provider/model)"
+            return known.why_not(agent, str(error))
         return ""
     try:
         await gateway.ask(BROKER, CheckModel(model=agent or model), Ok, refused=UNPROCESSABLE)
@@ -143,13 +197,6 @@ async def _why_unusable(gateway: Gateway, agent: str, model: str) -> str:
             raise
         return f"agent '{agent or model}': {error.detail}"
     return ""
-
-
-def _is_local(agent: str, model: str, presets: dict[str, ProviderPreset]) -> bool:
-    """Whether an agent needs no network: a local model, or a CLI that calls one (by the proxy)."""
-    name = model if kind_of(agent) == "cli" else agent or model
-    preset = preset_of(name, presets)
-    return preset is not None and preset.local
 
 
 def _needs_network(agent: str) -> str:

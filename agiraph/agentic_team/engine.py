@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from pydantic import Field
+
 from agiraph.agentic_team.decisions import Action, TeamDecision
 from agiraph.core.record import Record
 from agiraph.core.team import USER, TeamSpec
@@ -34,12 +36,15 @@ class TeamTurn(Record):
     from_agent: str
     to_agent: str
     message: str
-    communication_type: Literal["inter_role"] | None = "inter_role"
+    communication_type: Literal["inter_role"] | None = Field(
+        default_factory=lambda given: None if given.get("to_role") == USER else "inter_role",
+        exclude_if=lambda value: value is None,
+    )
     success: bool = True
 
     def payload(self) -> dict[str, Any]:
         """Return it as events, answers of the API and `--json` give it."""
-        return self.model_dump(mode="json", exclude_none=True)
+        return self.model_dump(mode="json")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """A team's turns on the board of its run: each is a node, two if its role has a fallback. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,7 +9,9 @@ from agiraph.agentic_team.engine import Failure, Outcome, TeamState, advance
 from agiraph.board.board import Board
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import WorkNode
-from agiraph.core.team import Role, TeamSpec
+from agiraph.core.specs import WorkerSpec
+from agiraph.core.team import Role, TeamSpec, command_of, kind_of
+from agiraph.core.turns import JsonObject
 
 CAUSE: Final = "team:"
 """What the causes of a team's nodes and workers begin with."""
@@ -71,7 +73,7 @@ class TurnFold:
             outcome = None
             for attempt in _attempts(state):
                 node = board.node_by_cause(attempt.cause)
-                if node is None or not node.has_ended:
+                if node is None or not node.has_ended or _is_cut_off(board, node):
                     return attempt
                 nodes.append(node)
                 outcome = _outcome(node, attempt.agent or state.team.agent_of(state.role))
@@ -88,6 +90,27 @@ class TurnFold:
             if any(board.nodes.get(node.id) is not node for node in nodes):
                 del self._ended[number:]
                 return
+
+
+def worker_for(
+    attempt: Attempt, gone: Collection[str], model: str, *, only_writes: bool
+) -> WorkerSpec:
+    """Return the worker that does a turn, by none of the names of those that are `gone`.
+
+    An external agent works by itself. A `model` that `only_writes`, if its role has no leave to do
+    more, is asked once and has no tools.
+    """
+    name = f"{attempt.state.role}{'-fallback' if attempt.is_fallback else ''}"
+    names = (name, *(f"{name}-{number}" for number in range(2, len(gone) + 2)))
+    free = next(one for one in names if one not in gone)
+    asked: JsonObject = {"name": free, "role": attempt.role.title or attempt.state.role}
+    if kind_of(attempt.agent) == "cli":
+        asked |= {"type": "autonomous", "agent_command": command_of(attempt.agent)}
+    else:
+        asked |= {"model": model}
+        if only_writes and not attempt.role.may_write:
+            asked |= {"mode": "single_inference"}
+    return WorkerSpec.model_validate(asked)
 
 
 def turn_number(cause: str) -> int | None:
@@ -112,6 +135,12 @@ def _attempts(state: TeamState) -> Iterator[Attempt]:
     yield Attempt(state)
     if state.team.roles[state.role].fallback:
         yield Attempt(state, is_fallback=True)
+
+
+def _is_cut_off(board: Board, node: WorkNode) -> bool:
+    """Whether a turn had not ended when its run was: that is no failure of its role."""
+    is_together = board.run is not None and board.times[node.id].ended == board.run.ended_at
+    return node.status == "cancelled" and is_together
 
 
 def _outcome(node: WorkNode, agent: str) -> Outcome:

@@ -25,20 +25,28 @@ AgentKind = Literal["cli", "model"]
 DEFAULT_ROLES: Final[Mapping[str, tuple[str, str]]] = {
     "project_manager": (
         "Project Manager (Team Lead)",
-        "Initiate work, route subtasks, and perform final approval.",
+        "Initiate work, set priorities, route subtasks, and perform final approval. Hand out "
+        "architecture, implementation and verification; finalize what you accept.",
     ),
     "software_architect": (
         "Software Architect",
-        "Define architecture and technical design: constraints, interfaces, decomposition.",
+        "Define architecture and technical design: constraints, interfaces, decomposition. Guide "
+        "the implementation: write to the developer or the manager.",
     ),
-    "software_developer": ("Software Developer", "Implement and update source code."),
+    "software_developer": (
+        "Software Developer",
+        "Implement and update source code. Ask QA to validate it, and DevOps whether it can be "
+        "deployed.",
+    ),
     "qa_engineer": (
         "QA Engineer",
-        "Validate behavior and identify regressions: test strategy, defects, release signal.",
+        "Validate behavior and identify regressions: test strategy, defects. Report bugs to the "
+        "developer or the manager, and to the manager that it can be released.",
     ),
     "devops_engineer": (
         "DevOps Engineer",
-        "Handle deployment, runtime, and operational concerns.",
+        "Handle deployment, runtime, environment and operational concerns. Tell the manager or "
+        "the developer how it can be operated.",
     ),
 }
 """Title and responsibilities of each role that there is if nothing else is said."""
@@ -56,7 +64,9 @@ class Role(Record):
     a local model only writes text, unless `may_write`: then it has the tools of a worker.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", str_strip_whitespace=True
+    )
 
     title: str = Field(default="", max_length=200)
     agent: str = Field(default="", max_length=400)
@@ -113,7 +123,7 @@ def team_of(section: object) -> TeamSpec:
     """
     if not isinstance(section, dict):
         raise InvalidInput(f"{SECTION} must be a mapping, not {section!r:.100}")
-    roles = section.get("roles") or {}
+    roles = {} if section.get("roles") is None else section["roles"]
     if not isinstance(roles, dict):
         raise InvalidInput(f"{SECTION}.roles must map names to roles, not {roles!r:.100}")
     for name in roles:
@@ -163,23 +173,25 @@ def kind_of(agent: str) -> AgentKind:
 
 def command_of(agent: str) -> str:
     """Return the external agent that a name means: `claude` is Claude Code."""
-    return CALLED.get(agent, agent)
+    name, space, options = agent.partition(" ")
+    return f"{CALLED.get(name, name)}{space}{options}"
 
 
 def problems_of(team: TeamSpec, unusable: Mapping[str, str]) -> list[str]:
-    """Return why a team cannot work, role by role; [] if it can.
+    """Return why a team cannot work, each reason with its roles; [] if it can.
 
     `unusable` is each agent that cannot be used, and why. A role of such an agent that has a usable
     fallback can work.
     """
-    found = []
+    roles: dict[str, list[str]] = {}
     for name, role in team.roles.items():
-        if role.agent not in unusable:
-            continue
-        if role.fallback and role.fallback not in unusable:
-            continue
-        found.append(f"role '{name}': {unusable[role.agent]}")
-    return found
+        has_fallback = bool(role.fallback) and role.fallback not in unusable
+        if role.agent in unusable and not has_fallback:
+            roles.setdefault(unusable[role.agent], []).append(f"'{name}'")
+    return [
+        f"role{'s' if len(names) > 1 else ''} {', '.join(names)}: {why}"
+        for why, names in roles.items()
+    ]
 
 
 def agents_of(team: TeamSpec) -> list[str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from agiraph.core.config import SandboxConfig
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import JsonObject
-from agiraph.external.preset import ExternalAgent, load_agents, meant_by
+from agiraph.external.preset import DISABLED, ExternalAgent, load_agents, meant_by
 from agiraph.tools.approvals.policy import SPEND, ActingEntity, ApprovalPolicy, ApprovalRule
 from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 
@@ -50,7 +50,7 @@ def agent_row(agent: ExternalAgent, sandbox: Sandbox, environ: Mapping[str, str]
         "driver": preset.driver,
         "account": preset.account,
         "rules": preset.rules,
-        "problem": why_not_confined(agent, sandbox, environ),
+        "problem": why_not_confined(agent, sandbox, environ) if preset.enabled else DISABLED,
     }
 
 

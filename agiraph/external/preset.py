@@ -22,6 +22,7 @@ from agiraph.llm.registry import read_row, read_table
 
 DriverName = Literal["claude", "codex", "gemini", "opencode", "plain", "acp"]
 COMMAND = "command"
+DISABLED = "is disabled: agents.yaml says `enabled: false`"
 
 RulesHeld = Literal["asked", "denied", "sandbox"]
 """How the rules of approvals.yaml apply to an agent.
@@ -63,6 +64,8 @@ class AgentToolServer(ConfigSection):
 class AgentPreset(ConfigSection):
     """One external agent. Placeholders in braces are filled in by `launching`.
 
+    One that is not `enabled` cannot be used.
+
     How it is run: `driver` speaks its protocol; `account` is `door` (it calls models through the
     LLM proxy, over the protocol `wire`, and holds no provider's key) or `own` (the person's own
     login). `start` and `resume` are the arguments of a new and of a resumed session, `model` those
@@ -88,6 +91,7 @@ class AgentPreset(ConfigSection):
     """
 
     about: str = ""
+    enabled: bool = True
     driver: DriverName = "plain"
     command: tuple[str, ...] = Field(min_length=1)
     carried: str = ""
@@ -126,7 +130,7 @@ class AgentPreset(ConfigSection):
 class ExternalAgent:
     """What an `agent_command` means: a preset by its name, or `command` for a command line.
 
-    `program` is the path of its program, None if that is not installed.
+    `program` is the path of its program, None if that is not installed or not enabled.
     """
 
     name: str
@@ -134,7 +138,9 @@ class ExternalAgent:
     program: str | None
 
     def required(self) -> str:
-        """Return the program's path. Raises InvalidInput with how to install it."""
+        """Return the program's path. Raises InvalidInput with how to enable or to install it."""
+        if not self.preset.enabled:
+            raise InvalidInput(f"the external agent '{self.name}' {DISABLED}")
         if self.program is None:
             wanted = self.preset.command[0]
             install = self.preset.install or f"put {wanted} on the PATH of the supervisor"
@@ -196,7 +202,12 @@ def known_agents(home: Path, environ: Mapping[str, str]) -> list[ExternalAgent]:
 def find_program(
     preset: AgentPreset, environ: Mapping[str, str], packages: Sequence[str] | None = None
 ) -> str | None:
-    """Return the path of a preset's program: on the PATH, or in a Python package."""
+    """Return the path of a preset's program: on the PATH, or in a Python package.
+
+    None if it is not installed, or not to be used.
+    """
+    if not preset.enabled:
+        return None
     program = os.path.expanduser(preset.command[0])
     found = shutil.which(program, path=environ.get("PATH", os.defpath))
     if found is not None:

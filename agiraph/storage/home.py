@@ -17,7 +17,7 @@
                                     channels.jsonl answer.key settings/
     {home}/context.db               what is known of earlier work and of projects
     {home}/system/                  lock users.lock supervisor.json attended/ token
-                                    children.journal mailboxes.db usage.db doors.json
+                                    children.journal mailboxes.db usage.db doors.json typed.jsonl
                                     logs/ run/
 
 Nothing here opens a file. Each path is written by exactly one process; an agent's memory and its
@@ -235,6 +235,8 @@ class SystemHome:
     """The key with which other machines know this home, mode 0600. Written by the supervisor."""
     usage = PathBelow("usage.db")
     """The spending. Written by the broker."""
+    typed = PathBelow("typed.jsonl")
+    """What was typed in `agiraph agentic-shell`, mode 0600. Written by it."""
 
     recordings = PathBelow("recordings")
     """The folder of recorded runs, a file each. Written by the broker."""

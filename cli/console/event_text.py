@@ -81,6 +81,8 @@ class EventNarrator:
 
     def who(self, event: Event) -> str:
         """Return the short name of the entity that an event is about."""
+        if event.type == "team.turn":
+            return one_line(text_of(event.data, "from_role"), 40)
         # The coordinator reports nodes, but it is the worker who works on them.
         worker = text_of(event.data, "worker") if event.type in BY_WORKERS else ""
         entity = worker or event.entity or text_of(event.data, "from") or event.agent_id
@@ -360,7 +362,7 @@ _DESCRIBERS: dict[str, Callable[[EventNarrator, Event], Described]] = {
     "node.checked": _node_checked,
     "node.blocked": _phrase("{node} waits for {on}", tone="quiet"),
     "node.unblocked": _phrase("continues with", "name", tone="quiet"),
-    "team.turn": _phrase("{from_role} to {to_role}", "message"),
+    "team.turn": _phrase("to {to_role}", "message", tone="voice"),
     "node.deadlock": _phrase("nodes wait for each other", "text", tone="bad"),
     "node.cancelled": _phrase("node {node} is cancelled", "reason", tone="bad"),
     "node.checkpoint": _phrase("milestone", "summary"),

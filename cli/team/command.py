@@ -8,11 +8,11 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import new_run_id
-from agiraph.core.team import MOST_TURNS, SECTION
+from agiraph.core.team import MOST_TURNS, SECTION, Role, TeamSpec
 from cli.api_command import api_command
 from cli.exits import DONE, FAILED
-from cli.formats import how_it_works, shown_agent
-from cli.listing import Column, Details, Listing, Shown, print_json
+from cli.formats import how_it_works, shown_agent, yes_or_no
+from cli.listing import Column, Details, Done, Listing, Shown, print_json
 from cli.options import (
     budgets_option,
     connect_to_read,
@@ -168,41 +168,63 @@ def run(
 
 
 @api_command("agiraph team agents --json", json=f"a JSON array: {ROLE_FIELDS}", group=team)
+@model_option
 @offline_option
-def agents(client: "Client", offline: bool) -> Shown:
+def agents(client: "Client", model: str | None, offline: bool) -> Shown:
     """List the roles, and what does the work of each."""
-    return _listing(client.team(offline=offline))
+    found = _checked(client, model=model, offline=offline)
+    for problem in () if found.roles else found.problems:
+        remark(problem)
+    return Listing(found.roles, ROLES, "no roles")
 
 
 @api_command(
-    "agiraph team config",
+    "agiraph team config > roles.yaml     # for --roles roles.yaml",
     json="one JSON object: lead_role, max_turns, repetitions, transcript_turns, roles, problems",
     group=team,
 )
 def config(client: "Client") -> Shown:
-    """Show the team as agents.yaml and the defaults make it."""
+    """Show the team as agents.yaml and the defaults make it, in the form of that file."""
     found = client.team()
-    roles = ", ".join(role.name for role in found.roles)
-    return Details(found, found.model_dump(exclude={"is_offline"}) | {"roles": roles})
+    if found.roles:
+        return Done(found, _section_text(found), "\n".join(found.problems))
+    return Done(found, "", "\n".join(found.problems), has_failed=True)
+
+
+def _section_text(found: "TeamRolesView") -> str:
+    """Return a team as the section of agents.yaml that it can be read from."""
+    import yaml
+
+    bounds = {name: getattr(found, name) for name in TeamSpec.model_fields if name != "roles"}
+    roles = {
+        role.name: {name: value for name in Role.model_fields if (value := getattr(role, name))}
+        for role in found.roles
+    }
+    section = {SECTION: bounds | {"roles": roles}}
+    return str(yaml.safe_dump(section, sort_keys=False, allow_unicode=True)).rstrip()
 
 
 @team.command(
     epilog=examples("agiraph team validate", "agiraph team validate --roles roles.yaml --offline")
 )
+@model_option
 @offline_option
 @roles_option
 @home_option
 @json_option("one JSON object: that of `config`, `problems` empty if the team can work")
 @click.pass_context
 def validate(
-    ctx: click.Context, offline: bool, file: Path | None, home: Path, as_json: bool
+    ctx: click.Context,
+    model: str | None,
+    offline: bool,
+    file: Path | None,
+    home: Path,
+    as_json: bool,
 ) -> None:
     """Check that each role has an agent that can work here; exit 1 if one has none."""
-    from agiraph.http.api import CheckTeamRequest
-
+    section = section_of(file)
     with connect_to_read(home) as client:
-        wanted = CheckTeamRequest(section=section_of(file), offline=offline)
-        found = client.check_team(wanted)
+        found = _checked(client, section, model, offline=offline)
     if as_json:
         Details(found).print(as_json=True)
     elif found.problems:
@@ -213,21 +235,39 @@ def validate(
     ctx.exit(FAILED if found.problems else DONE)
 
 
-@api_command(
-    "agiraph team health",
-    json=f"a JSON array: {ROLE_FIELDS}",
-    group=team,
-)
-@offline_option
-def health(client: "Client", offline: bool) -> Shown:
-    """Check each role's agent now, and list what is wrong."""
-    return _listing(client.team(offline=offline))
+@team.command(epilog=examples("agiraph team health", "agiraph team health --json"))
+@model_option
+@home_option
+@json_option("one JSON object: is_valid, can_work_offline, agents, problems")
+@click.pass_context
+def health(ctx: click.Context, model: str | None, home: Path, as_json: bool) -> None:
+    """Check whether the team can work now, with the network and without; exit 1 if it cannot."""
+    from agiraph.http.mcp_server.results import team_health
+
+    with connect_to_read(home) as client:
+        now = _checked(client, model=model)
+        found = team_health(now, _checked(client, model=model, offline=True))
+    if as_json:
+        Details(found).print(as_json=True)
+    else:
+        Listing(found.agents, ROLES[:-1], "no roles").print(as_json=False)
+        click.echo(f"the team can work: {yes_or_no(found.is_valid)}")
+        click.echo(f"without the network: {yes_or_no(found.can_work_offline)}")
+        for problem in found.problems:
+            remark(problem)
+    ctx.exit(DONE if found.is_valid else FAILED)
 
 
-def _listing(found: "TeamRolesView") -> Listing:
-    for problem in () if found.roles else found.problems:
-        remark(problem)
-    return Listing(found.roles, ROLES, "no roles")
+def _checked(
+    client: "Client",
+    section: dict[str, Any] | None = None,
+    model: str | None = None,
+    *,
+    offline: bool = False,
+) -> "TeamRolesView":
+    from agiraph.http.api import CheckTeamRequest
+
+    return client.check_team(CheckTeamRequest(section=section, model=model, offline=offline))
 
 
 @team.command(
@@ -235,14 +275,14 @@ def _listing(found: "TeamRolesView") -> Listing:
 )
 @click.argument("agent")
 @home_option
-@json_option("one JSON object: run, task, status, roles, turns, edges, role, final_output")
+@json_option("one JSON object: agent, run, task, status, roles, turns, edges, role, final_output")
 @click.pass_context
 def turns(ctx: click.Context, agent: str, home: Path, as_json: bool) -> None:
     """List what the roles of AGENT's team have said to each other."""
     with connect_to_read(home) as client:
         found = client.team_turns(agent)
     if as_json:
-        print_json(found.payload())
+        print_json(found.model_dump(mode="json"))
     else:
         Listing(found.turns, TURNS, "no turn has ended yet").print(as_json=False)
         remark(found.status)

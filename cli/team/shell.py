@@ -1,27 +1,25 @@
 """`agiraph agentic-shell`: one task after the other for a team of roles, typed at a prompt."""
 
 import contextlib
-import json
-import readline
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
-from pydantic import ValidationError
 
-from agiraph.core.errors import AgiraphError, InvalidInput
+from agiraph.core.errors import AgiraphError, InvalidInput, unknown
 from agiraph.core.ids import new_run_id
-from agiraph.core.record import Record
 from agiraph.core.team import MOST_TURNS
+from agiraph.http.errors import NotReachable
+from agiraph.storage.home import Home
 from cli.exits import DONE
-from cli.formats import how_it_works, shown_agent
+from cli.interrupts import EndedBySignal, signals_interrupt
 from cli.listing import Listing
-from cli.options import examples, home_option, require_writable
+from cli.options import examples, home_option
 from cli.run_target import RunOptions, RunTarget, supervised
-from cli.sanitize import printable
+from cli.sanitize import broken_for, one_line, printable
 from cli.screen import TerminalScreen, can_prompt
 from cli.team.command import (
     ROLES,
@@ -33,49 +31,20 @@ from cli.team.command import (
     roles_option,
     section_of,
 )
+from cli.team.session import DoneTask, Session, load_session, save_session
+from cli.team.shell_words import ABOUT, ON_OFF, changes, completions, counted, works
+from cli.team.typed_lines import TypedLines
 
 if TYPE_CHECKING:
     from agiraph.http.api import AgentView, TeamRolesView, TeamRunView
+    from agiraph.http.client import Client
 
 PROMPT: Final = "team> "
 MOST_EARLIER: Final = 20
 LONGEST_OUTPUT: Final = 20_000
-ON_OFF: Final = {"on": True, "off": False}
-ABOUT: Final = {
-    "/help": ("", "show this"),
-    "/agents": ("", "list what does the work of each role"),
-    "/team": ("", "show the roles, the lead and the bounds"),
-    "/maxturns": ("N", "set after how many turns a task ends"),
-    "/followup": ("on|off", "whether the next task is told of the ones before"),
-    "/history": ("", "list the tasks of this session"),
-    "/save": ("[FILE]", "write the session into a file"),
-    "/load": ("FILE", "continue a session that was saved"),
-    "/reset": ("", "forget the tasks of this session"),
-    "/reload": ("", "read agents.yaml again, and say what changed"),
-    "/validate": ("", "check that each role can work"),
-    "/clear": ("", "clear the screen"),
-    "/info": ("", "show how this session stands"),
-    "/exit": ("", "leave; so does Ctrl-D"),
-}
-
-
-class DoneTask(Record):
-    """A task of a session, and what came of it."""
-
-    task: str
-    output: str
-    status: str
-    agent: str
-    run: str
-    turns: int
-
-
-class Session(Record):
-    """What `/save` writes and `/load` reads."""
-
-    tasks: tuple[DoneTask, ...] = ()
-    max_turns: int | None = None
-    follows_up: bool = True
+SHOWN_LINES: Final = 10
+SHOWN_MESSAGE: Final = 400
+Found = TypeVar("Found")
 
 
 @click.command(
@@ -84,6 +53,7 @@ class Session(Record):
         "agiraph agentic-shell",
         "agiraph agentic-shell --max-turns 16 -i .",
         "agiraph agentic-shell --offline",
+        "echo 'Measure this' | agiraph agentic-shell -i . -m script/team",
     ),
 )
 @model_option
@@ -104,8 +74,9 @@ def agentic_shell(
 ) -> None:
     """Type tasks for a team of roles, one after the other; /help lists the commands.
 
-    The turns are shown as they are taken, then what was said, and the lead's answer. A task is
-    told of the ones before (/followup off: it is not). Ctrl-C stops a task, Ctrl-D ends the shell.
+    While a task is done a table shows who has written to whom; then come its turns and the lead's
+    answer. A task is told of the ones before (/followup off: it is not). Ctrl-C stops a task,
+    Ctrl-D ends the shell. What was typed is kept in the home; the Tab key completes commands.
     """
     terms: dict[str, Any] = {
         **dict.fromkeys(("worker_model", "mode", "cycle_seconds", "plan", "planning", "name")),
@@ -114,11 +85,16 @@ def agentic_shell(
         "input": str(folder.resolve()) if folder else None,
         "when_spent": None if can_prompt() else "stop",
     }
+    section_of(file)  # what is wrong with it is said before anything starts
     options = RunOptions(home, terms, None, None, as_json=False)
     screen = TerminalScreen(sys.stderr, is_live=sys.stderr.isatty())
-    with contextlib.closing(screen), supervised(options, screen) as target:
-        shell = AgenticShell(target, options, section_of(file), max_turns, is_offline=offline)
-        shell.run()
+    with (
+        signals_interrupt(),
+        contextlib.closing(screen),
+        supervised(options, screen) as target,
+    ):
+        screen.close()
+        AgenticShell(target, options, file, max_turns, is_offline=offline).run()
     ctx.exit(DONE)
 
 
@@ -129,17 +105,18 @@ class AgenticShell:
         self,
         target: RunTarget,
         options: RunOptions,
-        section: dict[str, Any] | None,
+        file: Path | None,
         max_turns: int | None,
         *,
         is_offline: bool,
     ) -> None:
         self._target = target
         self._options = options
-        self._section = section
+        self._file = file
         self._is_offline = is_offline
-        self._session = Session(max_turns=max_turns)
+        self._session = Session(tasks=(), max_turns=max_turns)
         self._agent: str | None = None
+        self._known: TeamRolesView | None = None
         self._is_over = False
         self._commands: dict[str, Callable[[str], None]] = {
             "/help": lambda _: self._help(),
@@ -147,7 +124,7 @@ class AgenticShell:
             "/team": lambda _: self._team(),
             "/maxturns": self._max_turns,
             "/followup": self._follow_up,
-            "/history": lambda _: self._history(),
+            "/history": self._history,
             "/save": self._save,
             "/load": self._load,
             "/reset": lambda _: self._reset(),
@@ -160,34 +137,45 @@ class AgenticShell:
 
     def run(self) -> None:
         """Read and do one line after the other until the person leaves."""
-        readline.set_completer(_completed)
-        readline.set_completer_delims(" ")
-        readline.parse_and_bind("tab: complete")
-        self._validate()
+        system = Home(self._options.home).system
+        history = system.typed if system.path.is_dir() else None  # plain: whether there is a home
+        lines = TypedLines(PROMPT, completions, history)
+        self.do("/validate")
         self._say("type a task, or /help")
         while not self._is_over:
             try:
-                line = input(PROMPT if sys.stdin.isatty() else "").strip()
+                line = lines.next()
             except EOFError:
+                if sys.stdin.isatty():
+                    click.echo()
                 return
+            except EndedBySignal:
+                raise
             except KeyboardInterrupt:
                 click.echo()
                 continue
+            except UnicodeDecodeError:
+                self._say("that line is not UTF-8 text")
+                continue
             if line:
-                self._do(line)
+                self.do(line)
 
-    def _do(self, line: str) -> None:
+    def do(self, line: str) -> None:
         """Do one line; what is wrong with it is said, and the session goes on."""
         word, _, rest = line.partition(" ")
         try:
             if not word.startswith("/"):
                 self._work_on(line)
-            elif (command := self._commands.get(word)) is not None:
-                command(rest.strip())
-            else:
-                self._say(f"unknown command {word} (possible: {', '.join(ABOUT)})")
+                return
+            if word not in self._commands:
+                raise unknown("command", word, ABOUT)
+            if rest and not ABOUT[word][0]:
+                raise InvalidInput(f"{word} takes nothing behind it, not '{rest.strip()}'")
+            self._commands[word](rest.strip())
         except (AgiraphError, click.UsageError, OSError) as error:
             self._say(str(error) or type(error).__name__)
+        except EndedBySignal:
+            raise
         except KeyboardInterrupt:
             self._say("stopped")
 
@@ -195,32 +183,50 @@ class AgenticShell:
         for line in text.splitlines():
             self._target.screen.note(line)
 
+    def _asked(self, ask: "Callable[[Client], Found]") -> Found:
+        """Return what the gateway answers, also one that has been started again since."""
+        try:
+            return ask(self._target.client)
+        except NotReachable:
+            self._target.reconnect()
+            return ask(self._target.client)
+
     # --- a task ----------------------------------------------------------------------------------
 
     def _work_on(self, task: str) -> None:
         """Have the team do a task, and show what its roles have said and what came of it."""
         from cli.watch import RunWatcher  # imports the records
 
-        agent = self._target.begin(self._wanted(task))
-        self._agent = agent.id
-        watch = RunWatcher(self._target, agent, can_prompt=can_prompt())
+        options, agent = self._wanted(task), None
         try:
+            agent = self._target.begin(options)
+            self._agent = agent.id
+            watch = RunWatcher(self._target, agent, can_prompt=can_prompt())
             watch.until_the_end(time.monotonic(), None)
         except KeyboardInterrupt:
-            self._target.stop_agent(agent.id)
+            self._stop(options, agent)
             raise
         finally:
             self._target.detach()
-        found = self._target.client.team_turns(agent.id)
-        self._remember(task, watch.agent, found)
-        self._show(watch.agent, found)
+        self._show(self._remember(task, watch.agent))
+
+    def _stop(self, options: RunOptions, agent: "AgentView | None") -> None:
+        """Stop a task, also one that has just been asked for."""
+        self._target.screen.close()
+        if agent is None:
+            with contextlib.suppress(AgiraphError):
+                agent = self._target.begin(options)  # the same request: the same run
+        if agent is not None and self._target.stop_agent(agent.id):
+            with contextlib.suppress(AgiraphError):
+                self._agent = agent.id
+                self._remember(options.terms["goal"], agent)
 
     def _wanted(self, task: str) -> RunOptions:
         """Return the run to ask for: of a new agent, or the next one of the session's."""
         session = self._session
         before = session.tasks[-MOST_EARLIER:] if session.follows_up else ()
         asked = {
-            "section": self._section,
+            "section": section_of(self._file),
             "max_turns": session.max_turns,
             "offline": self._is_offline or None,
             "earlier": [{"task": one.task, "output": one.output[:LONGEST_OUTPUT]} for one in before]
@@ -236,25 +242,31 @@ class AgenticShell:
             terms.pop("name")
         return RunOptions(self._options.home, terms, self._agent, None, as_json=False)
 
-    def _remember(self, task: str, agent: "AgentView", found: "TeamRunView") -> None:
-        output = found.final_output or agent.result or agent.reason or ""
+    def _remember(self, task: str, agent: "AgentView") -> "TeamRunView":
+        """Add a task that has ended to the session; return what its roles have said."""
+        found = self._asked(lambda client: client.team_turns(agent.id))
         done = DoneTask(
             task=task,
-            output=output,
-            status=found.status,
+            output=(found.final_output or agent.result or agent.reason or "").strip(),
+            status=found.status if found.ending else "stopped",
             agent=agent.id,
             run=found.run,
             turns=len(found.turns),
         )
         tasks = (*self._session.tasks, done)
         self._session = self._session.model_copy(update={"tasks": tasks})
+        return found
 
-    def _show(self, agent: "AgentView", found: "TeamRunView") -> None:
+    def _show(self, found: "TeamRunView") -> None:
         self._target.screen.close()
-        Listing(found.turns, TURNS, "no turn has ended").print(as_json=False)
-        click.echo()
-        click.echo(printable(found.final_output or agent.result or "").rstrip())
-        self._say(f"{found.status}, {len(found.turns)} turns")
+        rows = [
+            turn.payload() | {"message": one_line(turn.message, SHOWN_MESSAGE)}
+            for turn in found.turns
+        ]
+        Listing(rows, TURNS, "no turn has ended").print(as_json=False)
+        done = self._session.tasks[-1]
+        click.echo(f"\n{broken_for(sys.stdout, printable(done.output))}\n")
+        self._say(f"{done.status}, {counted(done.turns)}")
 
     # --- commands --------------------------------------------------------------------------------
 
@@ -263,61 +275,80 @@ class AgenticShell:
             click.echo(f"{f'{name} {argument}'.strip():<18}  {about}")
         click.echo(f"{'anything else':<18}  a task for the team")
 
-    def _found(self) -> "TeamRolesView":
+    def _team_found(self) -> "TeamRolesView":
         from agiraph.http.api import CheckTeamRequest
 
-        model = self._options.terms["model"]
-        asked = CheckTeamRequest(section=self._section, offline=self._is_offline, model=model)
-        return self._target.client.check_team(asked)
+        asked = CheckTeamRequest(
+            section=section_of(self._file),
+            offline=self._is_offline,
+            model=self._options.terms["model"],
+        )
+        return self._asked(lambda client: client.check_team(asked))
 
     def _agents(self) -> None:
-        found = self._found()
+        found = self._team_found()
         Listing(found.roles, ROLES, "; ".join(found.problems)).print(as_json=False)
 
     def _team(self) -> None:
-        found = self._found()
+        found = self._team_found()
+        if not found.roles:
+            self._say("\n".join(found.problems))
+            return
         most = self._session.max_turns or found.max_turns
-        click.echo(f"lead {found.lead_role}, at most {most} turns")
+        click.echo(f"lead {found.lead_role}, at most {counted(most)}")
         for role in found.roles:
-            facts = role.model_dump()
-            click.echo(f"{role.name}: {role.title}. {role.responsibilities}".rstrip())
-            click.echo(f"  {shown_agent(facts)}, {how_it_works(facts)}")
+            about = printable(f"{role.name}: {role.title}. {role.responsibilities}".rstrip())
+            click.echo(broken_for(sys.stdout, about))
+            click.echo(f"  {works(role)}")
 
     def _max_turns(self, text: str) -> None:
         if not text.isdecimal() or not 1 <= int(text) <= MOST_TURNS:
-            raise InvalidInput(f"/maxturns needs a number from 1 to {MOST_TURNS}, not '{text}'")
+            wrong = f", not '{text}'" if text else f" (now: {self._bound()})"
+            raise InvalidInput(f"/maxturns needs a number from 1 to {MOST_TURNS}{wrong}")
         self._session = self._session.model_copy(update={"max_turns": int(text)})
-        self._say(f"a task ends after {text} turns")
+        self._say(f"a task ends after {counted(int(text))}")
+
+    def _bound(self) -> str:
+        return str(self._session.max_turns or "as agents.yaml says")
 
     def _follow_up(self, text: str) -> None:
         if text not in ON_OFF:
-            raise InvalidInput(f"/followup needs on or off, not '{text}'")
+            is_on = "on" if self._session.follows_up else "off"
+            wrong = f", not '{text}'" if text else f" (now: {is_on})"
+            raise InvalidInput(f"/followup needs on or off{wrong}")
         self._session = self._session.model_copy(update={"follows_up": ON_OFF[text]})
         self._say(f"the next task is {'told' if ON_OFF[text] else 'not told'} of the ones before")
 
-    def _history(self) -> None:
-        if not self._session.tasks:
+    def _history(self, text: str) -> None:
+        tasks = self._session.tasks
+        if text and not (text.isdecimal() and 1 <= int(text) <= len(tasks)):
+            possible = f"1 to {len(tasks)}" if tasks else "there are none yet"
+            raise InvalidInput(f"/history needs the number of a task ({possible}), not '{text}'")
+        if not tasks:
             self._say("no tasks yet")
-        for number, one in enumerate(self._session.tasks, start=1):
-            click.echo(printable(f"{number}. {one.task}  ({one.status}, {one.turns} turns)"))
-            click.echo(printable(f"   {one.output.strip().splitlines()[0] if one.output else ''}"))
+        shown = [int(text)] if text else range(1, len(tasks) + 1)
+        for number in shown:
+            one = tasks[number - 1]
+            facts = f"({one.status}, {counted(one.turns)})"
+            click.echo(printable(f"{number}. {one_line(one.task)}  {facts}"))
+            lines = printable(one.output).splitlines()
+            for line in lines if text else lines[:SHOWN_LINES]:
+                click.echo(f"   {broken_for(sys.stdout, line, 3)}".rstrip())
+            if not text and len(lines) > SHOWN_LINES:
+                click.echo(f"   ... {len(lines) - SHOWN_LINES} more lines: /history {number}")
 
     def _save(self, text: str) -> None:
         path = Path(text or f"team-session-{time.strftime('%Y%m%d-%H%M%S')}.json").expanduser()
-        require_writable(path)
-        path.write_text(self._session.model_dump_json(indent=2), "utf-8")  # plain: the person's
+        save_session(path, self._session)
         self._say(f"saved: {path}")
 
     def _load(self, text: str) -> None:
         if not text:
             raise InvalidInput("/load needs the FILE that /save wrote")
-        try:
-            saved = Path(text).expanduser().read_text("utf-8")  # plain: the person's
-            self._session = Session.model_validate(json.loads(saved))
-        except (OSError, ValueError, ValidationError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is no saved session"
-            raise InvalidInput(f"{text}: {why}") from None
-        self._say(f"loaded: {len(self._session.tasks)} tasks")
+        self._session = load_session(Path(text).expanduser())
+        self._agent = None  # its next task is a new agent's, which is told of the ones before
+        tasks = len(self._session.tasks)
+        self._say(f"loaded: {tasks} {'task' if tasks == 1 else 'tasks'}")
 
     def _reset(self) -> None:
         self._session = self._session.model_copy(update={"tasks": ()})
@@ -325,11 +356,15 @@ class AgenticShell:
         self._say("a new session")
 
     def _reload(self) -> None:
-        self._say("agents.yaml is read again for each task")
+        """Say what is different since the team was last looked at; each task has it anyway."""
+        before = self._known
         self._validate()
+        if before is not None and self._known is not None:
+            self._say("\n".join(changes(before, self._known)) or "nothing has changed")
 
     def _validate(self) -> None:
-        found = self._found()
+        found = self._team_found()
+        self._known = found if found.roles else self._known
         if found.problems:
             self._say("\n".join(found.problems))
             return
@@ -341,17 +376,13 @@ class AgenticShell:
     def _info(self) -> None:
         session = self._session
         click.echo(f"tasks      {len(session.tasks)}")
-        click.echo(f"max turns  {session.max_turns or 'as agents.yaml says'}")
+        click.echo(f"max turns  {self._bound()}")
         click.echo(f"follow-up  {'on' if session.follows_up else 'off'}")
         click.echo(f"offline    {'yes' if self._is_offline else 'no'}")
+        click.echo(f"model      {self._options.terms['model'] or 'as the settings say'}")
+        click.echo(f"input      {self._options.terms['input'] or 'none'}")
         click.echo(f"agent      {self._agent or 'none yet'}")
         click.echo(f"home       {self._options.home}")
 
     def _exit(self) -> None:
         self._is_over = True
-
-
-def _completed(text: str, state: int) -> str | None:
-    """Return the next command that begins so, for readline."""
-    found = [name for name in ABOUT if name.startswith(text)] if text.startswith("/") else []
-    return found[state] if state < len(found) else None

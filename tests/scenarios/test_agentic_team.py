@@ -168,7 +168,14 @@ def test_a_role_without_a_usable_agent_is_refused_before_anything_runs(
     assert place.command("team", "validate").stdout == "5 roles can work, led by project_manager\n"
     assert "software_architect" in place.command("team", "agents").stdout
     assert place.json("team", "config")["max_turns"] == 12
-    assert len(place.json("team", "health")) == 5
+    health = place.json("team", "health")
+    assert (health["is_valid"], health["can_work_offline"], len(health["agents"])) == (
+        *(True, False, 5),
+    )
+    shown = place.command("team", "config")
+    roles.write_text(shown.stdout)
+    assert "    title: QA Engineer\n" in shown.stdout
+    assert place.command("team", "validate", "--roles", str(roles)).returncode == 0
 
 
 def test_what_the_person_says_and_asked_before_is_in_the_next_turn(place: Place) -> None:
@@ -212,41 +219,55 @@ def test_the_script_of_a_team_needs_no_key(place: Place, tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     assert "| .py | 2 |" in done.stdout
     assert "| all | 3 |" in done.stdout
-    assert "qa_engineer to project_manager" in done.stderr
+    assert "qa_engineer    to project_manager" in done.stderr
 
 
 @needs_tmux
-def test_the_shell_is_a_prompt_with_commands_and_completion(place: Place, tmp_path: Path) -> None:
-    saved = tmp_path / "session.json"
+def test_the_shell_is_a_prompt_with_commands_a_live_table_and_a_history(
+    place: Place, tmp_path: Path
+) -> None:
+    saved, gate, never = tmp_path / "session.json", Event(), Event()
     said: list[str] = []
 
     def lead(seen: SeenRequest) -> Reply:
         said.append(seen.said)
-        return finalize(f"Answer {len(said)}", "fine")
+        if "Third task" in seen.said.partition("## The task of the person")[2].partition("##")[0]:
+            return held(finalize("too late"), never)
+        return to(DEVELOPER, "Go") if len(said) == 1 else finalize(f"Answer {len(said)}", "fine")
 
-    place.plays(project_manager=lead)
+    place.plays(project_manager=lead, software_developer=[held(to(LEAD, "Done"), gate)])
     socket = tmp_path / "tmux"
     words = ("agentic-shell", "--home", str(place.home), *MODEL)
     with contextlib.closing(Terminal(socket, place.environ, *words, size=(100, 40))) as screen:
         screen.await_screen("type a task, or /help", "team>")
         screen.type("First task")
-        screen.await_screen("Answer 1")
+        table = ("project_manager -> software_developer  1x  <- the last", "turn 2: software_dev")
+        screen.await_screen(*table)
+        gate.set()
+        screen.await_screen("Answer 2", "finalized, 3 turns", without="turn 2: software_dev")
         screen.type("Second task")
-        screen.await_screen("Answer 2")
+        screen.await_screen("Answer 3")
         screen.keys("/", "h", "i", "Tab", "Enter")
-        screen.await_screen("2. Second task  (finalized, 1 turns)")
+        screen.await_screen("2. Second task  (finalized, 1 turn)")
         screen.type(f"/save {saved}")
         screen.await_screen("saved: ")
         screen.type("/followup off")
         screen.await_screen("is not told of the ones before")
         screen.type("Third task")
-        screen.await_screen("Answer 3")
+        place.server.wait_for(lambda seen: seen.is_for(LEAD) and "Third task" in seen.said)
+        screen.keys("C-c")
+        screen.await_screen("stopped", without="0 tokens")
+        screen.keys("C-l")
+        screen.type("Fourth task")
+        screen.await_screen("Answer 5")
         screen.type("/nonsense")
-        screen.await_screen("unknown command /nonsense (possible: /help")
+        screen.await_screen("unknown command '/nonsense'")
         screen.type("/exit")
         screen.await_screen("[left with 0]")
-    assert "First task" not in said[0].partition("# What the person asked before")[2]
-    assert "Answer 1" in said[1], "a further task is told of the one before"
-    assert "Answer 2" not in said[2].partition("The task of the person")[2].partition("##")[2]
+    never.set()
+    assert "Answer 2" in said[2], "a further task is told of the one before"
+    assert "What the person asked before" not in said[4], "unless it is not to be"
     assert len(json.loads(saved.read_text())["tasks"]) == 2
+    typed = [*map(json.loads, (place.home / "system/typed.jsonl").read_text().splitlines())]
+    assert typed[:3] == ["First task", "Second task", "/history"]
     place.begun += [one["agent"] for one in json.loads(saved.read_text())["tasks"][:1]]

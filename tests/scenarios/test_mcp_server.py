@@ -13,6 +13,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from agiraph import AgenticTeamMCPClient, InvalidInput
 from tests.fakes.forked import Forked
 from tests.fakes.model_server import call, say
 from tests.integration.house import all_gone, until
@@ -167,6 +168,29 @@ def test_a_client_gives_a_team_of_roles_a_task(place: Place) -> None:
 
     over_pipes(place, talk)
     assert heard == ["project_manager to user: approved"]
+
+
+async def test_a_python_program_gives_a_team_a_task_in_memory(place: Place) -> None:
+    decided = {"action": "finalize", "message": "approved", "final_response": "Services A and B."}
+    place.plays(project_manager=[publish(result=decided)])
+    heard: list[str] = []
+    client = AgenticTeamMCPClient(home=place.home, model="openai/fake")
+    task = "Design a microservice architecture"
+    result = await client.execute_task(task, max_turns=3, on_progress=heard.append)
+    assert (result.status, result.final_output) == ("finalized", "Services A and B.")
+    assert (result.max_turns, heard) == (3, ["project_manager to user: approved"])
+    async with client:
+        assert (await client.turns(result.agent)).turns == result.turns
+        assert (await client.validate()).is_valid
+        assert (await client.health()).is_valid
+        assert len((await client.list_agents()).agents) == 5
+        assert (await client.config()).lead_role == "project_manager"
+        with pytest.raises(InvalidInput, match="unknown agent 'nobody'"):
+            await client.turns("nobody")
+        with pytest.raises(InvalidInput, match="needs the network"):
+            await client.execute_task("Do it", offline=True)
+        with pytest.raises(InvalidInput, match="the task is empty"):
+            await client.execute_task(" ")
 
 
 def test_over_http_everybody_has_what_his_token_allows(place: Place, url: str) -> None:

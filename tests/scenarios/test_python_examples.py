@@ -13,12 +13,15 @@ from agiraph.mcp.registered import register, unregister
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.scenarios.house import ROOT
 from tests.scenarios.place import Place
-from tests.scenarios.steps import Plays
+from tests.scenarios.steps import Plays, publish
 
 EXAMPLES = ROOT / "docs" / "examples"
 PAGE = (ROOT / "docs" / "python.md").read_text("utf-8")
 WAIT = call("wait")
 WORK: Plays = [call("write_file", path="found.md", content="it"), call("publish", summary="found")]
+
+
+APPROVED = {"action": "finalize", "message": "approved", "final_response": "Services A and B."}
 
 
 def finish(summary: object) -> Reply:
@@ -99,6 +102,10 @@ PLAYS: dict[str, tuple[dict[str, Plays], str]] = {
     "errors": (
         {"coordinator": [say("I cannot."), say("I really cannot.")]},
         "the run failed: the coordinator stopped without finishing",
+    ),
+    "agentic_team": (
+        {"project_manager": [publish(result=APPROVED)]},
+        r"project_manager to user: approved\nfinalized Services A and B.",
     ),
     "survey": ({}, r"# Survey of (?s:.*)report/report.md \d+ bytes"),
 }

@@ -14,11 +14,11 @@ from actors.gateway.api.agents import (
     check_input,
     check_plan,
     check_servers,
-    default_model,
     has_usd_budget,
     name_for,
     needs_tools,
     require_folder,
+    unnamed_model,
 )
 from actors.gateway.api.dependencies import GatewayDep
 from actors.gateway.api.system import require_tools
@@ -116,7 +116,7 @@ async def _models(
     gateway: Gateway, request: CheckAgentRequest, found: _Findings
 ) -> tuple[str, str] | None:
     """Return the models of coordinator and workers, None if one of them cannot be used."""
-    model = request.model or await found.tried("model", default_model(gateway))
+    model = request.model or await found.tried("model", unnamed_model(gateway, request.team))
     if not model:
         return None
     if request.input is None:

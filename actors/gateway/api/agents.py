@@ -42,6 +42,7 @@ from agiraph.http.api import (
     RunRequest,
     RunView,
     StartRunRequest,
+    TeamRequest,
 )
 from agiraph.http.api.access import HOME_TOKEN
 from agiraph.llm.registry import check_folder
@@ -192,7 +193,9 @@ async def create_agent(
     processes involved do not answer.
     """
     await _check_orders(gateway, request)
-    terms = await terms_of(gateway, request)
+    model = request.model or await unnamed_model(gateway, request.team)
+    worker_model = request.worker_model or gateway.config.models.worker or model
+    terms = await terms_of(gateway, request, worker_model)
     run = RunId(request.run) if request.run else cause.run
     id = agent_id_for(request.name or request.goal, run)
     if (begun := gateway.agents.get(id)) is not None:
@@ -200,7 +203,8 @@ async def create_agent(
     name = name_for(gateway, request)
     if request.tools is not None:
         await require_tools(gateway, request.tools)
-    model, worker_model = await _models_for(gateway, request)
+    require_folder(model, request.input)
+    await _check_models(gateway, request, model, worker_model)
     agent = Agent(
         id=id,
         name=name,
@@ -245,7 +249,8 @@ async def begin_run(
     to = coordinator_address(agent.id)
     child = child_at(await children(gateway), to)
     is_down = child is None or child.state in DOWN
-    terms = await terms_of(gateway, request, agent.worker_model)
+    worker_model = request.worker_model or request.model or agent.worker_model
+    terms = await terms_of(gateway, request, worker_model)
     more = {"run": run, "input_dir": request.input, "terms": terms, "abandon": is_down}
     if child is None:
         await start_coordinator(gateway, agent)
@@ -331,10 +336,10 @@ async def _check_orders(gateway: Gateway, request: RunRequest) -> None:
         await _offer_registered(gateway, request.mcp_servers)
 
 
-async def terms_of(gateway: Gateway, request: RunRequest, known: str = "") -> RunTerms:
+async def terms_of(gateway: Gateway, request: RunRequest, model: str) -> RunTerms:
     """Return what a run is begun on, its team as it is now; ApiError 422 if that cannot work.
 
-    `known` is the workers' model of an agent that goes on.
+    `model` is that of roles that name no agent.
     """
     if request.team is None:
         return request.terms
@@ -343,7 +348,6 @@ async def terms_of(gateway: Gateway, request: RunRequest, known: str = "") -> Ru
     if request.plan is not None or request.mode == "infinite":
         what = "a plan" if request.plan is not None else "infinite mode"
         raise ApiError(UNPROCESSABLE, f"a run with a team of roles cannot have {what}")
-    model = request.worker_model or request.model or known or await default_model(gateway)
     team = await resolved_team(gateway, request.team, model)
     return request.terms.model_copy(update={"team": team})
 
@@ -427,13 +431,21 @@ def name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
     return name
 
 
-async def _models_for(gateway: Gateway, request: CreateAgentRequest) -> tuple[str, str]:
-    """Return the models of coordinator and workers; the broker knows and can use them."""
-    model = request.model or await default_model(gateway)
-    require_folder(model, request.input)
-    worker_model = request.worker_model or gateway.config.models.worker or model
-    await _check_models(gateway, request, model, worker_model)
-    return model, worker_model
+async def unnamed_model(gateway: Gateway, team: TeamRequest | None) -> str:
+    """Return the model of a run that names none; ApiError 422 says how to get one.
+
+    It is the default, else one that a role of its team names: then no other is needed.
+    """
+    try:
+        return await default_model(gateway)
+    except ApiError as error:
+        if error.status != UNPROCESSABLE or team is None:
+            raise
+        from actors.gateway.team_config import model_of_roles  # few runs have a team
+
+        if model := await asyncio.to_thread(model_of_roles, gateway, team):
+            return model
+        raise
 
 
 async def default_model(gateway: Gateway) -> str:

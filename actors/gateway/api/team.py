@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from actors.gateway.api.agents import default_model
+from actors.gateway.api.agents import unnamed_model
 from actors.gateway.api.dependencies import AgentDep, GatewayDep, RunDep
 from actors.gateway.api.settings import IfMatch
 from actors.gateway.auth.scopes import CONTROL, READ
@@ -21,6 +21,7 @@ from agiraph.http.api import (
     ApiError,
     CheckTeamRequest,
     SaveTeamRequest,
+    TeamRequest,
     TeamRolesView,
     TeamRunView,
 )
@@ -78,17 +79,23 @@ def _etag(gateway: Gateway) -> str:
 async def _checked(gateway: Gateway, asked: CheckTeamRequest) -> TeamRolesView:
     try:
         team = await asyncio.to_thread(configured_team, gateway, asked.section)
+        model = await _model(gateway, asked)
+        return await bound_team(
+            gateway, team, model, offline=asked.offline, named_only=asked.named_only
+        )
     except InvalidInput as error:
         return TeamRolesView(problems=tuple(str(error).splitlines()), is_offline=asked.offline)
+
+
+async def _model(gateway: Gateway, asked: CheckTeamRequest) -> str:
+    """Return the model of a run that names none, '' if there is none."""
+    team = TeamRequest(section=asked.section, offline=asked.offline)
     try:
-        model = asked.model or await default_model(gateway)
+        return asked.model or await unnamed_model(gateway, team)
     except ApiError as error:
         if error.status != UNPROCESSABLE:
             raise
-        model = ""
-    return await bound_team(
-        gateway, team, model, offline=asked.offline, named_only=asked.named_only
-    )
+        return ""
 
 
 @router.get("/agents/{agent}/team", dependencies=[READ])
@@ -114,6 +121,7 @@ def _view(agent: Agent, run: str, board: Board, after: int) -> TeamRunView:
     is_over = not board.is_running and board.run is not None
     end = state.end
     return TeamRunView(
+        agent=agent.id,
         run=run,
         task=state.task,
         status=end.how if end else "stopped" if is_over else "running",

@@ -87,11 +87,12 @@ class SaveTeamRequest(ApiRequest):
 
 
 class TeamRunView(ApiView):
-    """What a team has said in a run, who wrote to whom, whose turn it is, and how it ended.
+    """What an agent's team has said in a run, who wrote to whom, whose turn it is, how it ended.
 
     `times` is when each of the turns ended, in seconds since the epoch.
     """
 
+    agent: str
     run: str
     task: str
     status: Literal["running", "finalized", "max_turns", "lead_failed", "stopped"]
@@ -104,7 +105,3 @@ class TeamRunView(ApiView):
     role: str = ""
     ending: Ending | None = None
     final_output: str | None = None
-
-    def payload(self) -> dict[str, Any]:
-        """Return it as `--json` gives it: each turn in the form that events have."""
-        return self.model_dump(mode="json") | {"turns": [turn.payload() for turn in self.turns]}

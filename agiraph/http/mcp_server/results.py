@@ -12,6 +12,7 @@ from agiraph.http.api import (
     FolderView,
     NodeView,
     QuestionView,
+    TeamRolesView,
     TeamRoleView,
 )
 
@@ -46,6 +47,16 @@ class TeamHealthResult(TeamValidationResult):
 
     can_work_offline: bool
     agents: tuple[TeamRoleView, ...]
+
+
+def team_health(now: TeamRolesView, offline: TeamRolesView) -> TeamHealthResult:
+    """Return how a team stands, from how it is with the network and without."""
+    return TeamHealthResult(
+        is_valid=now.is_valid,
+        can_work_offline=offline.is_valid,
+        agents=now.roles,
+        problems=now.problems,
+    )
 
 
 class OpenQuestionResult(Record):

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 
 from agiraph.core.errors import AgiraphError
 from agiraph.http.api import (
+    CheckTeamRequest,
     CreateAgentRequest,
     StartRunRequest,
     TeamRequest,
@@ -31,6 +32,7 @@ ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_
 ENDS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True)
 
 AgentName = Annotated[str, Field(description="the agent's id or name")]
+UnboundModel = Annotated[str | None, Field(description="provider/model of unbound roles")]
 Wait = Annotated[float, Field(ge=0, le=3600, description="wait at most so many seconds")]
 
 
@@ -198,7 +200,7 @@ def _add_team(server: MCPServer[None], clients: ApiClients) -> None:
         task: Annotated[str, Field(min_length=1, description="what the team of roles is to do")],
         ctx: Context,
         max_turns: Annotated[int | None, Field(ge=1, le=200)] = None,
-        model: Annotated[str | None, Field(description="provider/model of unbound roles")] = None,
+        model: UnboundModel = None,
         offline: Annotated[bool, Field(description="only agents that need no network")] = False,
         input_dir: Annotated[str | None, Field(description="absolute path of a folder")] = None,
         wait_seconds: Wait = 600,
@@ -225,10 +227,13 @@ def _add_team(server: MCPServer[None], clients: ApiClients) -> None:
 
 def _add_team_looks(server: MCPServer[None], clients: ApiClients) -> None:
     @server.tool(annotations=LOOKS)
-    async def agentic_team_list_agents(ctx: Context) -> results.TeamAgentsResult:
+    async def agentic_team_list_agents(
+        ctx: Context, model: UnboundModel = None
+    ) -> results.TeamAgentsResult:
         """List the roles and what does the work of each."""
         async with _calling(clients, ctx) as client:
-            return results.TeamAgentsResult(agents=(await client.team()).roles)
+            found = await client.check_team(CheckTeamRequest(model=model))
+        return results.TeamAgentsResult(agents=found.roles)
 
     @server.tool(annotations=LOOKS)
     async def agentic_team_config(ctx: Context) -> TeamRolesView:
@@ -238,24 +243,22 @@ def _add_team_looks(server: MCPServer[None], clients: ApiClients) -> None:
 
     @server.tool(annotations=LOOKS)
     async def agentic_team_validate(
-        ctx: Context, offline: bool = False
+        ctx: Context, offline: bool = False, model: UnboundModel = None
     ) -> results.TeamValidationResult:
         """Check that each role has an agent that can work here."""
         async with _calling(clients, ctx) as client:
-            problems = (await client.team(offline=offline)).problems
-        return results.TeamValidationResult(is_valid=not problems, problems=problems)
+            found = await client.check_team(CheckTeamRequest(offline=offline, model=model))
+        return results.TeamValidationResult(is_valid=found.is_valid, problems=found.problems)
 
     @server.tool(annotations=LOOKS)
-    async def agentic_team_health(ctx: Context) -> results.TeamHealthResult:
+    async def agentic_team_health(
+        ctx: Context, model: UnboundModel = None
+    ) -> results.TeamHealthResult:
         """Check the team: whether it can work, with the network and without, and each agent."""
         async with _calling(clients, ctx) as client:
-            now, offline = await client.team(), await client.team(offline=True)
-        return results.TeamHealthResult(
-            is_valid=now.is_valid,
-            can_work_offline=offline.is_valid,
-            agents=now.roles,
-            problems=now.problems,
-        )
+            now = await client.check_team(CheckTeamRequest(model=model))
+            offline = await client.check_team(CheckTeamRequest(model=model, offline=True))
+        return results.team_health(now, offline)
 
 
 @contextlib.asynccontextmanager

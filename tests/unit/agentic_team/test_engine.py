@@ -1,4 +1,4 @@
-"""The rules of an Agentic Team, each under the name of its section in the description of teams."""
+"""The rules of an Agentic Team: decisions, bounds, mappings; what the document says has its own."""
 
 import json
 from typing import Any
@@ -8,156 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.agentic_team.decisions import TeamDecision, parse_decision
-from agiraph.agentic_team.engine import (
-    ESCALATED,
-    LEAD_FAILURES,
-    Failure,
-    Outcome,
-    TeamState,
-    advance,
-    edges_of,
-)
+from agiraph.agentic_team.engine import LEAD_FAILURES, Failure, edges_of
 from agiraph.core.errors import InvalidInput
-from agiraph.core.team import USER, TeamSpec, agents_of, kind_of, problems_of, team_of
+from agiraph.core.team import USER, agents_of, command_of, kind_of, problems_of, team_of
+from tests.unit.agentic_team.teams import DEVELOPER, LEAD, QA, finalized, play, team, to
 
-LEAD, DEVELOPER, QA = "project_manager", "software_developer", "qa_engineer"
-AGENTS = {LEAD: "claude", DEVELOPER: "codex", QA: "gemini"}
-
-
-def team(**more: Any) -> TeamSpec:
-    return team_of({"roles": {name: {"agent": agent} for name, agent in AGENTS.items()}, **more})
-
-
-def to(role: str, message: str) -> TeamDecision:
-    return TeamDecision(action="message", to_role=role, message=message)
-
-
-def finalized(final: str, message: str = "") -> TeamDecision:
-    return TeamDecision(action="finalize", message=message, final_response=final)
-
-
-def play(*results: TeamDecision | Failure, spec: TeamSpec | None = None) -> TeamState:
-    """Let these decisions be taken, each by the agent of the role whose turn it is."""
-    state = TeamState(spec or team(), "Build it")
-    for result in results:
-        state = advance(state, Outcome(result, state.team.agent_of(state.role)))
-    return state
-
-
-# --- Communication Examples ----------------------------------------------------------------------
-
-
-def test_example_a_normal_implementation_handoff() -> None:
-    state = play(
-        to(DEVELOPER, "Implement endpoint + tests"),
-        to(QA, "Implementation complete, validate"),
-        to(LEAD, "Validation passed"),
-        finalized("Ready to ship", "Validation complete and approved"),
-    )
-    assert state.turns[0].payload() == {
-        "turn": 1,
-        "action": "message",
-        "from_role": "project_manager",
-        "to_role": "software_developer",
-        "from_agent": "claude",
-        "to_agent": "codex",
-        "message": "Implement endpoint + tests",
-        "communication_type": "inter_role",
-        "success": True,
-    }
-    assert state.turns[3].payload() == {
-        "turn": 4,
-        "action": "finalize",
-        "from_role": "project_manager",
-        "to_role": "user",
-        "from_agent": "claude",
-        "to_agent": "user",
-        "message": "Validation complete and approved",
-        "success": True,
-    }
-    assert state.end is not None
-    assert (state.end.how, state.end.output) == ("finalized", "Ready to ship")
-
-
-def test_example_b_invalid_non_lead_finalize_is_auto_corrected() -> None:
-    state = play(
-        to(DEVELOPER, "Do it"), parse_decision('{"action":"finalize","final_response":"Done"}')
-    )
-    turn = state.turns[-1]
-    assert (turn.action, turn.to_role, turn.message) == ("message", LEAD, "Done")
-    assert state.end is None
-    assert state.role == LEAD
-
-
-def test_example_c_how_graph_edges_aggregate() -> None:
-    state = play(
-        to(DEVELOPER, "a"),
-        to(QA, "Please validate edge cases and regressions."),
-        to(DEVELOPER, "b"),
-        to(QA, "c"),
-        to(LEAD, "d"),
-        finalized("e"),
-    )
-    shown = {(one.from_role, one.to_role): (one.count, one.action) for one in edges_of(state.turns)}
-    assert shown[LEAD, DEVELOPER] == (1, "message")
-    assert shown[DEVELOPER, QA] == (2, "message")
-    assert shown[QA, LEAD] == (1, "message")
-    assert shown[LEAD, USER] == (1, "finalize")
-    assert [one.to_role for one in edges_of(state.turns) if one.latest] == [USER]
-
-
-def test_example_d_repetition_escalation_safety() -> None:
-    spec = team(repetitions=2)
-    state = TeamState(spec, "x")
-    for result in (
-        to(DEVELOPER, "1"),
-        to(QA, "Still implementing."),
-        to(DEVELOPER, "2"),
-        to(QA, "Still implementing."),
-        to(DEVELOPER, "3"),
-        to(QA, "Still implementing."),
-    ):
-        state = advance(state, Outcome(result, "codex"))
-    turn = state.turns[-1]
-    assert (turn.from_role, turn.to_role) == (DEVELOPER, LEAD)
-    assert turn.message == (
-        "Still implementing.\n\n[System] Repetition detected in team routing. Escalating to lead "
-        "for decision."
-    )
-    state = advance(state, Outcome(to(DEVELOPER, "4"), "claude"))
-    state = advance(state, Outcome(to(QA, "Still implementing."), "codex"))
-    assert state.turns[-1].message.endswith(ESCALATED), "also what was escalated counts"
-    state = advance(state, Outcome(to(DEVELOPER, "5"), "claude"))
-    state = advance(state, Outcome(to(QA, "Implemented."), "codex"))
-    assert state.role == QA
-
-
-# --- Validation and Failure Handling: runtime protections ----------------------------------------
-
-
-def test_an_invalid_to_role_is_rerouted_to_the_lead() -> None:
-    state = play(to(DEVELOPER, "Do it"), to("ceo", "What now?"))
-    assert (state.turns[-1].to_role, state.turns[-1].message) == (LEAD, "What now?")
-    assert play(to("", "Hm")).role == LEAD
-
-
-def test_a_failure_of_a_role_goes_to_the_lead_as_a_message() -> None:
-    state = play(to(DEVELOPER, "Do it"), Failure("its program is gone"))
-    turn = state.turns[-1]
-    assert (turn.to_role, turn.success, turn.from_agent) == (LEAD, False, "codex")
-    assert (
-        turn.message == "[System] software_developer could not take its turn: its program is gone"
-    )
-    assert state.end is None
-
-
-def test_without_a_finalize_by_max_turns_the_result_is_a_bounded_fallback() -> None:
-    state = play(*[to(DEVELOPER, "Do it"), to(LEAD, "Not yet")] * 3, spec=team(max_turns=4))
-    assert len(state.turns) == 4
-    assert state.end is not None
-    assert state.end.how == "max_turns"
-    assert "its 4 turns are used up" in state.end.output
-    assert state.end.output.endswith("software_developer to project_manager:\n\nNot yet")
+# --- decisions -----------------------------------------------------------------------------------
 
 
 def test_a_lead_that_fails_again_and_again_ends_the_team() -> None:
@@ -167,8 +23,6 @@ def test_a_lead_that_fails_again_and_again_ends_the_team() -> None:
     assert state.end.how == "lead_failed"
     assert "no key" in state.end.output
 
-
-# --- Communication Protocol: what a role returns -------------------------------------------------
 
 GIVEN = {"action": "message", "to_role": QA, "message": "Look", "final_response": ""}
 
@@ -218,28 +72,7 @@ def test_no_text_makes_the_parser_fail_otherwise(text: str) -> None:
         pass
 
 
-# --- Configuration Model, Role Model -------------------------------------------------------------
-
-
-def test_a_missing_section_is_the_default_team() -> None:
-    found = team_of({})
-    assert list(found.roles) == [
-        *(LEAD, "software_architect", DEVELOPER, QA, "devops_engineer"),
-    ]
-    assert (found.lead_role, found.max_turns) == (LEAD, 12)
-    assert found.roles[LEAD].title == "Project Manager (Team Lead)"
-    assert "final approval" in found.roles[LEAD].responsibilities
-
-
-def test_missing_role_mappings_are_merged_with_the_defaults() -> None:
-    found = team_of(
-        {"max_turns": 5, "roles": {QA: {"agent": "gemini"}, "writer": {"title": "Writer"}}}
-    )
-    assert found.roles[QA].agent == "gemini"
-    assert found.roles[QA].title == "QA Engineer"
-    assert found.roles["writer"].title == "Writer"
-    assert len(found.roles) == 6
-    assert team_of({"roles": {"tech_lead": None}}).roles["tech_lead"].title == "tech lead"
+# --- the section of agents.yaml ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -271,7 +104,9 @@ def test_a_role_of_an_unusable_agent_cannot_work_unless_its_fallback_can() -> No
     assert agents_of(spec) == ["claude", "gemini", "codex"]
     unusable = {"gemini": "is not installed", "claude": "is not installed"}
     assert problems_of(spec, unusable) == ["role 'project_manager': is not installed"]
-    assert len(problems_of(spec, unusable | {"codex": "no"})) == 2
+    assert problems_of(spec, unusable | {"codex": "no"}) == [
+        "roles 'project_manager', 'qa_engineer': is not installed"
+    ], "roles of which the same is wrong are named together"
 
 
 def test_what_an_agents_name_means() -> None:
@@ -279,6 +114,10 @@ def test_what_an_agents_name_means() -> None:
     assert [kind_of(one) for one in ("claude", "./agent.sh -x", "/bin/a b/c", "codex -m a/b")] == (
         ["cli"] * 4
     )
+    assert command_of("claude") == "claude-code"
+    assert command_of("claude --model opus") == "claude-code --model opus"
+    assert command_of("claudette") == "claudette"
+    assert team_of({"roles": {QA: {"agent": " claude "}}}).roles[QA].agent == "claude"
 
 
 # --- properties ----------------------------------------------------------------------------------

@@ -44,6 +44,35 @@ def test_the_bottom_line_stays_below_what_is_told() -> None:
     assert out.getvalue().endswith("\r\x1b[K")
 
 
+def test_a_table_stays_above_the_bottom_line_and_leaves_nothing_behind() -> None:
+    out = io.StringIO()
+    screen = TerminalScreen(out, is_live=True)
+    screen.status("1 s", ["a -> b  1x", "turn 2: b"])
+    assert re.sub(r"\x1b\[\d*[mKJA]", "", out.getvalue()) == "\ra -> b  1x\nturn 2: b\n1 s"
+    out.truncate(0)
+    screen.line(EventLine("b", "works"))
+    shown = out.getvalue().lstrip("\0")
+    assert shown.startswith("\r\x1b[2A\x1b[J"), "up to the first line of three"
+    assert shown.index("works") < shown.index("a -> b") < shown.index("1 s")
+    out.truncate(0)
+    screen.prompt("your answer> ")
+    assert "a -> b" not in out.getvalue(), "a prompt takes its place"
+    screen.end_prompt()
+    screen.status("2 s")
+    screen.close()
+    assert out.getvalue().endswith("\r\x1b[K")
+
+
+def test_a_table_that_is_higher_than_the_terminal_shows_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LINES", "5")
+    out = io.StringIO()
+    TerminalScreen(out, is_live=True).status("1 s", [f"row {number}" for number in range(9)])
+    assert "row 5" not in out.getvalue()
+    assert "row 6" in out.getvalue()
+
+
 def test_a_prompt_holds_lines_back_until_it_is_answered(keyboard: int) -> None:
     out = io.StringIO()
     screen = TerminalScreen(out, is_live=True)

@@ -1,0 +1,61 @@
+"""Session: the tasks that a shell of a team has had done, and the file that it is saved in."""
+
+import json
+from pathlib import Path
+from typing import Final
+
+from pydantic import ConfigDict, Field
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.record import Record
+from agiraph.core.team import MOST_TURNS
+from cli.options import require_writable
+
+MOST_BYTES: Final = 64_000_000
+NO_SESSION: Final = "it is no session that /save has written"
+
+
+class DoneTask(Record):
+    """A task of a session, and what came of it."""
+
+    task: str
+    output: str
+    status: str
+    agent: str
+    run: str
+    turns: int
+
+
+class Session(Record):
+    """What `/save` writes and `/load` reads."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tasks: tuple[DoneTask, ...]
+    max_turns: int | None = Field(default=None, ge=1, le=MOST_TURNS)
+    follows_up: bool = True
+
+
+def load_session(path: Path) -> Session:
+    """Return the session of a file; InvalidInput says why there is none."""
+    try:
+        with path.open("rb") as file:  # plain: the person's
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise InvalidInput(f"{path}: {NO_SESSION}: it has more than {MOST_BYTES:,} bytes")
+        return Session.model_validate(json.loads(data))
+    except OSError as error:
+        raise InvalidInput(f"{path}: {error.strerror or error}") from None
+    except (ValueError, RecursionError):
+        raise InvalidInput(f"{path}: {NO_SESSION}") from None
+
+
+def save_session(path: Path, session: Session) -> None:
+    """Write a session into a file, or over one that was saved before; InvalidInput over another."""
+    if path.exists():  # plain: the person's
+        try:
+            load_session(path)
+        except InvalidInput as error:
+            raise InvalidInput(f"not saved, there is a file of that name: {error}") from None
+    require_writable(path)
+    path.write_text(session.model_dump_json(indent=2) + "\n", "utf-8")  # plain: the person's

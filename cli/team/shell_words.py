@@ -1,0 +1,76 @@
+"""The words of the shell: its commands, what completes them, and what has changed in a team."""
+
+from typing import TYPE_CHECKING, Final
+
+from cli.formats import how_it_works, shown_agent
+from cli.sanitize import one_line
+from cli.team.typed_lines import files_like
+
+if TYPE_CHECKING:
+    from agiraph.http.api import TeamRolesView, TeamRoleView
+
+ON_OFF: Final = {"on": True, "off": False}
+ABOUT: Final = {
+    "/help": ("", "show this"),
+    "/agents": ("", "list what does the work of each role"),
+    "/team": ("", "show the roles, the lead and the bounds"),
+    "/maxturns": ("N", "set after how many turns a task ends"),
+    "/followup": ("on|off", "whether the next task is told of the ones before"),
+    "/history": ("[N]", "list the tasks of this session and their results, or all of number N"),
+    "/save": ("[FILE]", "write the session into a file"),
+    "/load": ("FILE", "continue a session that was saved"),
+    "/reset": ("", "forget the tasks of this session"),
+    "/reload": ("", "read agents.yaml again, and say what changed"),
+    "/validate": ("", "check that each role can work"),
+    "/clear": ("", "clear the screen"),
+    "/info": ("", "show how this session stands"),
+    "/exit": ("", "leave; so does Ctrl-D"),
+}
+
+
+def completions(before: str, word: str) -> list[str]:
+    """Return what the last word of a line can become; `before` is what stands before it."""
+    command = before.strip()
+    if not command:
+        names = [name for name in ABOUT if word.startswith("/") and name.startswith(word)]
+        return [f"{name} " if ABOUT[name][0] else name for name in names]
+    match ABOUT.get(command, ("", ""))[0].strip("[]"):
+        case "on|off":
+            return [one for one in ON_OFF if one.startswith(word)]
+        case "FILE":
+            return files_like(word)
+    return []
+
+
+def changes(before: "TeamRolesView", after: "TeamRolesView") -> list[str]:
+    """Return in lines what is different in a team."""
+    old = {role.name: role for role in before.roles}
+    new = {role.name: role for role in after.roles}
+    found = [f"{name}: gone" for name in old if name not in new]
+    found += [f"{name}: new, {works(role)}" for name, role in new.items() if name not in old]
+    for name in old.keys() & new.keys():
+        was, now = works(old[name]), works(new[name])
+        if was != now:
+            found.append(f"{name}: {now}, before: {was}")
+        words = ("title", "responsibilities", "fallback")
+        found += [
+            f"{name}: {word} is now '{one_line(getattr(new[name], word), 100)}'"
+            for word in words
+            if getattr(old[name], word) != getattr(new[name], word)
+        ]
+    bounds = ("lead_role", "max_turns", "repetitions", "transcript_turns")
+    return sorted(found) + [
+        f"{name}: {getattr(after, name)}, before: {getattr(before, name)}"
+        for name in bounds
+        if getattr(before, name) != getattr(after, name)
+    ]
+
+
+def counted(turns: int) -> str:
+    """Return a number of turns in words."""
+    return f"{turns} {'turn' if turns == 1 else 'turns'}"
+
+
+def works(role: "TeamRoleView") -> str:
+    facts = role.model_dump()
+    return f"{shown_agent(facts)}, {how_it_works(facts)}"

@@ -1,0 +1,163 @@
+"""A team's turns on a board: whatever the journal ends with, the same turn goes on, and once."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agiraph.agentic_team.engine import TeamState
+from agiraph.agentic_team.on_board import Attempt, current_turn, turn_number, worker_for
+from agiraph.board import commands as c
+from agiraph.board.board import Board, fold
+from agiraph.board.events import BoardEvent
+from agiraph.core.models import NodeResult
+from agiraph.core.specs import NodeSpec
+from agiraph.core.team import TeamSpec, team_of
+from tests.unit.agentic_team.teams import DEVELOPER, LEAD, QA
+from tests.unit.board.desk import Desk
+
+TASK = "Build it"
+SPEC = team_of(
+    {
+        "max_turns": 6,
+        "roles": {DEVELOPER: {"agent": "codex", "fallback": "ollama/x"}, QA: {"agent": "gemini"}},
+    }
+)
+
+
+class TeamDesk(Desk):
+    """A board on which a team takes its turns; all that ever happened there is kept."""
+
+    def __init__(self, spec: TeamSpec = SPEC) -> None:
+        self.happened: list[BoardEvent] = []
+        super().__init__()
+        self.spec = spec
+
+    def events(self, command: c.Command) -> tuple[BoardEvent, ...]:
+        found = super().events(command)
+        self.happened += found
+        return found
+
+    def begin(self) -> Attempt:
+        """Have the current turn begun, as a coordinator does."""
+        attempt = current_turn(self.board, self.spec, TASK)
+        worker = worker_for(attempt, (), "a/b", only_writes=False)
+        self.do(c.SpawnWorker(f"team:{worker.name}", worker))
+        node = NodeSpec(name=attempt.node, task="take it", worker=worker.name)
+        self.do(c.CreateNode(attempt.cause, node))
+        self.settle()
+        return attempt
+
+    def decide(self, **decision: Any) -> None:
+        """Have the current turn end with a decision."""
+        node = self.begin().node
+        self.do(c.StartNode(node, self.at(node).assigned_worker or "", 1))
+        self.done(node, value=decision)
+
+    def break_down(self) -> None:
+        """Have the current attempt fail."""
+        self.fail(self.begin().node)
+
+    @property
+    def state(self) -> TeamState:
+        return current_turn(self.board, self.spec, TASK).state
+
+
+def to(role: str, message: str = "Go on") -> dict[str, str]:
+    return {"action": "message", "to_role": role, "message": message}
+
+
+def test_a_turn_whose_role_fails_is_taken_once_more_by_its_fallback() -> None:
+    desk = TeamDesk()
+    desk.decide(**to(DEVELOPER))
+    desk.break_down()
+    attempt = current_turn(desk.board, SPEC, TASK)
+    assert (attempt.node, attempt.agent) == ("turn-2-fallback", "ollama/x")
+    assert len(desk.state.turns) == 1, "the turn goes on"
+    desk.decide(**to(QA))
+    turn = desk.state.turns[-1]
+    assert (turn.turn, turn.from_role, turn.from_agent) == (2, DEVELOPER, "ollama/x")
+    desk.break_down()
+    turn = desk.state.turns[-1]
+    assert (turn.from_role, turn.to_role, turn.success) == (QA, LEAD, False), "it has no fallback"
+    assert "it went wrong" in turn.message
+
+
+def test_a_result_that_is_no_decision_is_a_failure() -> None:
+    desk = TeamDesk()
+    desk.decide(action="message", to_role=DEVELOPER, message=" ")
+    assert "says nothing" in desk.state.turns[0].message
+
+
+def test_a_turn_that_the_end_of_the_run_has_cut_off_is_no_turn() -> None:
+    desk = TeamDesk()
+    desk.decide(**to(QA))
+    desk.begin()
+    desk.do(c.StopRun("stopped", "given up for another goal"))
+    assert [turn.turn for turn in desk.state.turns] == [1]
+    other = TeamDesk()
+    other.do(c.CancelNode(other.begin().node, "not like that"))
+    assert "not like that" in other.state.turns[0].message, "one that a person cancels is one"
+
+
+def test_a_role_whose_worker_is_gone_gets_another() -> None:
+    attempt = Attempt(TeamState(SPEC, TASK))
+    names = [
+        worker_for(attempt, gone, "a/b", only_writes=False).name
+        for gone in ((), (LEAD,), (LEAD, f"{LEAD}-2"))
+    ]
+    assert names == [LEAD, f"{LEAD}-2", f"{LEAD}-3"]
+
+
+def test_of_which_turn_a_node_is() -> None:
+    causes = ("team:turn-12", "team:turn-3-fallback", "team:qa_engineer", "c-turn-1")
+    assert [turn_number(cause) for cause in causes] == [12, 3, None, None]
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.sampled_from([DEVELOPER, QA, LEAD, "nobody"]).map(to),
+        st.just({"action": "finalize", "final_response": "Done"}),
+        st.none(),
+    ),
+    max_size=8,
+)
+
+
+@given(STEPS)
+def test_wherever_the_journal_ends_the_turns_before_it_stand_and_the_next_goes_on(
+    steps: list[dict[str, str] | None],
+) -> None:
+    desk = TeamDesk()
+    for step in steps:
+        if desk.state.end is not None:
+            break
+        if step is None:
+            desk.break_down()
+        else:
+            desk.decide(**step)
+    whole = desk.state.turns
+    causes = [node.cause for node in desk.board.nodes.values()]
+    assert len(causes) == len(set(causes)), "no attempt is on the board twice"
+    known = 0
+    for count in range(len(desk.happened) + 1):
+        board = fold(desk.happened[:count], Board())
+        attempt = current_turn(board, SPEC, TASK)
+        turns = attempt.state.turns
+        assert turns == whole[: len(turns)], "what was said stays said"
+        assert len(turns) >= known
+        known = len(turns)
+        if attempt.state.end is None and count < len(desk.happened):
+            at_work = [node.cause for node in board.nodes.values() if not node.has_ended]
+            assert at_work in ([], [attempt.cause]), "the turn that was begun is the one to take"
+            later = {node.cause for node in board.nodes.values()}
+            assert f"team:turn-{attempt.state.number + 1}" not in later
+    assert known == len(whole)
+
+
+def test_the_result_of_a_node_is_read_as_the_decision_that_it_is() -> None:
+    desk = TeamDesk()
+    node = desk.begin().node
+    desk.do(c.StartNode(node, desk.at(node).assigned_worker or "", 1))
+    desk.do(c.CompleteNode(node, 1, NodeResult(summary="no decision", value=None)))
+    assert desk.state.turns[0].success is False

@@ -3807,11 +3807,12 @@ export interface components {
             etag: string;
         };
         /**
-         * @description What a team has said in a run, who wrote to whom, whose turn it is, and how it ended.
+         * @description What an agent's team has said in a run, who wrote to whom, whose turn it is, how it ended.
          *
          *     `times` is when each of the turns ended, in seconds since the epoch.
          */
         TeamRunView: {
+            agent: string;
             run: string;
             task: string;
             /** @enum {string} */
@@ -3847,8 +3848,7 @@ export interface components {
             from_agent: string;
             to_agent: string;
             message: string;
-            /** @default inter_role */
-            communication_type: "inter_role" | null;
+            communication_type?: "inter_role" | null;
             /** @default true */
             success: boolean;
         };

@@ -161,6 +161,8 @@ class Broker:
         return None
 
     async def _list_models(self, received: Received, *, asks_servers: bool) -> None:
+        with suppress(InvalidInput):  # a check of a model says what is wrong with the table
+            self._services.refresh()
         default, why = self._services.default()
         rows = self._services.catalog()
         if asks_servers:
@@ -179,6 +181,7 @@ class Broker:
 
     def _check(self, asked: CheckModel) -> Ok | RefusedReply:
         try:
+            self._services.refresh()
             self._services.check(asked.model, asked.needs_tools)
             self._calls.require_room(asked.model, asked.characters)
             if asked.has_usd_budget and (unpriced := self._without_price([asked.model])):

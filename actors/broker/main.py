@@ -18,9 +18,10 @@ async def serve(runtime: Runtime) -> None:
     """Answer model calls until the process is stopped."""
     home = runtime.home
     refuse_newer(home.system.doors)  # it is read when the first grant is opened
-    presets = load_presets(home.path / "providers.yaml")
+    table = home.path / "providers.yaml"
+    presets = load_presets(table)
     prices = load_prices(home.path / "prices.yaml")
-    services = ProviderPool(runtime.config, presets, prices, dict(os.environ))
+    services = ProviderPool(runtime.config, presets, prices, dict(os.environ), table)
     with UsageLedger(home.system.usage) as ledger:
         is_on = runtime.config.broker.record
         recorder = CallRecorder(home.system, services.secrets(), runtime.clock, is_on=is_on)

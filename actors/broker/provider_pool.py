@@ -23,16 +23,21 @@ from agiraph.llm.registry import (
     ModelName,
     ProviderPreset,
     is_out_of_reach,
+    load_presets,
     parse_model,
     pick_default,
     why_unusable,
 )
 from agiraph.llm.structured import PromptedSchemaProvider
 from agiraph.llm.text_tools.text_tools import TextToolsProvider
+from agiraph.storage.files import status_of
 
 
 class ProviderPool:
-    """The providers by name, as `presets` says; keys and URLs come from `environ`."""
+    """The providers by name, as `presets` says; keys and URLs come from `environ`.
+
+    `table` is the home's own file of them, if there is one: `refresh` reads it again.
+    """
 
     def __init__(
         self,
@@ -40,13 +45,31 @@ class ProviderPool:
         presets: Mapping[str, ProviderPreset],
         prices: Mapping[str, Price],
         environ: Mapping[str, str],
+        table: Path | None = None,
     ) -> None:
         self._config = config
+        self._table = table
+        self._read_as = _state_of(table)
         self.presets = presets
         self._prices = prices
         self._environ = environ
         self._open: dict[tuple[str, str], Provider] = {}
         self._opening: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def refresh(self) -> None:
+        """Read the table again if it has changed; services that differ are connected anew.
+
+        Raises InvalidInput for a table that cannot be read: those that were known stay.
+        """
+        state = _state_of(self._table)
+        if self._table is None or state == self._read_as:
+            return
+        presets = load_presets(self._table)
+        differ = [name for name in presets if presets[name] != self.presets.get(name)]
+        gone = self.presets.keys() - presets.keys()
+        for key in [key for key in self._open if key[0] in gone.union(differ)]:
+            del self._open[key]  # calls that are under way end on it
+        self.presets, self._read_as = presets, state
 
     def name(self, model: str) -> ModelName:
         """Return what `model` names; InvalidInput."""
@@ -176,3 +199,9 @@ class ProviderPool:
         """Close all connections."""
         for provider in self._open.values():
             await provider.close()
+
+
+def _state_of(table: Path | None) -> tuple[int, int, int] | None:
+    """Return what differs as soon as a file is another one; None for one that is not there."""
+    found = status_of(table) if table is not None else None
+    return (found.st_mtime_ns, found.st_ino, found.st_size) if found is not None else None

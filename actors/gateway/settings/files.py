@@ -98,7 +98,8 @@ _FILES: Final = (
     SettingsFile(
         PROVIDERS,
         "Model services of your own, and what differs from the shipped ones.",
-        "when the broker starts again (agiraph restart broker), for an entity at its next start",
+        "with the next run, a new key when the broker starts again (agiraph restart broker); for "
+        "an entity at its next start",
         lambda home: load_presets(home / PROVIDERS),
         _providers,
     ),

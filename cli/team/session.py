@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from pydantic import ConfigDict, Field
 
@@ -29,7 +29,7 @@ class DoneTask(Record):
 class Session(Record):
     """What `/save` writes and `/load` reads."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     tasks: tuple[DoneTask, ...]
     max_turns: int | None = Field(default=None, ge=1, le=MOST_TURNS)

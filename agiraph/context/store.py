@@ -33,6 +33,7 @@ from agiraph.context.tables import (
     COLUMNS,
     PRAGMAS,
     SCHEMA,
+    WORDS,
     columns_of,
     delete,
     edge_of,
@@ -45,6 +46,8 @@ from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import FEWEST_DIGITS
 from agiraph.storage.database import Database
 
+FORGETFUL_FORMAT: Final = 5
+FORGET: Final = "INSERT INTO words(words, rank) VALUES ('secure-delete', 1)"
 FORGETS: Final = (3, 42, 0)
 """The SQLite whose index can forget at once."""
 
@@ -70,8 +73,27 @@ class ContextStore:
             ) from error
         self.path = path
         self._forgets = sqlite3.sqlite_version_info >= FORGETS
-        if self._forgets:
-            self._database.write(("INSERT INTO words(words, rank) VALUES ('secure-delete', 1)", ()))
+        self._prepare_index()
+
+    def _prepare_index(self) -> None:
+        """Have the index forget at once, if it can; one that this SQLite cannot read is made anew.
+
+        A newer SQLite, once its index has forgotten, writes one that older ones do not know.
+        """
+        config: dict[str, int] = dict(self._database.rows("SELECT k, v FROM words_config"))
+        if self._forgets and not config.get("secure-delete"):
+            self._database.write((FORGET, ()))
+        elif not self._forgets and config.get("version") == FORGETFUL_FORMAT:
+            self.rebuild()
+
+    def rebuild(self) -> None:
+        """Make the index anew from the nodes."""
+        self._database.write(
+            ("UPDATE words_config SET v = 4 WHERE k = 'version'", ()),  # or it cannot be dropped
+            ("DROP TABLE words", ()),
+            (WORDS, ()),
+            ("INSERT INTO words(words) VALUES ('rebuild')", ()),
+        )
 
     def add(
         self, nodes: Iterable[ContextNode], edges: Iterable[ContextEdge] = ()

@@ -10,7 +10,13 @@ from agiraph.context.words import marks_of
 from agiraph.core.redaction import redact_text, redact_texts
 from agiraph.storage.database import Row
 
-SCHEMA: Final = """
+WORDS: Final = """
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
+    marks, title, text, tags, content = 'nodes', content_rowid = 'seq',
+    tokenize = 'porter unicode61 remove_diacritics 2'
+)"""
+
+SCHEMA: Final = f"""
 CREATE TABLE IF NOT EXISTS nodes (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -43,10 +49,7 @@ CREATE TABLE IF NOT EXISTS edges (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS edges_by_target ON edges (target);
 
-CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
-    marks, title, text, tags, content = 'nodes', content_rowid = 'seq',
-    tokenize = 'porter unicode61 remove_diacritics 2'
-);
+{WORDS};
 CREATE TRIGGER IF NOT EXISTS words_in AFTER INSERT ON nodes BEGIN
     INSERT INTO words (rowid, marks, title, text, tags)
     VALUES (new.seq, new.marks, new.title, new.text, new.tags);

@@ -163,6 +163,23 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
         ContextStore(path)
 
 
+def test_an_index_of_a_newer_sqlite_is_made_anew(
+    store: ContextStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add([node("one")])
+    store.close()
+    with sqlite3.connect(store.path) as db:
+        db.execute("UPDATE words_config SET v = 5 WHERE k = 'version'")
+    db.close()
+    monkeypatch.setattr(module, "FORGETS", (99, 0, 0))
+    again = ContextStore(store.path)
+    assert [hit.node.title for hit in again.search("one")] == ["one"]
+    again.add([node("two")])
+    assert again.remove([node("one").id]) == 1
+    assert [hit.node.title for hit in again.search("one two")] == ["two"]
+    again.close()
+
+
 def test_a_python_whose_sqlite_cannot_search_is_told_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,8 +47,13 @@ LANGUAGE_NAMES: Final = """
     powershell sql html css scss vue svelte json yaml toml xml ini diff dockerfile makefile graphql
     proto text txt markdown md"""
 KNOWN_LANGUAGES: Final = frozenset(LANGUAGE_NAMES.split())
+MARKUP: Final = re.compile(r"([\\`*_<\[\]#%=$!~])")
+HTML: Final = re.compile(r"<(?=[A-Za-z/!?])")
+COMPUTED: Final = re.compile(r"`(?=\$?=)")
+HASH_TAG: Final = re.compile(r"(?<![\w&])#(?=[^\s#])")
 NOT_IN_LINK: Final = re.compile(r"[\[\]|<>`%\\]+")
 CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+ENCODER: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 TAG: Final = re.compile(r"[^\w/-]+")
 
 
@@ -110,7 +115,7 @@ def link_to(path: str, title: str) -> str:
 def one_line(text: str) -> str:
     """Return a title as it can stand in a line: nothing in it is markup or a tag."""
     line = " ".join(_visible(text).split())
-    return re.sub(r"([\\`*_<\[\]#%=$!~])", r"\\\1", line) if line else "Untitled"
+    return MARKUP.sub(r"\\\1", line) if line else "Untitled"
 
 
 def harmless(text: str) -> str:
@@ -142,10 +147,10 @@ def _no_template(text: str) -> str:
 
 def _prose(line: str) -> str:
     """Return a line of text that neither loads, links, embeds, tags nor computes anything."""
-    line = re.sub(r"<(?=[A-Za-z/!?])", r"\\<", line)  # HTML
+    line = HTML.sub(r"\\<", line)  # HTML
     line = line.replace("![", r"\![").replace("[[", r"\[\[")  # pictures and embeds, links
-    line = re.sub(r"`(?=\$?=)", "` ", line)  # computed by Dataview
-    line = re.sub(r"(?<![\w&])#(?=[^\s#])", r"\\#", line)  # tags
+    line = COMPUTED.sub("` ", line)  # computed by Dataview
+    line = HASH_TAG.sub(r"\\#", line)  # tags
     line = line.replace("%%", r"\%\%")  # comments would hide what follows
     return "\\---" if line.strip() == "---" else line
 
@@ -165,12 +170,10 @@ def _links(title: str, arrow: str, links: Sequence[NoteLink]) -> str:
         return ""
     lines = [f"## {title}"]
     for kind in EDGE_KINDS:
-        of_kind = sorted(
-            (link for link in links if link.kind == kind),
-            key=lambda link: (-link.weight, link.title.casefold(), link.path),
-        )
+        of_kind = [link for link in links if link.kind == kind]
         if not of_kind:
             continue
+        of_kind.sort(key=lambda link: (-link.weight, link.title.casefold(), link.path))
         heading = EDGE_TITLES[kind][0 if title == "Outgoing" else 1]
         lines += ["", f"### {arrow} {heading}", ""]
         lines += [f"- {link_to(link.path, link.title)}" for link in of_kind[:MOST_LINKS]]
@@ -185,7 +188,7 @@ def _time(at: float) -> str:
 
 def _yaml(value: Any) -> str:
     """Return a value as JSON that is YAML too: what YAML does not print is left out of texts."""
-    return json.dumps(_printable(value), ensure_ascii=False, sort_keys=isinstance(value, Mapping))
+    return ENCODER.encode(_printable(value))
 
 
 def _printable(value: Any) -> Any:

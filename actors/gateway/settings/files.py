@@ -16,17 +16,25 @@ from pydantic import BaseModel
 
 from agiraph.core.config import Config, load_config
 from agiraph.core.errors import InvalidInput
+from agiraph.core.team import SECTION, team_of
 from agiraph.core.yaml_text import KeyPath, Lines, key_lines, read_text, read_yaml
 from agiraph.external.preset import AgentPreset, load_agents
 from agiraph.http.api import JsonObject, SettingsProblemView
 from agiraph.llm.prices import Price, load_prices
-from agiraph.llm.registry import ModelTraits, ProviderPreset, load_presets, parse_model
+from agiraph.llm.registry import (
+    ModelTraits,
+    ProviderPreset,
+    load_presets,
+    parse_model,
+    read_table,
+)
 from agiraph.tools.approvals.policy import ApprovalRule
 from agiraph.tools.approvals.policy_file import policy_file, read_policy
 from agiraph.tools.table import tool_names
 
 CONFIG: Final = "agiraph.yaml"
 PROVIDERS: Final = "providers.yaml"
+AGENTS: Final = "agents.yaml"
 PLACED: Final = re.compile(r"^\S*?(?P<file>[a-z]+\.yaml)(?::(?P<line>\d+))?: (?P<detail>.*)$")
 """One line of an InvalidInput: the file, its line, what is wrong."""
 
@@ -79,6 +87,24 @@ def _rules() -> JsonObject:
     return {"type": "object", "properties": {"rules": rules}, "required": ["rules"]}
 
 
+def _load_agents_and_team(home: Path) -> None:
+    """Read agents.yaml, and the team of roles in it. Raises InvalidInput with the lines."""
+    load_agents(home)
+    file = home / AGENTS
+    try:
+        team_of(read_table(file).get(SECTION) or {})
+    except InvalidInput as error:
+        lines = lines_of(read_text(file))
+        by_name = {".".join(map(str, path)): line for path, line in lines.items()}
+        first = by_name.get(SECTION, 1)
+        raise InvalidInput(
+            "\n".join(
+                f"{file}:{by_name.get(one.partition(': ')[0], first)}: {one}"
+                for one in str(error).splitlines()
+            )
+        ) from None
+
+
 _FILES: Final = (
     SettingsFile(
         CONFIG,
@@ -112,10 +138,10 @@ _FILES: Final = (
         whole_rows=True,
     ),
     SettingsFile(
-        "agents.yaml",
-        "External agents of your own, and what differs from the shipped ones.",
-        "at once, for every external agent that is started from now on",
-        load_agents,
+        AGENTS,
+        "External agents of your own, what differs from the shipped ones, and the team of roles.",
+        "at once, for every external agent and every task of the team that begins from now on",
+        _load_agents_and_team,
         _table_of(AgentPreset),
     ),
 )

@@ -14,6 +14,7 @@ from agiraph.http.api import (
     CheckTeamRequest,
     CreateAgentRequest,
     CreateTokenRequest,
+    EditSettingsRequest,
     SaveTeamRequest,
     StartRunRequest,
     TeamRequest,
@@ -146,6 +147,16 @@ def test_a_team_that_could_not_work_is_not_written(
     error = refused(client.save_team, asked, etag=client.team().etag)
     assert (error.status, why in error.detail) == (422, True)
     assert not (world.home.path / "agents.yaml").exists()
+
+
+def test_the_text_of_a_wrong_team_is_refused_at_its_line(client: Client) -> None:
+    text = "helper: {command: [x]}\nagentic_team:\n  roles:\n    writer: {colour: red}\n"
+    edit = EditSettingsRequest(text=text)
+    checked = client.check_settings("agents.yaml", edit)
+    assert [(one.line, one.detail[:41]) for one in checked.problems] == [
+        (4, "agentic_team.roles.writer.colour: unknown")
+    ]
+    assert refused(client.save_settings, "agents.yaml", edit, etag="absent").status == 422
 
 
 def test_what_an_earlier_run_has_said_is_told_by_its_board(world: World, client: Client) -> None:

@@ -59,7 +59,7 @@ export function pictureOf(
   const outer = names
     .filter((name) => name !== middle)
     .toSorted((one, other) => rank(one) - rank(other));
-  const apart = (PILL.width + 12) / (aspect * Math.sin((2 * Math.PI) / Math.max(4, outer.length)));
+  const apart = (PILL.width + 30) / (aspect * Math.sin((2 * Math.PI) / Math.max(4, outer.length)));
   const radius = Math.max(least, apart);
   const [width, height] = [radius * aspect + PILL.width / 2 + MARGIN, radius + PILL.height / 2 + MARGIN].map(
     (half) => 2 * Math.round(half),

@@ -1,12 +1,12 @@
 // Who wrote to whom: entities, an arrow for each direction with its count, the texts of the chosen.
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { useSearchParams } from "react-router";
+import { Link, useSearchParams } from "react-router";
 
 import { useAgent } from "~/api/queries";
 import { type TeamRun, trafficOf, useTeam } from "~/api/team";
 import { useTraffic, type Traffic } from "~/api/traffic";
-import { classes, Empty, Icon, IconButton, Loaded, Page, Time, useAgentId, useIsNarrow, useKey } from "~/ui";
+import { classes, Empty, Icon, IconButton, Loaded, Page, paths, Time, useAgentId, useIsNarrow, useKey } from "~/ui";
 import { keyOf, pictureOf } from "./circle";
 import styles from "./communication.module.css";
 import { Picture } from "./Picture";
@@ -21,7 +21,7 @@ export default function Communication() {
   const query = useTraffic(agent, !hasTeam);
   if (hasTeam)
     return (
-      <Page title={t("title")} isWhole>
+      <Page title={t("title")} actions={<Link to={paths.team(agent)}>{t("studio")}</Link>} isWhole>
         <Loaded query={team} lines={6}>
           {(run) => <Shown agent={agent} traffic={trafficOf(run)} run={run} />}
         </Loaded>

@@ -22,9 +22,9 @@ export function Graph({ run, edges, workerModel, onSelect }: GraphProps) {
   const picture = useMemo(
     () => pictureOf(run.edges.map(({ from_role: from, to_role: to, count }) => ({ from, to, count })), {
       middle: run.lead_role,
-      all: Object.keys(run.roles),
+      all: [USER, ...Object.keys(run.roles)],
       least: 112,
-      aspect: 1.8,
+      aspect: 2,
     }),
     [run.edges, run.roles, run.lead_role],
   );

@@ -45,6 +45,7 @@ export function OneRole({ role, isLead, problems, note, onChange }: OneRoleProps
       <div className={styles.pair} role="group" aria-label={name}>
         <AgentInput
           label={t("agent")}
+          placeholder={t("runModel")}
           hint={note && !said("agent") ? note : t("agentHint")}
           problem={said("agent")}
           value={role.agent}
@@ -52,6 +53,7 @@ export function OneRole({ role, isLead, problems, note, onChange }: OneRoleProps
         />
         <AgentInput
           label={t("fallback")}
+          placeholder={t("noFallback")}
           hint={t("fallbackHint")}
           problem={said("fallback")}
           value={role.fallback}
@@ -81,6 +83,7 @@ export function OneRole({ role, isLead, problems, note, onChange }: OneRoleProps
 interface AgentInputProps {
   label: string;
   hint: string;
+  placeholder: string;
   problem: string | undefined;
   value: string;
   onChange: (agent: string) => void;
@@ -99,7 +102,6 @@ function AgentInput({ onChange, ...rest }: AgentInputProps) {
       <Input
         {...rest}
         list={list}
-        placeholder={t("runModel")}
         maxLength={400}
         spellCheck={false}
         autoComplete="off"

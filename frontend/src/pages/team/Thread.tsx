@@ -186,16 +186,16 @@ function Turn({ row, agent, isShown, onLog }: TurnProps) {
             <span>{agent}</span>
             {seconds !== null && <Duration seconds={seconds} />}
             {endedAt !== null && <Time at={endedAt} />}
+            {nodes.length > 0 && (
+              <IconButton
+                size="s"
+                label={t("showLog", { number: turn.turn })}
+                icon={<Icon name="events" />}
+                aria-pressed={isShown}
+                onClick={() => onLog(turn.turn)}
+              />
+            )}
           </span>
-          {nodes.length > 0 && (
-            <IconButton
-              size="s"
-              label={t("showLog", { number: turn.turn })}
-              icon={<Icon name="events" />}
-              aria-pressed={isShown}
-              onClick={() => onLog(turn.turn)}
-            />
-          )}
         </header>
         <LongText text={turn.message} />
       </div>

@@ -9,6 +9,7 @@ export const communication: typeof en = {
   fromTo: "{{from}} → {{to}}",
   messages: "Nachrichten",
   pairs: "Wer wem schrieb",
+  studio: "Im Studio öffnen",
   texts: "Texte",
   to: "an",
   turns: "Züge",

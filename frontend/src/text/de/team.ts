@@ -110,6 +110,7 @@ export const team: typeof en = {
   roleTitle: "Titel",
   agentHint: "Ein externer Agent, oder ein Modell als Anbieter/Modell. Leer: das Modell des Laufs.",
   fallback: "Ersatz",
+  noFallback: "niemand",
   fallbackHint: "Übernimmt die Züge, in denen der Agent scheitert.",
   responsibilities: "Verantwortung",
   mayWrite: "Ein lokales Modell darf Werkzeuge benutzen und Dateien schreiben",

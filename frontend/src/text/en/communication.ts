@@ -7,6 +7,7 @@ export const communication = {
   fromTo: "{{from}} → {{to}}",
   messages: "messages",
   pairs: "Who wrote to whom",
+  studio: "Open in the Studio",
   texts: "Texts",
   to: "to",
   turns: "Turns",

@@ -116,6 +116,7 @@ export const team = {
   roleTitle: "Title",
   agentHint: "An external agent, or a model as provider/model. Empty: the run's model.",
   fallback: "Fallback",
+  noFallback: "nobody",
   fallbackHint: "Does the turns in which the agent fails.",
   responsibilities: "Responsibilities",
   mayWrite: "A local model may use tools and write files",

@@ -11,7 +11,7 @@ from tests.fakes.model_server import Reply, SeenRequest
 from tests.scenarios.place import Place
 from tests.scenarios.steps import held, publish
 from tests.ui.conftest import MakeVisitor
-from tests.ui.team import DEVELOPER, MODEL, PM, QA, building, finalize, to
+from tests.ui.team import DEVELOPER, MODEL, PM, QA, finalize, to
 from tests.ui.visitor import NARROW, WIDE, Visitor, barriers, is_too_wide, photograph
 
 NOTHING = publish(result={"action": "message", "message": ""})
@@ -75,6 +75,15 @@ def test_a_task_is_watched_turn_by_turn_and_followed_up(visitor: Visitor, place:
             "qa engineer → to project manager 1×latest",
         ]
     )
+    faults = barriers(page)
+    photograph(page, "team")
+    page.set_viewport_size(NARROW)
+    for tab in ("Who wrote to whom", "Log", "Timeline"):
+        page.get_by_role("tab", name=tab).click()
+        faults += [f"{tab} is too wide for a phone"] if is_too_wide(page) else []
+    assert not faults, "\n".join(faults)
+    page.set_viewport_size(WIDE)
+
     edges(page).first.get_by_role("button").click()
     expect(turns(page)).to_have_count(1)
     log = page.get_by_role("region", name="Turn 1: project manager → software developer")
@@ -107,23 +116,6 @@ def test_a_task_is_watched_turn_by_turn_and_followed_up(visitor: Visitor, place:
     visitor.go("team")
     mine = page.get_by_role("main").get_by_role("link", name="And now the rest")
     expect(mine).to_be_visible()
-
-
-def test_a_team_at_work_is_for_everybody_and_fits_a_phone(visitor: Visitor, place: Place) -> None:
-    with building(place, Event()) as agent:
-        page = visitor.go(f"team/{agent}")
-        expect(page.get_by_text("devops engineer is at work", exact=True)).to_be_visible()
-        faults = barriers(page)
-        photograph(page, "team")
-        page.set_viewport_size(NARROW)
-        for tab in ("Who wrote to whom", "Log", "Timeline"):
-            page.get_by_role("tab", name=tab).click()
-            faults += [f"{tab} is too wide for a phone"] if is_too_wide(page) else []
-        assert not faults, "\n".join(faults)
-        page.set_viewport_size(WIDE)
-        page.get_by_role("button", name="Stop").click()
-        page.get_by_role("dialog").get_by_role("button", name="Stop").click()
-        expect(page.get_by_role("main")).to_contain_text("stopped")
 
 
 def test_roles_are_checked_as_one_types_and_written_only_if_they_can_work(
@@ -170,7 +162,8 @@ def test_roles_are_checked_as_one_types_and_written_only_if_they_can_work(
 def test_a_session_is_its_persons_and_others_may_only_look(
     place: Place, make_visitor: MakeVisitor
 ) -> None:
-    place.plays(project_manager=[finalize("It is done.")])
+    gate = Event()
+    place.plays(project_manager=[held(finalize("It is done."), gate)])
     with Client.for_home(place.home) as client:
         asked = CreateAgentRequest(
             goal="Mine alone", name="mine", model=MODEL[1], team=TeamRequest()
@@ -188,5 +181,11 @@ def test_a_session_is_its_persons_and_others_may_only_look(
             expect(page.get_by_role("button", name="Start")).to_have_count(int(scope == "control"))
             page.goto(f"{client.url}/ui/team/{agent}")
             expect(page.get_by_text("started with the token “home”")).to_be_visible()
-            expect(page.get_by_role("region", name="Final output")).to_contain_text("It is done.")
-            expect(page.get_by_role("textbox", name="Next task")).to_have_count(0)
+            expect(page.get_by_text("project manager is at work", exact=True)).to_be_visible()
+            expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+            expect(page.get_by_role("textbox")).to_have_count(0)
+        page = make_visitor().log_in(f"/ui/team/{agent}")
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_role("dialog").get_by_role("button", name="Stop").click()
+        expect(page.get_by_role("main")).to_contain_text("stopped")
+        gate.set()

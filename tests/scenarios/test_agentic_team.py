@@ -92,12 +92,12 @@ def test_whatever_is_killed_in_the_middle_of_a_turn_the_same_turn_goes_on(
     place.server.wait_for(lambda seen: seen.is_for(DEVELOPER) and "count" in str(seen.turns[-1]))
     place.kill("coordinator counted")
     place.kill("worker software-developer-")
-    place.kill("router")
+    for service in ("router", "broker", "spawner"):
+        place.kill(service)
     gate.set()
     place.server.wait_for(lambda seen: seen.is_for(LEAD) and "Right" in seen.said)
-    place.kill("human")
-    place.kill("coordinator counted")
-    place.kill("worker project-manager-")
+    for process in ("human", "recorder", "clock", "coordinator counted", "worker project-manager-"):
+        place.kill(process)
     place.restart_supervisor()
     last.set()
     record = place.await_end(place.home / "agents" / agent.id)

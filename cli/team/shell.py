@@ -118,7 +118,7 @@ class AgenticShell:
         self._agent: str | None = None
         self._known: TeamRolesView | None = None
         self._is_over = False
-        self._commands: dict[str, Callable[[str], None]] = {
+        self._commands: dict[str, Callable[[str], object]] = {
             "/help": lambda _: self._help(),
             "/agents": lambda _: self._agents(),
             "/team": lambda _: self._team(),
@@ -180,7 +180,7 @@ class AgenticShell:
             self._say("stopped")
 
     def _say(self, text: str) -> None:
-        for line in text.splitlines():
+        for line in broken_for(sys.stderr, text).splitlines():
             self._target.screen.note(line)
 
     def _asked(self, ask: "Callable[[Client], Found]") -> Found:
@@ -358,20 +358,22 @@ class AgenticShell:
     def _reload(self) -> None:
         """Say what is different since the team was last looked at; each task has it anyway."""
         before = self._known
-        self._validate()
-        if before is not None and self._known is not None:
-            self._say("\n".join(changes(before, self._known)) or "nothing has changed")
+        now = self._validate()
+        if before is not None and now.roles:
+            self._say("\n".join(changes(before, now)) or "nothing has changed")
 
-    def _validate(self) -> None:
+    def _validate(self) -> "TeamRolesView":
+        """Say whether each role can work; return the team."""
         found = self._team_found()
         self._known = found if found.roles else self._known
         if found.problems:
             self._say("\n".join(found.problems))
-            return
+            return found
         self._say(f"{len(found.roles)} roles can work, led by {found.lead_role}")
         for role in found.roles:
             if role.left_out:
                 self._say(f"offline: {role.name} works with {role.agent}, not {role.left_out}")
+        return found
 
     def _info(self) -> None:
         session = self._session

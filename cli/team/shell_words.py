@@ -52,6 +52,8 @@ def changes(before: "TeamRolesView", after: "TeamRolesView") -> list[str]:
         was, now = works(old[name]), works(new[name])
         if was != now:
             found.append(f"{name}: {now}, before: {was}")
+        if old[name].problem and not new[name].problem:
+            found.append(f"{name}: can work now")
         words = ("title", "responsibilities", "fallback")
         found += [
             f"{name}: {word} is now '{one_line(getattr(new[name], word), 100)}'"

@@ -255,7 +255,9 @@ def test_reload_says_what_has_changed_in_the_file(
     assert "writer: new, a/b" in shown
     assert "max_turns: 4, before: 12" in shown
     file.write_text("roles: {writer: {agent: a/b")
-    assert "roles.yaml" in play.do("/reload")
+    shown = play.do("/reload")
+    assert "roles.yaml" in shown
+    assert "nothing has changed" not in shown, "it cannot be read"
     file.write_text("roles: {writer: {agent: a/b}}")
     play.task("Write")
     assert play.asked()[-1].team.section == {"roles": {"writer": {"agent": "a/b"}}}
@@ -269,6 +271,11 @@ def test_changes_name_what_is_gone_and_what_a_role_does_now() -> None:
         "qa_engineer: responsibilities is now 'b'",
         "writer: gone",
     ]
+    [first, *others] = before.roles
+    broken = before.model_copy(
+        update={"roles": (first.model_copy(update={"problem": "is not installed"}), *others)}
+    )
+    assert changes(broken, before) == [f"{LEAD}: can work now"]
 
 
 def test_a_pipe_is_read_line_by_line_to_its_end(

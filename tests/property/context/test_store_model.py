@@ -1,9 +1,10 @@
 """The store beside a model in dictionaries: what is written, replaced, removed, and found."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -120,7 +121,7 @@ ACTS: st.SearchStrategy[Act] = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(ACTS, min_size=1, max_size=8))
 def test_the_store_holds_and_finds_what_its_model_does(acts: list[Act]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -131,23 +132,29 @@ def test_the_store_holds_and_finds_what_its_model_does(acts: list[Act]) -> None:
         pair.store.close()
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ContextStore]:
+    """A store for all examples: opening one waits for the disk."""
+    store = ContextStore(tmp_path_factory.mktemp("context").resolve() / "context.db")
+    yield store
+    store.close()
+
+
+@settings(max_examples=30, deadline=None)
 @given(st.lists(NODES, max_size=6, unique_by=lambda node: node.id), st.integers(1, 4))
 def test_pages_together_are_every_node_once_the_last_changed_first(
-    nodes: list[ContextNode], size: int
+    shared: ContextStore, nodes: list[ContextNode], size: int
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        store = ContextStore(Path(folder).resolve() / "context.db")
-        store.add(nodes)
-        seen: list[ContextNode] = []
-        after = None
-        while True:
-            page = store.page(after=after, limit=size)
-            seen += page.nodes
-            after = page.next
-            if after is None:
-                break
-        store.close()
+    shared.drop(shared.ids())
+    shared.add(nodes)
+    seen: list[ContextNode] = []
+    after = None
+    while True:
+        page = shared.page(after=after, limit=size)
+        seen += page.nodes
+        after = page.next
+        if after is None:
+            break
     assert sorted(node.id for node in seen) == sorted(node.id for node in nodes)
     times = [node.updated for node in seen]
     assert times == sorted(times, reverse=True)

@@ -21,12 +21,12 @@ def titles(store: ContextStore, question: str, **how: object) -> list[str]:
     return [hit.node.title for hit in store.search(question, now=NOW, **how)]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("question", HOSTILE, ids=range(len(HOSTILE)))
-def test_no_question_is_a_command_to_the_index(store: ContextStore, question: str) -> None:
+def test_no_question_is_a_command_to_the_index(store: ContextStore) -> None:
     store.add([node("one", text="plain"), node("two", "task", text="plain")])
-    store.search(question, project="p", now=NOW)
-    assert titles(store, f"{question} plain".replace("\0", " ")) or len(question) > 1000
-    assert store.stats().nodes == 2
+    for question in HOSTILE:
+        store.search(question, project="p", now=NOW)
+        found = titles(store, f"{question} plain plain plain")
+        assert set(found) == {"one", "two"}, question[:80]
 
 
 def test_a_question_of_operators_finds_their_words(store: ContextStore) -> None:

@@ -1,9 +1,10 @@
 """Fresh interpreters that need not import: forked, by a process that has imported everything.
 
 A process begun by `tests.fakes.forked` starts its own processes as programs: a supervisor its
-router and its spawner, a command the supervisor of its run. Here they are forked from it instead,
-as long as it has one thread. Everything that comes later (a router that was killed, say) is started
-as a program, as it is everywhere else.
+router and its spawner, a command the supervisor of its run. Here they are forked from it instead.
+A command does so as long as it has one thread, a supervisor at any time: a router that was killed
+would otherwise cost a second of imports. That they are programs everywhere else is shown by the
+tests that start a supervisor as one.
 """
 
 import gc
@@ -20,7 +21,7 @@ import setproctitle
 
 from actors.runtime.child import open_log
 from actors.runtime.kinds import KINDS
-from actors.runtime.linux import hide_environment
+from actors.runtime.linux import PR_SET_DUMPABLE, _prctl, hide_environment
 from actors.spawner.main import AGENT_MODULES, MODULES, preload
 from actors.supervisor import interpreters
 from actors.supervisor.main import main as supervisor_main
@@ -34,6 +35,7 @@ preload(("actors.host.main",))
 
 PROGRAM = (sys.executable, "-P", "-m", "agiraph")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE)
+AWAITS_EOF = "_end_after_eof"
 
 _start = interpreters._run
 _execute = subprocess.Popen._execute_child  # type: ignore[attr-defined]
@@ -64,11 +66,21 @@ def has_one_thread() -> bool:
     return threading.active_count() == 1 and len(os.listdir("/proc/self/task")) == 1
 
 
+def has_only_threads_that_wait() -> bool:
+    """Whether a fork copies no lock that a process of ours could need.
+
+    Beside the main thread there may be ZeroMQ's own, and the one that waits for the end of input.
+    """
+    others = [one for one in threading.enumerate() if one is not threading.main_thread()]
+    is_main = threading.current_thread() is threading.main_thread()
+    return is_main and all(AWAITS_EOF in one.name for one in others)
+
+
 def _fork_interpreter(
     words: Sequence[str], fd: int, environ: Mapping[str, str], log: Path | None
 ) -> int:
     """Do as `interpreters._run` does."""
-    if not has_one_thread():
+    if not has_only_threads_that_wait():
         return _start(words, fd, environ, log)
     null = os.open(os.devnull, os.O_RDONLY)
     out = os.dup(2) if log is None else open_log(log)
@@ -118,9 +130,8 @@ def _fork(
             os.setsid()
         if cwd is not None:
             os.chdir(cwd)
-        for number in SIGNALS:
-            signal.signal(number, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _begin_signals()
+        _prctl(PR_SET_DUMPABLE, 1)
         _take(streams)
         setproctitle.setproctitle(" ".join((*PROGRAM, *words)))
         begin_as_program(words, environ)
@@ -132,6 +143,15 @@ def _fork(
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os._exit(code)
+
+
+def _begin_signals() -> None:
+    """Have no handler but Python's own, as a program has none; what is ignored stays so."""
+    signal.set_wakeup_fd(-1)
+    for number in signal.valid_signals():
+        if number in SIGNALS or callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _take(streams: Mapping[int, int]) -> None:

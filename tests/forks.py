@@ -2,8 +2,9 @@
 
 To collect takes seconds of a processor, and so does the place where processes of ours are forked
 (`tests.fakes.forked`); pytest-xdist does both in each of its processes. Here both are done before
-the first fork. A file stays with one process, for its tests share fixtures; files are begun in
-their order, each by whoever is free first.
+the first fork. A file stays with one process, for its tests share fixtures, and so do all files of
+a folder that shares a browser; they are begun in their order, the browser's first, each by whoever
+is free first.
 
 A process that dies fails the test that it was at, and every other that it had still to do.
 """
@@ -25,6 +26,8 @@ import pytest
 from tests.fakes.forked import share_forking
 
 NUMBER = struct.Struct("!H")
+TOGETHER = ("tests/ui",)
+"""Folders whose files share fixtures that cost much."""
 Files = list[list[pytest.Item]]
 Location = tuple[str, int | None, str]
 
@@ -51,11 +54,16 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def _files(items: list[pytest.Item]) -> Files:
-    """Return the tests of each file."""
+    """Return the tests of each file; files that go together are one, and come first."""
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
-        files.setdefault(item.path, []).append(item)
-    return list(files.values())
+        folder = item.path.parent
+        files.setdefault(folder if _is_undivided(folder) else item.path, []).append(item)
+    return [files[path] for path in sorted(files, key=lambda path: not _is_undivided(path))]
+
+
+def _is_undivided(folder: Path) -> bool:
+    return any(folder.match(name) for name in TOGETHER)
 
 
 @dataclass

@@ -10,7 +10,7 @@ from cli.chaos.schedule import hammer, strikes
 from cli.commands.chaos import facts
 from tests.fakes.interpreters import fork_instead
 
-STRIKES, BLOWS = 10, 14
+STRIKES, BLOWS = 10, 12
 HAMMERED = ("broker", "clock")
 
 

@@ -80,7 +80,7 @@ class Caller:
         """Call an operation with these parts of its path, a few times; without any, once."""
         fixed = {"path_parameters": dict(named)} if named else {}
 
-        @settings(EXAMPLES, max_examples=3 if named else 1)
+        @settings(EXAMPLES, max_examples=2 if named else 1)
         @given(case=operation.as_strategy(**fixed))
         def answers_as_rendered(case: Case) -> None:
             self.call(case)

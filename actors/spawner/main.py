@@ -101,13 +101,17 @@ def requests(link: socket.socket, pieces: list[Callable[[], object]]) -> Iterato
 
 
 def prepare() -> None:
-    """Compile the prompts, read the tables of models, build the tools' schemas, probe the sandbox.
+    """Prepare the texts, and probe the sandbox. Children share all this."""
+    from agiraph.tools.sandbox.probe import probe
 
-    Children share all this.
-    """
+    prepare_texts()
+    probe()
+
+
+def prepare_texts() -> None:
+    """Compile the prompts, read the tables of models, build the tools' schemas, as shipped."""
     from agiraph.agent import prompts
     from agiraph.llm.registry import load_presets
-    from agiraph.tools.sandbox.probe import probe
     from agiraph.tools.table import TOOLS
 
     prompts.prepare()
@@ -116,7 +120,6 @@ def prepare() -> None:
     for tool in TOOLS:
         tool.schema()
         tool.guidance()
-    probe()
 
 
 def prepare_schemas() -> None:

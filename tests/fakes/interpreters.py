@@ -22,7 +22,13 @@ import setproctitle
 from actors.runtime.child import open_log
 from actors.runtime.kinds import KINDS
 from actors.runtime.linux import PR_SET_DUMPABLE, _prctl, hide_environment
-from actors.spawner.main import AGENT_MODULES, MODULES, preload
+from actors.spawner.main import (
+    AGENT_MODULES,
+    MODULES,
+    preload,
+    prepare_schemas,
+    prepare_texts,
+)
 from actors.supervisor import interpreters
 from actors.supervisor.main import main as supervisor_main
 from agiraph import __main__ as front_door
@@ -32,6 +38,8 @@ preload((*MODULES, *AGENT_MODULES))
 for kind in ("router", "broker", "human"):
     preload((KINDS[kind].partition(":")[0],))
 preload(("actors.host.main",))
+prepare_texts()
+prepare_schemas()
 
 PROGRAM = (sys.executable, "-P", "-m", "agiraph")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE)

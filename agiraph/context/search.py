@@ -119,6 +119,9 @@ def search(
     rare = _rare(words)
     rows = _best(database, rare) if rare else _newest(database, words, scope)
     found = [_ranked(row, scope, now) for row in rows if scope.holds(row[2], row[3])]
+    if not found and len(rare) < len(words):  # the rare words are only where is not searched
+        rows = _newest(database, words[len(rare) :], scope)
+        found = [_ranked(row, scope, now) for row in rows if scope.holds(row[2], row[3])]
     found.sort(key=_order)
     closer = _looked_at(database, found[: POOL + limit], words)
     closer.sort(key=lambda one: _order(one[0]))

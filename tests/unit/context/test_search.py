@@ -95,6 +95,16 @@ def test_where_all_words_are_common_neither_files_nor_other_projects_crowd_out_w
     assert titles(store, "parser tokens", kinds=("decision",)) == ["learned"]
 
 
+def test_a_rare_word_that_is_only_elsewhere_hides_nothing(
+    store: ContextStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BOUND", 5)
+    store.add(node(f"n{number}", text="common") for number in range(10))
+    store.add([node("rare", "file", text="zyzzyva")])
+    found = store.search("common zyzzyva", kinds=("decision",), now=NOW)
+    assert len(found) == 10
+
+
 def test_ranking_looks_at_no_more_nodes_in_a_larger_database(
     store: ContextStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,6 @@
 """ActorLaunch: what a process is started with. It travels over a pipe, never in argv or environ."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,8 @@ class ActorLaunch:
 
     def pack(self) -> bytes:
         """Return the launch as bytes."""
-        packed: bytes = msgpack.packb(asdict(self) | {"home": str(self.home)}, use_bin_type=True)
+        values = {one.name: getattr(self, one.name) for one in fields(self)}  # asdict copies deeply
+        packed: bytes = msgpack.packb(values | {"home": str(self.home)}, use_bin_type=True)
         return packed
 
     @classmethod

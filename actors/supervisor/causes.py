@@ -15,6 +15,7 @@ Whose fault an end is, is decided here, once:
                       count against its restarts, and blame no message
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ LINE_LIMIT = 300
 BLAMELESS_EXITS = frozenset({0, 64, 71, 75, 76, 77})
 KILLS_FROM_OUTSIDE = frozenset({1, 2, 3, 9, 15})
 NO_MEMORY = "out of memory"
+OOM_KILL = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,6 @@ def _counter_files() -> Iterable[Path]:
 def _counter(file: Path) -> int:
     try:
         text = file.read_text()  # plain: /proc and /sys
-        rows = (line.split() for line in text.splitlines())
-        return sum(int(row[1]) for row in rows if len(row) == 2 and row[0] == "oom_kill")
     except (OSError, ValueError):
         return 0
+    return sum(map(int, OOM_KILL.findall(text)))

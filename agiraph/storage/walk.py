@@ -84,10 +84,11 @@ def closing(fd: int) -> Iterator[int]:
 
 def walk(folder: Path, make: bool) -> int:
     """Return a descriptor of a folder, only for use as `dir_fd`."""
-    root, *parts = folder.absolute().parts
+    place = folder.absolute()
+    root, *parts = place.parts
     if ".." in parts:
         raise UnsafeFile(errno.EINVAL, "leads upward", str(folder))
-    fd = open_without_links(Path(root, *parts), STEP)
+    fd = open_without_links(place, STEP)
     if fd != FAILED:
         return fd
     fd = os.open(root, STEP)

@@ -7,7 +7,7 @@ import stat
 import subprocess
 import sys
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from agiraph.tools.sandbox import landlock
@@ -74,6 +74,7 @@ def find_program() -> str | None:
     return shutil.which(PROGRAM) or _of_wheel()
 
 
+@cache
 def _of_wheel() -> str | None:
     spec = importlib.util.find_spec(WHEEL)
     if spec is None or spec.origin is None:

@@ -48,6 +48,7 @@ from agiraph.messages.run import BeginRun
 from agiraph.messages.trigger import TriggerFired
 from agiraph.tools.approvals.policy import STAGE
 from agiraph.tools.command import forget_commands
+from agiraph.tools.context_database import remember
 from agiraph.tools.coordinator import end_cycle
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
@@ -84,6 +85,8 @@ class CoordinatorActor:
         toolbox = Toolbox.for_entity("coordinator", context.args.tools)
         if context.args.agent.mode != "infinite":
             toolbox = toolbox.without(end_cycle.name)
+        if not runtime.config.context.learn:
+            toolbox = toolbox.without(remember.name)
         if runtime.config.hosts.listen:
             toolbox = toolbox.with_machines()
         self.entity = Entity(

@@ -48,6 +48,7 @@ from agiraph.messages.node import (
 from agiraph.storage.files import make_folder
 from agiraph.storage.walk import UnsafeFile
 from agiraph.tools.approvals.policy import ActingEntity
+from agiraph.tools.context_database import remember
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.scopes.publishing import files_left, put_aside
 from agiraph.tools.toolbox import Toolbox
@@ -108,6 +109,8 @@ class WorkerActor:
         toolbox = Toolbox.for_entity("worker", tools, can_lead=worker.can_lead)
         if self.runtime.config.hosts.listen:
             toolbox = toolbox.with_machines()
+        if not self.runtime.config.context.learn:
+            toolbox = toolbox.without(remember.name)
         return toolbox_for(self.context.limits, toolbox)
 
     def _system_prompt(self, toolbox: Toolbox) -> str:

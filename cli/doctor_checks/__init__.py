@@ -25,6 +25,7 @@ CHECKS: Mapping[str, Callable[[DoctorContext], DoctorCheck]] = MappingProxyType(
         "privacy": home.check_privacy,
         "files": home.check_files,
         "versions": home.check_versions,
+        "context database": home.check_context,
         "settings": home.check_settings,
         "approvals": home.check_approvals,
         "supervisor": home.check_supervisor,

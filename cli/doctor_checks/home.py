@@ -2,11 +2,14 @@
 
 import json
 import os
+import sqlite3
 import stat
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from actors.supervisor.paths import LONGEST_SOCKET, socket_folder, socket_length
 from agiraph.core.config import load_config
@@ -45,7 +48,8 @@ def check_home(context: DoctorContext) -> DoctorCheck:
 def check_privacy(context: DoctorContext) -> DoctorCheck:
     """No other user can read what is private in the home."""
     home = context.home
-    private = (home.system.path, home.human.path, home.system.token, home.system.secrets)
+    folders = (home.system.path, home.human.path)
+    private = (*folders, home.system.token, home.system.secrets, home.context)
     open_to_all = [path for path in private if path.exists() and _is_open(path)]
     if not open_to_all:
         return ok("no other user can read its keys, tokens and logs")
@@ -80,6 +84,22 @@ def check_versions(context: DoctorContext) -> DoctorCheck:
     if not found:
         return ok("this version can read every file of the home")
     return fail(_first_of(found), "install that version again, or use another home")
+
+
+def check_context(context: DoctorContext) -> DoctorCheck:
+    """The context database can be read; without it runs go on."""
+    path = context.home.context
+    try:
+        os.close(open_file(path))
+        name = f"file:{quote(str(path))}?immutable=1"
+        with closing(sqlite3.connect(name, uri=True)) as db:  # plain: opened safely above
+            db.execute("SELECT id FROM nodes LIMIT 1").fetchall()
+    except FileNotFoundError:
+        return ok("nothing has been learned yet")
+    except (sqlite3.Error, OSError) as error:
+        detail = f"{path} cannot be read ({error}): runs go on without what was learned"
+        return warn(detail, "put a copy of it back, or remove it: a new one is begun")
+    return ok("what was learned can be read")
 
 
 def _first_of(found: list[str]) -> str:

@@ -2,7 +2,8 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -111,6 +112,15 @@ class FakeLine:
             self.sent.append(SimpleNamespace(to=to, body=body, id=identity, reply_to=reply_to))
             self._changed.set()
         return identity
+
+    async def reply(self, received: Received, body: BaseModel) -> None:
+        """Keep what is replied."""
+        await self.send(received.header.sender, body, reply_to=received.header.id)
+
+    @asynccontextmanager
+    async def handling(self, received: Received) -> AsyncIterator[None]:
+        """Let a message be handled beside others."""
+        yield
 
     def post(self, to: str, body: BaseModel, *, reply_to: bytes | None = None) -> None:
         """Keep what is sent and forgotten."""

@@ -214,6 +214,7 @@ def pages_of(place: Place, agent: str, worker: str) -> list[str]:
         "new",
         "team",
         "team/roles",
+        "context",
         "usage",
         "settings",
         "health",

@@ -116,7 +116,7 @@ class RequestPart:
     @property
     def compared(self) -> str:
         """Its text as it is compared."""
-        text = OF_EARLIER_WORK.sub("", self.text)
+        text = OF_EARLIER_WORK.sub("", self.text).rstrip()
         if self.label == SYSTEM:
             text = OF_THE_MACHINE.sub("", text)
         elif text.startswith(ASSIGNMENT):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agiraph.context.relevant import ContextNote, RelevantContext
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import (
     ModelRequest,
@@ -144,6 +145,22 @@ def test_what_the_team_says_may_come_at_another_time_and_in_another_order(tmp_pa
     assert [response.text for response in play(file, alone)] == ["done"]
     other = asked(GO_NOW, UserTurn(content="[Message from human]: stop"), one.turn(), after)
     with pytest.raises(ProviderError, match=r"now '.Message from human.: stop'"):
+        play(file, other)
+
+
+def test_notes_of_earlier_work_are_those_of_the_moment(tmp_path: Path) -> None:
+    note = ContextNote(id="c-1", kind="mistake", title="It broke", text="First.\n\n# Then", why="")
+    notes = RelevantContext(notes=(note, note.model_copy(update={"title": "Again"}))).prompt()
+    task = "# Assignment: sums\n\nCount them.\n\n{}## Context\n\nThe team's goal: sums\n"
+    recorded = asked(UserTurn(content=task.format(f"{notes}\n\n")))
+    file = tmp_path / "r.jsonl"
+    file.write_text(tape((recorded, said("counted"))))
+    without = asked(UserTurn(content=task.format("")))
+    prompt = without.model_copy(update={"system": f"{without.system}\n\n{notes}"})
+    assert [one.text for one in play(file, without)] == ["counted"]
+    assert [one.text for one in play(file, prompt)] == ["counted"]
+    other = asked(UserTurn(content=task.format("").replace("goal: sums", "goal: more")))
+    with pytest.raises(ProviderError, match="goal: more"):
         play(file, other)
 
 

@@ -1,0 +1,59 @@
+"""The context database in the browser: looked through, searched, followed by its edges, removed."""
+
+import re
+
+from playwright.sync_api import expect
+
+from agiraph.http.api import AddContextRequest
+from agiraph.http.client import Client
+from tests.integration.house import until
+from tests.scenarios.place import Place
+from tests.scenarios.steps import finish
+from tests.ui.conftest import MakeVisitor
+from tests.ui.visitor import NARROW, Visitor, assert_accessible, harmless, photograph
+
+HOSTILE = '<img src=x onerror="window.ran=1"> [x](javascript:window.ran=1)'
+
+
+def test_what_was_learned_is_found_followed_and_removed(
+    visitor: Visitor, make_visitor: MakeVisitor, place: Place
+) -> None:
+    place.plays(coordinator=[finish("The gazebo is green:\n\n```python\na = 1\nb = 2\nc = 3\n```")])
+    place.await_end(place.begin("painter", goal="Paint the gazebo"))
+    with Client.for_home(place.home) as client:
+        what = {"kind": "preference", "title": "Short reports", "text": f"One page. {HOSTILE}"}
+        client.add_context(AddContextRequest.model_validate(what))
+        until(lambda: len(client.context().nodes) >= 3, "the run is learned from")
+    page = visitor.go("context")
+    expect(page.get_by_text("What earlier runs have taught.")).to_be_visible()
+    side = page.get_by_role("navigation", name="What has been learned")
+    expect(side.get_by_role("link", name="Short reports")).to_be_visible()
+    assert_accessible(page)
+    photograph(page, "context")
+
+    side.get_by_label("Search what has been learned").fill("gazebo")
+    side.get_by_role("link", name=re.compile("Paint the gazebo")).first.click()
+    expect(page.get_by_role("heading", name="Paint the gazebo", level=2)).to_be_visible()
+    expect(page.get_by_text("completed").first).to_be_visible()
+    page.get_by_role("article").get_by_role("link", name=re.compile("made in")).first.click()
+    expect(page.get_by_role("article").get_by_text("a = 1")).to_be_visible()
+    assert_accessible(page)
+    photograph(page, "context-node")
+
+    side.get_by_label("Search what has been learned").fill("")
+    side.get_by_label("Kind").select_option("preference")
+    side.get_by_role("link", name="Short reports").click()
+    expect(page.get_by_role("article")).to_contain_text("One page.")
+    harmless(page)
+
+    reader = make_visitor(NARROW)
+    phone = reader.log_in("/ui/context", scope="read")
+    phone.get_by_role("link", name="Short reports").click()
+    expect(phone.get_by_role("article")).to_contain_text("One page.")
+    expect(phone.get_by_role("button", name="Remove")).to_have_count(0)
+    assert_accessible(phone)
+
+    page.get_by_role("button", name="Remove").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    expect(side.get_by_role("link", name="Short reports")).to_have_count(0)
+    assert place.json("context", "search", "reports", "--types", "preference") == []

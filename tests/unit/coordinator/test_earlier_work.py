@@ -1,0 +1,93 @@
+"""What earlier work taught, in a run's prompts: looked up once a cycle, and never in its way."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from actors.coordinator.context import CoordinatorContext
+from actors.coordinator.earlier_work import EarlierWork, within
+from agiraph.agent.context_window import estimate_text
+from agiraph.context.relevant import ContextNote, RelevantContext
+from agiraph.core.ids import AgentId
+from agiraph.core.models import Agent
+from agiraph.messages.context_database import EarlierWorkFound, FindEarlierWork
+from agiraph.messages.control import RefusedReply
+from tests.fakes.line import Answer, FakeLine
+from tests.unit.entity.contexts import entity_context
+from transport.errors import LinkDown
+
+NOTES = tuple(
+    ContextNote(id=f"c-{n}", kind="mistake", title=f"It broke {n}", text="y " * 200, why="a word")
+    for n in range(6)
+)
+FOUND = EarlierWorkFound(found=RelevantContext(notes=NOTES, tokens=900))
+
+
+class Lookup:
+    """One coordinator whose gateway answers so."""
+
+    def __init__(self, home: Path, answer: Answer, **settings: object) -> None:
+        self.line = FakeLine(home)
+        context = self.line.config.context.model_copy(update=settings)
+        self.line.config = self.line.config.model_copy(update={"context": context})
+        self.line.answers[FindEarlierWork] = lambda _asked: answer
+        found, _ = entity_context(home, "shop/coordinator", self.line)
+        self.context: Any = found
+        agent = {"id": AgentId("shop"), "name": "shop", "goal": "Deploy", "model": "a/b"}
+        times = {"worker_model": "a/b", "created_at": 0.0, "updated_at": 0.0}
+        self.context.args = SimpleNamespace(agent=Agent.model_validate(agent | times))
+        self.context.files = SimpleNamespace(home=self.line.home.agent("shop"))
+        self.work = EarlierWork(cast(CoordinatorContext, self.context))
+
+
+async def test_it_is_looked_up_once_a_cycle_also_after_a_restart(tmp_path: Path) -> None:
+    desk = Lookup(tmp_path, FOUND)
+    first = await desk.work.section_for("a/b", 1)
+    assert "It broke 0" in first
+    assert await desk.work.section_for("c/d", 1) == first
+    assert await EarlierWork(desk.context).section_for("a/b", 1) == first
+    assert len(desk.line.asked) == 1
+    assert await desk.work.section_for("a/b", 2) == first
+    assert len(desk.line.asked) == 2
+    assert [event.type for event in desk.line.reported] == ["context.used"] * 2
+    told = desk.line.reported[0].data["notes"]
+    assert [(one["id"], one["why"]) for one in told[:1]] == [("c-0", "a word")]
+    assert "text" not in told[0]
+
+
+async def test_a_database_that_is_away_is_told_of_and_the_run_goes_on(tmp_path: Path) -> None:
+    answers: dict[str, Answer] = {
+        "the gateway is away": LinkDown("the gateway is away"),
+        "no": RefusedReply(reason="no"),
+        "damaged": EarlierWorkFound(reason="damaged"),
+    }
+    for number, (reason, answer) in enumerate(answers.items()):
+        home = tmp_path / str(number)
+        home.mkdir()
+        desk = Lookup(home, answer)
+        assert await desk.work.section_for("a/b", 1) == ""
+        [event] = desk.line.reported
+        assert (event.type, reason in event.data["reason"]) == ("context.unavailable", True)
+        assert await desk.work.section_for("a/b", 1) == ""
+        assert len(desk.line.asked) == 1
+
+
+async def test_switched_off_nobody_is_asked(tmp_path: Path) -> None:
+    desk = Lookup(tmp_path, FOUND, prompt_tokens=0)
+    assert await desk.work.section_for("a/b", 1) == ""
+    assert desk.line.asked == []
+
+
+async def test_a_small_window_gets_less(tmp_path: Path) -> None:
+    (tmp_path / "providers.yaml").write_text("tiny: {api: openai, models: {x: {context: 8192}}}\n")
+    desk = Lookup(tmp_path, FOUND)
+    small, large = [await desk.work.section_for(model, 1) for model in ("tiny/x", "a/b")]
+    assert estimate_text(small) <= 8192 // 32 < estimate_text(large)
+
+
+def test_within_keeps_the_first_notes_whole() -> None:
+    assert within(FOUND.found, 10**6) is FOUND.found
+    some = within(FOUND.found, 500)
+    assert some.notes == NOTES[: len(some.notes)]
+    assert 0 < len(some.notes) < len(NOTES)
+    assert within(FOUND.found, 10).prompt() == ""

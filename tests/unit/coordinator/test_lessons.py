@@ -1,0 +1,122 @@
+"""What a run that has ended, or a cycle of one, tells the context database."""
+
+from pathlib import Path
+
+from actors.coordinator.lessons import LONGEST_TEXT, finished_run, lesson_key
+from agiraph.board.commands import (
+    Command,
+    CompleteNode,
+    EndCycle,
+    FailNode,
+    FinishRun,
+    Reconvene,
+    RetryNode,
+    StartCycle,
+    StartNode,
+)
+from agiraph.board.events import BoardEvent
+from agiraph.context.learned import FinishedRun
+from agiraph.context.records import project_id
+from agiraph.core.ids import AgentId
+from agiraph.core.models import Agent, NodeResult
+from tests.unit.board.desk import Desk
+
+
+class Told(Desk):
+    """A board whose events are kept, as a run's journal keeps them."""
+
+    def __init__(self, **terms: object) -> None:
+        self.kept: list[BoardEvent] = []
+        super().__init__(**terms)
+
+    def events(self, command: Command) -> tuple[BoardEvent, ...]:
+        happened = super().events(command)
+        self.kept += happened
+        return happened
+
+    @property
+    def key(self) -> str:
+        assert self.board.run is not None
+        return lesson_key(self.board.run)
+
+    def lesson(self, input_dir: str | None = None) -> FinishedRun:
+        agent = Agent(
+            id=AgentId("shop-1"),
+            name="shop",
+            goal="the goal",
+            model="a/b",
+            worker_model="c/d",
+            input_dir=input_dir,
+            created_at=0.0,
+            updated_at=0.0,
+        )
+        return finished_run(self.board, self.kept, agent, None)
+
+
+def test_a_node_that_failed_at_first_tells_why_and_what_it_came_to() -> None:
+    desk = Told()
+    desk.busy("tables", "ada")
+    desk.do(FailNode("tables", None, "no index" + "x" * 9000, details="Traceback ..."))
+    desk.do(RetryNode("tables", "m1"))
+    desk.assign("tables", "ada")
+    desk.do(StartNode("tables", "ada", 2))
+    desk.do(CompleteNode("tables", 2, NodeResult(summary="with an index", files=("t.md",))))
+    desk.do(FinishRun("All is well."))
+    run = desk.lesson()
+    assert (run.outcome, run.result, run.agent, run.run) == (
+        "completed",
+        "All is well.",
+        "shop-1",
+        "r1",
+    )
+    [node] = run.nodes
+    assert (node.name, node.worker, node.summary, node.files) == (
+        "tables",
+        "ada",
+        "with an index",
+        ("t.md",),
+    )
+    [failure] = node.failures
+    assert failure.reason.startswith("no index")
+    assert len(failure.reason) == LONGEST_TEXT
+    assert node.seconds > 0
+
+
+def test_the_project_is_the_input_folder(tmp_path: Path) -> None:
+    desk = Told()
+    desk.do(FinishRun("Done."))
+    assert desk.lesson().project_id is None
+    assert desk.lesson(str(tmp_path)).project_id == project_id(tmp_path)
+
+
+def test_what_was_decided_at_the_end_of_a_stage_is_a_decision() -> None:
+    desk = Told()
+    desk.worker("ada")
+    desk.node("tables")
+    desk.complete("tables", "ada")
+    desk.do(Reconvene("The tables are thin.", "c1", "Use PostgreSQL"))
+    desk.do(FinishRun("Done."))
+    [decision] = desk.lesson().decisions
+    assert (decision.title, decision.rationale) == ("Use PostgreSQL", "The tables are thin.")
+
+
+def test_a_cycle_tells_only_of_itself_under_a_name_of_its_own() -> None:
+    desk = Told(mode="infinite")
+    desk.worker("ada")
+    desk.node("first")
+    desk.complete("first", "ada")
+    desk.do(EndCycle("c1", "The first is done.", 99.0))
+    one, key = desk.lesson(), desk.key
+    assert (one.run, one.result, [node.name for node in one.nodes]) == (
+        "r1/1",
+        "The first is done.",
+        ["first"],
+    )
+    desk.do(StartCycle("c1"))
+    desk.node("second")
+    desk.complete("second", "ada")
+    desk.do(EndCycle("c2", "The second, too.", 199.0))
+    two = desk.lesson()
+    assert (two.run, [node.name for node in two.nodes]) == ("r1/2", ["second"])
+    assert two.started >= one.ended
+    assert desk.key != key

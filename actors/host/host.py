@@ -45,6 +45,7 @@ from agiraph.messages.host import (
     SignalOnHost,
     SpawnOnHost,
 )
+from agiraph.storage.files import remove_tree
 from agiraph.storage.host_folder import HostFolder
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
@@ -68,6 +69,7 @@ LEASE_WAIT_SECONDS: Final = 5.0
 GRACE_SECONDS: Final = 2.0
 REPORT_SECONDS: Final = 2.0
 RELAY_AGAIN_SECONDS: Final = 0.5
+DAY_SECONDS: Final = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,8 @@ class Host:
             self._processes.open()
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, self._end.set)
-            for work in (self._keep_relay(url), self._keep_to_lease(), self._talk()):
+            works = (self._keep_relay(url), self._keep_to_lease(), self._talk(), self._keep_room())
+            for work in works:
                 self._tasks.start(work)
             try:
                 await first_to_end(self._tasks.until_broken(), self._end.wait())
@@ -165,6 +168,17 @@ class Host:
                 relay.close()
             logger().warning("the relay ended, starting another")
             await asyncio.sleep(RELAY_AGAIN_SECONDS)
+
+    async def _keep_room(self) -> None:
+        """Remove what no worker has needed for long, at the start and then once a day."""
+        while True:
+            in_use = {address.replace("/", ".") for address in self._processes.running}
+            try:
+                self._folder.set_aside_unused(time.time(), in_use)
+                await asyncio.to_thread(remove_tree, self._folder.unused)
+            except OSError as error:
+                logger().warning("old copies are not removed", reason=str(error))
+            await asyncio.sleep(DAY_SECONDS)
 
     # --- the home -------------------------------------------------------------------------------
 

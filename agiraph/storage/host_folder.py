@@ -5,10 +5,13 @@
 {folder}/lock          held by its host process
 {folder}/home/         a mirror of the home, as far as the processes here need it
 {folder}/cache/        what was fetched, by its content's hash
+{folder}/unused/       what is about to be removed
 """
 
 import json
-from collections.abc import Mapping
+import secrets
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
@@ -19,19 +22,24 @@ from agiraph.core.errors import Corrupt, InvalidInput, Refused, listed
 from agiraph.core.hosts import CurveKey
 from agiraph.core.record import Record
 from agiraph.storage.files import (
+    FolderEntry,
     entries,
     is_file,
     is_folder,
     make_private_folder,
+    move,
     read_text,
     remove_file,
     replace_bytes,
     replace_file,
+    status_of,
 )
 from agiraph.storage.home import Home, PathBelow
 
 FOLDER_VARIABLE: Final = "AGIRAPH_HOST_FOLDER"
 ALL: Final = ".agiraph-host"
+UNUSED_SECONDS: Final = 7 * 86_400.0
+"""So long after its worker's last start a copy of files is removed, and a content without one."""
 Kept = TypeVar("Kept", bound=Record)
 
 
@@ -65,7 +73,13 @@ class HostFolder:
     log = PathBelow("host.jsonl")
     """The host process's log."""
     cache = PathBelow("cache")
-    """What was fetched, by content. Written by the processes of workers."""
+    """What was fetched. Written by the processes of workers."""
+    contents = PathBelow("cache/contents")
+    """Large files, by their digests: a copy that has one is another name of it."""
+    inputs = PathBelow("cache/inputs")
+    """Input folders, one for each copy of an agent's home."""
+    unused = PathBelow("unused")
+    """What is about to be removed."""
 
     @property
     def home(self) -> Home:
@@ -109,6 +123,22 @@ class HostFolder:
         replace_file(self.starts, f"{number}\n")
         return number
 
+    def set_aside_unused(self, now: float, in_use: Collection[str]) -> None:
+        """Move the copies of agents' homes that no worker needs any more to `unused`; OSError.
+
+        `in_use` are the names of those whose workers run. What a worker that continues here misses
+        is fetched again. Contents that no copy has are removed.
+        """
+        for entry in _older(self.home.agents, now - UNUSED_SECONDS):
+            if entry.name not in in_use:
+                for place in (self.inputs / entry.name, self.home.agents / entry.name):
+                    with suppress(FileNotFoundError):
+                        move(place, self.unused / secrets.token_hex(8))
+        for entry in _older(self.contents, now - UNUSED_SECONDS):
+            status = status_of(self.contents / entry.name)
+            if status is not None and status.st_nlink == 1:
+                remove_file(self.contents / entry.name)
+
     def _read(self, file: Path, kind: type[Kept]) -> Kept:
         try:
             return kind.model_validate(json.loads(read_text(file)))
@@ -119,6 +149,12 @@ class HostFolder:
             ) from None
         except (ValueError, ValidationError) as error:
             raise Corrupt(f"{file}: {error}") from None
+
+
+def _older(folder: Path, than: float) -> Iterator[FolderEntry]:
+    """Yield what is in a folder, if there is one, and was not changed since."""
+    if is_folder(folder):
+        yield from (entry for entry in entries(folder) if entry.changed_at < than)
 
 
 def folder_for(name: str, environ: Mapping[str, str]) -> HostFolder:

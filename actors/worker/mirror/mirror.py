@@ -55,6 +55,7 @@ from agiraph.storage.files import (
     status_of,
 )
 from agiraph.storage.home import AgentHome, Home, NodeHome, plan_copy
+from agiraph.storage.host_folder import HostFolder
 
 READING = frozenset({"bash", "read_file", "read_ref", "list_files", "read_skill", "publish"})
 """Tools that see what others have written."""
@@ -87,16 +88,15 @@ class Mirror:
     """One worker's files on this machine. `input_dir` is its copy of the input folder."""
 
     def __init__(self, runtime: Runtime, args: WorkerArgs) -> None:
-        host_folder = runtime.home.path.parent
+        host_folder = HostFolder(runtime.home.path.parent)
         self.home = MirrorHome(runtime.home.path, args.worker.id)
         self._runtime = runtime
         self._agent = self.home.agent(args.agent)
         self._run = self._agent.run(args.run)
         self._own = self._run.worker(args.worker.id)
-        cache = host_folder / "cache"
-        self.input_dir = cache / "inputs" / self._agent.path.name if args.input_dir else None
+        self.input_dir = host_folder.inputs / self._agent.path.name if args.input_dir else None
         self._client = FileClient(runtime)
-        self._cache = ContentCache(cache / "contents", self._client)
+        self._cache = ContentCache(host_folder.contents, self._client)
         self._tracked = TrackedFiles(self._agent.path, self._own)
         self._sent: dict[str, Stamp] = {}
         self._digests: dict[Path, str] = {}

@@ -1,5 +1,7 @@
 """HostFolder: a key that only we may read, starts that count, and errors that say what to do."""
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from agiraph.core.errors import Corrupt, InvalidInput, Refused
 from agiraph.core.hosts import CurveKey
 from agiraph.storage.host_folder import (
     FOLDER_VARIABLE,
+    UNUSED_SECONDS,
     HostFolder,
     HostRecord,
     folder_for,
@@ -32,6 +35,28 @@ def test_a_host_joins_counts_its_starts_and_leaves(tmp_path: Path) -> None:
         folder.record()
     folder.leave()
     assert not folder.has_joined
+
+
+def test_what_no_worker_has_used_for_long_makes_room(tmp_path: Path) -> None:
+    folder, long_ago = HostFolder(tmp_path / "north"), time.time() - UNUSED_SECONDS - 1
+    folder.set_aside_unused(time.time(), ())  # nothing was fetched yet
+    for name in ("old.ada", "busy.bob", "new.cleo"):
+        for place in (folder.home.agents / name, folder.inputs / name):
+            place.mkdir(parents=True)
+            (place / "large.bin").touch()
+    folder.contents.mkdir(parents=True)
+    for name in ("alone", "named", "fresh"):
+        (folder.contents / name).touch()
+    os.link(folder.contents / "named", folder.inputs / "new.cleo" / "named")
+    old = (folder.home.agents / "old.ada", folder.home.agents / "busy.bob")
+    for place in (*old, folder.contents / "alone", folder.contents / "named"):
+        os.utime(place, (long_ago, long_ago))
+
+    folder.set_aside_unused(time.time(), {"busy.bob"})
+    for below in (folder.home.agents, folder.inputs):
+        assert {place.name for place in below.iterdir()} == {"busy.bob", "new.cleo"}
+    assert {place.name for place in folder.contents.iterdir()} == {"named", "fresh"}
+    assert len(list(folder.unused.glob("*/large.bin"))) == 2
 
 
 def test_the_one_host_of_a_machine_needs_no_name(

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from actors.gateway.settings.editing import save
+from actors.gateway.settings.editing import CONFLICT, save
 from actors.gateway.settings.store import SettingsStore
 from actors.gateway.settings.values import values_in
 from agiraph.core.errors import InvalidInput
 from agiraph.core.team import DEFAULT_ROLES, SECTION, Role, TeamSpec, default_role, team_of
-from agiraph.http.api import EditSettingsRequest, SettingChange
+from agiraph.http.api import ApiError, EditSettingsRequest, SettingChange
 from agiraph.storage.home import Home
 
 AGENTS_FILE: Final = "agents.yaml"
@@ -18,10 +18,13 @@ BOUNDS: Final = ("lead_role", "max_turns", "repetitions", "transcript_turns")
 def save_team(home: Home, wanted: TeamSpec, if_match: str | None) -> str:
     """Write the team that is wanted, unless it is there already; return the etag of the file.
 
-    Raises ApiError: 412 if the file was changed since, 428 without an etag, 422 if the file would
-    be wrong.
+    Raises ApiError: 409 if the file cannot be read, 412 if it was changed since, 428 without an
+    etag, 422 if it would be wrong.
     """
-    stored = SettingsStore(home).read(AGENTS_FILE)
+    try:
+        stored = SettingsStore(home).read(AGENTS_FILE)
+    except InvalidInput as error:
+        raise ApiError(CONFLICT, str(error)) from None
     changes = section_changes(values_in(AGENTS_FILE, stored.text).get(SECTION), wanted)
     if not changes:
         return stored.etag

@@ -1,12 +1,16 @@
 // A table of names (providers, prices, external agents): one is chosen, its fields are a form.
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import { Link } from "react-router";
 
-import { Badge, Button, classes, Icon, Input, SearchInput } from "~/ui";
+import { Badge, Button, classes, Icon, Input, paths, SearchInput } from "~/ui";
 import { at, type FormProps, withChange } from "./draft";
 import { inShort, propertiesOf, schemaAt } from "./schema";
 import { SettingField } from "./SettingField";
 import styles from "./settings.module.css";
+
+/** In agents.yaml beside the agents, and no agent. */
+const TEAM = "agentic_team";
 
 export function Names(props: FormProps) {
   const { t } = useTranslation("settings");
@@ -42,7 +46,8 @@ export function Names(props: FormProps) {
               <span className={styles.short}>{inShort(rows.get(name)?.value)}</span>
               {mine.has(name) && <Badge tone="busy">{t("yours")}</Badge>}
             </button>
-            {name === chosen && <Fields {...props} name={name} />}
+            {name === chosen && name !== TEAM && <Fields {...props} name={name} />}
+            {name === chosen && name === TEAM && <Link to={paths.teamRoles}>{t("teamRoles")}</Link>}
           </li>
         ))}
         {chosen !== null && !all.includes(chosen) && (

@@ -45,7 +45,7 @@ export function Graph({ run, edges, workerModel, onSelect }: GraphProps) {
         titleOf={({ key, from, to }) => t("edge", { from, to, badge: badge(key) })}
         lookOf={({ name }) => ({
           name: spoken(name),
-          below: name === USER ? "" : run.roles[name]?.agent || workerModel || "",
+          below: name === USER ? t("you") : run.roles[name]?.agent || workerModel || "",
           tone: name === run.role ? "busy" : failed.has(name) ? "bad" : undefined,
         })}
         onChoose={select}

@@ -17,6 +17,7 @@ const turn = (number: number, from: string, to: string, more: object = {}): Team
 });
 
 const RUN: TeamRun = {
+  agent: "a1",
   run: "r1",
   task: "Build it",
   status: "finalized",

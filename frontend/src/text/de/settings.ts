@@ -47,4 +47,5 @@ export const settings: typeof en = {
   earlier: "Regel {{number}} nach oben",
   later: "Regel {{number}} nach unten",
   remove: "Regel {{number}} entfernen",
+  teamRoles: "Die Rollen des Teams haben ein eigenes Formular",
 };

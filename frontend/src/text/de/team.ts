@@ -73,6 +73,7 @@ export const team: typeof en = {
   edge: "{{from}} → {{to}}: {{badge}}",
   latest: "zuletzt",
   selected: "ausgewählt",
+  you: "Sie",
   noEdges: "Sobald eine Rolle einer anderen schreibt, sehen Sie es hier.",
 
   log: "Protokoll",

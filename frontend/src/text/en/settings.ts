@@ -45,4 +45,5 @@ export const settings = {
   earlier: "Move rule {{number}} up",
   later: "Move rule {{number}} down",
   remove: "Remove rule {{number}}",
+  teamRoles: "The roles of the team have a form of their own",
 };

@@ -76,6 +76,7 @@ export const team = {
   edge: "{{from}} → {{to}}: {{badge}}",
   latest: "latest",
   selected: "selected",
+  you: "you",
   noEdges: "As soon as a role writes to another, you see it here.",
 
   // the log

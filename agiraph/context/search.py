@@ -18,8 +18,8 @@ from agiraph.context.words import all_of, any_of, kind_mark, marked, project_mar
 from agiraph.context.worth import worth
 from agiraph.storage.database import Database, Row
 
-BOUND: Final = 1000
-NEWEST: Final = 400
+BOUND: Final = 700
+NEWEST: Final = 250
 POOL: Final = 40
 """How many of the best are looked at word by word, besides those that are wanted."""
 

@@ -93,7 +93,7 @@ _TABLE = {
         "files": "List an agent's files, or print one.",
         "memory": "List, read, search or edit an agent's memory.",
     },
-    (READ, "commands.context"): {"context": "What earlier work has taught: search, show, export."},
+    (READ, "context.command"): {"context": "What earlier work has taught: search, show, export."},
     (READ, "commands.talk"): {"messages": "List the messages of an agent's team."},
     (READ, "commands.spending"): {"usage": "Show what was spent, in tokens and money."},
     (SET_UP, "commands.init"): {"init": "Find keys, models and agents; set the default model."},

@@ -18,7 +18,7 @@ from agiraph.http.api import (
     SearchContextRequest,
 )
 from cli.api_command import api_command, api_group
-from cli.commands.context_export import (
+from cli.context.export import (
     KINDS,
     export,
     export_obsidian,

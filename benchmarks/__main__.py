@@ -47,7 +47,7 @@ BENCHMARKS = {
     "team-turns": Benchmark("turns:run_team", 60),
     "crowd": Benchmark("crowd:run", 150),
     "flood": Benchmark("flood:run", 40),
-    "plans": Benchmark("plans:run", 240),
+    "plans": Benchmark("plans:run", 420),
     "context": Benchmark("context:run", 420),
     "page": Benchmark("page:run", 420),
     "soak": Benchmark("soak:run", 900, is_usual=False),

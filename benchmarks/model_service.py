@@ -3,7 +3,8 @@
 It speaks Anthropic's streaming wire format from a process of its own, so that its cost is not mixed
 with what is measured, and records when each call came. It plays a team: the coordinator opens a
 stage with as many workers as the goal says, waits for them and finishes; each worker writes a file
-in every turn but the last, in which it publishes.
+in every turn but the last, in which it publishes. A call without tools, which is all that a node of
+the mode single_inference makes, is answered at once.
 
     python -m benchmarks.model_service    # prints its address; GET /calls lists the calls
 """
@@ -77,10 +78,14 @@ class _Server:
     async def _answer(self, came: float, body: JsonObject) -> bytes:
         is_lead = "the coordinator of a team" in json.dumps(body["system"])
         self._calls.append((came, "coordinator" if is_lead else "worker", _turns(body)))
+        if not body.get("tools"):
+            text, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": "done"}
+            return _response(_stream(text, delta, len(self._calls)), "text/event-stream")
         name, arguments = _lead(body) if is_lead else _work(body)
         await asyncio.sleep(max(0.0, CALL_SECONDS - (time.monotonic() - came)))
-        stream = _stream(name, arguments, len(self._calls))
-        return _response(stream, "text/event-stream")
+        use = {"type": "tool_use", "id": f"call_{len(self._calls)}", "name": name, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
+        return _response(_stream(use, delta, len(self._calls)), "text/event-stream")
 
 
 def _step(body: JsonObject) -> int:
@@ -95,8 +100,9 @@ def _work(body: JsonObject) -> tuple[str, JsonObject]:
 
 
 def _lead(body: JsonObject) -> tuple[str, JsonObject]:
-    if _step(body) == 0:
-        size = int(re.findall(r"team of (\d+)", json.dumps(body["messages"]))[0])
+    sizes = re.findall(r"team of (\d+)", json.dumps(body["messages"]))
+    if _step(body) == 0 and sizes:
+        size = int(sizes[0])
         prompt = f"Please take {_turns(body)} turns."
         roles = [{"name": f"w{n}", "prompt": prompt} for n in range(size)]
         return "launch_roles", {"stage": {"name": "Work", "roles": roles}}
@@ -111,20 +117,19 @@ def _turns(body: JsonObject) -> int:
     return int(found[1]) if found else TURNS
 
 
-def _stream(name: str, arguments: JsonObject, number: int) -> bytes:
+def _stream(block: JsonObject, delta: JsonObject, number: int) -> bytes:
     usage = {"input_tokens": 1000, "output_tokens": 20}
     message: JsonObject = {
         "id": f"msg_{number}", "type": "message", "role": "assistant", "model": "fake",
         "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage,
     }  # fmt: skip
-    use = {"type": "tool_use", "id": f"call_{number}", "name": name, "input": {}}
-    delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
+    why = "tool_use" if block["type"] == "tool_use" else "end_turn"
     events: list[JsonObject] = [
         {"type": "message_start", "message": message},
-        {"type": "content_block_start", "index": 0, "content_block": use},
+        {"type": "content_block_start", "index": 0, "content_block": block},
         {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": usage},
+        {"type": "message_delta", "delta": {"stop_reason": why}, "usage": usage},
         {"type": "message_stop"},
     ]
     return "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events).encode()

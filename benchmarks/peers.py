@@ -157,9 +157,9 @@ def missing(module: str) -> str:
     return f"{_python()} has no {module}: see benchmarks/peers.py for how to install it"
 
 
-def measured_there(script: str, *words: object) -> Sample:
+def measured_there(script: str, *words: object, within_seconds: float = PEER_SECONDS) -> Sample:
     """Run a script of this folder among the peers, in a session of its own, all of which ends
-    with it; return the two numbers that it printed."""
+    with it; return the two numbers that it printed. Raises subprocess.TimeoutExpired."""
     path = str(Path(__file__).with_name(script))
     process = subprocess.Popen(
         [_python(), path, *map(str, words)],
@@ -168,7 +168,7 @@ def measured_there(script: str, *words: object) -> Sample:
         start_new_session=True,
     )
     try:
-        out, _ = process.communicate(timeout=PEER_SECONDS)
+        out, _ = process.communicate(timeout=within_seconds)
     finally:
         try:
             os.killpg(process.pid, signal.SIGKILL)

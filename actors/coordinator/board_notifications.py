@@ -33,11 +33,15 @@ class BoardNotifications:
         transcript = context.transcript
         # A board whose journal lost its end has fewer events than the conversation knows of.
         self._noticed = min(transcript.board_seq, board_service.store.count)
+        fresh = board_service.store.since(self._noticed)
+        known = sum(isinstance(event, e.DeadlockFound) for event in fresh)
+        self._noticed_deadlocks = len(board_service.board.deadlocks) - known
 
     def take(self) -> list[InputReceived]:
         """Return all notifications as one turn, and forget them."""
         lines = self._lines()
         self._noticed = self._board_service.store.count
+        self._noticed_deadlocks = len(self._board_service.board.deadlocks)
         self._board_service.store.forget(self._noticed)
         if not lines:
             return []
@@ -58,8 +62,7 @@ class BoardNotifications:
 
     def has_alarm(self) -> bool:
         """Whether a deadlock was found of which the model was not notified."""
-        fresh = self._board_service.store.since(self._noticed)
-        return any(isinstance(event, e.DeadlockFound) for event in fresh)
+        return len(self._board_service.board.deadlocks) > self._noticed_deadlocks
 
     def _lines(self) -> list[tuple[str, str]]:
         """Return the line of each event, with the trigger that led to it ('': none did)."""

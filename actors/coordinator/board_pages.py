@@ -1,10 +1,12 @@
 """BoardPages: what people read of the board: each node's status, the plan, what listings count.
 
 All of it follows from the board's journal and is written anew at each start of the coordinator. So
-nothing waits for it, and what happens within a moment is written once.
+nothing waits for it, and what happens within a moment is written once. The more there is to write,
+and the slower the disk, the longer that moment: writing takes at most a tenth of the time.
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 
 from actors.coordinator.files import AgentFiles
@@ -14,6 +16,9 @@ from agiraph.board.board import Board
 from agiraph.core.ids import NodeId
 
 GATHER_SECONDS = 0.05
+LONGEST_SECONDS = 2.0
+SHARE = 0.1
+"""How much of the time may be spent on writing."""
 
 OF_ONE_NODE = (
     e.NodeAssigned
@@ -66,8 +71,12 @@ class BoardPages:
 
     async def run(self, board: Callable[[], Board]) -> None:
         """Write them again and again, a moment after the first change."""
+        gather = GATHER_SECONDS
         while True:
             await self._has_news.wait()
-            await asyncio.sleep(GATHER_SECONDS)
+            await asyncio.sleep(gather)
+            began = time.monotonic()
             if not self.are_written:
                 self.write(board())
+            took = time.monotonic() - began
+            gather = min(max(GATHER_SECONDS, took / SHARE), LONGEST_SECONDS)

@@ -97,12 +97,18 @@ class BoardService:
     def board(self) -> Board:
         return self.store.board
 
-    def execute(self, command: c.Command) -> None:
-        """Carry out a command, then whatever the board asks for because of it. Raises Refused."""
-        self._check_outside(command)
-        self._check_machines(command)
-        self._do(command)
-        self.go_on()
+    def execute(self, *commands: c.Command) -> None:
+        """Carry out commands, then whatever the board asks for because of them.
+
+        Raises Refused; those before the refused one are carried out.
+        """
+        try:
+            for command in commands:
+                self._check_outside(command)
+                self._check_machines(command)
+                self._do(command)
+        finally:
+            self.go_on()
 
     def go_on(self) -> None:
         """Carry out whatever the board asks for by itself, as it stands now.
@@ -117,6 +123,10 @@ class BoardService:
         finally:
             self.store.sync()
         self.changes.set()
+
+    def retry_due(self, now: float) -> float | None:
+        """Return when after now the next node that waits may be done again, None: there is none."""
+        return self._schedule.retry_due(self.board, now) if self.board.is_running else None
 
     def _do(self, command: c.Command) -> None:
         """Carry out a command; what follows from it waits until the journal is on disk."""

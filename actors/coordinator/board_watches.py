@@ -76,9 +76,8 @@ class StageTimeouts:
             self._board_service.execute(c.EndStageEarly(board.open_stage))
 
     def _due(self) -> float | None:
-        board = self._board_service.board
-        retry = board.retry_due(self._clock.now()) if board.is_running else None
-        return min(filter(None, (due_at(board), retry)), default=None)
+        retry = self._board_service.retry_due(self._clock.now())
+        return min(filter(None, (due_at(self._board_service.board), retry)), default=None)
 
     async def _changed_from(self, due: float | None) -> None:
         await self._board_service.changes.until(lambda: self._due() != due)

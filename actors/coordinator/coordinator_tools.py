@@ -182,4 +182,5 @@ class CoordinatorTools(EntityTools):
         return [node.id for node in nodes if is_coordinators(board, node)]
 
     def _have_ended(self, ids: list[NodeId]) -> bool:
-        return all(self._board.nodes[node].has_ended for node in ids)
+        nodes = self._board.nodes
+        return all(nodes[node].has_ended for node in reversed(ids))  # the last ones end last

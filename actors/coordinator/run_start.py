@@ -77,8 +77,7 @@ def fill_board(board_service: BoardService, plan: str | None) -> str | None:
         return None
     closed = sum(stage.status == "completed" for stage in board.stages)
     try:
-        for command in plan_commands(parse_plan(plan), closed + 1):
-            board_service.execute(command)
+        board_service.execute(*plan_commands(parse_plan(plan), closed + 1))
     except Refused as error:
         return f"the plan cannot be followed: {error}"
     return None

@@ -161,11 +161,6 @@ class Board:
         is_open = node.stage == self.open_stage and not self.stages[node.stage].over
         return has_begun and is_open and self.is_running
 
-    def retry_due(self, now: float) -> float | None:
-        """Return when after now the next node that waits may be done again, None: there is none."""
-        times = (n.not_before for n in self.nodes.values() if n.status == "pending")
-        return min((time for time in times if time > now), default=None)
-
 
 def fold(happened: Iterable[BoardEvent], board: Board | None = None) -> Board:
     """Return the board after these events."""

@@ -99,6 +99,14 @@ class Schedule:
         failures = tuple(FailNode(one, None, self._failing[one]) for one in failing)
         return (*failures, *self._assignments(board, limits))
 
+    def retry_due(self, board: Board, now: float) -> float | None:
+        """Return when after now the next node that waits may be done again, None: there is none."""
+        known = (
+            [board.nodes[one] for one in self._later] if self._is_known else board.nodes.values()
+        )
+        times = (node.not_before for node in known if node.status == "pending")
+        return min((time for time in times if time > now), default=None)
+
     # --- what is known ---------------------------------------------------------------------------
 
     def _begin(self, board: Board) -> None:

@@ -8,6 +8,7 @@ journal, as if there had never been one. It names the place of the journal that 
 import json
 import zlib
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -75,13 +76,18 @@ class Snapshots(Generic[S]):
         with suppress(OSError), waiting(None):
             replace_bytes(self.path, encode_record(self._about(mark, data)) + data)
 
-    def _about(self, mark: JournalPosition, state: bytes) -> JsonObject:
+    @cached_property
+    def _shape(self) -> int:
+        """The checksum of what the state is described by."""
         shape = json.dumps(self._adapter.json_schema(mode="serialization"), sort_keys=True)
+        return zlib.crc32(shape.encode())
+
+    def _about(self, mark: JournalPosition, state: bytes) -> JsonObject:
         return {
             "count": mark.count,
             "offset": mark.offset,
             "last": mark.last,
             "fold": self._fold,
-            "shape": zlib.crc32(shape.encode()),
+            "shape": self._shape,
             "state": zlib.crc32(state),
         }

@@ -1,7 +1,7 @@
 """A failed node is tried again: what comes back with it, and when that is refused."""
 
 from agiraph.board import commands as c
-from agiraph.board.scheduler import SchedulingLimits, plan
+from agiraph.board.scheduler import Schedule, SchedulingLimits, plan
 from agiraph.core.models import NodeResult
 from tests.unit.board.desk import Desk
 
@@ -138,9 +138,12 @@ def test_a_node_with_retries_is_done_again_by_the_board_before_others_fail_for_i
         [again] = plan(desk.board, SchedulingLimits(4), desk.now)
         assert desk.do(again) == ["node.retried"]
         assert desk.do(again) == []
-        due = desk.board.retry_due(desk.now)
+        due = Schedule().retry_due(desk.board, desk.now)
         assert due == desk.now - 1 + 60
-        assert plan(desk.board, SchedulingLimits(4), desk.now) == ()
+        schedule = Schedule()
+        assert schedule.plan(desk.board, SchedulingLimits(4), desk.now) == ()
+        assert schedule.retry_due(desk.board, desk.now) == due, "it has looked at all, and kept it"
+        assert schedule.retry_due(desk.board, due) is None
         [assign] = plan(desk.board, SchedulingLimits(4), due)
         desk.do(assign)
         assert desk.at("a").attempt == attempt + 1

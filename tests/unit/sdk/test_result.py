@@ -1,0 +1,44 @@
+"""A failed node has a class, by how its reason begins, not by what a model says in it."""
+
+import pytest
+
+from actors.worker.single_inference import NO_ANSWER
+from actors.worker.worker import _why_failed
+from agiraph.board.scheduler import SchedulingLimits, plan
+from agiraph.core.errors import ModelFailure
+from agiraph.sdk.result import NodeFailure
+from tests.unit.board.desk import Desk
+
+
+def test_reasons_of_the_product_have_a_class() -> None:
+    desk = Desk()
+    desk.node("a")
+    desk.node("b", "a")
+    desk.settle()
+    desk.fail("a")
+    [action] = plan(desk.board, SchedulingLimits(4))
+    desk.do(action)
+    assert NodeFailure("b", desk.at("b").reason or "").failure_class == "dependency"
+    reasons = {
+        _why_failed(TimeoutError(), 30): "timeout",
+        _why_failed(ModelFailure("out_of_budget", "x"), 30): "budget",
+        _why_failed(ModelFailure("bad_key", "x"), 30): "model",
+        NO_ANSWER: "model",
+        "the node's 3 model turns are used up; its last turn published nothing": "iterations",
+        "12 of the node's 10 tokens are used; its last turn published nothing": "budget",
+        "its worker 'ada' was lost: exit code 3 (see failure.md)": "process",
+        "[not published] 1 of 2 checks of this node failed": "checks",
+    }
+    assert {why: NodeFailure("a", why).failure_class for why in reasons} == reasons
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "claude-code says that it could not do it: the api of the model timed out",
+        "no model of a process with a budget was found",
+        "cancelled: 20 seconds are too long",
+    ],
+)
+def test_what_is_said_in_a_reason_is_no_class(said: str) -> None:
+    assert NodeFailure("a", said).failure_class == "other"

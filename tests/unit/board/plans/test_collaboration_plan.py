@@ -228,7 +228,10 @@ RECONVENED = changed(contract={"coordinator_reconvenes": True, "timeout_seconds"
 
 def filled(desk: Desk, plan: str = RECONVENED) -> str | None:
     """Fill a board as its coordinator does: at the start, and after each stage that it closed."""
-    return fill_board(cast(BoardService, SimpleNamespace(board=desk.board, execute=desk.do)), plan)
+    service = SimpleNamespace(
+        board=desk.board, execute=lambda *commands: [desk.do(one) for one in commands]
+    )
+    return fill_board(cast(BoardService, service), plan)
 
 
 def test_a_plan_that_is_reconvened_opens_a_stage_once_the_one_before_is_closed() -> None:

@@ -35,9 +35,13 @@ ENDS_A_NODE = ("node.completed", "node.failed", "node.cancelled", "node.skipped"
 
 @dataclass(slots=True)
 class RunProgress:
-    """The fold of the events seen so far; with `shows_all` each of them has a line."""
+    """The fold of the events seen so far; with `shows_all` each of them has a line.
+
+    `has_team`: it is the work of a team of roles, whose turns have lines, not their nodes.
+    """
 
     shows_all: bool = False
+    has_team: bool = False
     narrator: EventNarrator = field(default_factory=EventNarrator)
     usage: Usage = field(default_factory=Usage)
     working: dict[str, str] = field(default_factory=dict)
@@ -68,7 +72,7 @@ class RunProgress:
                 return text_of(event.data, "tool") in SHOWN_OTHERWISE
             case "message.sent":
                 return bool(self.failure) and text_of(event.data, "content") == self.failure
-            case "node.created" | "node.completed":  # a turn of a team of roles: `team.turn`
+            case "node.created" | "node.completed" if self.has_team:
                 name = text_of(event.data, "name") or self.narrator.node(event)
                 return turn_number(f"{CAUSE}{name}") is not None
             case kind:

@@ -464,6 +464,17 @@ def test_observability_the_progress_shows_who_wrote_to_whom_and_whose_turn_it_is
     assert progress.talk()[-1] == "project_manager    -> user                finalize  <- the last"
 
 
+def test_observability_the_nodes_of_turns_have_no_lines_of_their_own() -> None:
+    made = [
+        event("node.created", name="turn-1", task="x"),
+        event("node.created", name="turn-1-fallback", task="x"),
+        event("node.completed", name="turn-1", summary="x"),
+    ]
+    assert [RunProgress(has_team=True).see(one) for one in made] == [None] * 3
+    assert all(RunProgress().see(one) for one in made), "of another run they have"
+    assert RunProgress(has_team=True).see(event("node.created", name="facts", task="x"))
+
+
 def test_observability_a_snapshot_has_status_turns_edges_and_the_last_output() -> None:
     assert {"status", "turns", "edges", "role", "task", "final_output"} <= {
         *TeamRunView.model_fields

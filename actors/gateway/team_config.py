@@ -104,8 +104,13 @@ async def resolved_team(gateway: Gateway, asked: TeamRequest, model: str) -> Tea
         raise ApiError(UNPROCESSABLE, str(error)) from None
     if shown.problems:
         raise ApiError(UNPROCESSABLE, "\n".join(shown.problems))
-    bound = dict(_rebound(team, shown.roles)) | {"max_turns": asked.max_turns or team.max_turns}
-    return TeamTerms(**bound, earlier=asked.earlier)
+    bound = _rebound(team, shown.roles)
+    roles = {  # by name, so that each turn says what has taken it
+        name: role if role.agent else role.model_copy(update={"agent": model})
+        for name, role in bound.roles.items()
+    }
+    terms = dict(bound) | {"roles": roles, "max_turns": asked.max_turns or team.max_turns}
+    return TeamTerms(**terms, earlier=asked.earlier)
 
 
 def _rebound(team: TeamSpec, roles: Iterable[TeamRoleView]) -> TeamSpec:

@@ -49,7 +49,7 @@ def test_roles_pass_messages_until_the_lead_finishes(place: Place) -> None:
         software_developer=[write("scratch/app.py", "x = 1\n"), to(QA, "Complete, validate")],
         qa_engineer=[to(LEAD, "Validation passed")],
     )
-    done = place.command("team", "Build an endpoint", "--name", "endpoint", "--json")
+    done = place.command("team", "Build an endpoint", "--name", "endpoint", "--json", *MODEL)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["status"], told["result"]) == ("completed", "Ready to ship\n")
@@ -60,7 +60,7 @@ def test_roles_pass_messages_until_the_lead_finishes(place: Place) -> None:
         "action": "finalize",
         "from_role": LEAD,
         "to_role": "user",
-        "from_agent": "default",
+        "from_agent": MODEL[1],
         "to_agent": "user",
         "message": "Approved",
         "success": True,
@@ -121,16 +121,17 @@ def test_a_failed_role_is_done_by_its_fallback_else_its_lead_is_told(
         project_manager=[to(DEVELOPER, "Do it"), to(QA, "Check it"), finalize("Unchecked")],
         **{f"{DEVELOPER}-fallback": [to(LEAD, "Done")]},
     )
-    done = place.command("team", "Do it", "--roles", str(roles), "--name", "helped", "--json")
+    words = ("--roles", str(roles), "--name", "helped", "--json", *MODEL)
+    done = place.command("team", "Do it", *words)
     told = json.loads(done.stdout)
     place.begun.append(told["agent"])
     turns = told["team"]["turns"]
     assert [(one["from_role"], one["from_agent"], one["success"]) for one in turns] == [
-        (LEAD, "default", True),
+        (LEAD, MODEL[1], True),
         (DEVELOPER, "openai/helper", True),
-        (LEAD, "default", True),
+        (LEAD, MODEL[1], True),
         (QA, "refused/x", False),
-        (LEAD, "default", True),
+        (LEAD, MODEL[1], True),
     ]
     assert turns[3]["message"].startswith("[System] qa_engineer could not take its turn: ")
     assert done.returncode == 0

@@ -306,9 +306,9 @@ def test_claude_code_and_codex_play_roles_of_a_team(place: Place) -> None:
     place.begun.append(told_of["agent"])
     turns = told_of["team"]["turns"]
     assert [(turn["from_agent"], turn["to_agent"], turn["message"]) for turn in turns] == [
-        ("default", "claude", "Write app.py"),
+        (MODEL[1], "claude", "Write app.py"),
         ("claude", "codex", "Check app.py"),
-        ("codex", "default", "x is 1"),
-        ("default", "user", "approved"),
+        ("codex", MODEL[1], "x is 1"),
+        (MODEL[1], "user", "approved"),
     ]
     assert (done.returncode, told_of["result"]) == (0, "app.py says x = 1\n")

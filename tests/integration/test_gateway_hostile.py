@@ -23,6 +23,7 @@ from tests.integration.house import until
 from tests.integration.raw import DEADLINE_SECONDS, Raw, ask
 
 SECRET = "the-secret-of-the-house"
+MOST_TRIES = 20
 BOUNDS = {
     "head_seconds": 0.4,
     "body_seconds": 0.4,
@@ -80,12 +81,16 @@ def test_a_head_that_never_comes_whole_is_hung_up_on(world: World, url: str, beg
 
 
 def test_a_second_head_on_a_connection_must_come_whole_too(url: str, token: str) -> None:
-    with Raw(url) as raw:
-        raw.send("GET /health HTTP/1.1", f"Authorization: Bearer {token}")
-        assert b"200 OK" in raw.socket.recv(65536)
-        raw.socket.sendall(b"GET /health HTTP/1.1\r\nX: ")
-        trickle(raw)
-        assert raw.status() == 408
+    for _ in range(MOST_TRIES):
+        with Raw(url) as raw:
+            raw.send("GET /health HTTP/1.1", f"Authorization: Bearer {token}")
+            if b"200 OK" not in raw.socket.recv(65536):
+                continue  # on a busy machine we may be too slow with the first one ourselves
+            raw.socket.sendall(b"GET /health HTTP/1.1\r\nX: ")
+            trickle(raw)
+            assert raw.status() == 408
+            return
+    pytest.fail("the first head never came in time")
 
 
 @pytest.mark.parametrize("length", ["Content-Length: 50000", "Transfer-Encoding: chunked"])

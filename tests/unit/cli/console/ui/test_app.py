@@ -1,5 +1,6 @@
 """The console's screen, driven by keys: conversations, questions, views, in 80x24 and wide."""
 
+import pytest
 from textual.events import Key, Paste
 
 from agiraph.core.ids import NodeId
@@ -343,7 +344,8 @@ async def test_older_entries_are_read_when_the_beginning_is_asked_for() -> None:
         assert "The very first" in screen_of(app)
 
 
-async def test_ctrl_c_leaves_at_the_second_press() -> None:
+async def test_ctrl_c_leaves_at_the_second_press(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.console.ui.app.TWICE_SECONDS", 60.0)  # a busy machine is slow to draw
     async with console(FakeSource(team("ada"))) as (app, pilot, _feed):
         await pilot.press("ctrl+c")
         assert "again to leave" in screen_of(app)

@@ -30,9 +30,9 @@ class ArchivingClient(FakeClient):
         self.did.append(("restore", agent))
         return summary(status="stopped")
 
-    def delete(self, agent: str) -> DeletedView:
-        self.did.append(("delete", agent))
-        return DeletedView(id=AGENT, name="survey")
+    def delete(self, agent: str, *, forget: bool = False) -> DeletedView:
+        self.did.append(("forget" if forget else "delete", agent))
+        return DeletedView(id=AGENT, name="survey", taught=0 if forget else 2)
 
 
 def test_an_agent_is_put_away_listed_and_brought_back() -> None:

@@ -31,7 +31,7 @@ class Lookup:
         context = self.line.config.context.model_copy(update=settings)
         self.line.config = self.line.config.model_copy(update={"context": context})
         self.line.answers[FindEarlierWork] = lambda _asked: answer
-        self.context: Any = entity_context(home, "shop/coordinator", self.line)[0]
+        self.context = cast(Any, entity_context(home, "shop/coordinator", self.line)[0])
         agent = {"id": AgentId("shop"), "name": "shop", "goal": "Deploy", "model": "a/b"}
         times = {"worker_model": "a/b", "created_at": 0.0, "updated_at": 0.0}
         self.context.args = SimpleNamespace(agent=Agent.model_validate(agent | times))

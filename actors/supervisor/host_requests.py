@@ -28,6 +28,7 @@ from agiraph.messages.host import (
     HostTable,
     InviteHost,
     JoinHost,
+    LeaseRenewed,
     LeaveHome,
     ListHosts,
     MoveChild,
@@ -55,7 +56,7 @@ class HostRequests:
         """Do what a message asks and return the reply; raises AgiraphError, OSError."""
         match body:
             case RenewLease():
-                return self._hosts.renew(sender.removeprefix(HOST_PREFIX), body)
+                return self._renew(sender, body)
             case ExitedOnHost():
                 self._hosts.exited(sender.removeprefix(HOST_PREFIX), body)
             case HostRefused():
@@ -92,11 +93,23 @@ class HostRequests:
             check_version(asked.name, asked.facts)
             host = self._hosts.registry.admit(invitation, asked)
         except (Refused, InvalidInput) as error:
-            if self._refusals.is_new(str(error), time.monotonic()):
-                self._refused(HostRefused(peer=INVITE_PREFIX + invitation, reason=str(error)))
+            self._audit(INVITE_PREFIX + invitation, error)
             raise
         self._hosts.joined(host)
         return HostJoined(name=asked.name)
+
+    def _renew(self, sender: str, body: RenewLease) -> LeaseRenewed:
+        """Prolong a lease; one that is refused, for its version, asks again and again."""
+        try:
+            return self._hosts.renew(sender.removeprefix(HOST_PREFIX), body)
+        except Refused as error:
+            self._audit(sender, error)
+            raise
+
+    def _audit(self, peer: str, error: AgiraphError) -> None:
+        """Have a refusal audited, unless it was a moment ago."""
+        if self._refusals.is_new(str(error), time.monotonic()):
+            self._refused(HostRefused(peer=peer, reason=str(error)))
 
     def _refused(self, refusal: HostRefused) -> None:
         """Log who was refused, and have the human's gateway audit it."""

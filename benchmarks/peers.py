@@ -161,20 +161,20 @@ def measured_there(script: str, *words: object, within_seconds: float = PEER_SEC
     """Run a script of this folder among the peers, in a session of its own, all of which ends
     with it; return the two numbers that it printed. Raises subprocess.TimeoutExpired."""
     path = str(Path(__file__).with_name(script))
-    process = subprocess.Popen(
-        [_python(), path, *map(str, words)],
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        out, _ = process.communicate(timeout=within_seconds)
-    finally:
+    with tempfile.TemporaryFile("w+") as printed:  # a pipe may stay open with what it has started
+        process = subprocess.Popen(
+            [_python(), path, *map(str, words)], stdout=printed, start_new_session=True
+        )
         try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass  # all have ended
-        process.wait()
+            process.wait(within_seconds)
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # all have ended
+            process.wait()
+        printed.seek(0)
+        out = printed.read()
     if process.returncode:
         raise RuntimeError(f"{script} {words} ended with exit code {process.returncode}")
     first, second = json.loads(out.splitlines()[-1])

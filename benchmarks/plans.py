@@ -43,7 +43,7 @@ FEW, MANY = 1_000, 10_000
 WIDE = 50
 LIMITS = SchedulingLimits(8)
 AIM_MS = 2.0
-PEERS = {"langgraph": ("LangGraph", FEW, 60.0, 3), "prefect": ("Prefect", 20, 180.0, 1)}
+PEERS = {"langgraph": ("LangGraph", FEW, 60.0, 3), "prefect": ("Prefect", 100, 180.0, 1)}
 """What each is called, how many nodes it can be asked for, in how many seconds, how often."""
 SMALL, LARGE = 200, 600
 WORKERS = 8

@@ -78,8 +78,6 @@ class Graph:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Graph) and (self.goal, self.nodes) == (other.goal, other.nodes)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __len__(self) -> int:
         return len(self.nodes)
 

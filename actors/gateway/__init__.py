@@ -8,7 +8,8 @@ same loop), which the command line, web pages and other programs use.
     gateway.py         all parts of it in one record, which each endpoint is given; requests on
                        the bus, and how their failures become HTTP statuses
     bus_handlers.py    the bus loop: one handler per type of message
-    context_desk.py    messages for the context database, beside it;  context/  that database
+    context_requests.py  messages for the context database, done beside it
+    context/           the context database: its thread, scans of folders
     event_reporter.py  events of the gateway, to the recorder
     live/              followers: of events, of changes in the home, of text as it streams
     state/             the database and what is in it: messages, dead letters; agents and boards,

@@ -6,7 +6,7 @@ is delivered again has no second effect: its id is known.
 
 from functools import partial
 
-from actors.gateway.context_desk import ContextDesk
+from actors.gateway.context_requests import ContextRequestHandler
 from actors.gateway.gateway import Gateway
 from actors.gateway.questions.standing_approvals import answer_by_standing
 from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME, AgentId, agent_of
@@ -28,11 +28,11 @@ REPORTED = {"question", "channel", "kind", "urgency", "options", "deadline_at", 
 """Fields of a question that its event has too."""
 
 
-async def attend(gateway: Gateway, desk: ContextDesk) -> None:
+async def attend(gateway: Gateway, handler: ContextRequestHandler) -> None:
     """Handle messages for ever; those for the context database beside the others."""
     while True:
         received = await gateway.bus.receive()
-        if desk.begin(received):
+        if handler.begin(received):
             continue
         await outlasting(partial(handle, gateway, received))
         gateway.bus.done(received)

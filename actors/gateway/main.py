@@ -10,7 +10,7 @@ from actors.gateway.api.lifecycle import remove_half_deleted
 from actors.gateway.auth.audit import AuditFile, AuditLog
 from actors.gateway.auth.credential_store import CredentialStore
 from actors.gateway.bus_handlers import attend
-from actors.gateway.context_desk import ContextDesk
+from actors.gateway.context_requests import ContextRequestHandler
 from actors.gateway.gateway import Gateway
 from actors.gateway.http.app import build_app
 from actors.gateway.http.server import bind, server_of, tls_of, url_of
@@ -63,10 +63,10 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
     try:
         replace_file(address, json.dumps(_address(url_of(listener, scheme), http)))
         await runtime.ready()
-        desk = ContextDesk(gateway)
+        handler = ContextRequestHandler(gateway)
         async with asyncio.TaskGroup() as group:
-            group.create_task(attend(gateway, desk))
-            group.create_task(desk.run())
+            group.create_task(attend(gateway, handler))
+            group.create_task(handler.run())
             group.create_task(outlasting(gateway.answer_delivery.run))
             group.create_task(outlasting(gateway.dispatcher.run))
             group.create_task(gateway.streams.run())

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from actors.gateway.bus_handlers import attend, handle
-from actors.gateway.context_desk import ContextDesk
+from actors.gateway.context_requests import ContextRequestHandler
 from actors.gateway.gateway import Gateway
 from actors.runtime.runtime import Runtime
 from agiraph.core.ids import AgentId, QuestionId
@@ -66,7 +66,7 @@ async def test_a_message_whose_handling_was_cut_off_has_its_effect_once(
         monkeypatch.setattr(line, "done", crash)
     line.put(received)
     with pytest.raises(Crash):
-        await attend(gateway, ContextDesk(gateway))
+        await attend(gateway, ContextRequestHandler(gateway))
     assert line.finished == []
     gateway.close()
     monkeypatch.undo()

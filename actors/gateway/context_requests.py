@@ -1,4 +1,4 @@
-"""ContextDesk: what arrives on the bus for the context database, done beside everything else.
+"""ContextRequestHandler: what arrives on the bus for the context database, done beside everything else.
 
 A durable message is done once what it says is in the database, or cannot be written because that is
 damaged: then the agent's events say so. On a full disk it waits. One that was written before is not
@@ -34,7 +34,7 @@ CANDIDATES = 60
 """How many of the best hits are considered for a prompt."""
 
 
-class ContextDesk:
+class ContextRequestHandler:
     """Does what messages want of the context database of a gateway."""
 
     def __init__(self, gateway: Gateway) -> None:

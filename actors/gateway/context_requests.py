@@ -1,4 +1,4 @@
-"""ContextRequestHandler: what arrives on the bus for the context database, done beside everything else.
+"""ContextRequestHandler: what arrives on the bus for the context database, done beside all else.
 
 A durable message is done once what it says is in the database, or cannot be written because that is
 damaged: then the agent's events say so. On a full disk it waits. One that was written before is not

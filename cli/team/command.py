@@ -49,6 +49,8 @@ TURNS: Final = (
 )
 ROLE_FIELDS: Final = "name, title, agent, kind, model, fallback, advisory, left_out, problem"
 ROLES_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+YAML_WIDTH: Final = 60
+"""Where a text of `team config` begins a new line at its next word: it fits 80 columns."""
 
 
 class TeamGroup(PlanGroup):
@@ -201,7 +203,8 @@ def _section_text(found: "TeamRolesView") -> str:
         for role in found.roles
     }
     section = {SECTION: bounds | {"roles": roles}}
-    return str(yaml.safe_dump(section, sort_keys=False, allow_unicode=True)).rstrip()
+    written = yaml.safe_dump(section, sort_keys=False, allow_unicode=True, width=YAML_WIDTH)
+    return str(written).rstrip()
 
 
 @team.command(

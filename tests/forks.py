@@ -13,6 +13,8 @@ import os
 import signal
 import struct
 import sys
+import tempfile
+import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,9 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.capture import FDCapture
 
 from tests.fakes.forked import share_forking
 
+CLEANING_SECONDS = 10.0
 NUMBER = struct.Struct("!H")
 TOGETHER = ("tests/ui",)
 """Folders whose files share fixtures that cost much."""
@@ -100,6 +104,8 @@ class _Crew:
         try:
             _Work(self.session, self.files, self.waiting, writer).run(number)
             code = 0
+        except KeyboardInterrupt:
+            pass
         except BaseException:
             traceback.print_exc()
         finally:
@@ -114,15 +120,25 @@ class _Crew:
                 if self.session.shouldfail or self.session.shouldstop:
                     self._begin_no_more()
         except BaseException:
-            for fork in self.forks:
-                os.kill(fork.pid, signal.SIGINT)
+            for number in (signal.SIGINT, signal.SIGKILL):
+                self._end(number)
             raise
-        finally:
-            for fork in self.forks:
-                os.waitpid(fork.pid, 0)
-                fork.told.close()
+        for fork in self.forks:
+            os.waitpid(fork.pid, 0)
+            fork.told.close()
         if self.session.shouldfail:
             raise self.session.Failed(self.session.shouldfail)
+
+    def _end(self, number: int) -> None:
+        """Signal the processes that run, and give them time to clean up."""
+        left = [fork.pid for fork in self.forks if os.waitpid(fork.pid, os.WNOHANG)[0] == 0]
+        for pid in left:
+            os.kill(pid, number)
+        deadline = time.monotonic() + CLEANING_SECONDS
+        while left and time.monotonic() < deadline:
+            time.sleep(0.05)
+            left = [pid for pid in left if os.waitpid(pid, os.WNOHANG)[0] == 0]
+        self.forks = [fork for fork in self.forks if fork.pid in left]
 
     def _hear(self, fork: _Fork) -> None:
         """Take one thing that a process tells, or its end."""
@@ -196,10 +212,10 @@ class _Work:
         factory, plugins = config._tmp_path_factory, config.pluginmanager
         factory._basetemp = factory.mktemp(f"fork{number}-")
         capture = plugins.getplugin("capturemanager")
-        if capture.is_globally_capturing():  # into files that are everybody's
-            capture.stop_global_capturing()
-            capture.start_global_capturing()
-            capture.suspend_global_capture()
+        if isinstance(capture._global_capturing.out, FDCapture):
+            for stream in (capture._global_capturing.out, capture._global_capturing.err):
+                with tempfile.TemporaryFile() as own:  # the stream may be a default argument
+                    os.dup2(own.fileno(), stream.tmpfile.fileno())
         plugins.unregister(name="terminalreporter")
         plugins.register(self)
 

@@ -38,7 +38,7 @@ Location = tuple[str, int | None, str]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare `--forks`."""
-    told = "run the tests in so many processes (auto: one more than there are processors)"
+    told = "run the tests in so many processes (auto: two more than there are processors)"
     parser.addoption("--forks", metavar="N", default="0", help=told)
 
 
@@ -46,8 +46,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Run what was collected, if `--forks` says so."""
     config, forks = session.config, session.config.getoption("forks")
-    # Many tests wait for other processes: with one more than processors, none of those is idle.
-    count = (os.cpu_count() or 1) + 1 if forks == "auto" else int(forks)
+    # Many tests wait for other processes: with two more than processors, those are rarely idle.
+    count = (os.cpu_count() or 1) + 2 if forks == "auto" else int(forks)
     if not count or not session.items or session.testsfailed or config.option.collectonly:
         return None
     share_forking()

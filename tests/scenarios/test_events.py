@@ -28,7 +28,7 @@ SEEN_ELSEWHERE = """
     outside.started outside.ended outside.warning sandbox.missing
     worktree.made worktree.merged worktree.conflict worktree.off
     agent.stepped worker.stepped node.moved node.released human.attached
-    host.joined host.lost host.back child.moved
+    host.joined host.lost host.back child.moved context.used context.unavailable
 """
 ONCE = """
     agent.created agent.started agent.completed agent.paused stage.reconvened worker.spawned

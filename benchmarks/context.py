@@ -23,10 +23,10 @@ from agiraph.context.records import (
     ContextKind,
     ContextNode,
     KnownProject,
+    ScanBatch,
     node_id,
     project_id,
 )
-from agiraph.context.scan.scanner import ScanBatch
 from agiraph.context.store import ContextStore
 from benchmarks.product import ROOT, Options, progress
 from benchmarks.report import Figure, at_most

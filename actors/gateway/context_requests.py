@@ -114,8 +114,10 @@ class ContextRequestHandler:
             store.mark_used([note.id for note in found.notes], now)
             return found
 
+        database, answer = self._gateway.context, EarlierWorkFound()
         try:
-            answer = EarlierWorkFound(found=await self._gateway.context.use(look_up))
+            if database.is_there:
+                answer = EarlierWorkFound(found=await database.use(look_up))
         except (ContextUnavailable, OSError) as error:
             answer = EarlierWorkFound(reason=str(error))
         with suppress(TransportError):

@@ -158,6 +158,28 @@ class KnownProject(Record):
     patterns: tuple[str, ...] = ()
 
 
+class ScanOutcome(Record):
+    """How a scan ended. `skipped` files are binary, too large, or cannot be read."""
+
+    project_id: str
+    files: int = 0
+    new: int = 0
+    changed: int = 0
+    gone: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    is_complete: bool = True
+
+
+class ScanBatch(Record):
+    """What is to be written, and the ids of what is gone; the last one has how the scan ended."""
+
+    nodes: tuple[ContextNode, ...] = ()
+    edges: tuple[ContextEdge, ...] = ()
+    gone: tuple[str, ...] = ()
+    done: ScanOutcome | None = None
+
+
 def node_id(kind: ContextKind, *of: str) -> str:
     """Return the id of the node of this kind that stands for `of`: the same thing, the same id."""
     return f"c-{derived_id('context', kind, *of)}"

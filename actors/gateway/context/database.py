@@ -33,6 +33,11 @@ class ContextDatabase:
         self._store: ContextStore | None = None
         self._file: tuple[int, int] | None = None
 
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a file: a home that has taught nothing yet needs none to be read."""
+        return self._identity() is not None
+
     async def use(self, work: Callable[[ContextStore], T]) -> T:
         """Return what `work` makes of the store. Raises ContextUnavailable, OSError (full disk)."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._use, work)

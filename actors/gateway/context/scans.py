@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from actors.gateway.context.database import ContextDatabase, ContextUnavailable
 from actors.runtime.background_tasks import BackgroundTasks
-from agiraph.context.records import project_id, project_node_id
-from agiraph.context.scan.scanner import ScanBatch, ScanOutcome
+from agiraph.context.records import ScanBatch, ScanOutcome, project_id, project_node_id
 from agiraph.context.scan.stack import SYSTEMS
 from agiraph.context.store import ContextStore
 from agiraph.core.errors import InvalidInput, Unavailable

@@ -18,6 +18,8 @@ from agiraph.context.records import (
     ContextEdge,
     ContextNode,
     KnownProject,
+    ScanBatch,
+    ScanOutcome,
     node_id,
     project_id,
     project_node_id,
@@ -62,28 +64,6 @@ class ScanLimits(Record):
 
 NOTHING: Final = KnownProject()
 USUAL: Final = ScanLimits()
-
-
-class ScanOutcome(Record):
-    """How a scan ended. `skipped` files are binary, too large, or cannot be read."""
-
-    project_id: str
-    files: int = 0
-    new: int = 0
-    changed: int = 0
-    gone: int = 0
-    skipped: int = 0
-    seconds: float = 0.0
-    is_complete: bool = True
-
-
-class ScanBatch(Record):
-    """What is to be written, and the ids of what is gone; the last one has how the scan ended."""
-
-    nodes: tuple[ContextNode, ...] = ()
-    edges: tuple[ContextEdge, ...] = ()
-    gone: tuple[str, ...] = ()
-    done: ScanOutcome | None = None
 
 
 @dataclass(slots=True)

@@ -12,9 +12,9 @@ from agiraph.context.records import (
     ContextPage,
     ContextPruned,
     ContextStats,
+    ScanOutcome,
 )
 from agiraph.context.remembered import RememberedSpec
-from agiraph.context.scan.scanner import ScanOutcome
 from agiraph.core.ids import AgentId
 from agiraph.http.api.base import ApiRequest, ApiView
 

@@ -8,8 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.context.records import ContextNode, KnownProject, ScannedFile, project_id
-from agiraph.context.scan.scanner import ScanBatch, ScanLimits, ScanOutcome, scan
+from agiraph.context.records import (
+    ContextNode,
+    KnownProject,
+    ScanBatch,
+    ScannedFile,
+    ScanOutcome,
+    project_id,
+)
+from agiraph.context.scan.scanner import ScanLimits, scan
 from agiraph.context.store import ContextStore
 from agiraph.core.errors import InvalidInput
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from actors.coordinator.files import AgentFiles
+from actors.coordinator.public_events import NodeEvent
 from actors.coordinator.record import AgentRecord
 from agiraph.board import events as e
 from agiraph.board.board import Board
@@ -19,23 +20,6 @@ GATHER_SECONDS = 0.05
 LONGEST_SECONDS = 2.0
 SHARE = 0.1
 """How much of the time may be spent on writing."""
-
-OF_ONE_NODE = (
-    e.NodeAssigned
-    | e.NodeStarted
-    | e.NodeBlocked
-    | e.NodeUnblocked
-    | e.NodeCompleted
-    | e.NodeFailed
-    | e.NodeCancelled
-    | e.NodeRetried
-    | e.NodeMoved
-    | e.NodeReleased
-    | e.NodeDecided
-    | e.NodeSkipped
-    | e.NodeExpanded
-)
-"""Those after which a node's status may be another one."""
 
 
 class BoardPages:
@@ -56,7 +40,7 @@ class BoardPages:
         """Note that an event has changed what they say."""
         if isinstance(event, e.NodeCreated):
             self._nodes.add(event.node.id)
-        elif isinstance(event, OF_ONE_NODE):
+        elif isinstance(event, NodeEvent):
             self._nodes.add(event.node_id)
         self._has_news.set()
 

@@ -23,7 +23,7 @@ NodeEvent = (
     | e.NodeSkipped
     | e.NodeExpanded
 )
-"""Those whose public event has the same type."""
+"""Those that change the status of one node; the public event of each has the same type."""
 
 
 def public_events(board: Board, event: e.BoardEvent) -> list[Told]:

@@ -1,5 +1,7 @@
 """What coordinators and workers are launched with (ChildSpec.args)."""
 
+from pydantic import Field
+
 from agiraph.agent.records import RunBegan
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent, Worker
@@ -17,7 +19,7 @@ class CoordinatorArgs(Record):
     agent: Agent
     run: RunId
     budget_usd: float | None = None
-    terms: RunTerms = RunTerms()
+    terms: RunTerms = Field(default_factory=RunTerms)
     plan: str | None = None
     tools: tuple[str, ...] | None = None
     began_at: float | None = None
@@ -51,7 +53,7 @@ class WorkerArgs(Record):
     model: str
     today: str
     input_dir: str | None = None
-    terms: RunTerms = RunTerms()
+    terms: RunTerms = Field(default_factory=RunTerms)
 
 
 def billing(run: RunId, terms: RunTerms, trigger: str = "") -> JsonObject:

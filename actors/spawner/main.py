@@ -25,13 +25,14 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgpack
 
 from actors.runtime.child import forked_main, redirect_output, set_title
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.processes import LINGER_SECONDS, end_commands
+from agiraph.core.record import build_records
 
 MODULES = (
     *("asyncio", "msgpack", "zmq", "pydantic", "yaml", "setproctitle", "ctypes"),
@@ -50,6 +51,16 @@ AGENT_MODULES = (
 
 SPAWNER_FD = 3
 LOOK_SECONDS = 0.01
+QUIET_SECONDS = 0.5
+"""For so long nothing is requested before that is prepared which the first agent can do without:
+until then the processors have other things to do."""
+
+
+class Piece(NamedTuple):
+    """Something to prepare, which children then share, once nothing was requested for so long."""
+
+    prepare: Callable[[], object]
+    quiet_seconds: float = 0.0
 
 
 def main(fd: int = SPAWNER_FD) -> int:
@@ -63,13 +74,13 @@ def main(fd: int = SPAWNER_FD) -> int:
     if log is None:
         return 0
     redirect_output(Path(log["log"]))
-    pieces: list[Callable[[], object]] = [
-        *(partial(preload, (name,)) for name in AGENT_MODULES),
-        prepare,
-        prepare_schemas,
+    pieces = [
+        *(Piece(partial(preload, (name,))) for name in AGENT_MODULES),
+        Piece(prepare_texts),
+        *(Piece(prepare, QUIET_SECONDS) for prepare in (build_records, probe, prepare_schemas)),
     ]
     while pieces and log["prepares"]:
-        pieces.pop(0)()
+        pieces.pop(0).prepare()
     gc.freeze()
     send_frame(link, {"ready": modules})
     homes: set[Path] = set()
@@ -87,11 +98,11 @@ def main(fd: int = SPAWNER_FD) -> int:
     return 0
 
 
-def requests(link: socket.socket, pieces: list[Callable[[], object]]) -> Iterator[dict[str, Any]]:
+def requests(link: socket.socket, pieces: list[Piece]) -> Iterator[dict[str, Any]]:
     """Yield requests until the other end is closed; prepare piece by piece while there is none."""
     while True:
-        if pieces and not select.select([link], [], [], 0)[0]:
-            pieces.pop(0)()
+        if pieces and not select.select([link], [], [], pieces[0].quiet_seconds)[0]:
+            pieces.pop(0).prepare()
             gc.freeze()
             continue
         request = receive_frame(link)
@@ -100,11 +111,10 @@ def requests(link: socket.socket, pieces: list[Callable[[], object]]) -> Iterato
         yield request
 
 
-def prepare() -> None:
-    """Prepare the texts, and probe the sandbox. Children share all this."""
+def probe() -> None:
+    """Find out what the sandbox can do here."""
     from agiraph.tools.sandbox.probe import probe
 
-    prepare_texts()
     probe()
 
 

@@ -268,7 +268,7 @@ class RunBegan(Record):
     input_dir: str | None = None
     plan: str | None = None
     budget_usd: float | None = None
-    terms: RunTerms = RunTerms()
+    terms: RunTerms = Field(default_factory=RunTerms)
     cause: str = ""
     trigger: str = ""
     cycle_seconds: float | None = None

@@ -85,7 +85,7 @@ class Agent(AgentFacts):
     status: AgentStatus = "idle"
     cycle_seconds: float | None = None
     budget_usd: float | None = None
-    terms: RunTerms = RunTerms()
+    terms: RunTerms = Field(default_factory=RunTerms)
 
 
 class StageContract(Record):

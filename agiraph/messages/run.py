@@ -1,5 +1,7 @@
 """Run: another goal for an agent whose run has ended."""
 
+from pydantic import Field
+
 from agiraph.core.ids import RunId
 from agiraph.core.models import Mode
 from agiraph.core.money import RunTerms
@@ -25,7 +27,7 @@ class BeginRun(Body):
     input_dir: str | None = None
     plan: str | None = None
     budget_usd: float | None = None
-    terms: RunTerms = RunTerms()
+    terms: RunTerms = Field(default_factory=RunTerms)
     cause: str = ""
     trigger: str = ""
     cycle_seconds: float | None = None

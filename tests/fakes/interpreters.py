@@ -32,12 +32,14 @@ from actors.spawner.main import (
 from actors.supervisor import interpreters
 from actors.supervisor.main import main as supervisor_main
 from agiraph import __main__ as front_door
+from agiraph.core.record import build_records
 from tests.fakes.forked import begin_as_program
 
 preload((*MODULES, *AGENT_MODULES))
 for kind in ("router", "broker", "human"):
     preload((KINDS[kind].partition(":")[0],))
 preload(("actors.host.main",))
+build_records()
 prepare_texts()
 prepare_schemas()
 

@@ -21,7 +21,10 @@ class ApiRequest(Record):
     """Base of all requests: an unknown field is an error."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
-        frozen=True, extra="forbid", str_strip_whitespace=True
+        frozen=True,
+        extra="forbid",
+        str_strip_whitespace=True,
+        defer_build=False,  # FastAPI takes a body that is not built for a field without an alias
     )
 
 

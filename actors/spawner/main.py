@@ -51,7 +51,7 @@ AGENT_MODULES = (
 
 SPAWNER_FD = 3
 LOOK_SECONDS = 0.01
-QUIET_SECONDS = 0.5
+QUIET_SECONDS = 2.0
 """For so long nothing is requested before that is prepared which the first agent can do without:
 until then the processors have other things to do."""
 

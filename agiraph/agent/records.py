@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter
 from agiraph.core.ids import NodeId, RunId
 from agiraph.core.models import Assignment, Mode
 from agiraph.core.money import RunTerms
-from agiraph.core.record import Record
+from agiraph.core.record import Record, union_adapter
 from agiraph.core.turns import JsonObject, StopReason, ToolCall, Turn, Usage
 
 
@@ -353,4 +353,4 @@ ConversationRecord = Annotated[
     Field(discriminator="kind"),
 ]
 
-RECORD: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
+RECORD: TypeAdapter[ConversationRecord] = union_adapter(ConversationRecord)

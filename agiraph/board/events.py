@@ -20,7 +20,7 @@ from agiraph.core.models import (
     Worker,
     WorkNode,
 )
-from agiraph.core.record import Record
+from agiraph.core.record import Record, union_adapter
 from agiraph.core.team import TeamSpec
 
 MOST_DETAILS = 4000
@@ -349,4 +349,4 @@ BoardEvent = Annotated[
     Field(discriminator="type"),
 ]
 
-BOARD_EVENT: TypeAdapter[BoardEvent] = TypeAdapter(BoardEvent)
+BOARD_EVENT: TypeAdapter[BoardEvent] = union_adapter(BoardEvent)

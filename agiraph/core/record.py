@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 
 class Record(BaseModel):
@@ -27,10 +27,22 @@ class Record(BaseModel):
         }
 
 
+_unions: list[TypeAdapter[Any]] = []
+
+
+def union_adapter(union: Any) -> TypeAdapter[Any]:
+    """Return what validates a union of records; it is built when it is first used."""
+    made = TypeAdapter[Any](union, config=ConfigDict(defer_build=True))
+    _unions.append(made)
+    return made
+
+
 def build_records() -> None:
     """Build what validates the records that are imported, those that others embed first."""
     for record in _below(Record):
         record.model_rebuild()
+    for union in _unions:
+        union.rebuild()
 
 
 def _below(record: type[Record]) -> Iterator[type[Record]]:

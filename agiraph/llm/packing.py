@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 from pydantic import TypeAdapter
 
+from agiraph.core.record import union_adapter
 from agiraph.core.turns import Turn
 
 KEPT_BYTES = 64 << 20
 
-TURN: TypeAdapter[Turn] = TypeAdapter(Turn)
+TURN: TypeAdapter[Turn] = union_adapter(Turn)
 
 
 def pack_turn(turn: Turn) -> bytes:

@@ -10,13 +10,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-import httpx
-
 from actors.gateway.reading.api import resting_api
 from actors.gateway.reading.copies import HomeHeld
 from agiraph.core.config import Config
 from agiraph.http.client import Client
 from agiraph.http.discovery import why_unreachable
+from agiraph.http.httpx_alone import httpx
 from agiraph.logs.log import set_up_logging
 
 URL: Final = "http://home"

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agiraph.agentic_team.engine import TeamTurn, edges_of
-from agiraph.agentic_team.on_board import CAUSE, turn_number
 from agiraph.core.ids import HUMAN_NAME
 from agiraph.core.models import AgentEnding, Event
 from agiraph.core.team import USER
@@ -73,6 +72,11 @@ class RunProgress:
             case "message.sent":
                 return bool(self.failure) and text_of(event.data, "content") == self.failure
             case "node.created" | "node.completed" if self.has_team:
+                from agiraph.agentic_team.on_board import (  # few runs are a team's
+                    CAUSE,
+                    turn_number,
+                )
+
                 name = text_of(event.data, "name") or self.narrator.node(event)
                 return turn_number(f"{CAUSE}{name}") is not None
             case kind:

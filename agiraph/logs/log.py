@@ -11,20 +11,17 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO, cast
 
-# structlog imports rich, where it is installed, for tracebacks that are not used here: that would
-# take longer than structlog itself, in every process.
-if is_without_rich := "rich" not in sys.modules:
-    sys.modules["rich"] = None  # type: ignore[assignment]
-import structlog
-from structlog.contextvars import bind_contextvars, bound_contextvars, merge_contextvars
-from structlog.stdlib import BoundLogger, ProcessorFormatter, filter_by_level
-from structlog.typing import EventDict, Processor
-
-if is_without_rich:
-    del sys.modules["rich"]
-
+from agiraph.core.imports import left_out
 from agiraph.core.redaction import redact
 from agiraph.logs.log_file import LogFile
+
+# structlog imports rich, where it is installed, for tracebacks that are not used here: that would
+# take longer than structlog itself, in every process.
+with left_out("rich"):
+    import structlog
+    from structlog.contextvars import bind_contextvars, bound_contextvars, merge_contextvars
+    from structlog.stdlib import BoundLogger, ProcessorFormatter, filter_by_level
+    from structlog.typing import EventDict, Processor
 
 Style = Literal["text", "json"]
 OURS = "agiraph"

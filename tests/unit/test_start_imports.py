@@ -48,7 +48,7 @@ WITHOUT_BUS = (*NEVER, "pydantic", "asyncio")
                 ("import cli.run", (*WITHOUT_BUS, "zmq", "yaml", "psutil")),
                 (
                     "from agiraph.http.client import Client",
-                    [name for name in NEVER if name not in ("httpx", "rich", "pygments")],
+                    [name for name in NEVER if name != "httpx"],
                 ),
                 (
                     "import cli.home_reader",

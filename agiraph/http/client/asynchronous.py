@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
-import httpx
 from httpx_sse import EventSource, ServerSentEvent, aconnect_sse
 from pydantic import TypeAdapter
 
@@ -21,6 +20,7 @@ from agiraph.http.client.connection import (
     refusal_of,
 )
 from agiraph.http.errors import NotReachable
+from agiraph.http.httpx_alone import httpx
 
 STREAM_TIMEOUT = httpx.Timeout(10.0, read=45.0)
 """The gateway sends something every 15 seconds; after three times that it is gone."""

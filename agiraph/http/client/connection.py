@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-import httpx
-
 from agiraph.http.client.agents import AgentCalls
 from agiraph.http.client.call import Answer, ApiCall
 from agiraph.http.client.context import ContextCalls
@@ -23,6 +21,7 @@ from agiraph.http.discovery import (
     why_unreachable,
 )
 from agiraph.http.errors import BLANK, ApiError, NotReachable, UrlUnreachable
+from agiraph.http.httpx_alone import httpx
 
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 

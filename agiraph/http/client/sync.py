@@ -4,12 +4,12 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import httpx
 from pydantic import TypeAdapter
 
 from agiraph.http.api.live import ChangeView, StreamedTextView
 from agiraph.http.client.call import Answer, ApiCall, SyncCaller, agent_path, given
 from agiraph.http.client.connection import PAUSE_SECONDS, UNAUTHORIZED, GatewayConnection
+from agiraph.http.httpx_alone import httpx
 
 if TYPE_CHECKING:
     from agiraph.http.event_follower import EventFollower, Follower

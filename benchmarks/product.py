@@ -86,8 +86,12 @@ class Product:
         return [python, "-P", "-m", "agiraph", *words]
 
     def environ(self, more: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment for such a command."""
-        return {**os.environ, "PYTHONPATH": str(self.root), **more}
+        """Return the environment for such a command, which may keep the bytecode that it compiles.
+
+        Elsewhere than on a developer's machine nobody compiles all sources at each start.
+        """
+        inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        return {**inherited, "PYTHONPATH": str(self.root), **more}
 
     @contextmanager
     def home(self, environ: Mapping[str, str], settings: str = "") -> Iterator[RunningHome]:

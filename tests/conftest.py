@@ -2,7 +2,6 @@
 garbage is looked for."""
 
 import gc
-import os
 import signal
 
 from hypothesis import settings
@@ -27,7 +26,7 @@ def pytest_configure() -> None:
     A shell lets what it starts with `&` ignore SIGINT, nohup has it ignore SIGHUP, and so would
     every process below it. A handler is not passed on to programs: it stands for SIGHUP ignored.
     """
-    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN or "PYTEST_XDIST_WORKER" in os.environ:
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         signal.signal(signal.SIGHUP, _stay)
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -35,8 +34,3 @@ def pytest_configure() -> None:
 
 def _stay(number: int, frame: object) -> None:
     """Take a signal as if it were ignored."""
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """Run one process more than there are processors: many tests wait for other processes."""
-    return (os.cpu_count() or 1) + 1

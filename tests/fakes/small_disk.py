@@ -58,7 +58,7 @@ def _run_inside() -> None:
     probe = subprocess.run(["unshare", "-Umr", "true"], check=False, capture_output=True)
     if os.environ.get(INSIDE) or probe.returncode != 0:
         pytest.skip("no small disk: neither mount nor a user namespace is allowed here")
-    again = ["unshare", "-Umr", sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", test]
+    again = ["unshare", "-Umr", sys.executable, "-m", "pytest", "-q", test]
     done = subprocess.run(
         again, check=False, capture_output=True, text=True, env={**os.environ, INSIDE: "1"}
     )

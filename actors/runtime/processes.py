@@ -21,10 +21,26 @@ POLL_SECONDS = 0.02
 
 def descendants(pid: int) -> list[psutil.Process]:
     """Return all descendants of a process that exist now."""
+    if _has_no_child(pid):
+        return []
     try:
         return list(psutil.Process(pid).children(recursive=True))
     except psutil.Error:
         return []
+
+
+def _has_no_child(pid: int) -> bool:
+    """Whether a process is known to have none; to look for children is to read all processes.
+
+    Of a list of several the kernel may leave one out while another ends, but never the only one.
+    """
+    threads = f"/proc/{pid}/task"
+    try:
+        return not any(
+            Path(threads, thread, "children").read_bytes() for thread in os.listdir(threads)
+        )
+    except OSError:
+        return False
 
 
 def is_alive(process: psutil.Process) -> bool:

@@ -1,11 +1,32 @@
 """Which processes are killed with others."""
 
 import subprocess
+import sys
 
 import psutil
 
-from actors.runtime.processes import kill_trees
-from tests.integration.house import await_gone
+from actors.runtime.processes import descendants, kill_trees
+from tests.integration.house import await_gone, until
+
+
+def test_descendants_are_those_that_exist_now_whichever_thread_began_them() -> None:
+    begins = "import subprocess, threading\nend = ['sh', '-c', 'echo; read _; sleep 300 & wait']\n"
+    begins += "threading.Thread(target=subprocess.run, args=(end,)).start()"
+    with subprocess.Popen(
+        [sys.executable, "-c", begins], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        program.stdout.readline()
+        [shell] = descendants(program.pid)
+        assert descendants(shell.pid) == []
+        program.stdin.write(b"\n")
+        program.stdin.flush()
+        until(lambda: len(descendants(program.pid)) == 2, "the shell has begun another")
+        [sleeper] = descendants(shell.pid)
+        kill_trees([psutil.Process(program.pid)])
+    await_gone([shell, sleeper], "all have ended")
+    assert descendants(shell.pid) == []
 
 
 def test_what_a_process_has_started_since_it_was_found_is_killed_with_it() -> None:

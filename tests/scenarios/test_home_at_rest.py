@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from actors.runtime.processes import kill_all
 from tests.fakes.front_door import run_here
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject, processes_of
@@ -250,8 +251,7 @@ def test_a_home_whose_processes_were_all_killed_reads_the_same(rest: Rest, tmp_p
         place.await_step("ada", 0)
         _steer_by_beginnings(place)
         seen = {args: place.json(*args) for args in (("questions",), ("usage", "known"))}
-        for process in processes_of(place.home):
-            process.kill()
+        kill_all(processes_of(place.home))
         place.supervisor.communicate()
         assert (tmp_path / "human/book.db-wal").stat().st_size
         before = contents(tmp_path)

@@ -273,6 +273,8 @@ class BoardService:
 
     async def _hire(self, worker: Worker) -> None:
         """Have the supervisor run the worker's process; harmless if it runs already."""
+        if self.board.workers[worker.id].status == "stopped":
+            return  # since this was due: a run that is given up right after a restart starts nobody
         stays = None
         if self._runtime.config.hosts.listen:
             stays = self._why_at_home(worker.type, worker.mode)

@@ -13,7 +13,7 @@ from tests.fakes.model_server import Reply, SeenRequest, call, say
 from tests.integration.house import until
 from tests.scenarios.house import House, Outcome
 from tests.scenarios.place import Place, whole_lines
-from tests.scenarios.steps import WAIT, WORK, by_goal, finish, held, one_worker
+from tests.scenarios.steps import FACT, WAIT, WORK, by_goal, finish, held, one_worker, workers
 
 FIRST, SECOND = "Find the first fact", "Find the second fact"
 END = [finish(), say("Done.")]
@@ -119,14 +119,18 @@ def test_a_goal_for_an_agent_at_work_is_refused(place: Place) -> None:
 
 
 def test_a_run_that_was_stopped_is_given_up_for_another_goal(place: Place) -> None:
-    gate = threading.Event()
-    place.plays(coordinator=by_goal({FIRST: [held(finish(), gate)], SECOND: [finish()]}))
+    """Its workers, who would be asked again where they stood, are not."""
+    gate, names = threading.Event(), ("ada", "bob", "cyd")
+    busy = {name: [held(FACT, gate)] for name in names}
+    place.plays(coordinator=by_goal({FIRST: workers(*names), SECOND: [finish()]}), **busy)
     place.begin("halted", goal=FIRST)
-    place.server.wait_for(lambda seen: FIRST in seen.said)
+    for name in names:
+        place.await_step(name, 0)
     place.command("stop", "halted")
     outcome = place.run(SECOND, "--agent", "halted")
     gate.set()
     assert outcome.result["status"] == "completed"
+    assert [len(place.server.seen_by(name)) for name in names] == [1, 1, 1]
     statuses = [run["status"] for run in place.json("show", "halted", "--runs")]
     assert statuses == ["stopped", "completed"]
 

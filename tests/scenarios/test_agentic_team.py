@@ -13,7 +13,7 @@ from tests.fakes.model_server import Reply, SeenRequest
 from tests.integration.house import until
 from tests.scenarios.house import MODEL
 from tests.scenarios.place import MakePlace, Place, whole_lines
-from tests.scenarios.steps import held, publish, write
+from tests.scenarios.steps import held, program, publish, write
 from tests.scenarios.terminal import Terminal, needs_tmux
 
 LEAD, DEVELOPER, QA = "project_manager", "software_developer", "qa_engineer"
@@ -115,32 +115,46 @@ def test_whatever_is_killed_in_the_middle_of_a_turn_the_same_turn_goes_on(
     assert told_turns(log) == [1, 2, 3, 4], "each once"
 
 
+WORKS = """\
+#!/usr/bin/env python3
+decision = '{"action": "message", "to_role": "project_manager", "message": "Drawn"}'
+open("_result.md", "w").write(decision)
+"""
+
+
 def test_a_failed_role_is_done_by_its_fallback_else_its_lead_is_told(
     place: Place, tmp_path: Path
 ) -> None:
-    roles = tmp_path / "roles.yaml"
-    roles.write_text(
-        "agentic_team:\n  max_turns: 5\n  roles:\n"
-        "    software_developer: {agent: refused/x, fallback: openai/helper}\n"
-        "    qa_engineer: {agent: refused/x}\n"
-    )
+    """Of a command another command or a model, of a model another one."""
+    roles = {
+        "software_architect": {"agent": "fails", "fallback": "works"},
+        DEVELOPER: {"agent": "fails", "fallback": "openai/helper"},
+        "devops_engineer": {"agent": "refused/x", "fallback": "openai/helper"},
+        QA: {"agent": "refused/x"},
+    }
+    commands = {"works": program(tmp_path, WORKS), "fails": "false"}
+    presets = {name: {"command": [command], "attempts": 1} for name, command in commands.items()}
+    (place.home / "agents.yaml").write_text(json.dumps(presets))
+    file = tmp_path / "roles.yaml"
+    file.write_text(json.dumps({"agentic_team": {"max_turns": 9, "roles": roles}}))
     place.plays(
-        project_manager=[to(DEVELOPER, "Do it"), to(QA, "Check it"), finalize("Unchecked")],
-        **{f"{DEVELOPER}-fallback": [to(LEAD, "Done")]},
+        project_manager=[*(to(role, "Do it") for role in roles), finalize("Unchecked")],
+        **{f"{role}-fallback": [to(LEAD, "Done")] for role in (DEVELOPER, "devops_engineer")},
     )
-    words = ("--roles", str(roles), "--name", "helped", "--json", *MODEL)
+    words = ("--roles", str(file), "--name", "helped", "--json", *MODEL)
     done = place.command("team", "Do it", *words)
+    (place.home / "agents.yaml").unlink()
     told = json.loads(done.stdout)
     place.begun.append(told["agent"])
     turns = told["team"]["turns"]
-    assert [(one["from_role"], one["from_agent"], one["success"]) for one in turns] == [
-        (LEAD, MODEL[1], True),
+    assert {one["from_agent"] for one in turns[::2]} == {MODEL[1]}, "the lead's"
+    assert [(one["from_role"], one["from_agent"], one["success"]) for one in turns[1::2]] == [
+        ("software_architect", "works", True),
         (DEVELOPER, "openai/helper", True),
-        (LEAD, MODEL[1], True),
+        ("devops_engineer", "openai/helper", True),
         (QA, "refused/x", False),
-        (LEAD, MODEL[1], True),
     ]
-    assert turns[3]["message"].startswith("[System] qa_engineer could not take its turn: ")
+    assert turns[7]["message"].startswith("[System] qa_engineer could not take its turn: ")
     assert done.returncode == 0
 
 

@@ -69,6 +69,6 @@ def test_what_is_asked_again_after_kill_9_is_done_once(home: Path, tmp_path: Pat
     url, token = read_door(home)
     headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": "create-1"}
     body = {"goal": "Something else"}
-    answer = httpx.post(f"{url}/agents", json=body, headers=headers, trust_env=False)
+    answer = httpx.post(f"{url}/agents", json=body, headers=headers, trust_env=False, verify=False)
     assert answer.status_code == 422, "a key with another request"
     assert answer.json()["type"] == "urn:agiraph:problem:key-reused"

@@ -33,7 +33,7 @@ def stream(world: World, query: str = "", **headers: str) -> Iterator[Iterator[s
     sent = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream", **named}
     path = f"{url}/agents/{AGENT}/events{query}"
     with (
-        httpx.Client(trust_env=False, timeout=DEADLINE_SECONDS) as http,
+        httpx.Client(trust_env=False, verify=False, timeout=DEADLINE_SECONDS) as http,
         http.stream("GET", path, headers=sent) as response,
     ):
         assert response.status_code == 200
@@ -84,11 +84,11 @@ def test_who_comes_back_gets_what_was_missed_and_only_what_is_wanted(world: Worl
 def test_a_wrong_cursor_or_agent_is_refused_before_the_stream(world: World) -> None:
     url, token = read_door(world.home.path)
     sent = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
-    unknown = httpx.get(f"{url}/agents/nobody/events", headers=sent, trust_env=False)
+    unknown = httpx.get(f"{url}/agents/nobody/events", headers=sent, trust_env=False, verify=False)
     assert unknown.status_code == 404
     world.add_agent()
     sent["Last-Event-ID"] = "x"
-    wrong = httpx.get(f"{url}/agents/{AGENT}/events", headers=sent, trust_env=False)
+    wrong = httpx.get(f"{url}/agents/{AGENT}/events", headers=sent, trust_env=False, verify=False)
     assert (wrong.status_code, wrong.headers["content-type"]) == (422, "application/problem+json")
 
 

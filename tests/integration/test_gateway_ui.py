@@ -11,7 +11,7 @@ from tests.fakes.gateway import World, gateway_world
 
 
 def call(url: str, method: str = "GET", path: str = "/", **named: Any) -> httpx.Response:
-    return httpx.request(method, url + path, trust_env=False, **named)
+    return httpx.request(method, url + path, trust_env=False, verify=False, **named)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_the_files_are_given_under_our_own_names_alone(world: World, url: str) -
 def test_no_path_leads_out_of_the_bundle(url: str, path: str) -> None:
     asked = httpx.Request("GET", url, headers={"Host": url.removeprefix("http://")})
     asked.url = asked.url.copy_with(raw_path=path.encode())
-    with httpx.Client(trust_env=False) as client:
+    with httpx.Client(trust_env=False, verify=False) as client:
         answer = client.send(asked)
     assert (answer.status_code, "root:" in answer.text) in [
         (200, False),

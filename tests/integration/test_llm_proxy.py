@@ -101,16 +101,22 @@ class Worker:
         self.endpoint = endpoint
         self.door = door
         self.run = run
+        self.http = httpx2.AsyncClient(trust_env=False, verify=False)
         self.anthropic = anthropic.AsyncAnthropic(
-            api_key=door.token, base_url=f"{door.url}/anthropic", max_retries=0
+            api_key=door.token,
+            base_url=f"{door.url}/anthropic",
+            max_retries=0,
+            http_client=self.http,
         )
         self.openai = openai.AsyncOpenAI(
-            api_key=door.token, base_url=f"{door.url}/openai/v1", max_retries=0
+            api_key=door.token,
+            base_url=f"{door.url}/openai/v1",
+            max_retries=0,
+            http_client=self.http,
         )
 
     async def close(self) -> None:
-        await self.anthropic.close()
-        await self.openai.close()
+        await self.http.aclose()
 
     def environ(self) -> dict[str, str]:
         """Return the variables that lead agents of all formats to the proxy."""
@@ -130,9 +136,8 @@ class Worker:
         return body
 
     async def post(self, path: str, body: Any, **headers: str) -> httpx2.Response:
-        async with httpx2.AsyncClient(trust_env=False) as client:
-            head = {"authorization": f"Bearer {self.door.token}"} | headers
-            return await client.post(f"{self.door.url}{path}", json=body, headers=head)
+        head = {"authorization": f"Bearer {self.door.token}"} | headers
+        return await self.http.post(f"{self.door.url}{path}", json=body, headers=head)
 
 
 COUNT = iter(range(1000))
@@ -629,7 +634,7 @@ async def test_closing_the_door_ends_what_is_under_way(
             await asyncio.to_thread(server.wait_for, lambda seen: "waits" in seen.said)
             head = {"x-api-key": ada.door.token}
             async with (
-                httpx2.AsyncClient(trust_env=False) as client,
+                httpx2.AsyncClient(trust_env=False, verify=False) as client,
                 client.stream(
                     "POST",
                     f"{ada.door.url}/anthropic/v1/messages",

@@ -60,7 +60,7 @@ def over_http(url: str, token: str, talk: TALK) -> None:
     async def main() -> None:
         headers = {"Authorization": f"Bearer {token}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            httpx2.AsyncClient(headers=headers, timeout=30, verify=False) as http,
             Client(streamable_http_client(url, http_client=http)) as client,
         ):
             await talk(client)
@@ -194,8 +194,8 @@ async def test_a_python_program_gives_a_team_a_task_in_memory(place: Place) -> N
 
 
 def test_over_http_everybody_has_what_his_token_allows(place: Place, url: str) -> None:
-    assert httpx.post(url, json={}).status_code == 401
-    wrong = httpx.post(url, json={}, headers={"Authorization": "Bearer agt_wrong"})
+    assert httpx.post(url, json={}, verify=False).status_code == 401
+    wrong = httpx.post(url, json={}, headers={"Authorization": "Bearer agt_wrong"}, verify=False)
     assert wrong.status_code == 401
     token = place.json("tokens", "add", "reader-of-mcp", "--scope", "read")["token"]
 

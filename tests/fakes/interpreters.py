@@ -33,6 +33,7 @@ from actors.supervisor import interpreters
 from actors.supervisor.main import main as supervisor_main
 from agiraph import __main__ as front_door
 from agiraph.core.record import build_records
+from agiraph.llm.network import trusted
 from agiraph.tools.sandbox.probe import probe
 from tests.fakes.forked import begin_as_program
 
@@ -44,6 +45,7 @@ build_records()
 prepare_texts()
 prepare_schemas()
 probe()
+trusted()
 
 PROGRAM = (sys.executable, "-P", "-m", "agiraph")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agiraph.core.turns import JsonObject
-from agiraph.llm.network import CONNECT_SECONDS, mounts_for
+from agiraph.llm.network import CONNECT_SECONDS, mounts_for, trusted
 from agiraph.llm.providers.service import HttpService
 from agiraph.llm.wire.format import WireFormat
 
@@ -53,7 +53,9 @@ def sdk_service(
     is_anthropic = wire.api == "anthropic"
     maker: Any = importlib.import_module("anthropic" if is_anthropic else "openai")
     timeout = maker.Timeout(timeout_seconds, connect=CONNECT_SECONDS)
-    client = maker.DefaultAsyncHttpxClient(timeout=timeout, mounts=mounts_for(url))
+    client = maker.DefaultAsyncHttpxClient(
+        timeout=timeout, mounts=mounts_for(url), verify=trusted()
+    )
     options: dict[str, Any] = {
         "api_key": key or NO_KEY,
         "base_url": url,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse
 from agiraph.llm.base import OnAnswer, OnText, unmetered
 from agiraph.llm.failures import ServiceError, explained
-from agiraph.llm.network import CONNECT_SECONDS, mounts_for
+from agiraph.llm.network import CONNECT_SECONDS, mounts_for, trusted
 from agiraph.llm.registry import ProviderPreset
 from agiraph.llm.request_body_cache import RequestBodyCache
 from agiraph.llm.wire.format import AnswerReader, WireFormat
@@ -29,6 +29,7 @@ def http_client(url: str, timeout_seconds: float) -> "AsyncClient":
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
         mounts=mounts_for(url),
+        verify=trusted(),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
         follow_redirects=True,
     )

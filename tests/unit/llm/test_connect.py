@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
+import certifi
 import pytest
 
 from agiraph.llm.connect import connect
-from agiraph.llm.network import is_loopback
+from agiraph.llm.network import is_loopback, trusted
 from agiraph.llm.registry import load_presets
 
 IMPORTS = """
@@ -50,3 +52,17 @@ async def test_all_services_are_called_by_the_same_http_library(
 )
 def test_loopback(url: str, expected: bool) -> None:
     assert is_loopback(url) is expected
+
+
+def test_all_services_are_verified_by_the_same_certificates_those_of_the_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = trusted()
+    assert trusted() is usual
+    file = tmp_path / "one.pem"
+    end = "-----END CERTIFICATE-----\n"
+    file.write_text(Path(certifi.where()).read_text().partition(end)[0] + end)
+    with monkeypatch.context() as changed:
+        changed.setenv("SSL_CERT_FILE", str(file))
+        assert len(trusted().get_ca_certs()) == 1
+    assert trusted() is usual

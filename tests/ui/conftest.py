@@ -10,9 +10,8 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
 
+from agiraph.http.client import Client
 from frontend.build import built
-from tests.scenarios.conftest import _stops_what_it_began as _stops_what_it_began
-from tests.scenarios.conftest import make_place as make_place
 from tests.scenarios.conftest import site as site
 from tests.scenarios.house import SERVICES
 from tests.scenarios.place import Place, placed
@@ -29,17 +28,23 @@ SETTINGS: Final = {
 
 
 @pytest.fixture(scope="session")
-def _bundle() -> None:
-    """Have the web UI built."""
+def _town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     built()
-
-
-@pytest.fixture(scope="module")
-def place(_bundle: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """Return a place whose entities never park and whose services may be killed at any time."""
     with placed(tmp_path_factory.mktemp("town"), settings=SETTINGS, services=SERVICES) as place:
         yield place
-    assert "Traceback" not in place.traces()
+
+
+@pytest.fixture
+def place(_town: Place) -> Iterator[Place]:
+    """Return a place whose entities never park and whose services may be killed at any time.
+
+    Other stories have been there before: what each began is in the archive, with its name.
+    """
+    yield _town
+    with Client.for_home(_town.home) as client:
+        while _town.begun:
+            client.archive(_town.begun.pop())
+    assert "Traceback" not in _town.traces()
 
 
 @dataclass(frozen=True)
@@ -78,10 +83,10 @@ def _stage() -> Iterator[Stage]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def _regular(_stage: Stage, place: Place) -> Iterator[Visitor]:
+@pytest.fixture(scope="session")
+def _regular(_stage: Stage, _town: Place) -> Iterator[Visitor]:
     with _stage.in_use() as browser:
-        visitor = Visitor(browser, place.home)
+        visitor = Visitor(browser, _town.home)
         visitor.context.set_default_timeout(WITHIN_MILLISECONDS)
     yield visitor
     with _stage.in_use():
@@ -93,7 +98,7 @@ def make_visitor(_stage: Stage, place: Place) -> Iterator[MakeVisitor]:
     """Return a maker of visitors; each has a browser of its own, and is not logged in."""
     with _stage.in_use() as browser, contextlib.ExitStack() as stack:
 
-        def make(viewport: ViewportSize = WIDE, place: Place = place) -> Visitor:
+        def make(viewport: ViewportSize = WIDE) -> Visitor:
             visitor = Visitor(browser, place.home, viewport)
             visitor.context.set_default_timeout(WITHIN_MILLISECONDS)
             stack.callback(visitor.close)
@@ -103,13 +108,13 @@ def make_visitor(_stage: Stage, place: Place) -> Iterator[MakeVisitor]:
 
 
 @pytest.fixture
-def visitor(_stage: Stage, _regular: Visitor) -> Iterator[Visitor]:
-    """Return somebody whose browser is at the first page, logged in to do everything.
+def visitor(_stage: Stage, _regular: Visitor, place: Place) -> Iterator[Visitor]:
+    """Return somebody logged in to do everything, who has not come to the web UI yet.
 
     The browser has been here before, and so has compiled the page; it keeps nothing else.
     """
     with _stage.in_use():
         _regular.faults.clear()
-        _regular.log_in()
+        _regular.begin_session()
         yield _regular
         _regular.leave()

@@ -64,7 +64,6 @@ def hosting(place: Place, name: str = "hosting") -> Iterator[str]:
         yield agent
     finally:
         gate.set()
-        place.stop(agent)
 
 
 def _coordinator(gate: Event) -> list[Reply]:
@@ -167,7 +166,6 @@ def building(place: Place, gate: Event) -> Iterator[str]:
         yield agent
     finally:
         gate.set()
-        place.stop(agent)
 
 
 @contextlib.contextmanager
@@ -177,11 +175,8 @@ def hostile(place: Place) -> Iterator[str]:
     agent = place.begin(HOSTILE, goal=EVIL).name
     done = place.command("triggers", agent, "add", EVIL, "--every", "1h", "--name", HOSTILE)
     assert done.returncode == 0, done.stderr
-    try:
-        place.await_question(agent)
-        yield agent
-    finally:
-        place.stop(agent)
+    place.await_question(agent)
+    yield agent
 
 
 def _evil(seen: SeenRequest) -> Reply:

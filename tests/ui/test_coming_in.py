@@ -85,6 +85,7 @@ def test_a_page_of_another_origin_can_do_nothing_with_the_session(
     visitor: Visitor, place: Place, site: FakeSite
 ) -> None:
     """It is on another port of the same name, so that the browser does send the cookie."""
+    page = visitor.go("")
     foreign = visitor.context.new_page()
     foreign.goto(site.url)
     outcome = foreign.evaluate(FOREIGN, visitor.url)
@@ -93,7 +94,7 @@ def test_a_page_of_another_origin_can_do_nothing_with_the_session(
     for path in ("/changes", "/agents/x/nudge"):
         assert any(f'"path":"{path}"' in line and '"status":403' in line for line in lines), path
     foreign.evaluate(FRAME, f"{visitor.url}/ui/")
-    expect(connection(visitor.page)).to_have_text("Live")
+    expect(connection(page)).to_have_text("Live")
     assert [frame.url for frame in foreign.frames[1:]] == ["chrome-error://chromewebdata/"]
 
 

@@ -19,11 +19,12 @@ def test_what_was_learned_is_found_followed_and_removed(
     visitor: Visitor, make_visitor: MakeVisitor, place: Place
 ) -> None:
     place.plays(coordinator=[finish("The gazebo is green:\n\n```python\na = 1\nb = 2\nc = 3\n```")])
-    place.await_end(place.begin("painter", goal="Paint the gazebo"))
+    agent = place.begin("painter", goal="Paint the gazebo")
+    place.await_end(agent)
     with Client.for_home(place.home) as client:
         what = {"kind": "preference", "title": "Short reports", "text": f"One page. {HOSTILE}"}
         client.add_context(AddContextRequest.model_validate(what))
-        until(lambda: len(client.context().nodes) >= 3, "the run is learned from")
+        until(lambda: len(client.context(agent=agent.name).nodes) >= 2, "the run is learned from")
     page = visitor.go("context")
     expect(page.get_by_text("What earlier runs have taught.")).to_be_visible()
     side = page.get_by_role("navigation", name="What has been learned")

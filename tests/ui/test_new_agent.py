@@ -14,7 +14,7 @@ def test_a_new_agent_is_checked_and_started_once(
     visitor: Visitor, place: Place, tmp_path: Path
 ) -> None:
     place.plays(coordinator=[ask("Shall I begin?")])
-    page = visitor.page
+    page = visitor.go("")
     page.get_by_role("main").get_by_role("link", name="New agent").click()
     create = page.get_by_role("button", name="Create and start")
     expect(create).to_be_disabled()

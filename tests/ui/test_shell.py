@@ -13,7 +13,7 @@ WAITS = "asks you"
 
 
 def test_the_sidebar_shows_everybody_as_they_work(visitor: Visitor, place: Place) -> None:
-    page, gate = visitor.page, Event()
+    page, gate = visitor.go(""), Event()
     place.plays(coordinator=one_worker("ada"), ada=[held(FACT, gate), DONE])
     agent = place.begin("shelling", goal="Collect facts about shells")
     team = page.get_by_role("complementary").get_by_role("region", name="shelling", exact=True)
@@ -37,11 +37,10 @@ def test_the_sidebar_shows_everybody_as_they_work(visitor: Visitor, place: Place
 
 
 def test_keys_and_the_palette_lead_everywhere(visitor: Visitor, place: Place) -> None:
-    page = visitor.page
     place.plays(coordinator=[ask("Which shell?")])
     agent = place.begin("keyed", goal="Ask about shells").name
     place.await_question(agent)
-    visitor.go(f"agents/{agent}")
+    page = visitor.go(f"agents/{agent}")
     expect(page.get_by_role("banner")).to_contain_text("keyed")
 
     page.keyboard.press("?")
@@ -86,7 +85,7 @@ def test_an_agent_is_found_put_away_brought_back_and_deleted(
     place.plays(coordinator=[ask("Which shell?")])
     agent = place.begin("put-away", goal="Wait to be put away").name
     place.await_question(agent)
-    page = visitor.page
+    page = visitor.go("")
     page.set_viewport_size(NARROW)
     page.get_by_role("banner").get_by_role("button", name="Show the agents").click()
     drawer = page.get_by_role("dialog", name="Agents")

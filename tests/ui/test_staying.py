@@ -23,7 +23,7 @@ WATCH = """
 def test_the_page_outlives_the_gateway_the_router_and_the_supervisor(
     visitor: Visitor, place: Place
 ) -> None:
-    page = visitor.page
+    page = visitor.go("")
     place.plays(coordinator=[ask("Shall I go on?")])
     status = connection(page)
     expect(status).to_have_text("Live")

@@ -44,7 +44,7 @@ def test_a_task_is_watched_turn_by_turn_and_followed_up(visitor: Visitor, place:
         software_developer=[to(PM, "Implemented\n" * 40), to(PM, "Done")],
         qa_engineer=[NOTHING],
     )
-    page = visitor.page
+    page = visitor.go("")
     page.get_by_role("navigation").get_by_role("link", name="Agentic Team").click()
     start = page.get_by_role("button", name="Start")
     page.get_by_role("textbox", name="Task").fill("Count <b>it</b>")

@@ -173,18 +173,19 @@ def test_a_session_is_its_persons_and_others_may_only_look(
         secret = client.add_token(CreateTokenRequest(name="eva", scope="control")).token
         assert secret is not None
         scopes: tuple[Scope, ...] = ("control", "read")
+        visitor = make_visitor()
+        page = visitor.page
         for scope in scopes:
-            page = make_visitor().page
             with Client(client.url, secret) as eva:
                 page.goto(client.url + eva.begin_login(next="/ui/team", scope=scope).path)
             expect(page.get_by_text("You have not given the team a task yet.")).to_be_visible()
             expect(page.get_by_role("button", name="Start")).to_have_count(int(scope == "control"))
-            page.goto(f"{client.url}/ui/team/{agent}")
+            visitor.go(f"team/{agent}")
             expect(page.get_by_text("started with the token “home”")).to_be_visible()
             expect(page.get_by_text("project manager is at work", exact=True)).to_be_visible()
             expect(page.get_by_role("button", name="Stop")).to_have_count(0)
             expect(page.get_by_role("textbox")).to_have_count(0)
-        page = make_visitor().log_in(f"/ui/team/{agent}")
+        visitor.log_in(f"/ui/team/{agent}")
         page.get_by_role("button", name="Stop").click()
         page.get_by_role("dialog").get_by_role("button", name="Stop").click()
         expect(page.get_by_role("main")).to_contain_text("stopped")

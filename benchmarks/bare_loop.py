@@ -3,6 +3,8 @@
 `python -m benchmarks.bare_loop API BODY FOLDER`: asks with the system prompt and the tools of the
 request in the file BODY, writes what `write_file` is called for into FOLDER, and continues until no
 tool is called. Nothing is recorded, nobody can interrupt it, and what it did dies with it.
+
+With `anthropic-same` as API each call is that very request, whatever was answered to those before.
 """
 
 import json
@@ -39,6 +41,16 @@ def anthropic_loop(body: JsonObject, folder: Path) -> None:
         messages.append({"role": "user", "content": results})
 
 
+def anthropic_same(body: JsonObject, _folder: Path) -> None:
+    """Call `messages.create` with the same request until no tool is called."""
+    import anthropic
+
+    client = anthropic.Anthropic()
+    asked = {key: body[key] for key in ("model", "system", "tools", "messages", "max_tokens")}
+    while client.messages.create(**asked).stop_reason == "tool_use":
+        pass
+
+
 def openai_loop(body: JsonObject, folder: Path) -> None:
     """Loop over `chat.completions.create`."""
     import openai
@@ -66,5 +78,9 @@ def _write(arguments: Any, folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    loops = {"anthropic": anthropic_loop, "openai": openai_loop}
+    loops = {
+        "anthropic": anthropic_loop,
+        "anthropic-same": anthropic_same,
+        "openai": openai_loop,
+    }
     loops[sys.argv[1]](json.loads(Path(sys.argv[2]).read_text()), Path(sys.argv[3]))

@@ -16,7 +16,7 @@ from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.core.ids import NodeId
 
-GATHER_SECONDS = 0.05
+GATHER_SECONDS = 0.2
 LONGEST_SECONDS = 2.0
 SHARE = 0.1
 """How much of the time may be spent on writing."""

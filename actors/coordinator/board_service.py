@@ -8,7 +8,8 @@ dies right after the change was journaled. So effects carry ids that follow from
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 
 from actors.coordinator.board_pages import BoardPages
@@ -59,6 +60,8 @@ CLEAR_SECONDS = 1.5
 Effect = Callable[[], Awaitable[None]]
 OnEvent = Callable[[e.BoardEvent, int], None]
 """Called with a board event and its place in the run's journal."""
+Policy = Callable[[], tuple[c.Command, ...]]
+"""What a board asks for besides what its schedule does; () if there is nothing (more)."""
 
 
 class BoardService:
@@ -83,6 +86,7 @@ class BoardService:
         self._on_event = on_event
         self.store = BoardStore(files.run.journal, files.home.snapshot(context.run))
         self._schedule = Schedule()
+        self._policy: Policy | None = None
         self._effects: asyncio.Queue[Effect] = asyncio.Queue()
         self._is_at_work = False
         self._assigned: set[tuple[Address, bytes]] = set()
@@ -103,12 +107,22 @@ class BoardService:
         Raises Refused; those before the refused one are carried out.
         """
         try:
-            for command in commands:
-                self._check_outside(command)
-                self._check_machines(command)
-                self._do(command)
+            self._do_checked(*commands)
         finally:
             self.go_on()
+
+    @contextmanager
+    def following(self, policy: Policy) -> Iterator[None]:
+        """Let a policy say what follows each change inside this block, in the same step.
+
+        Once it asks for something that is refused it is not asked again: that is left to whoever
+        comes behind this block.
+        """
+        self._policy = policy
+        try:
+            yield
+        finally:
+            self._policy = None
 
     def go_on(self) -> None:
         """Carry out whatever the board asks for by itself, as it stands now.
@@ -117,12 +131,30 @@ class BoardService:
         """
         limits = SchedulingLimits(max_concurrent=self._runtime.config.run.max_concurrent)
         try:
-            while actions := self._schedule.plan(self.board, limits, self._context.now()):
+            while True:
+                actions = self._schedule.plan(self.board, limits, self._context.now())
                 for action in actions:
                     self._do(action)
+                if not actions and not self._follow_policy():
+                    break
         finally:
             self.store.sync()
         self.changes.set()
+
+    def _follow_policy(self) -> bool:
+        """Carry out what the policy asks for; return whether it was anything."""
+        commands = self._policy() if self._policy is not None else ()
+        try:
+            self._do_checked(*commands)
+        except Refused:
+            self._policy = None
+        return bool(commands)
+
+    def _do_checked(self, *commands: c.Command) -> None:
+        for command in commands:
+            self._check_outside(command)
+            self._check_machines(command)
+            self._do(command)
 
     def retry_due(self, now: float) -> float | None:
         """Return when after now the next node that waits may be done again, None: there is none."""

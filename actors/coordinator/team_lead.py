@@ -53,23 +53,25 @@ class TeamLead:
 
     async def step(self) -> None:
         """Begin the turn that is next, if it has not begun; wait until it has ended, or until
-        somebody writes; end the run behind the last one. Raises Parking."""
-        board = self._board_service.board
+        somebody writes; end the run behind the last one. Raises Parking.
+
+        While this waits the turn behind begins in the very step in which this one ends.
+        """
         attempt = self._next()
         if attempt.state.end is not None:
             self._finish(attempt.state)
             return
-        if board.node_by_cause(attempt.cause) is None:
-            try:
-                self._begin(attempt)
-            except Refused as error:  # a bound of the run, an agent that is not there any more
-                self._end("failed", f"turn {attempt.state.number} cannot begin: {error}")
-                return
+        try:
+            self._board_service.execute(*self._beginning_of(attempt))
+        except Refused as error:  # a bound of the run, an agent that is not there any more
+            self._end("failed", f"turn {attempt.state.number} cannot begin: {error}")
+            return
         self._context.show("waiting_for_nodes", f"turn {attempt.state.number}")
-        await self._context.first_of(
-            self._board_service.changes.until(lambda: self._has_ended(attempt)),
-            self._context.inbox.arrived.wait(),
-        )
+        with self._board_service.following(self._due):
+            await self._context.first_of(
+                self._board_service.changes.until(lambda: self._has_ended(attempt)),
+                self._context.inbox.arrived.wait(),
+            )
 
     def events_of(self, event: e.BoardEvent) -> list[Event]:
         """Return the turn that a board event has ended, as the event `team.turn`."""
@@ -110,14 +112,27 @@ class TeamLead:
 
     # --- a turn ----------------------------------------------------------------------------------
 
-    def _begin(self, attempt: Attempt) -> None:
-        """Put a turn on the board; a role that has no worker yet gets one."""
-        state = attempt.state
+    def _due(self) -> tuple[c.Command, ...]:
+        """Return what begins the next turn; () if it has begun, if the team has ended, or if the
+        coordinator's own loop comes first: it is held, or what somebody wrote is to be shown."""
+        context = self._context
+        switch, is_stepping = context.pause_switch, context.transcript.is_stepping
+        is_held = switch.is_paused or switch.leaving.is_set() or is_stepping
+        if is_held or context.inbox.arrived.is_set() or not self.leads:
+            return ()
+        attempt = self._next()
+        return () if attempt.state.end is not None else self._beginning_of(attempt)
+
+    def _beginning_of(self, attempt: Attempt) -> tuple[c.Command, ...]:
+        """Return what puts a turn on the board, () if it is there; a role that has no worker yet
+        gets one."""
+        state, board = attempt.state, self._board_service.board
+        if board.node_by_cause(attempt.cause) is not None:
+            return ()
         spec = self._worker_for(attempt)
-        self._board_service.execute(c.SpawnWorker(f"{CAUSE}{spec.name}", spec))
         published = [
             f"{node.name} ({', '.join(files)})"
-            for node in self._board_service.board.nodes.values()
+            for node in board.nodes.values()
             if (files := [file for file in node.published if file != RESULT_FILE])
         ]
         task = render(
@@ -136,13 +151,13 @@ class TeamLead:
         )
         refs = {
             node.name: node.name
-            for node in self._board_service.board.nodes.values()
+            for node in board.nodes.values()
             if node.status == "completed" and node.published != (RESULT_FILE,)
         }
         node = NodeSpec(
             name=attempt.node, task=task, worker=spec.name, output_schema=SCHEMA, refs=refs
         )
-        self._board_service.execute(c.CreateNode(attempt.cause, node))
+        return c.SpawnWorker(f"{CAUSE}{spec.name}", spec), c.CreateNode(attempt.cause, node)
 
     def _worker_for(self, attempt: Attempt) -> WorkerSpec:
         """Return the worker that does a turn; another one in the place of one that is gone."""

@@ -184,6 +184,7 @@ class WorkerRequestHandler:
         value = self._context.files.result_of(node)
         result = NodeResult.model_validate({**dict(publish), "value": value})
         self._board_service.execute(c.CompleteNode(publish.node_id, publish.attempt, result))
+        await asyncio.sleep(0)  # what begins now goes first: it does not wait for the publisher
         return Ok()
 
     async def _wait(self, received: Received, wait: AwaitNodes) -> None:

@@ -61,6 +61,8 @@ if TYPE_CHECKING:
 SILENCES_ALLOWED = 1
 LEFT_NAMED = 100
 TRACEBACK_LINES = 20
+START_SECONDS = 0.005
+"""How long the report that a node has begun waits, so that the first model call is on its way."""
 HAND_OVER_SECONDS = 0.01
 """How long what is left to write of a completed node waits for what begins because of it."""
 
@@ -100,6 +102,7 @@ class WorkerActor:
         self.entity.set_prompt(self._system_prompt(toolbox), toolbox)
         self._tools_taken = args.worker.tools
         self._reports = BackgroundTasks()
+        self._started: Assignment | None = None
         self._work_arrived = asyncio.Event()
         self._waiting: list[tuple[Received, AssignNodeMessage]] = []
         self._cancelled = asyncio.Event()
@@ -275,7 +278,8 @@ class WorkerActor:
         make_folder(home.scratch)
         if assignment.node.completed_before:
             put_aside(home, assignment.node.completed_before)
-        self._reports.start(self._report_started(assignment))
+        self._started = assignment
+        asyncio.get_running_loop().call_later(START_SECONDS, self._report_started)
         status, reason, details = "completed", "", ""
         try:
             context.deadline = NodeDeadline.of_node(context.conversation, seconds, context.now())
@@ -305,6 +309,8 @@ class WorkerActor:
             raise NodeLimitReached(stuck)
 
     async def _run_loop(self) -> None:
+        if self._single or self.context.is_external:
+            self._report_started()
         if self.context.is_external:
             from actors.worker.external.runner import ExternalAgentRunner  # few workers need it
 
@@ -340,6 +346,7 @@ class WorkerActor:
         self, assignment: Assignment, status: str, reason: str, details: str
     ) -> None:
         context = self.context
+        self._report_started()
         await self.entity.messenger.withdraw_all(f"its node has {status}")
         context.answer_open_calls(f"The node has {status} meanwhile.")
         context.forget_closed_calls()
@@ -374,7 +381,13 @@ class WorkerActor:
             learned = await reflect(self.entity.model_client, self.entity.request())
         context.files.note_completion(node, context.transcript.progress.summary or "", learned)
 
-    async def _report_started(self, assignment: Assignment) -> None:
+    def _report_started(self) -> None:
+        """Report that the node in hand has begun, once, and before all else that is said of it."""
+        started, self._started = self._started, None
+        if started is not None:
+            self._reports.start(self._send_started(started))
+
+    async def _send_started(self, assignment: Assignment) -> None:
         node, attempt = assignment.node.id, assignment.attempt
         body = NodeStartedMessage(node_id=node, attempt=attempt)
         await self.context.send_to_coordinator(f"start.{node}.{attempt}", body)
@@ -405,6 +418,7 @@ class WorkerActor:
         return self.context.transcript.progress.model_turns == 0
 
     def tool_context(self, key: str) -> ToolContext:
+        self._report_started()
         return self._tools.tool_context(key)
 
     def notices(self) -> list[InputReceived]:

@@ -10,8 +10,11 @@ from agiraph.core.models import Agent
 from agiraph.core.money import Budget, RunTerms
 from agiraph.core.turns import ModelRequest
 from agiraph.llm.base import ProviderError
-from agiraph.storage.files import is_folder, read_bytes
+from agiraph.storage.files import is_folder, read_bytes, status_of
 from agiraph.storage.home import Home
+from agiraph.storage.walk import etag_of
+
+MOST_KEPT = 100
 
 
 class AgentBudgets:
@@ -19,6 +22,8 @@ class AgentBudgets:
 
     def __init__(self, home: Home) -> None:
         self._home = home
+        self._kept: dict[str, tuple[str, Agent]] = {}
+        """Each agent's record as it was read last, with the etag of its file."""
 
     def billed(self, request: ModelRequest) -> ModelRequest:
         """Return a request with the terms of its run; ProviderError if its agent has no such run.
@@ -57,7 +62,17 @@ class AgentBudgets:
     def _record(self, agent: str) -> Agent | None:
         if not is_plain_name(agent):
             return None
+        path = self._home.agent(AgentId(agent)).record
         try:
-            return Agent.model_validate_json(read_bytes(self._home.agent(AgentId(agent)).record))
+            status = status_of(path)
+            etag = etag_of(status) if status is not None else ""
+            kept = self._kept.get(agent)
+            if kept is not None and kept[0] == etag:
+                return kept[1]
+            record = Agent.model_validate_json(read_bytes(path))
         except (OSError, ValidationError):
             return None
+        if len(self._kept) >= MOST_KEPT:
+            self._kept.clear()
+        self._kept[agent] = etag, record
+        return record

@@ -36,6 +36,8 @@ class TeamLead:
         self._board_service = board
         team = context.args.terms.team
         self._turns = TurnFold(team, context.args.agent.goal) if team else None
+        self._begun = ""
+        """The cause of the turn that was begun last, '' before there is one."""
 
     @property
     def _team(self) -> TeamTerms | None:
@@ -120,6 +122,9 @@ class TeamLead:
         is_held = switch.is_paused or switch.leaving.is_set() or is_stepping
         if is_held or context.inbox.arrived.is_set() or not self.leads:
             return ()
+        node = self._board_service.board.node_by_cause(self._begun)
+        if node is not None and not node.has_ended:
+            return ()
         attempt = self._next()
         return () if attempt.state.end is not None else self._beginning_of(attempt)
 
@@ -127,6 +132,7 @@ class TeamLead:
         """Return what puts a turn on the board, () if it is there; a role that has no worker yet
         gets one."""
         state, board = attempt.state, self._board_service.board
+        self._begun = attempt.cause
         if board.node_by_cause(attempt.cause) is not None:
             return ()
         spec = self._worker_for(attempt)

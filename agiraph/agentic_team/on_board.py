@@ -86,10 +86,12 @@ class TurnFold:
 
     def _forget_what_changed(self, board: Board) -> None:
         """Forget the first turn whose node has changed (it is done again), and what followed."""
+        known = board.nodes
         for number, (nodes, _) in enumerate(self._ended):
-            if any(board.nodes.get(node.id) is not node for node in nodes):
-                del self._ended[number:]
-                return
+            for node in nodes:
+                if known.get(node.id) is not node:
+                    del self._ended[number:]
+                    return
 
 
 def worker_for(

@@ -1,12 +1,14 @@
 """uvicorn inside an actor's event loop. Imports uvicorn: only an actor that serves imports this.
 
-uvicorn closes idle connections and bounds a request's head in bytes. Three things it has no
+uvicorn closes idle connections and bounds a request's head in bytes. Four things it has no
 setting for are added here from the outside, without touching its internals:
 
 - the deadline for a whole request head, and the bound on connections (`TimedConnection`, an
   asyncio protocol in front of uvicorn's);
 - the deadline for a client that reads nothing of what it is sent: the kernel's TCP_USER_TIMEOUT,
-  set on the listening socket and inherited by each connection (Linux; elsewhere there is none).
+  set on the listening socket and inherited by each connection (Linux; elsewhere there is none);
+- that it sleeps until there is something to do: its own loop looks ten times a second whether it
+  is to stop.
 """
 
 import asyncio
@@ -14,7 +16,7 @@ import logging
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -31,6 +33,9 @@ SPARE_CONNECTIONS = 64
 
 IS_EXTRA = "is_extra_connection"
 """The key in an ASGI scope's `state` that is true on a connection beyond the bound."""
+
+DATE_SECONDS = 1.0
+"""How often the date is read that answers carry."""
 
 _CONNECTION = "timed_connection"
 _DETAIL = b'{"type":"about:blank","title":"Request Timeout","status":408,"detail":"%b"}'
@@ -157,7 +162,23 @@ class TimedConnection(asyncio.Protocol):
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn that leaves signals to the actor's runtime."""
+    """A uvicorn that leaves signals to the actor's runtime, and is told to stop."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """Have `serve` return."""
+        self.should_exit = True
+        self._stopping.set()
+
+    async def main_loop(self) -> None:
+        """Return when it is to stop; read the date until then."""
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(DATE_SECONDS):
+                    await self._stopping.wait()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -209,7 +230,7 @@ class HttpServer:
 
     async def stop(self) -> None:
         """Stop listening, let requests in progress end for `drain_seconds`, cut off the rest."""
-        self._server.should_exit = True
+        self._server.stop()
         if self.task is not None:
             await asyncio.wait([self.task])
         self._listener.close()

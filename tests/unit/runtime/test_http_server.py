@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from actors.gateway.http.server import bind, url_of
+from actors.runtime import http_server
 from actors.runtime.http_server import (
     IS_EXTRA,
     SPARE_CONNECTIONS,
@@ -118,6 +119,17 @@ async def test_a_stop_cuts_off_what_does_not_end() -> None:
         assert not app.ended.is_set()
     assert app.ended.is_set()
     stream[1].close()
+
+
+async def test_a_stop_waits_for_no_tick_and_answers_carry_the_date(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_server, "DATE_SECONDS", 3600.0)
+    async with asyncio.timeout(20), serving() as port:
+        reader, writer = await asyncio.open_connection(HOST, port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert b"\r\ndate: " in await reader.read()
+        writer.close()
 
 
 # --- the gateway's port ---

@@ -91,8 +91,12 @@ def walk(folder: Path, make: bool) -> int:
     fd = open_without_links(place, STEP)
     if fd != FAILED:
         return fd
-    fd = os.open(root, STEP)
-    for number, part in enumerate(parts, start=1):
+    # Most often it is the last folder that is not there (yet).
+    known = max(0, len(parts) - 1)
+    fd = open_without_links(place.parent, STEP)
+    if fd == FAILED:
+        known, fd = 0, os.open(root, STEP)
+    for number, part in enumerate(parts[known:], start=known + 1):
         try:
             inner = os.open(part, STEP, dir_fd=fd)
         except OSError:

@@ -26,6 +26,7 @@ NAMES: Final = (
 ARGS: Final = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--mute-audio"),
+    "--process-per-site",  # a tab beside another need not compile the same page again
 )
 UNPACK: Final = "import('@sparticuz/chromium').then((package) => package.default.executablePath())"
 FONTS: Final = """\

@@ -43,6 +43,7 @@ def test_a_later_run_names_what_is_unfinished_and_resumes_it_when_told_to(house:
         both.gates.open["second"].clear()
         third = both.start("run", "Do the second", "--json", "--resume", *MODEL)
         both.await_asked("first", times=2)
+        both.await_asked("second", times=2)
         third.kill()
         await_nothing_left(both.house.home)
         fourth = both.start("run", "--resume", "--agent", "first", "--json")

@@ -1,6 +1,6 @@
 """httpx without its own command line, whose libraries take a fifth of a command's start."""
 
-from agiraph.core.imports import left_out
+from agiraph.imports import left_out
 
 with left_out("httpx._main"):
     import httpx

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO, cast
 
-from agiraph.core.imports import left_out
 from agiraph.core.redaction import redact
+from agiraph.imports import left_out
 from agiraph.logs.log_file import LogFile
 
 # structlog imports rich, where it is installed, for tracebacks that are not used here: that would

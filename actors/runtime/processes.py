@@ -36,9 +36,10 @@ def _has_no_child(pid: int) -> bool:
     """
     threads = f"/proc/{pid}/task"
     try:
-        return not any(
-            Path(threads, thread, "children").read_bytes() for thread in os.listdir(threads)
-        )
+        for thread in os.listdir(threads):  # plain: the kernel's
+            if Path(threads, thread, "children").read_bytes():  # plain: the kernel's
+                return False
+        return True
     except OSError:
         return False
 

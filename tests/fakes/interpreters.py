@@ -48,7 +48,9 @@ probe()
 trusted()
 
 PROGRAM = (sys.executable, "-P", "-m", "agiraph")
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)
+IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
+"""What an interpreter ignores from its start on: a write to who is dead is an error, no end."""
 AWAITS_EOF = "_end_after_eof"
 
 _start = interpreters._run
@@ -165,6 +167,8 @@ def _begin_signals() -> None:
     for number in signal.valid_signals():
         if number in SIGNALS or callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_DFL)
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

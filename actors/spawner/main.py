@@ -51,9 +51,9 @@ AGENT_MODULES = (
 
 SPAWNER_FD = 3
 LOOK_SECONDS = 0.01
-QUIET_SECONDS = 2.0
-"""For so long nothing is requested before that is prepared which the first agent can do without:
-until then the processors have other things to do."""
+QUIET_SECONDS = 0.5
+"""For so long nothing is requested before that is prepared which the first coordinator can do
+without: until then the processors have other things to do. The first worker waits for it."""
 
 
 class Piece(NamedTuple):
@@ -79,9 +79,7 @@ def main(fd: int = SPAWNER_FD) -> int:
         Piece(prepare_texts),
         *(Piece(prepare, QUIET_SECONDS) for prepare in (build_records, probe, prepare_schemas)),
     ]
-    while pieces and log["prepares"]:
-        pieces.pop(0).prepare()
-    gc.freeze()
+    prepare_all(pieces if log["prepares"] else [])
     send_frame(link, {"ready": modules})
     homes: set[Path] = set()
     linger_seconds = LINGER_SECONDS
@@ -89,6 +87,8 @@ def main(fd: int = SPAWNER_FD) -> int:
         for request in requests(link, pieces):
             launch = ActorLaunch.unpack(request["launch"])
             homes.add(launch.home)
+            if launch.kind == "worker":
+                prepare_all(pieces)
             if launch.host:
                 linger_seconds = 0.0
             send_frame(link, answer(link, request))
@@ -96,6 +96,13 @@ def main(fd: int = SPAWNER_FD) -> int:
         pass  # the supervisor died meanwhile
     clean_up(homes, supervisor_pid, linger_seconds)
     return 0
+
+
+def prepare_all(pieces: list[Piece]) -> None:
+    """Prepare what is left to prepare, for all children to share."""
+    while pieces:
+        pieces.pop(0).prepare()
+    gc.freeze()
 
 
 def requests(link: socket.socket, pieces: list[Piece]) -> Iterator[dict[str, Any]]:

@@ -49,11 +49,12 @@ AGENT_MODULES = (
 )
 """What agents import, the last two on other machines; done while nothing is requested."""
 
+AGENTS = ("coordinator", "worker")
 SPAWNER_FD = 3
 LOOK_SECONDS = 0.01
 QUIET_SECONDS = 0.5
 """For so long nothing is requested before that is prepared which the first coordinator can do
-without: until then the processors have other things to do. The first worker waits for it."""
+without: until then the processors have other things to do. The next process waits for it."""
 
 
 class Piece(NamedTuple):
@@ -82,13 +83,14 @@ def main(fd: int = SPAWNER_FD) -> int:
     prepare_all(pieces if log["prepares"] else [])
     send_frame(link, {"ready": modules})
     homes: set[Path] = set()
-    linger_seconds = LINGER_SECONDS
+    has_agent, linger_seconds = False, LINGER_SECONDS
     try:
         for request in requests(link, pieces):
             launch = ActorLaunch.unpack(request["launch"])
             homes.add(launch.home)
-            if launch.kind == "worker":
+            if launch.kind in AGENTS and has_agent:
                 prepare_all(pieces)
+            has_agent |= launch.kind in AGENTS
             if launch.host:
                 linger_seconds = 0.0
             send_frame(link, answer(link, request))

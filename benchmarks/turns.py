@@ -10,6 +10,7 @@ import statistics
 import tempfile
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 from agiraph.http.api import CreateAgentRequest, TeamRequest
@@ -63,8 +64,7 @@ class Brain:
     @property
     def turn_ms(self) -> float:
         """Return the median milliseconds from one request to the next."""
-        gaps = [1e3 * (after - before) for before, after in zip(self.at, self.at[1:], strict=False)]
-        return statistics.median(gaps[1 : self.turns])
+        return statistics.median(_gaps_ms(self.at)[1 : self.turns])
 
     def broker_ms(self, place: int) -> float:
         """Return the broker's milliseconds per call, about the `place`-th call of a loop."""
@@ -147,6 +147,10 @@ def _call_bare_loop(environ: dict[str, str], api: str, body: bytes) -> None:
                 raise RuntimeError("the bare loop failed; its error is above")
 
 
+def _gaps_ms(at: list[float]) -> list[float]:
+    return [1e3 * (after - before) for before, after in pairwise(at)]
+
+
 def _processor_ns(pid: int) -> int:
     """Return the processor time that a process has taken; 0 where that cannot be read so finely."""
     try:
@@ -196,8 +200,7 @@ class TeamBrain:
     @property
     def turn_ms(self) -> float:
         """Return the median milliseconds from one request to the next."""
-        gaps = [1e3 * (after - before) for before, after in zip(self.at, self.at[1:], strict=False)]
-        return statistics.median(gaps[4:])
+        return statistics.median(_gaps_ms(self.at)[4:])
 
 
 def run_team(options: Options) -> list[Figure]:

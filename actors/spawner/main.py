@@ -88,7 +88,7 @@ def main(fd: int = SPAWNER_FD) -> int:
         for request in requests(link, pieces):
             launch = ActorLaunch.unpack(request["launch"])
             homes.add(launch.home)
-            if launch.kind in AGENTS and has_agent:
+            if pieces and has_agent and launch.kind in AGENTS:
                 prepare_all(pieces)
             has_agent |= launch.kind in AGENTS
             if launch.host:

@@ -121,9 +121,8 @@ def _host() -> None:
 
 def _run_supervisor() -> None:
     """Run the supervisor of one run; its first processes import while it does."""
-    model = sys.argv[sys.argv.index("--preload") + 1] if "--preload" in sys.argv[:-1] else ""
     interpreters = importlib.import_module("actors.supervisor.interpreters")
-    prestarted = interpreters.prestart(os.environ, model)
+    prestarted = interpreters.prestart(os.environ)
     _hide_environment()
     importlib.import_module("actors.supervisor.main").main(prestarted=prestarted)
 

@@ -272,7 +272,7 @@ def _own_supervisor(
     own = cli_context().supervisor(home)
     try:
         try:
-            own.start(preload=options.model, meanwhile=_import_the_rest)
+            own.start(meanwhile=_import_the_rest)
         except SupervisorFailed:
             other = _another(home)
             if other is None:

@@ -246,7 +246,8 @@ class Broker:
             answer = await self._answer(request, deltas, shown)
             end = answer.message if isinstance(answer, ModelFailed) else ""
         finally:
-            deltas.flush()
+            if rest := deltas.end():
+                self._show(shown.model_copy(update={"text": rest}))
             self._show(shown.model_copy(update={"is_end": True, "reason": end}))
         call.is_stored = isinstance(answer, ModelAnswer)
         return answer

@@ -1,7 +1,6 @@
 """ProviderPool: the providers of models, connected when first needed."""
 
 import asyncio
-import sys
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
@@ -11,7 +10,7 @@ from agiraph.core.config import Config, configs_folder
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.llm.base import Provider, ProviderError, TokenCounter
-from agiraph.llm.connect import connect, first_of_each, module_of
+from agiraph.llm.connect import connect, first_of_each
 from agiraph.llm.embedded.playbook import load_playbook
 from agiraph.llm.local_servers import find_servers, with_answers, with_files
 from agiraph.llm.local_weights import file_of
@@ -138,12 +137,9 @@ class ProviderPool:
     async def warm_up(self) -> None:
         """Connect a provider of each SDK that will be needed: the first call need not wait for it.
 
-        A process that was started for one run has begun with the SDK of its model already
-        (`sdk_preload`); the others are imported when they are needed.
+        Those of services without a key are imported when they are needed.
         """
-        names = first_of_each(self.presets, self._environ)
-        begun = [name for name in names if module_of(self.presets[name]) in sys.modules]
-        for name in begun or names:
+        for name in first_of_each(self.presets, self._environ):
             with suppress(ProviderError):
                 await self._service(ModelName(name, self.presets[name].default_model or ""))
 

@@ -32,13 +32,16 @@ class DeltaBuffer:
         """Add a piece of text."""
         self._waiting.append(text)
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(GATHER_SECONDS, self.flush)
+            self._timer = asyncio.get_running_loop().call_later(GATHER_SECONDS, self._flush)
 
-    def flush(self) -> None:
-        """Send what waits, now; called last at the end of a call."""
+    def end(self) -> str:
+        """Stop sending, and return what waits: who asked has it from the answer itself."""
         self._stop_timer()
-        if self._waiting:
-            text, self._waiting = "".join(self._waiting), []
+        text, self._waiting = "".join(self._waiting), []
+        return text
+
+    def _flush(self) -> None:
+        if text := self.end():
             self._has_sent = True
             self._send(TextDelta(text))
 

@@ -5,7 +5,6 @@ Both launchers end here: `fork` in a grandchild of the spawner, `exec` in a fres
 
 import faulthandler
 import gc
-import importlib
 import os
 import signal
 import sys
@@ -16,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from actors.runtime.environment import KEY_HOLDERS, holds_secrets, naming_settings
-from actors.runtime.kinds import PREPARATIONS, entry_named, resolve
+from actors.runtime.kinds import entry_named, resolve
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.linux import adopt_orphans, die_with_parent, hide_environment
 from agiraph.storage.disk_space import is_full_disk
@@ -101,11 +100,11 @@ def exit_now(code: int) -> None:
 def exec_main(words: Sequence[str] = (), launch_fd: int = LAUNCH_FD) -> None:
     """Entry of a fresh interpreter: read the launch from an inherited pipe and run it.
 
-    `words`, if any, are the kind of actor that it will be and hints for its preparation: what that
-    kind needs is imported before its launch comes.
+    `words`, if any, are the kind of actor that it will be: what that needs is imported before its
+    launch comes.
     """
     if words:
-        prepare(words[0], words[1:])
+        resolve(entry_named(words[0]))
     supervisor_pid, launch = read_launch(launch_fd)
     try:
         setup_child(launch, supervisor_pid, launch_fd)
@@ -126,16 +125,6 @@ def forked_main(launch: ActorLaunch, environ: Mapping[str, str], supervisor_pid:
         code = exit_code_of(error)
     finally:
         exit_now(code)
-
-
-def prepare(kind: str, hints: Sequence[str]) -> None:
-    """Import what an actor of this kind needs; nothing else happens."""
-    if kind in KEY_HOLDERS:
-        hide_environment()
-    resolve(entry_named(kind))
-    if kind in PREPARATIONS:
-        module, _, function = PREPARATIONS[kind].partition(":")
-        getattr(importlib.import_module(module), function)(*hints)
 
 
 def read_launch(fd: int) -> tuple[int, ActorLaunch]:

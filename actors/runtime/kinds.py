@@ -24,10 +24,6 @@ KINDS: Mapping[str, str] = {
 }
 
 
-PREPARATIONS: Mapping[str, str] = {"broker": "actors.broker.sdk_preload:begin"}
-"""What an interpreter of a kind does, beside importing its entry, before its launch arrives."""
-
-
 def entry_named(kind: str, kinds: Mapping[str, str] = KINDS) -> str:
     """Return the "module:function" of a kind; raises InvalidInput listing the known ones."""
     if kind not in kinds:

@@ -123,8 +123,8 @@ class Children:
         is_subreaper = adopt_orphans()
         self.reaper.listen()
         prestarted = self.options.prestarted
-        for kind, interpreter in prestarted.actors.items() if prestarted else ():
-            self._exec.adopt(kind, interpreter)
+        if prestarted:
+            self._exec.adopt(ROUTER, prestarted.router)
         wanted = self._settings.launch
         if wanted in ("auto", "fork") and is_subreaper:
             self.fork = ForkLauncher(
@@ -247,15 +247,15 @@ class Children:
         """Start the process of a child: by its host, forked by the spawner, or in a fresh
         interpreter.
 
-        A fresh one runs the router, what was prestarted, and any process that is given a secret:
-        what passes through the spawner would stay in the memory that all its children share.
+        A fresh one runs the router, and any process that is given a secret: what passes through the
+        spawner would stay in the memory that all its children share.
         """
         launch = self._launch_of(spec, incarnation, host)
         if host and self.hosts is not None:
             self.log.info("started", child=spec.address, incarnation=incarnation, host=host)
             return self.hosts.launch(host, launch)
         has_secrets = bool(further_variables(launch, self.options.environ))
-        is_fresh = spec.kind == ROUTER or self._exec.is_waiting(spec.kind) or has_secrets
+        is_fresh = spec.kind == ROUTER or has_secrets
         launcher: ExecLauncher | ForkLauncher = (
             self._exec if is_fresh or self.fork is None else self.fork
         )

@@ -19,48 +19,42 @@ PASSED_FD = 3
 
 
 class WaitingInterpreter(NamedTuple):
-    """An interpreter that waits for its launch at the other end of `pipe`.
-
-    `variables` are the names of its environment.
-    """
+    """An interpreter that waits for its launch at the other end of `pipe`."""
 
     pid: int
     pipe: int
-    variables: frozenset[str] = frozenset()
 
 
 class PrestartedProcesses(NamedTuple):
-    """The actors that wait for their launches, by kind, and the spawner with its link."""
+    """The router, which waits for its launch, and the spawner with its link."""
 
-    actors: Mapping[str, WaitingInterpreter]
+    router: WaitingInterpreter
     spawner: "tuple[int, socket.socket]"
 
 
-def prestart(environ: Mapping[str, str], model: str = "") -> PrestartedProcesses:
-    """Start broker, router and spawner before their launches are known; raises OSError.
+def prestart(environ: Mapping[str, str]) -> PrestartedProcesses:
+    """Start router and spawner before their launches are known; raises OSError.
 
-    They import while the supervisor does, the broker the SDK that `model` needs, which is the
-    longest import on the way to the first model call. They touch nothing until their launches
-    come, and end when we do.
+    They import while the supervisor does, touch nothing until their launches come, and end when
+    we do. All other processes wait for these two.
     """
-    words = {"broker": ("broker", model) if model else ("broker",), "router": ("router",)}
-    actors = {
-        kind: start_actor(words[kind], environment_for(kind, environ), None) for kind in words
-    }
-    return PrestartedProcesses(actors, start_spawner(environment_for("spawner", environ), None))
+    return PrestartedProcesses(
+        start_actor(environment_for("router", environ), None, kind="router"),
+        start_spawner(environment_for("spawner", environ), None),
+    )
 
 
 def start_actor(
-    words: Sequence[str], environ: Mapping[str, str], log: "Path | None"
+    environ: Mapping[str, str], log: "Path | None", kind: str = ""
 ) -> WaitingInterpreter:
-    """Start the interpreter of an actor; `words` say what it may import before its launch comes.
+    """Start the interpreter of an actor, which imports what `kind` needs before its launch comes.
 
     What it prints before its launch goes into `log`, or (None) to our own stderr. Raises OSError.
     """
     for_child, ours = os.pipe()
     try:
-        pid = _run(("_actor", *words), for_child, environ, log)
-        return WaitingInterpreter(pid, ours, frozenset(environ))
+        pid = _run(("_actor", *([kind] if kind else ())), for_child, environ, log)
+        return WaitingInterpreter(pid, ours)
     except OSError:
         os.close(ours)
         raise

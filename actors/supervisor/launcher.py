@@ -107,20 +107,13 @@ class ExecLauncher:
         """Use an interpreter that waits already for the first launch of its kind."""
         self._waiting[kind] = (interpreter, self._watched(interpreter.pid))
 
-    def is_waiting(self, kind: str) -> bool:
-        """Whether an interpreter waits for the launch of an actor of this kind."""
-        return kind in self._waiting
-
     async def spawn(self, launch: ActorLaunch) -> SpawnedProcess:
         """Start the process; its launch goes through a pipe that stays open as its lifeline.
 
         Raises SpawnFailed.
         """
-        waiting = self._waiting.pop(launch.kind, None)
-        if waiting is not None and not self._has_all(waiting[0], launch):
-            os.close(waiting[0].pipe)  # it ends
-            waiting = None
-        interpreter, spawned = waiting or self._fresh(launch)
+        is_waiting = launch.kind in self._waiting
+        interpreter, spawned = self._waiting.pop(launch.kind) if is_waiting else self._fresh(launch)
         transport, _ = await asyncio.get_running_loop().connect_write_pipe(
             asyncio.Protocol, os.fdopen(interpreter.pipe, "wb", 0)
         )
@@ -129,17 +122,10 @@ class ExecLauncher:
         spawned.ended.add_done_callback(lambda _: self._lifelines.pop(spawned.pid).close())
         return spawned
 
-    def _has_all(self, waiting: WaitingInterpreter, launch: ActorLaunch) -> bool:
-        """Whether one that was started before its launch was known has all that it may see.
-
-        It lacks the variables that only the home names: its providers, or a file of secrets.
-        """
-        return environment_of(launch, self._environ).keys() <= waiting.variables
-
     def _fresh(self, launch: ActorLaunch) -> tuple[WaitingInterpreter, SpawnedProcess]:
         environ = environment_of(launch, self._environ)
         try:
-            interpreter = start_actor((), environ, log_file(launch.home, launch.address))
+            interpreter = start_actor(environ, log_file(launch.home, launch.address))
         except OSError as error:
             failed = SpawnFailed(f"{launch.address}: {error}")
             failed.is_full = is_full_disk(error)

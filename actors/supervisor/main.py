@@ -85,7 +85,6 @@ def main(kinds: Mapping[str, str] = KINDS, prestarted: PrestartedProcesses | Non
 @click.option(
     "--until-unused", is_flag=True, hidden=True, help="The same, once no command uses it."
 )
-@click.option("--preload", hidden=True, help="The model whose SDK to import (`agiraph run`).")
 @click.option(
     "--environment",
     type=click.Path(path_type=Path),
@@ -103,7 +102,6 @@ def command(
     json_logs: bool,
     until_eof: bool,
     until_unused: bool,
-    preload: str | None,  # agiraph.__main__ has used it
     environment: Path | None,
     daemon: bool,
 ) -> None:

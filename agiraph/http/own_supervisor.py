@@ -57,19 +57,17 @@ class OwnSupervisor:
         self,
         within_seconds: float = START_WITHIN_SECONDS,
         *,
-        preload: str = "",
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
         """Start it and wait until it is ready. Raises SupervisorFailed; it has ended then.
 
-        Our share in whatever runs on this home is held from now on, until `stop`. `preload` is
-        the model whose SDK it imports at once; `meanwhile` is called while it starts, again and
-        again: what it raises ends it.
+        Our share in whatever runs on this home is held from now on, until `stop`. `meanwhile` is
+        called while it starts, again and again: what it raises ends it.
         """
         self._share.acquire(make=True)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - `stop` closes it
         self._process = subprocess.Popen(
-            [*self._command, "--preload", preload] if preload else self._command,
+            self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,

@@ -145,7 +145,7 @@ class AgenticTeamMCPClient:
             raise Unavailable("the MCP SDK is not installed: pip install 'agiraph[mcp]'") from None
         from agiraph.http.mcp_server.toolset import make_server
 
-        supervisor = supervised(self.home, self._model or "")
+        supervisor = supervised(self.home)
         await asyncio.to_thread(supervisor.__enter__)
         clients = ApiClients(self.home, None, is_shared=False)
         try:

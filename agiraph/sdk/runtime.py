@@ -147,7 +147,7 @@ class Runtime:
 
     def _events(self, run: TeamRun[Any]) -> Generator[RunEvent, None, None]:
         with (
-            supervised(self.home, run.model, run.check),
+            supervised(self.home, run.check),
             served(self.home, self._tools) as servers,
         ):
             run.check()
@@ -168,7 +168,7 @@ class Runtime:
 
     def __enter__(self) -> "Runtime":
         """Have a supervisor until the block is left."""
-        self._kept.enter_context(supervised(self.home, self._terms["model"] or ""))
+        self._kept.enter_context(supervised(self.home))
         return self
 
     def __exit__(self, *exc: object) -> None:

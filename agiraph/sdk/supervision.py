@@ -14,14 +14,11 @@ LOOK_SECONDS = 0.1
 
 
 @contextmanager
-def supervised(
-    home: Path, model: str = "", meanwhile: Callable[[], None] = lambda: None
-) -> Iterator[None]:
+def supervised(home: Path, meanwhile: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Have a supervisor on a home: the one that runs, else one that is started and taken away.
 
-    It is not taken away while others use it. `model` is the one that it prepares to call;
-    `meanwhile` is called several times a second while one starts, and may raise. Raises
-    SupervisorFailed, NotReachable.
+    It is not taken away while others use it. `meanwhile` is called several times a second while one
+    starts, and may raise. Raises SupervisorFailed, NotReachable.
     """
     with shared_supervisor(home) as share:
         if _is_reachable(home, meanwhile):
@@ -31,7 +28,7 @@ def supervised(
     own = OwnSupervisor(home)
     try:
         try:
-            own.start(preload=model, meanwhile=meanwhile)
+            own.start(meanwhile=meanwhile)
         except SupervisorFailed:
             if not _is_reachable(home, meanwhile):  # else somebody has started one meanwhile
                 raise

@@ -62,11 +62,6 @@ class TeamRun(Generic[Out]):
         self._deadlock = DeadlockDetector()
         self._ended_as = ""
 
-    @property
-    def model(self) -> str:
-        """The model that will be called first, '' if the gateway chooses it."""
-        return self._request.model or ""
-
     def check(self) -> None:
         """Raise RunCancelled if whoever follows the run has left it."""
         if self._is_cancelled():

@@ -38,7 +38,7 @@ PRELOADED = (
     ),
     *("cli.progress", "agiraph.http.own_supervisor", "tests.fakes.interpreters"),
     *("httpx", "click", "pydantic", "zmq.asyncio", "psutil", "yaml", "msgpack"),
-    *("anthropic", "openai", "uvicorn", "mcp", "cli.console.ui.main", "cli.console.ui.top_app"),
+    *("uvicorn", "mcp", "cli.console.ui.main", "cli.console.ui.top_app"),
     *("anyio._backends._asyncio", "uvicorn.server", "uvicorn.lifespan.off", "encodings.idna"),
     "uvicorn.protocols.websockets.websockets_sansio_impl",
     "tests.fakes.huge_pages",

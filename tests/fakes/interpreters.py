@@ -34,6 +34,7 @@ from actors.supervisor.main import main as supervisor_main
 from agiraph import __main__ as front_door
 from agiraph.core.record import build_records
 from agiraph.llm.network import trusted
+from agiraph.llm.providers.sdk import load_sdk
 from agiraph.tools.sandbox.probe import probe
 from tests.fakes.forked import begin_as_program
 
@@ -46,6 +47,8 @@ prepare_texts()
 prepare_schemas()
 probe()
 trusted()
+load_sdk("anthropic")
+load_sdk("openai")
 
 PROGRAM = (sys.executable, "-P", "-m", "agiraph")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)

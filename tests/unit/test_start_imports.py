@@ -40,7 +40,7 @@ WITHOUT_BUS = (*NEVER, "pydantic", "asyncio")
                 ("import actors.broker.main", BESIDE_LOGS),
                 (PRELOADED, [name for name in BESIDE_LOGS if name != "jinja2"]),
             ],
-            id="prestart, router, supervisor, broker before its SDK, spawner and its children",
+            id="prestart, router, supervisor, broker without an SDK, spawner and its children",
         ),
         pytest.param(
             [

@@ -5,13 +5,18 @@ bytes, because its typed `create` would check and encode a long transcript again
 """
 
 import importlib
+import sys
+import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from agiraph.core.turns import JsonObject
+from agiraph.imports import placeholders
 from agiraph.llm.network import CONNECT_SECONDS, mounts_for, trusted
 from agiraph.llm.providers.service import HttpService
 from agiraph.llm.wire.format import WireFormat
@@ -22,6 +27,19 @@ if TYPE_CHECKING:
 
 OPENAI = "openai.com"
 NO_KEY = "none"  # the SDKs insist on a key; local services ignore it
+
+OTHER_CLOUDS: Final = ("aws", "bedrock", "foundry", "google_cloud", "vertex")
+UNUSED: Final[Mapping[str, tuple[str, ...]]] = {
+    "anthropic": (
+        "anthropic.types",
+        *(f"anthropic.lib.{name}" for name in (*OTHER_CLOUDS, "middleware", "streaming", "tools")),
+    ),
+    "openai": ("openai.types",),
+}
+"""What an SDK imports for its typed calls and for other clouds; bodies are bytes here. It is up to
+3,000 modules, nine tenths of the time that the import takes, and 40 MB."""
+
+LOADING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +69,7 @@ def sdk_service(
 ) -> SdkService:
     """Return a service of Anthropic's or OpenAI's format; imports the SDK, which takes a second."""
     is_anthropic = wire.api == "anthropic"
-    maker: Any = importlib.import_module("anthropic" if is_anthropic else "openai")
+    maker: Any = load_sdk("anthropic" if is_anthropic else "openai")
     timeout = maker.Timeout(timeout_seconds, connect=CONNECT_SECONDS)
     client = maker.DefaultAsyncHttpxClient(
         timeout=timeout, mounts=mounts_for(url), verify=trusted()
@@ -72,3 +90,25 @@ def sdk_service(
         name=name, wire=wire, url=url, key=key or "", client=client, headers=headers,
         sdk=sdk, stream_class=maker.AsyncStream[object],
     )  # fmt: skip
+
+
+def load_sdk(name: str) -> ModuleType:
+    """Return an SDK, imported without what is UNUSED of it; whole, if that cannot be done."""
+    with LOADING:
+        if name in sys.modules:
+            return sys.modules[name]
+        try:
+            with placeholders(UNUSED.get(name, ()), partial(_placeholder, name)):
+                return importlib.import_module(name)
+        except Exception:  # another version of it, which uses more
+            for module in [*sys.modules]:
+                if module.split(".")[0] == name:
+                    del sys.modules[module]
+            return importlib.import_module(name)
+
+
+def _placeholder(sdk: str, name: str) -> type:
+    """Return what is in the place of a class: of an error of its own code, the general error."""
+    if name.endswith("Error"):
+        return getattr(sys.modules.get(f"{sdk}._exceptions"), "APIStatusError", Exception)
+    return type(name, (), {})

@@ -19,37 +19,38 @@ from agiraph.messages.model import StreamDelta
 SHOP, FARM = AgentId("shop-1"), AgentId("farm-2")
 
 
-async def test_text_is_gathered_and_sent_once() -> None:
+async def test_text_is_gathered_and_what_waits_at_the_end_is_not_sent() -> None:
     sent: list[TextDelta] = []
     deltas = DeltaBuffer(sent.append)
     for piece in "abc":
         deltas.add(piece)
-    assert sent == []
-    deltas.flush()
-    deltas.flush()
-    assert sent == [TextDelta("abc")]
+    assert (deltas.end(), deltas.end(), sent) == ("abc", "", [])
 
 
 async def test_text_is_sent_by_itself_after_a_moment() -> None:
     sent: asyncio.Queue[TextDelta] = asyncio.Queue()
-    DeltaBuffer(sent.put_nowait).add("x")
+    deltas = DeltaBuffer(sent.put_nowait)
+    deltas.add("x")
+    deltas.add("y")
     async with asyncio.timeout(10):
-        assert await sent.get() == TextDelta("x")
+        assert await sent.get() == TextDelta("xy")
+    assert (deltas.end(), sent.empty()) == ("", True)
 
 
 async def test_a_restart_voids_what_was_sent_and_drops_what_was_not() -> None:
-    sent: list[TextDelta] = []
-    deltas = DeltaBuffer(sent.append)
+    sent: asyncio.Queue[TextDelta] = asyncio.Queue()
+    deltas = DeltaBuffer(sent.put_nowait)
     deltas.add("lost")
     deltas.restart()
-    assert sent == [], "nothing was shown, so there is nothing to take back"
+    assert sent.empty(), "nothing was shown, so there is nothing to take back"
     deltas.add("half")
-    deltas.flush()
+    async with asyncio.timeout(10):
+        assert await sent.get() == TextDelta("half")
     deltas.add("lost")
     deltas.restart()
+    assert sent.get_nowait() == TextDelta("", restarted=True)
     deltas.add("whole")
-    deltas.flush()
-    assert sent == [TextDelta("half"), TextDelta("", restarted=True), TextDelta("whole")]
+    assert (deltas.end(), sent.empty()) == ("whole", True)
 
 
 def test_a_console_is_subscribed_for_as_long_as_it_asks() -> None:

@@ -330,8 +330,8 @@ class FakeSupervisor:
     on_start: Callable[[], None]
     did: list[str] = field(default_factory=list)
 
-    def start(self, *, preload: str = "", meanwhile: Callable[[], None] = lambda: None) -> None:
-        self.did.append(f"start {preload}".strip())
+    def start(self, *, meanwhile: Callable[[], None] = lambda: None) -> None:
+        self.did.append("start")
         meanwhile()
         self.on_start()
 

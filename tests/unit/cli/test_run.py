@@ -383,7 +383,7 @@ def test_a_supervisor_is_started_for_the_run_and_stopped_after_it() -> None:
     own = OwnRun(finished())
     result = own.run("Survey", "--model", "script/survey")
     assert result.exit_code == 0, result.stderr
-    assert own.supervisor.did == ["start script/survey", "stop"]
+    assert own.supervisor.did == ["start", "stop"]
     assert own.client.did[-1] == ("stop", AGENT)
 
 
@@ -400,7 +400,7 @@ def test_our_supervisor_is_stopped_also_after_a_failure() -> None:
     result = own.run("x", "--model", "nope/x")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "unknown provider 'nope'" in result.stderr
-    assert own.supervisor.did == ["start nope/x", "stop"]
+    assert own.supervisor.did == ["start", "stop"]
 
 
 def test_a_supervisor_that_does_not_start_shows_what_it_said(tmp_path: Path) -> None:

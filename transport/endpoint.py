@@ -345,14 +345,18 @@ class Endpoint:
 
     def _submit(self, header: Header, blob: bytes) -> None:
         self._raise_failure()
+        is_expendable = header.reply_to is None and not header.flags & Flag.ASK
         self._link.submit(
             header.id,
             blob,
             durable=header.is_durable,
-            expendable=header.reply_to is None and not header.flags & Flag.ASK,
+            expendable=is_expendable,
             now=self._loop.time(),
         )
-        self._flush_soon()
+        if is_expendable:
+            self._flush_soon()
+        else:
+            self._flush()  # somebody waits for it
 
     def _header(
         self,

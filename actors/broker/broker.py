@@ -234,7 +234,9 @@ class Broker:
             return
         request = call.request.model_copy(update={"turns": (*call.request.turns, *turns)})
         id = received.header.id
-        self._in_flight.call(received, lambda one: self._run(id, one, request), _digest(call))
+        self._in_flight.call(
+            received, lambda one: self._run(id, one, request), lambda: _digest(call)
+        )
 
     async def _run(
         self, id: bytes, call: CallInFlight, request: ModelRequest

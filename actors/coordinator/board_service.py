@@ -93,6 +93,7 @@ class BoardService:
         self.worktrees = RunWorktrees(context, environ)
         self.shared_context = SharedContextService(context)
         self._is_roster_due = False
+        self._unwritten: list[WorkNode] = []
         self.pages = BoardPages(files, context.record)
         self.changes = Signal()
         self._update_roster()
@@ -139,6 +140,8 @@ class BoardService:
                     break
         finally:
             self.store.sync()
+        if self._unwritten:
+            self._effects.put_nowait(self._write_specs)
         self.changes.set()
 
     def _follow_policy(self) -> bool:
@@ -244,7 +247,7 @@ class BoardService:
         self.pages.note(event)
         match event:
             case e.NodeCreated():
-                self._files.write_spec(event.node)
+                self._unwritten.append(event.node)
             case e.NodeAssigned():
                 put(lambda: self._assign(event.node_id))
             case e.NodeCancelled() | e.NodeFailed():
@@ -395,6 +398,12 @@ class BoardService:
             await self._runtime.send(HUMAN, body, id=self._id("lesson", lesson_key(run)))
         except TransportError as error:
             self._runtime.log.warning("what the run taught is not kept", reason=str(error))
+
+    async def _write_specs(self) -> None:
+        """Write what new nodes are to be: behind the messages to those who begin with them."""
+        nodes, self._unwritten = self._unwritten, []
+        for node in nodes:
+            self._files.write_spec(node)
 
     async def _assign(self, node_id: NodeId) -> None:
         node = self.board.nodes[node_id]

@@ -4,6 +4,7 @@ Each turn is a node on the board, given to the worker that is its role; what the
 the fold of these nodes (`agiraph.agentic_team.engine`). So whatever dies, the same turn goes on.
 """
 
+import asyncio
 from contextlib import suppress
 from typing import Final, Literal
 
@@ -74,6 +75,7 @@ class TeamLead:
                 self._board_service.changes.until(lambda: self._has_ended(attempt)),
                 self._context.inbox.arrived.wait(),
             )
+        await asyncio.sleep(0)  # what begins the next turn goes first
 
     def events_of(self, event: e.BoardEvent) -> list[Event]:
         """Return the turn that a board event has ended, as the event `team.turn`."""

@@ -30,12 +30,12 @@ STORED_ANSWERS = 64
 class CallInFlight:
     """One call: the messages that await its answer, the newest last, and its task.
 
-    `digest` tells one question from another with the same id. `is_stored`: its answer is stored;
-    `ends_with_sender`: it is cancelled when its sender is gone.
+    `digest` returns what tells one question from another with the same id. `is_stored`: its answer
+    is stored; `ends_with_sender`: it is cancelled when its sender is gone.
     """
 
     requests: list[Received]
-    digest: bytes = b""
+    digest: Callable[[], bytes] = bytes
     is_stored: bool = False
     ends_with_sender: bool = True
     task: "asyncio.Task[None]" = field(init=False)
@@ -92,15 +92,15 @@ class CallsInFlight:
         finally:
             await self._tasks.stop()
 
-    def call(self, received: Received, answer: Answer, digest: bytes = b"") -> None:
+    def call(self, received: Received, answer: Answer, digest: Callable[[], bytes] = bytes) -> None:
         """Answer a message with what `answer` returns, which is called once for a call."""
         key = (received.header.sender, received.header.id)
         stored = self._answers.get(key)
-        if stored is not None and stored[0] == digest:
+        if stored is not None and stored[0] == digest():
             self._tasks.start(self.reply(received, stored[1]))
             return
         running = self._calls.get(key)
-        if running is not None and running.digest == digest and not running.is_ending():
+        if running and running.digest() == digest() and not running.is_ending():
             running.requests = [received]
             running.keep()
             return
@@ -146,13 +146,13 @@ class CallsInFlight:
 
     async def _run(self, key: Key, call: CallInFlight, answer: Answer) -> None:
         body = await answer(call)
-        if call.is_stored:
-            self._answers.pop(key, None)
-            self._answers[key] = (call.digest, body)
-            if len(self._answers) > STORED_ANSWERS:
-                del self._answers[next(iter(self._answers))]
         for request in call.requests:
             await self.reply(request, body)
+        if call.is_stored:
+            self._answers.pop(key, None)
+            self._answers[key] = (call.digest(), body)
+            if len(self._answers) > STORED_ANSWERS:
+                del self._answers[next(iter(self._answers))]
 
     def _forget(self, key: Key, call: CallInFlight) -> None:
         call.keep()

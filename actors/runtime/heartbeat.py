@@ -24,14 +24,22 @@ SETTLE_SECONDS = 0.05
 
 
 class HeartbeatSender:
-    """The heartbeats of one actor; `note` gets each step at once. The caller runs `run`."""
+    """The heartbeats of one actor; the caller runs `run`.
+
+    `note` gets each step at once, `on_report` what is reported of it.
+    """
 
     def __init__(
-        self, endpoint: Endpoint, every_seconds: float, note: Callable[[str], None]
+        self,
+        endpoint: Endpoint,
+        every_seconds: float,
+        note: Callable[[str], None],
+        on_report: Callable[[EntityStatus], None],
     ) -> None:
         self._endpoint = endpoint
         self._every = every_seconds
         self._note = note
+        self._on_report = on_report
         self._step = ""
         self._status: EntityStatus | None = None
         self._reported: tuple[str, EntityStatus | None] = ("", None)
@@ -57,6 +65,8 @@ class HeartbeatSender:
         if self._status is not None and (is_old or status != self._status):
             self._endpoint.post(HUMAN, self._status)
             self._reported_at = loop.time()
+        if self._status is not None and status != self._status:
+            self._on_report(self._status)
         self._reported = (self._step, self._status)
 
     async def run(self) -> None:

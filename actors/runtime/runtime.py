@@ -82,7 +82,6 @@ class Runtime:
 
     def __init__(self, launch: ActorLaunch, config: Config, endpoint: Endpoint) -> None:
         self._run = launch.args.get("run")
-        self._noted = ("", "")
         self._step = ""
         self.launch, self.endpoint = launch, endpoint
         self.send, self.post = endpoint.send, endpoint.post
@@ -111,7 +110,9 @@ class Runtime:
         )
         self._in_hand = ""
         self.quarantine = Quarantine(endpoint, self.attempts, launch.incarnation, self.log)
-        self._heartbeat = HeartbeatSender(endpoint, config.supervisor.beat_seconds, self._note_step)
+        self._heartbeat = HeartbeatSender(
+            endpoint, config.supervisor.beat_seconds, self._note_step, self._log_status
+        )
 
     def _trace_run(self) -> None:
         """Have every message say to which run it belongs."""
@@ -228,17 +229,17 @@ class Runtime:
         node_id: NodeId | None = None,
         run_id: RunId | None = None,
     ) -> None:
-        """Report what this actor is doing, and log it; the latest call counts."""
+        """Report what this actor is doing, and log it once it lasts; the latest call counts."""
         bind(node=node_id)
         if run_id is not None and run_id != self._run:
             self._run = run_id
             bind(run=run_id)
             self._trace_run()
         doing = f"{state}: {step}" if step else ""
-        if (state, step) != self._noted:
-            self._noted = (state, step)
-            self.log.note(state, **({"step": step} if step else {}))
         self._heartbeat.step(doing, EntityStatus(state=state, step=step, node_id=node_id))
+
+    def _log_status(self, status: EntityStatus) -> None:
+        self.log.note(status.state, step=status.step or None, node=status.node_id)
 
     def _note_step(self, step: str) -> None:
         self._step = step

@@ -103,6 +103,7 @@ class WorkerActor:
         self._tools_taken = args.worker.tools
         self._reports = BackgroundTasks()
         self._started: Assignment | None = None
+        self._is_new = False
         self._work_arrived = asyncio.Event()
         self._waiting: list[tuple[Received, AssignNodeMessage]] = []
         self._cancelled = asyncio.Event()
@@ -260,7 +261,7 @@ class WorkerActor:
             context.conversation.append(assigned, reminder)
         else:
             context.conversation.append(assigned)
-        context.files.note_start(assign.assignment.node, now)
+        self._is_new = True
 
     def _in_its_mode(self, assignment: Assignment) -> Assignment:
         """Return an assignment that is one call for a model without tools, whatever was asked."""
@@ -275,7 +276,6 @@ class WorkerActor:
         home = context.node_home(assignment.node)
         if self._mirror is not None:
             await first_to_end(self._fetch(self._mirror, assignment), self._cancelled.wait())
-        make_folder(home.scratch)
         if assignment.node.completed_before:
             put_aside(home, assignment.node.completed_before)
         self._started = assignment
@@ -382,10 +382,16 @@ class WorkerActor:
         context.files.note_completion(node, context.transcript.progress.summary or "", learned)
 
     def _report_started(self) -> None:
-        """Report that the node in hand has begun, once, and before all else that is said of it."""
-        started, self._started = self._started, None
-        if started is not None:
-            self._reports.start(self._send_started(started))
+        """Make the folder of the node in hand and report that it has begun: once, and before all
+        else that is done or said of it."""
+        if (started := self._started) is None:
+            return
+        make_folder(self.context.node_home(started.node).scratch)
+        self._started = None
+        if self._is_new:
+            self.context.files.note_start(started.node, self.context.now())
+        self._is_new = False
+        self._reports.start(self._send_started(started))
 
     async def _send_started(self, assignment: Assignment) -> None:
         node, attempt = assignment.node.id, assignment.attempt

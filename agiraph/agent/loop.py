@@ -266,10 +266,12 @@ class AgentLoop:
             if cleared.refusal:
                 raise ModelFailure(NOT_APPROVED, cleared.refusal)
         request = self._entity.request()
-        self._entity.show("busy", f"thinking ({request.model})")
         asked_at, partial = self._entity.now(), PartialAnswer()
         try:
-            response = await self._unless_interrupted(self._entity.think(request, partial))
+            response = await self._unless_interrupted(
+                self._entity.think(request, partial),
+                once_begun=lambda: self._entity.show("busy", f"thinking ({request.model})"),
+            )
         except ModelFailure as failure:
             if failure.kind != TOO_LONG:
                 raise
@@ -379,11 +381,15 @@ class AgentLoop:
         self._record(finished, others[0] if others else None)
         self._report(returned(finished, opened.key))
 
-    async def _unless_interrupted(self, work: Awaitable[T]) -> T | None:
+    async def _unless_interrupted(
+        self, work: Awaitable[T], once_begun: Callable[[], None] = lambda: None
+    ) -> T | None:
         """Return what `work` returns, or None if a message interrupted it; it is then cancelled."""
         task = asyncio.ensure_future(work)
         urgent = asyncio.ensure_future(self._inbox.urgent.wait())
         try:
+            await asyncio.sleep(0)
+            once_begun()
             await asyncio.wait({task, urgent}, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return task.result()

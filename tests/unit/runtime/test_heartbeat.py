@@ -13,6 +13,7 @@ class Line:
     """An endpoint that keeps what is posted."""
 
     def __init__(self) -> None:
+        self.logged: list[str] = []
         self.posted: list[Any] = []
 
     def post(self, to: str, body: Any) -> None:
@@ -31,7 +32,12 @@ async def reported(
 ) -> tuple[Line, list[str]]:
     """Return what is posted, and noted, of `steps`; `before` was reported `age_seconds` ago."""
     line, noted = Line(), list[str]()
-    sender = HeartbeatSender(line, every_seconds, noted.append)  # type: ignore[arg-type]
+    sender = HeartbeatSender(
+        line,  # type: ignore[arg-type]
+        every_seconds,
+        noted.append,
+        lambda status: line.logged.append(status.step),
+    )
     loop = asyncio.get_running_loop()
     if before:
         sender._reported = sender._step, sender._status = busy(before)
@@ -48,7 +54,7 @@ async def test_a_step_that_is_over_at_once_is_noted_but_not_reported() -> None:
     line, noted = await reported(["thinking", "bash", "thinking"])
     assert noted == ["busy: thinking", "busy: bash", "busy: thinking"]
     assert line.steps(ChildHeartbeat) == ["busy: thinking"]
-    assert line.steps(EntityStatus) == ["thinking"]
+    assert line.steps(EntityStatus) == line.logged == ["thinking"]
 
 
 async def test_the_same_step_is_not_reported_again() -> None:
@@ -59,3 +65,4 @@ async def test_the_same_step_is_not_reported_again() -> None:
 async def test_what_was_reported_long_ago_is_reported_again_for_those_who_came_later() -> None:
     line, _ = await reported(["thinking"], before="thinking", age_seconds=61.0)
     assert line.steps(EntityStatus) == ["thinking"]
+    assert line.logged == []

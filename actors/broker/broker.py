@@ -228,11 +228,13 @@ class Broker:
     def _call(self, received: Received, call: CallModel) -> None:
         try:
             turns = self._unpacker.unpack(call.turns)
+            tools = self._unpacker.unpack_tools(call.tools) or call.request.tools
         except ValidationError as error:
-            failed = ModelFailed(kind="bad_request", message=f"a turn cannot be read: {error}")
+            failed = ModelFailed(kind="bad_request", message=f"a turn or tool is none: {error}")
             self._tasks.start(self._in_flight.reply(received, failed))
             return
-        request = call.request.model_copy(update={"turns": (*call.request.turns, *turns)})
+        whole = {"turns": (*call.request.turns, *turns), "tools": tools}
+        request = call.request.model_copy(update=whole)
         id = received.header.id
         self._in_flight.call(
             received, lambda one: self._run(id, one, request), lambda: _digest(call)
@@ -345,8 +347,8 @@ def _told(failure: AttemptFailure) -> str:
 def _digest(call: CallModel) -> bytes:
     """Return a digest of a request, so that its long transcript need not be stored.
 
-    The hash of the turns is known already from looking them up, however long they are.
+    The hash of what is packed is known already from looking them up, however long they are.
     """
-    turns = hash(call.turns).to_bytes(8, signed=True)
-    seed = call.request.model_dump_json().encode() + turns
+    packed = hash((call.turns, call.tools)).to_bytes(8, signed=True)
+    seed = call.request.model_dump_json().encode() + packed
     return hashlib.blake2b(seed, digest_size=16).digest()

@@ -75,8 +75,12 @@ class BrokerModelClient:
         call = self._context.message_id(place, self._interruptions)
         self._partials[call] = partial
         try:
-            asked = request.model_copy(update={"turns": ()})
-            body = CallModel(request=asked, turns=self._packer.pack(request.turns))
+            packed = self._packer
+            body = CallModel(
+                request=request.model_copy(update={"turns": (), "tools": ()}),
+                turns=packed.pack(request.turns),
+                tools=packed.pack_tools(request.tools),
+            )
             answer = await ask_until_answered(runtime, BROKER, body, id=call)
         except asyncio.CancelledError:
             self._interruptions += 1

@@ -1,22 +1,26 @@
-"""Packing: turns as bytes on their way to the broker, so that a long conversation costs little.
+"""Packing: turns and tools as bytes on their way to the broker: a long conversation costs little.
 
-The complete conversation goes to the broker with every call, and only its end is new. So each turn
-is packed once by the entity, and read once by the broker; in between it is opaque bytes. A packed
-turn is its JSON.
+The complete conversation goes to the broker with every call, with all tools, and only its end is
+new. So each turn, and the tools together, are packed once by the entity, and read once by the
+broker; in between they are opaque bytes. What is packed is JSON.
 """
 
 import json
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import TypeVar, cast
 
 from pydantic import TypeAdapter
 
 from agiraph.core.record import union_adapter
-from agiraph.core.turns import Turn
+from agiraph.core.turns import ToolSchema, Turn
 
 KEPT_BYTES = 64 << 20
 
 TURN: TypeAdapter[Turn] = union_adapter(Turn)
+TOOLS: TypeAdapter[tuple[ToolSchema, ...]] = union_adapter(tuple[ToolSchema, ...])
+
+T = TypeVar("T")
 
 
 def pack_turn(turn: Turn) -> bytes:
@@ -25,10 +29,17 @@ def pack_turn(turn: Turn) -> bytes:
 
 
 class Packer:
-    """Packs the turns of one conversation, each once."""
+    """Packs the turns of one conversation, and its tools, each once."""
 
     def __init__(self) -> None:
         self._known: list[tuple[Turn, bytes]] = []
+        self._tools: tuple[tuple[ToolSchema, ...], bytes] = ((), b"")
+
+    def pack_tools(self, tools: tuple[ToolSchema, ...]) -> bytes:
+        """Return the tools packed, b"" for none; they are recognised by being the same object."""
+        if tools is not self._tools[0]:
+            self._tools = tools, TOOLS.dump_json(tools) if tools else b""
+        return self._tools[1]
 
     def pack(self, turns: Sequence[Turn]) -> tuple[bytes, ...]:
         """Return the turns packed, in order. They are recognised by being the same objects."""
@@ -43,11 +54,11 @@ class Packer:
 
 
 class Unpacker:
-    """Reads packed turns of any conversation; caches `kept_bytes` of those used last."""
+    """Reads what any conversation has packed; caches `kept_bytes` of what was used last."""
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
         self._kept_bytes = kept_bytes
-        self._turns: OrderedDict[bytes, Turn] = OrderedDict()
+        self._read: OrderedDict[bytes, object] = OrderedDict()
         self._size = 0
 
     def unpack(self, packed: Sequence[bytes]) -> tuple[Turn, ...]:
@@ -55,16 +66,20 @@ class Unpacker:
 
         Raises pydantic.ValidationError for what is no turn.
         """
-        return tuple(map(self._turn, packed))
+        return tuple(self._unpacked(one, TURN) for one in packed)
 
-    def _turn(self, packed: bytes) -> Turn:
-        known = self._turns.get(packed)
+    def unpack_tools(self, packed: bytes) -> tuple[ToolSchema, ...]:
+        """Do the same with tools."""
+        return self._unpacked(packed, TOOLS) if packed else ()
+
+    def _unpacked(self, packed: bytes, kind: TypeAdapter[T]) -> T:
+        known = self._read.get(packed)
         if known is not None:
-            self._turns.move_to_end(packed)
-            return known
-        turn = TURN.validate_json(packed)
-        self._turns[packed] = turn
+            self._read.move_to_end(packed)
+            return cast(T, known)  # a list is no turn
+        read = kind.validate_json(packed)
+        self._read[packed] = read
         self._size += len(packed)
-        while self._size > self._kept_bytes and len(self._turns) > 1:
-            self._size -= len(self._turns.popitem(last=False)[0])
-        return turn
+        while self._size > self._kept_bytes and len(self._read) > 1:
+            self._size -= len(self._read.popitem(last=False)[0])
+        return read

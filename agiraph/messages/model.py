@@ -11,12 +11,14 @@ from agiraph.messages.body import Body
 class CallModel(Body):
     """Call a model. Any entity to the broker; answered by `model.answer` or `model.failed`.
 
-    `turns` are packed turns (`agiraph.llm.packing`) that follow those of `request`.
+    `turns` are packed turns (`agiraph.llm.packing`) that follow those of `request`, `tools` its
+    packed tools.
     """
 
     TYPE = "model.call"
     request: ModelRequest
     turns: tuple[bytes, ...] = ()
+    tools: bytes = b""
 
 
 class ModelAnswer(Body):

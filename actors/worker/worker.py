@@ -7,7 +7,6 @@ crash between the two reports it again, under the same message id.
 
 import asyncio
 import traceback
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from actors.entity.args import WorkerArgs
@@ -63,8 +62,6 @@ LEFT_NAMED = 100
 TRACEBACK_LINES = 20
 START_SECONDS = 0.005
 """How long the report that a node has begun waits, so that the first model call is on its way."""
-HAND_OVER_SECONDS = 0.01
-"""How long what is left to write of a completed node waits for what begins because of it."""
 
 
 class WorkerActor:
@@ -353,22 +350,12 @@ class WorkerActor:
         if status == "failed":
             await self._report_failed(assignment, reason, details)
         if status == "completed":
-            await self._let_others_begin()
             await self._remember(assignment.node)
         await self.checkout.close(assignment, status)
         if status == "cancelled" and self._is_moved:
             await self._report_released(assignment)
         about = {"node_id": assignment.node.id, "status": status, "reason": reason}
         context.conversation.append(NodeClosed.model_validate(about | {"ts": context.now()}))
-
-    async def _let_others_begin(self) -> None:
-        """Leave processor and disk a moment to what begins now, unless that is here."""
-        if self._waiting:
-            return
-        self._work_arrived.clear()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(HAND_OVER_SECONDS):
-                await self._work_arrived.wait()
 
     async def _remember(self, node: WorkNode) -> None:
         context, memory = self.context, self.runtime.config.memory

@@ -29,6 +29,7 @@ SETTINGS = "run: {park_after_seconds: 0.2}\n"
 PARKED, QUICK_PARKED, FULL_PARKED = 100, 30, 1_000
 WARM = 20
 WAKES = 20
+SAMPLED = 24
 AT_ONCE = 4
 CORE = ("supervisor", "router")
 SERVICES = (*CORE, "recorder", "broker", "human", "spawner")
@@ -72,7 +73,7 @@ def run(options: Options) -> list[Figure]:
 def sample(product: Product) -> dict[str, float]:
     """Return the median milliseconds of a few wakes."""
     with FakeModelServer(brain) as server, product.home(server.env(), SETTINGS) as home:
-        return {"wake_ms": 1e3 * statistics.median(_wake(home, one) for one in _park(home, 10))}
+        return {"wake_ms": 1e3 * statistics.median(_wake(home, one) for one in _park(home, SAMPLED))}
 
 
 def _park(home: RunningHome, count: int) -> list[str]:

@@ -8,7 +8,8 @@ that moment is killed, whatever session it is in.
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -79,7 +80,17 @@ def commands_in(home: Path) -> list[psutil.Process]:
         return []
     folders = {str(home), os.path.realpath(home)}
     agents = tuple(os.path.join(folder, "agents") + os.sep for folder in folders)
-    return [process for process in psutil.process_iter() if _is_command_in(process, agents)]
+    return [process for process in all_processes() if _is_command_in(process, agents)]
+
+
+def all_processes() -> Iterator[psutil.Process]:
+    """Yield all processes that there are now.
+
+    psutil.process_iter remembers processes by pid, also where another has that pid meanwhile.
+    """
+    for pid in psutil.pids():
+        with suppress(psutil.Error):
+            yield psutil.Process(pid)
 
 
 def end_commands(home: Path, linger_seconds: float = LINGER_SECONDS) -> list[int]:

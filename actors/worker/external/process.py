@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 
-from actors.runtime.processes import descendants, kill_all
+from actors.runtime.processes import all_processes, descendants, kill_all
 from agiraph.external import process_guard
 from agiraph.storage.files import is_folder, make_folder, read_bytes, remove_tree
 
@@ -250,7 +250,7 @@ def _living(folder: Path) -> list[psutil.Process]:
 def _orphans(folder: Path) -> list[psutil.Process]:
     """Return whatever was started under a guard, by the environment variable that says so."""
     found = []
-    for process in psutil.process_iter():
+    for process in all_processes():
         with suppress(psutil.Error, OSError):
             if process.environ().get(MARK) == str(folder):
                 found.append(process)

@@ -73,7 +73,9 @@ def run(options: Options) -> list[Figure]:
 def sample(product: Product) -> dict[str, float]:
     """Return the median milliseconds of a few wakes."""
     with FakeModelServer(brain) as server, product.home(server.env(), SETTINGS) as home:
-        return {"wake_ms": 1e3 * statistics.median(_wake(home, one) for one in _park(home, SAMPLED))}
+        return {
+            "wake_ms": 1e3 * statistics.median(_wake(home, one) for one in _park(home, SAMPLED))
+        }
 
 
 def _park(home: RunningHome, count: int) -> list[str]:

@@ -99,7 +99,7 @@ class ModelCalls:
                 response = await self._answer_of(
                     name, request, on_text, on_failure, via, may_leave=bool(following)
                 )
-                await self.ledger.flushed()
+                await self.ledger.written()
                 return self._finished(response, name, asked, first)
             except ProviderError as error:
                 if error.kind == "context_too_long":

@@ -15,6 +15,7 @@ from agiraph.core.config import BudgetsConfig
 from agiraph.core.turns import ModelRequest, Usage, UsageBy, UsageRow
 from agiraph.storage.disk_space import LONGEST_PAUSE_SECONDS, is_full_disk, report_waiting
 from agiraph.storage.files import open_file
+from agiraph.storage.journal import sync_data
 from agiraph.storage.versions import migrate_database
 
 Statement = tuple[str, Sequence[object]]
@@ -91,10 +92,15 @@ class LedgerRow:
     seconds: float
 
 
-class UsageLedger:
-    """The database at `path`, created if there is none; a row is on disk when `write` returns.
+SYNC_SECONDS: Final = 0.001
 
-    Raises TooNew, OSError, sqlite3.Error if it is no ledger.
+
+class UsageLedger:
+    """The database at `path`, created if there is none.
+
+    A row outlives this process as soon as it is committed; the disk has it SYNC_SECONDS later, so
+    that no answer of a model waits for the disk. What a power cut takes away is less than what it
+    takes with the calls in flight. Raises TooNew, OSError, sqlite3.Error if it is no ledger.
     """
 
     def __init__(self, path: Path) -> None:
@@ -106,7 +112,7 @@ class UsageLedger:
             self._db.close()
             raise
         self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=FULL")
+        self._db.execute("PRAGMA synchronous=NORMAL")  # commits do not wait: `_sync` does
         self._db.executescript(SCHEMA)
         known = {row[1] for row in self._db.execute("PRAGMA table_info(calls)")}
         for name, kind in NEWER.items():
@@ -118,11 +124,13 @@ class UsageLedger:
         self._batch: asyncio.Future[None] | None = None
         self._written: list[Statement] = []
         self._waits_for_room = False
+        self._is_unsynced = False
+        self._wal = open_file(path.with_name(f"{path.name}-wal"), os.O_RDWR | os.O_CREAT)
 
     def note(self, spent: LedgerRow) -> None:
         """Write a row in one transaction with all others of this iteration of the event loop.
 
-        It counts at once; `flushed` returns when it is on disk.
+        It counts at once; `written` returns when it outlives this process.
         """
         if self._batch is None:
             loop = asyncio.get_running_loop()
@@ -131,13 +139,24 @@ class UsageLedger:
             loop.call_soon(self._commit)
         self.write(spent)
 
-    async def flushed(self) -> None:
-        """Wait until every noted row is on disk; on a full disk until there is space.
+    async def written(self) -> None:
+        """Wait until every noted row outlives this process; on a full disk until there is space.
 
         Raises sqlite3.Error if that fails.
         """
         if self._batch is not None:
             await asyncio.shield(self._batch)
+
+    async def flushed(self) -> None:
+        """Wait until all that was written is on disk. Raises OSError, sqlite3.Error."""
+        await self.written()
+        self._sync()
+
+    def _sync(self) -> None:
+        """Wait for the disk if something was written since the last time."""
+        if self._is_unsynced:
+            sync_data(self._wal)
+            self._is_unsynced = False
 
     def _commit(self) -> None:
         batch = self._batch
@@ -159,6 +178,8 @@ class UsageLedger:
             batch.exception()  # marked as retrieved: there may be nobody who waits
         else:
             batch.set_result(None)
+            if not batch.get_loop().is_closed():
+                batch.get_loop().call_later(SYNC_SECONDS, self._sync)
         if self._waits_for_room:
             self._waits_for_room = False
             report_waiting(False)
@@ -174,6 +195,7 @@ class UsageLedger:
     def put(self, statement: str, values: Sequence[object]) -> None:
         """Write in the open batch; by itself if there is none."""
         self._db.execute(statement, values)
+        self._is_unsynced = True
         if self._batch is not None:
             self._written.append((statement, values))
 
@@ -248,6 +270,8 @@ class UsageLedger:
     def close(self) -> None:
         """Close the database."""
         self._commit()
+        self._sync()
+        os.close(self._wal)
         self._db.close()
 
     def __enter__(self) -> Self:

@@ -306,7 +306,7 @@ class Journal:
             if os.fstat(self._fd).st_size < self._offset:
                 os.ftruncate(self._fd, begin)
                 write_all(self._fd, self._behind)
-            os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+            sync_data(self._fd)
         except OSError:
             os.ftruncate(self._fd, begin)
             raise
@@ -350,3 +350,8 @@ def _set_aside(path: Path, data: bytes, damage: DamagedJournal, closing: bytes) 
     replace_bytes(aside, data)
     replace_bytes(path, encode_record({REFUSAL: text}))
     return Corrupt(text)
+
+
+def sync_data(fd: int) -> None:
+    """Wait until the disk has the data of an open file. Raises OSError."""
+    os.fdatasync(fd) if hasattr(os, "fdatasync") else os.fsync(fd)

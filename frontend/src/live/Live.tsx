@@ -52,9 +52,10 @@ export function HomeLive({ children }: { children: ReactNode }) {
   const refresher = useNewRefresher();
   const isLoggedIn = useLoginCheck();
   useEffect(() => {
-    const seen = new Map<string, number>();
+    let seen: Map<string, number> | null = null;
     const take = (change: Change) => {
       refresher.add(keysOfChange(change, seen));
+      seen ??= new Map();
       if (change.kind === "home") {
         for (const [agent, seq] of Object.entries(change.agents)) seen.set(agent, seq);
       } else if (change.kind === "events") seen.set(change.agent, change.seq);

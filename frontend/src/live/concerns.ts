@@ -101,14 +101,18 @@ export type Change =
       doing_since: number | null;
     };
 
-/** Return the keys of what a change makes old; `seen` are the cursors that one has had so far. */
-export function keysOfChange(change: Change, seen: ReadonlyMap<string, number>): QueryKey[] {
+/**
+ * Return the keys of what a change makes old. `seen` are the cursors that one has had so far, which
+ * may be none of any agent; null: this is the first change, and what is shown is as new.
+ */
+export function keysOfChange(change: Change, seen: ReadonlyMap<string, number> | null): QueryKey[] {
   switch (change.kind) {
     case "home":
+      if (seen === null) return [];
       return Object.entries(change.agents)
-        .filter(([agent, seq]) => seen.size > 0 && seen.get(agent) !== seq)
+        .filter(([agent, seq]) => seen.get(agent) !== seq)
         .map(([agent]): QueryKey => ["agent", agent])
-        .concat(seen.size > 0 ? [["home"]] : []);
+        .concat([["home"]]);
     case "events":
       return keysOf(change.agent, change.types);
     case "agent":

@@ -34,9 +34,14 @@ test("an event makes old what it is about, each once", () => {
 
 test("after a break only what has changed meanwhile is asked for again", () => {
   const home: Change = { kind: "home", agents: { a: 5, b: 9 }, messages: 0, unread: {}, questions: [] };
-  expect(keysOfChange(home, new Map())).toEqual([]);
+  expect(keysOfChange(home, null)).toEqual([]);
   const keys = keysOfChange(home, new Map([["a", 5], ["b", 7]]));
   expect(keys).toEqual([["agent", "b"], ["home"]]);
+});
+
+test("agents that came while a page without any was away are asked for", () => {
+  const home: Change = { kind: "home", agents: { a: 5 }, messages: 0, unread: {}, questions: [] };
+  expect(keysOfChange(home, new Map())).toEqual([["agent", "a"], ["home"]]);
 });
 
 test("a kind of change of a newer Agiraph means nothing here", () => {

@@ -1,5 +1,7 @@
 """The ledger: what was spent stays on disk and adds up by entity and run."""
 
+import asyncio
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -137,6 +139,29 @@ async def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
         assert sorted(again.by_entity()) == ["a/ada", "a/bob"]
         assert [row.calls for row in again.rows("entity")] == [1, 1]
     assert told == [True, False]
+
+
+async def test_what_was_spent_is_synced_behind_the_answer_and_once_for_all_in_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: asyncio.Queue[int] = asyncio.Queue()
+    monkeypatch.setattr("actors.broker.ledger.sync_data", synced.put_nowait)
+    monkeypatch.setattr("actors.broker.ledger.SYNC_SECONDS", 0.1)
+    with UsageLedger(tmp_path / "usage.db") as ledger:
+        for entity in ("a/ada", "a/bob"):
+            ledger.note(spent(entity))
+            await ledger.written()
+        with sqlite3.connect(tmp_path / "usage.db") as reader:
+            assert reader.execute("SELECT COUNT(*) FROM calls").fetchone() == (2,)
+        assert synced.empty(), "an answer does not wait for the disk"
+        async with asyncio.timeout(10):
+            wal = await synced.get()
+        assert os.path.samestat(os.fstat(wal), (tmp_path / "usage.db-wal").stat())
+        await ledger.flushed()
+        assert synced.empty()
+        ledger.note(spent("a/eve"))
+        await ledger.flushed()
+        assert synced.get_nowait() == wal
 
 
 def test_calls_of_a_grant_are_summed_by_themselves(tmp_path: Path) -> None:

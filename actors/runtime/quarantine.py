@@ -18,6 +18,7 @@ from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
 from transport.envelope import VERSION, Flag, Header
 from transport.errors import TransportError
+from transport.signal import Signal
 
 SetAside = Callable[[Received, str], Awaitable[None]]
 
@@ -34,6 +35,9 @@ class Quarantine:
         self._incarnation = incarnation
         self._log = log
         self._carriers: dict[bytes, Received] = {}
+        self._going: set[bytes] = set()
+        """The messages that are being made dead letters."""
+        self._has_gone = Signal()
 
     def wants(self, received: Received) -> bool:
         """Whether a message may not be handed out."""
@@ -43,11 +47,15 @@ class Quarantine:
             and self.attempts.is_poison(received.header.id.hex())
         )
 
-    def opened(self, received: Received) -> Received:
-        """Return a message, or the one that it sends back to us from the dead letters."""
+    async def opened(self, received: Received) -> Received:
+        """Return a message, or the one that it sends back to us from the dead letters.
+
+        One that comes back before all is done with it here waits for that: it would be done, too.
+        """
         body = received.body
         if not isinstance(body, RetryLetter) or received.header.sender != HUMAN:
             return received
+        await self._has_gone.until(lambda: body.letter.letter not in self._going)
         again = message_in(body.letter)
         self._carriers[again.header.id] = received
         return again
@@ -57,7 +65,16 @@ class Quarantine:
         return self._carriers.pop(received.header.id, None)
 
     async def set_aside(self, received: Received) -> None:
-        """Make a dead letter of a message. Safe to be cut off and done again."""
+        """Make a dead letter of a message; the caller is done with it at once. Safe to be cut off
+        and done again."""
+        self._going.add(received.header.id)
+        try:
+            await self._set_aside(received)
+        finally:
+            self._going.discard(received.header.id)
+            self._has_gone.set()
+
+    async def _set_aside(self, received: Received) -> None:
         header, cause = received.header, self.attempts.last_end or "it ended its receiver before"
         reason = f"this {header.type} has ended {self._endpoint.address} {LIMIT} times: {cause}"
         self._log.error("message set aside", type=header.type, sender=header.sender, cause=cause)

@@ -263,7 +263,7 @@ class Runtime:
         What its sender is not authorized to send has no effect.
         """
         while True:
-            received = self.quarantine.opened(await self.endpoint.receive())
+            received = await self.quarantine.opened(await self.endpoint.receive())
             header = received.header
             if (reason := refusal(header.sender, header.to, received.body)) is not None:
                 if header.to == self.address:

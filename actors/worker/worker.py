@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 SILENCES_ALLOWED = 1
 LEFT_NAMED = 100
 TRACEBACK_LINES = 20
-START_SECONDS = 0.005
+START_SECONDS = 0.002
 """How long the report that a node has begun waits, so that the first model call is on its way."""
 
 

@@ -70,6 +70,7 @@ PLAYS: dict[str, tuple[dict[str, Plays], str]] = {
             "ben": [],
         },
         # The coordinator reports the start, the worker its message: milliseconds lie between them.
+        r"(?=[\s\S]*Message: ada → ben: I begin\n)"
         r"(Message: .*\n)*Node first started\n(Message: .*\n)*Node first finished: found\n"
         r"(Message: .*\n)*completed True",
     ),

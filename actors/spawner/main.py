@@ -32,6 +32,7 @@ import msgpack
 from actors.runtime.child import forked_main, redirect_output, set_title
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.processes import LINGER_SECONDS, end_commands
+from actors.spawner.huge_pages import collapse
 from agiraph.core.record import build_records
 
 MODULES = (
@@ -78,7 +79,7 @@ def main(fd: int = SPAWNER_FD) -> int:
     pieces = [
         *(Piece(partial(preload, (name,))) for name in AGENT_MODULES),
         Piece(prepare_texts),
-        *(Piece(prepare, QUIET_SECONDS) for prepare in (build_records, probe, prepare_schemas)),
+        *(Piece(one, QUIET_SECONDS) for one in (build_records, probe, prepare_schemas, collapse)),
     ]
     prepare_all(pieces if log["prepares"] else [])
     send_frame(link, {"ready": modules})

@@ -1,31 +1,5 @@
-"""Imported last where processes are forked: its memory on huge pages, if the kernel can do that.
+"""Imported last where processes are forked: its memory lies on huge pages, as that of spawners."""
 
-A fork copies the table of its parent's pages, and the end of a process takes it apart: a third of
-what a home with its seven processes costs. On pages of 2 MiB the table is a five-hundredth as long.
-"""
-
-import ctypes
-from collections.abc import Iterator
-from pathlib import Path
-
-MAPS = Path("/proc/self/maps")
-SIZE = 2 << 20
-MADV_COLLAPSE = 25
-
-
-def collapse() -> None:
-    """Put together what is our own and can be written; an older kernel refuses, and all stays."""
-    libc = ctypes.CDLL(None)
-    for address in _whole_pages():
-        libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(SIZE), MADV_COLLAPSE)
-
-
-def _whole_pages() -> Iterator[int]:
-    for line in MAPS.read_text().splitlines() if MAPS.exists() else ():
-        span, rights, *_, last = line.split()
-        if rights == "rw-p" and not last.startswith(("/", "[stack")):
-            first, end = (int(number, 16) for number in span.split("-"))
-            yield from range(-(-first // SIZE) * SIZE, end - SIZE + 1, SIZE)
-
+from actors.spawner.huge_pages import collapse
 
 collapse()

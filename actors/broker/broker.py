@@ -347,7 +347,7 @@ def _told(failure: AttemptFailure) -> str:
 def _digest(call: CallModel) -> bytes:
     """Return a digest of a request, so that its long transcript need not be stored.
 
-    The hash of what is packed is known already from looking them up, however long they are.
+    The hash of what is packed is known already from looking it up, however long it is.
     """
     packed = hash((call.turns, call.tools)).to_bytes(8, signed=True)
     seed = call.request.model_dump_json().encode() + packed

@@ -104,7 +104,7 @@ class ProviderPool:
         key = (name.provider, self.presets[name.provider].of(name.name).api)
         async with self._opening[key]:
             if key not in self._open:
-                # In a thread: an SDK takes a second to import, and heartbeats must continue.
+                # In a thread: an SDK takes long to import whole, and heartbeats must continue.
                 self._open[key] = await asyncio.to_thread(
                     connect,
                     name.provider,

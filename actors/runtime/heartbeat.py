@@ -65,8 +65,8 @@ class HeartbeatSender:
         if self._status is not None and (is_old or status != self._status):
             self._endpoint.post(HUMAN, self._status)
             self._reported_at = loop.time()
-        if self._status is not None and status != self._status:
-            self._on_report(self._status)
+            if status != self._status:
+                self._on_report(self._status)
         self._reported = (self._step, self._status)
 
     async def run(self) -> None:

@@ -100,7 +100,6 @@ class WorkerActor:
         self._tools_taken = args.worker.tools
         self._reports = BackgroundTasks()
         self._started: Assignment | None = None
-        self._is_new = False
         self._work_arrived = asyncio.Event()
         self._waiting: list[tuple[Received, AssignNodeMessage]] = []
         self._cancelled = asyncio.Event()
@@ -258,7 +257,6 @@ class WorkerActor:
             context.conversation.append(assigned, reminder)
         else:
             context.conversation.append(assigned)
-        self._is_new = True
 
     def _in_its_mode(self, assignment: Assignment) -> Assignment:
         """Return an assignment that is one call for a model without tools, whatever was asked."""
@@ -375,9 +373,8 @@ class WorkerActor:
             return
         make_folder(self.context.node_home(started.node).scratch)
         self._started = None
-        if self._is_new:
+        if started != self._resumed:
             self.context.files.note_start(started.node, self.context.now())
-        self._is_new = False
         self._reports.start(self._send_started(started))
 
     async def _send_started(self, assignment: Assignment) -> None:

@@ -15,7 +15,7 @@ from agiraph.llm.wire.google import GoogleFormat
 from agiraph.llm.wire.responses import ResponsesFormat
 
 HTTP_CLIENT = "httpx2"
-# What is imported to call a service: it takes most of the time before a first call.
+# What is imported to call a service.
 MODULES: Mapping[str, str] = {
     "anthropic": "anthropic",
     "openai": "openai",
@@ -39,7 +39,7 @@ def connect(
 
     Its wire format may be another for `model` than for the service's other models. Raises
     InvalidInput for an unknown name, ProviderError (bad_key, bad_request) for what is missing.
-    May import an SDK, which takes a second the first time: call it in a thread.
+    May import an SDK, and its HTTP library: call it in a thread.
     """
     if name not in presets:
         raise unknown("provider", name, list(presets))
@@ -100,6 +100,6 @@ def first_of_each(presets: Mapping[str, ProviderPreset], environ: Mapping[str, s
     return [first[module] for module in sorted(first)]
 
 
-def module_of(preset: ProviderPreset, model: str = "") -> str | None:
-    """Return the module that calls of a model import, None if they need none."""
-    return MODULES.get(preset.of(model or preset.default_model or "").api)
+def module_of(preset: ProviderPreset) -> str | None:
+    """Return the module that calls of a service's usual model import, None if they need none."""
+    return MODULES.get(preset.of(preset.default_model or "").api)

@@ -120,7 +120,9 @@ def test_the_gateway_dies_under_a_detached_run_and_comes_back(place: Place) -> N
     until(lambda: place.command("agents").returncode == 0, "the API is back")
     shown = place.json("show", agent.name)
     run = agent / "runs" / json.loads((agent / "agent.json").read_text())["run"]
-    assert_once(Outcome(0, shown, "", agent, run), "hal-facts")
+    outcome = Outcome(0, shown, "", agent, run)
+    until(lambda: "agent.completed" in outcome.types(), "the last event is on its way no more")
+    assert_once(outcome, "hal-facts")
 
 
 def test_the_gateway_dies_before_a_run_has_reached_it(place: Place) -> None:

@@ -67,7 +67,7 @@ def sdk_service(
     headers: Mapping[str, str],
     timeout_seconds: float,
 ) -> SdkService:
-    """Return a service of Anthropic's or OpenAI's format; imports the SDK, which takes a second."""
+    """Return a service of Anthropic's or OpenAI's format; imports the SDK."""
     is_anthropic = wire.api == "anthropic"
     maker: Any = load_sdk("anthropic" if is_anthropic else "openai")
     timeout = maker.Timeout(timeout_seconds, connect=CONNECT_SECONDS)

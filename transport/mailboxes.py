@@ -158,10 +158,14 @@ class Mailboxes:
         return True
 
     def commit(self) -> None:
-        """Make everything since the last commit survive what these mailboxes survive.
+        """Make everything since the last commit survive the death of any process, if these
+        mailboxes do.
 
         Raises NotStored, which names the messages that were taken back: none of them waits now.
         """
+
+    def sync(self) -> None:
+        """Wait until what was committed survives all that these mailboxes survive; OSError."""
 
     def depths(self) -> dict[str, tuple[int, int]]:
         """Return (messages, bytes) waiting, for each address that has any."""

@@ -1,8 +1,9 @@
 """RouterCore: every decision of the router, with no socket in it. Frames in, frames out.
 
 `receive` takes one frame of a batch; `settle` ends the batch: it commits the mailboxes once if
-anything was accepted, and only then returns the acknowledgements and deliveries. `commit_rest`
-commits what receivers have done, for which no peer waits: what is lost of it is done again.
+anything was accepted, and only then returns the deliveries; called again it returns the
+acknowledgements, once the disk has what was committed. `commit_rest` commits what receivers have
+done, for which no peer waits: what is lost of it is done again.
 
 Rules:
 
@@ -137,21 +138,23 @@ class RouterCore:
             self._passing(peer, fields, blob)
 
     def settle(self) -> list[Outgoing]:
-        """End the batch: commit, then return every frame to send, in order."""
+        """End the batch: return the frames to send next, in order, until there are none.
+
+        A delivery does not wait for the disk: if a power cut takes the message from the mailbox,
+        its sender, who has no acknowledgement, still has it, and the receiver knows its id.
+        """
         if self._is_dirty:
             self._commit()
-        frames: list[Outgoing] = []
-        if self._accepted:
-            for rid, ids in self._accepted.items():
-                body = {"ids": ids, "stage": protocol.ACCEPTED}
-                frames.append((rid, link_frame(protocol.ACK, body), False))
-            self._accepted = {}
-        if self._asked_who:
-            self._asked_who.clear()
+        self._asked_who.clear()
         if self._lost:
             self._announce_down()
-        frames += self._out
-        self._out = []
+        frames, self._out = self._out, []
+        if not frames and self._accepted:
+            self._mailboxes.sync()
+            accepted, self._accepted = self._accepted, {}
+            for rid, ids in accepted.items():
+                body = {"ids": ids, "stage": protocol.ACCEPTED}
+                frames.append((rid, link_frame(protocol.ACK, body), False))
         return frames
 
     def commit_rest(self) -> None:

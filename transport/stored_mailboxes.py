@@ -1,8 +1,8 @@
 """Mailboxes that outlive the router: an index in memory, everything in a file, a write a batch.
 
 `accept`, `done` and `undone` touch memory alone; `commit` writes what they changed as one
-transaction. Blobs stay in memory while there is room for them, so that the common message is never
-read back from the disk.
+transaction, `sync` waits for the disk. Blobs stay in memory while there is room for them, so that
+the common message is never read back from the disk.
 """
 
 from pathlib import Path
@@ -90,6 +90,10 @@ class StoredMailboxes(Mailboxes):
         self._batch = MailboxBatch()
         if self._in_memory > self._memory_bytes:
             self._spill(batch)
+
+    def sync(self) -> None:
+        """Wait until the disk has what was committed, if the durability is `full`; OSError."""
+        self._file.sync()
 
     def close(self) -> None:
         """Close the file. What was not committed is lost."""

@@ -3,14 +3,34 @@
 import json
 import os
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from agiraph.core.clock import iso
 from agiraph.core.models import Event, TeamRoster, Worker, WorkNode
-from agiraph.storage.files import is_missing, open_file, read_bytes, read_shown, replace_file
+from agiraph.storage.disk_space import patiently
+from agiraph.storage.files import (
+    append_all,
+    is_missing,
+    open_file,
+    opened,
+    read_bytes,
+    read_descriptor,
+    replace_file,
+    write_all,
+)
 from agiraph.storage.home import NodeHome, WorkerHome
+from agiraph.storage.journal import sync_data
+from agiraph.storage.walk import closing
+
+HISTORY_READ: Final = 1024 * 1024
+NEAR: Final = 4096
+"""How far before the end of its memory a worker looks for what it would write again."""
+LIST_END: Final = b"\n]\n"
+EMPTY_LIST: Final = b"[]\n"
+ENTRY: Final = TypeAdapter(dict[str, str])
+NEEDED: Final = {"node_id", "summary"}
 
 
 class WorkerFiles:
@@ -56,21 +76,23 @@ class WorkerFiles:
         """Write a completed node into memory and history; again for the same node does nothing."""
         if self.has_completed(node):
             return
-        memory = read_shown(self.home.memory)
-        heading = f"## {node.name} ({node.id})"
-        if heading not in memory:
-            text = f"{summary}\n\nLearned: {learned}" if learned else summary
-            replace_file(self.home.memory, f"{memory}\n{heading}\n\n{text}\n")
+        said = f"{summary}\n\nLearned: {learned}" if learned else summary
+        _append_once(self.home.memory, f"\n## {node.name} ({node.id})\n\n{said}\n".encode())
         entry = {"node_id": node.id, "name": node.name, "task": node.task, "summary": summary}
-        self._history = [*self.history, entry | ({"learned": learned} if learned else {})]
-        lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in self.history)
-        replace_file(self.home.history, f"[\n{lines}\n]\n")
+        entries = [*self.history, entry | ({"learned": learned} if learned else {})]
+        if not _append_entry(self.home.history, entries[-1]):
+            lines = ",\n".join(map(_line, entries))
+            replace_file(self.home.history, f"[\n{lines}\n]\n")
+        self._history = entries
 
     @property
     def history(self) -> list[dict[str, str]]:
-        """The nodes that it has completed, the last one last; read once a node."""
+        """The nodes that it has completed, the last one last; of very many the last ones."""
         if self._history is None:
-            self._history = json.loads(read_bytes(self.home.history))
+            with opened(self.home.history) as fd:
+                tail = _tail(fd, HISTORY_READ)
+            lines = tail.decode("utf-8", "replace").split("\n")
+            self._history = [entry for line in lines if (entry := _entry(line)) is not None]
         return self._history
 
     def log(self, node: NodeHome, event: Event) -> None:
@@ -81,7 +103,7 @@ class WorkerFiles:
     def _log_of(self, path: Path) -> IO[bytes]:
         """Return the open trace of a node; that of the node before is closed."""
         if self._log is None or self._log[0] != path:
-            self.close()
+            self._close_log()
             fd = open_file(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
             self._log = path, os.fdopen(fd, "ab", buffering=0)
         return self._log[1]
@@ -89,6 +111,67 @@ class WorkerFiles:
     def close(self) -> None:
         """Close the log, and keep nothing of what was read."""
         self._history = None
+        self._close_log()
+
+    def _close_log(self) -> None:
         if self._log is not None:
             self._log[1].close()
             self._log = None
+
+
+def _append_once(path: Path, text: bytes) -> None:
+    """Append a text and wait for the disk, unless it stands near the end of the file."""
+    fd = open_file(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    with closing(fd):
+        if text not in _tail(fd, len(text) + NEAR):
+            patiently(lambda: append_all(fd, text))
+            sync_data(fd)
+
+
+def _append_entry(path: Path, entry: dict[str, str]) -> bool:
+    """Append an entry to the list of a JSON file and wait for the disk, however long the list is.
+
+    Return False, having done nothing, if the file does not end as one of ours does.
+    """
+    with opened(path, os.O_RDWR) as fd:
+        end = os.fstat(fd).st_size - len(LIST_END)
+        tail = os.pread(fd, len(LIST_END), end) if end >= 0 else b""
+        if tail != (LIST_END if end else EMPTY_LIST):
+            return False
+        begin = ",\n" if end else "[\n"
+        data = f"{begin}{_line(entry)}".encode() + LIST_END
+
+        def write() -> None:
+            try:
+                _write_at(fd, end, data)
+            except OSError:
+                _write_at(fd, end, tail)
+                os.ftruncate(fd, end + len(tail))
+                raise
+
+        patiently(write)
+        sync_data(fd)
+    return True
+
+
+def _write_at(fd: int, offset: int, data: bytes) -> None:
+    os.lseek(fd, offset, os.SEEK_SET)
+    write_all(fd, data)
+
+
+def _line(entry: dict[str, str]) -> str:
+    return json.dumps(entry, ensure_ascii=False)
+
+
+def _entry(line: str) -> dict[str, str] | None:
+    """Return the entry of a line; None if it is none, whoever wrote it."""
+    try:
+        entry = ENTRY.validate_json(line.rstrip(","))
+    except ValidationError:
+        return None
+    return entry if entry.keys() >= NEEDED else None
+
+
+def _tail(fd: int, most: int) -> bytes:
+    """Return the last bytes of an open file, at most so many."""
+    return read_descriptor(fd, max(0, os.fstat(fd).st_size - most))

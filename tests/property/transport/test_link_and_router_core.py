@@ -1,12 +1,13 @@
 """Two links and a switch on a bad line: every durable message has its effect once, and in order.
 
 Frames are lost, repeated and overtake each other; connections break; processes die and come back;
-the router dies and comes back (its mailboxes survive). In the end the line is healed, and nothing
-may be missing. What the real wire does (it loses frames only when it breaks, and never reorders) is
+the router dies and comes back (its mailboxes survive); the power fails, and what the mailboxes had
+not synced is gone. In the end the line is healed, and nothing may be missing. What the real wire does (it loses frames only when it breaks, and never reorders) is
 a machine of its own, which must keep the order too.
 """
 
 from collections import Counter
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
 from hypothesis import settings
@@ -25,7 +26,7 @@ from transport.link import (
     MessageRefused,
 )
 from transport.mailboxes import Mailboxes
-from transport.router_core import RouterCore
+from transport.router_core import Outgoing, RouterCore
 
 KEY = bytes(32)
 NO_TAP = replace(TOPOLOGY, tap=None)
@@ -101,12 +102,27 @@ class Process:
         self.flush()
 
 
+class SlowDisk(Mailboxes):
+    """Mailboxes of which a power cut leaves what was synced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.synced = Mailboxes()
+
+    def sync(self) -> None:
+        self.synced = Mailboxes()
+        self.synced.__dict__ = deepcopy({**self.__dict__, "synced": None})
+
+    def cut_power(self) -> None:
+        self.__dict__.update(deepcopy(self.synced.__dict__) | {"synced": self.synced})
+
+
 class SteadyLine(RuleBasedStateMachine):
     """A line that loses frames only when it breaks."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.mailboxes = Mailboxes()
+        self.mailboxes = SlowDisk()
         self.lives = 0
         self.said: list[tuple[bytes, str, str]] = []
         self.processes = {name: Process(name) for name in NAMES}
@@ -172,6 +188,22 @@ class SteadyLine(RuleBasedStateMachine):
                 self._settle()
             process.start()
 
+    @rule(worked=st.integers(0, 3))
+    def power_cut(self, worked: int) -> None:
+        """Deliver what arrives, let some of it be handled, and lose what was not synced."""
+        for process in self.processes.values():
+            while process.up:
+                self.core.receive(process.rid, process.up.pop(0))
+        self._pass_on(self.core.settle())
+        for name, process in self.processes.items():
+            self.carry_down(name, len(process.down))
+            for _ in range(min(worked, len(process.inbox))):
+                process.work()
+        self.mailboxes.cut_power()
+        self._begin()
+        for process in self.processes.values():
+            process.start()
+
     @invariant()
     def an_effect_happens_once(self) -> None:
         for process in self.processes.values():
@@ -205,10 +237,13 @@ class SteadyLine(RuleBasedStateMachine):
 
     def _settle(self) -> None:
         while frames := self.core.settle():
-            for rid, blob, _ in frames:
-                for process in self.processes.values():
-                    if process.rid == rid:
-                        process.down.append(blob)
+            self._pass_on(frames)
+
+    def _pass_on(self, frames: list[Outgoing]) -> None:
+        for rid, blob, _ in frames:
+            for process in self.processes.values():
+                if process.rid == rid:
+                    process.down.append(blob)
 
 
 class BadLine(SteadyLine):

@@ -10,7 +10,7 @@ from transport.envelope import Flag, Header, body_of, pack, pack_map, read_heade
 from transport.mailboxes import Mailboxes
 from transport.peers import MAX_HELD, Topology
 from transport.protocol import hello_frame, link_frame
-from transport.router_core import WINDOW, RouterCore
+from transport.router_core import WINDOW, Outgoing, RouterCore
 
 KEY = b"k" * 32
 DURABLE, ASK = int(Flag.DURABLE), int(Flag.ASK)
@@ -18,12 +18,15 @@ UNTAPPED = replace(TOPOLOGY, tap=None)
 
 
 class CountingMailboxes(Mailboxes):
-    """Mailboxes that know how often they were committed."""
+    """Mailboxes that know how often they were committed and synced."""
 
-    commits = 0
+    commits = syncs = 0
 
     def commit(self) -> None:
         self.commits += 1
+
+    def sync(self) -> None:
+        self.syncs += 1
 
 
 class Hall:
@@ -62,13 +65,17 @@ class Hall:
         self.core.receive(f"{address}#1".encode(), frame)
 
     def settle(self) -> list[tuple[str, Header, dict[str, Any]]]:
+        """Return all frames of the batch: deliveries, then acknowledgements."""
+        frames: list[Outgoing] = []
+        while following := self.core.settle():
+            frames += following
         return [
             (
                 rid.decode() if isinstance(rid, bytes) else rid[0],
                 read_header(blob),
                 read_map(body_of(blob)),
             )
-            for rid, blob, _ in self.core.settle()
+            for rid, blob, _ in frames
         ]
 
 
@@ -89,11 +96,21 @@ def test_a_batch_is_committed_once_and_acknowledged_in_one_frame() -> None:
     assert mailboxes.commits == 0
     frames = hall.settle()
     assert mailboxes.commits == 1
-    assert frames[0][2] == {"ids": ids, "stage": "accepted"}
-    assert [header.id for _, header, _ in frames[1:]] == ids
+    assert [header.id for _, header, _ in frames[:-1]] == ids
+    assert frames[-1][2] == {"ids": ids, "stage": "accepted"}
     hall.say("ada", "bob")
     hall.settle()
     assert mailboxes.commits == 1
+
+
+def test_an_acknowledgement_waits_for_the_disk_and_a_delivery_does_not() -> None:
+    mailboxes = CountingMailboxes()
+    hall = Hall(mailboxes).join("ada", "bob")
+    hall.say("ada", "bob", flags=DURABLE)
+    assert [rid for rid, _, _ in hall.core.settle()] == [b"bob#1"]
+    assert (mailboxes.commits, mailboxes.syncs) == (1, 0)
+    assert [rid for rid, _, _ in hall.core.settle()] == [b"ada#1"]
+    assert mailboxes.syncs == 1
 
 
 def test_only_a_window_of_durable_messages_is_on_its_way() -> None:
@@ -191,7 +208,7 @@ def test_a_full_record_does_not_stop_the_work() -> None:
         hall.hello(to)
         hall.settle()
         hall.say("ada", to, flags=DURABLE)
-        assert kinds(hall.settle()) == [("ada#1", protocol.ACK), (f"{to}#1", "text")]
+        assert kinds(hall.settle()) == [(f"{to}#1", "text"), ("ada#1", protocol.ACK)]
     assert hall.core.counts["tap_dropped"] == 1
 
 

@@ -1,10 +1,16 @@
 """A worker's own files: made where they are missing, and kept where they are not."""
 
+import errno
+import json
+import os
 from pathlib import Path
 
+import pytest
+
+from actors.worker import files as worker_files
 from actors.worker.files import WorkerFiles
-from agiraph.core.ids import WorkerId
-from agiraph.core.models import TeamRoster, Worker
+from agiraph.core.ids import NodeId, WorkerId
+from agiraph.core.models import TeamRoster, Worker, WorkNode
 from agiraph.storage.home import WorkerHome
 
 ADA = Worker(id=WorkerId("ada-1"), name="ada", role="writer", memory="Likes tables.")
@@ -22,3 +28,85 @@ def test_what_a_power_cut_has_left_empty_is_made_again_and_the_rest_is_kept(tmp_
     assert home.notebook.read_text() == "mine\n"
     assert "Likes tables." in home.memory.read_text()
     assert home.history.read_text() == "[]\n"
+
+
+def node(number: int) -> WorkNode:
+    return WorkNode(
+        id=NodeId(f"n{number}"),
+        name=f"part {number}",
+        task="Write\u2028it",
+        folder=f"part-{number}",
+    )
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> WorkerHome:
+    return WorkerHome(tmp_path / "ada-1")
+
+
+def names_in(home: WorkerHome) -> list[str]:
+    return [entry["name"] for entry in json.loads(home.history.read_text())]
+
+
+def test_what_was_completed_is_appended_once_and_is_a_list_of_json_at_any_time(
+    home: WorkerHome,
+) -> None:
+    for number in (1, 2, 3):
+        files = WorkerFiles(home, ADA)
+        files.note_completion(node(number), f"Did {number}.", "much" if number == 2 else "")
+        files.note_completion(node(number), f"Did {number}.", "")
+        assert len(names_in(home)) == number
+        assert WorkerFiles(home, ADA).has_completed(node(number))
+    assert json.loads(home.history.read_text())[1]["learned"] == "much"
+    assert home.memory.read_text().endswith(
+        "## part 2 (n2)\n\nDid 2.\n\nLearned: much\n\n## part 3 (n3)\n\nDid 3.\n"
+    )
+
+
+def test_a_crash_between_memory_and_history_leaves_neither_twice(home: WorkerHome) -> None:
+    files = WorkerFiles(home, ADA)
+    files.note_completion(node(1), "Did it.", "")
+    home.history.write_text("[]\n")
+    WorkerFiles(home, ADA).note_completion(node(1), "Did it.", "")
+    assert home.memory.read_text().count("## part 1 (n1)") == 1
+    assert names_in(home) == ["part 1"]
+
+
+@pytest.mark.parametrize(
+    "left",
+    ['[\n{"node_id": "n1", "name": "part 1", "task": "", "summary": "Did 1."},\n{"node_i',
+     '[\n{"node_id": "n1", "name": "part 1", "task": "", "summary": "Did 1."}\n',
+     '{"node_id": "n1", "name": "part 1", "summary": "Did 1."}\n[1]\n{"node_id": 3}\nno',
+     '[\n{"node_id": "n1", "name": "part 1", "task": "", "summary": "Did 1."}\n]'],
+)  # fmt: skip
+def test_a_history_that_was_torn_or_edited_is_written_anew_with_what_is_whole(
+    home: WorkerHome, left: str
+) -> None:
+    WorkerFiles(home, ADA)
+    home.history.write_text(left)
+    WorkerFiles(home, ADA).note_completion(node(2), "Did 2.", "")
+    assert names_in(home) == ["part 1", "part 2"]
+
+
+def test_a_full_disk_leaves_the_history_as_it_was(
+    home: WorkerHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = WorkerFiles(home, ADA)
+    files.note_completion(node(1), "Did 1.", "")
+    before, real = home.history.read_bytes(), os.write
+    left = [True]
+
+    def full(fd: int, data: bytes) -> None:
+        if b"part 2" in data and left.pop():
+            real(fd, bytes(data)[:9])
+            left.append(False)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(fd, data)
+
+    monkeypatch.setattr(worker_files, "write_all", full)
+    with pytest.raises(OSError, match="No space left"):
+        files.note_completion(node(2), "Did 2.", "")
+    assert home.history.read_bytes() == before
+    files.note_completion(node(2), "Did 2.", "")
+    assert names_in(home) == ["part 1", "part 2"]
+    assert home.memory.read_text().count("## part 2 (n2)") == 1

@@ -61,7 +61,8 @@ SILENCES_ALLOWED = 1
 LEFT_NAMED = 100
 TRACEBACK_LINES = 20
 START_SECONDS = 0.002
-"""How long the report that a node has begun waits, so that the first model call is on its way."""
+"""How long the report that a node has begun waits, and the sync of its assignment, so that the
+first model call is on its way."""
 
 
 class WorkerActor:
@@ -229,7 +230,7 @@ class WorkerActor:
     # --- a node, from its assignment to its end --------------------------------------------------
 
     async def _take_node(self) -> None:
-        """Wait for a node and record that it is ours."""
+        """Wait for a node and record that it is ours; `_report_started` syncs that."""
         context = self.context
         context.show("idle", "")
         while not self._waiting:
@@ -254,9 +255,9 @@ class WorkerActor:
         known = known_before(context.files, self.runtime.config.memory.worker_limit)
         if known and not self._single and not context.is_external:
             reminder = InputReceived(content=known, from_name=RUNTIME_NAME, ts=now)
-            context.conversation.append(assigned, reminder)
+            context.conversation.write(assigned, reminder)
         else:
-            context.conversation.append(assigned)
+            context.conversation.write(assigned)
 
     def _in_its_mode(self, assignment: Assignment) -> Assignment:
         """Return an assignment that is one call for a model without tools, whatever was asked."""
@@ -367,10 +368,11 @@ class WorkerActor:
         context.files.note_completion(node, context.transcript.progress.summary or "", learned)
 
     def _report_started(self) -> None:
-        """Make the folder of the node in hand and report that it has begun: once, and before all
-        else that is done or said of it."""
+        """Sync the assignment, make the folder of the node in hand and report that it has begun:
+        once, and before all else that is done or said of it."""
         if (started := self._started) is None:
             return
+        self.context.conversation.sync()
         make_folder(self.context.node_home(started.node).scratch)
         self._started = None
         if started != self._resumed:

@@ -1,7 +1,8 @@
 """Conversation: one entity's journal, its snapshot and its transcript, kept in step.
 
 Every change of an entity's model goes through `append`: it is on disk before it counts, and
-whatever waits for that (acknowledgements to the bus) is done right after.
+whatever waits for that (acknowledgements to the bus) is done right after. What begins with a model
+call may be `write`n instead, and synced while the model is asked.
 
 A journal names its steps with an epoch of its own, random, that begins with its first record. One
 that lost its end (`agiraph.storage.journal`) begins another one with the next record: its steps
@@ -10,7 +11,7 @@ was lost. So does a journal that was written before there were epochs.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agiraph.agent.records import RECORD, ConversationEpochBegan, ConversationRecord, StateNoted
@@ -45,18 +46,34 @@ class Conversation:
         return step_place(self._epoch, self.transcript.position + ahead)
 
     def when_recorded(self, act: Callable[[], None]) -> None:
-        """Do `act` right after the next append: its cause is then safe on disk."""
+        """Do `act` right after the next append, or sync: its cause is then safe on disk."""
         self._when_recorded.append(act)
 
     def append(self, *records: ConversationRecord) -> None:
         """Write records to disk in one piece, apply them, then do what waited for that."""
+        self._record(records, self._journal.append)
+        self._settled()
+
+    def write(self, *records: ConversationRecord) -> None:
+        """Write records in one piece and apply them; a power cut may take them until `sync`."""
+        self._record(records, self._journal.write)
+
+    def sync(self) -> None:
+        """Wait until the disk has what was written, then do what waited for that."""
+        if self._journal.is_behind:
+            self._journal.sync()
+            self._settled()
+
+    def _record(self, records: Sequence[ConversationRecord], put: Callable[..., object]) -> None:
         before = self.transcript.epoch
         if records and before != self._epoch:
             began = ConversationEpochBegan(epoch=self._epoch, after=before, ts=records[0].ts)
             records = (began, *records)
-        self._journal.append(*(RECORD.dump_python(record, mode="json") for record in records))
+        put(*(RECORD.dump_python(record, mode="json") for record in records))
         for record in records:
             self.transcript.apply(record)
+
+    def _settled(self) -> None:
         waiting, self._when_recorded = self._when_recorded, []
         for act in waiting:
             act()

@@ -7,10 +7,10 @@ is copied, else its other name could still change what was published.
 """
 
 import os
-import stat
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Final
 
 from agiraph.core.errors import InvalidInput
 from agiraph.storage.copies import copy_file
@@ -26,9 +26,11 @@ from agiraph.storage.files import (
     sync_folder,
 )
 from agiraph.storage.home import NodeHome
-from agiraph.storage.walk import UnsafeFile, kind_of
+from agiraph.storage.walk import UnsafeFile, closing, kind_of
 
-READ_ONLY = 0o444
+READ_ONLY: Final = 0o444
+WRITABLE: Final = 0o222
+EXECUTABLE: Final = 0o111
 
 
 def publish_files(node: NodeHome, but: Sequence[str] = ()) -> tuple[str, ...]:
@@ -50,10 +52,11 @@ def publish_files(node: NodeHome, but: Sequence[str] = ()) -> tuple[str, ...]:
             raise InvalidInput(f"{file} cannot be published: {error}") from None
     for folder in {(node.published / file).parent for file in files}:
         sync_folder(folder)
-    published = _regular_files(node.published)
-    for file in published:
-        _make_read_only(node.published / file)
-    return tuple(sorted(file.as_posix() for file in published))
+    published = files_below(node.published)
+    for file, entry in published:
+        if entry.mode & WRITABLE:
+            set_mode(node.published / file, READ_ONLY | entry.mode & EXECUTABLE)
+    return tuple(sorted(file.as_posix() for file, _ in published))
 
 
 def put_aside(node: NodeHome, attempt: int) -> None:
@@ -99,11 +102,10 @@ def _regular_files(folder: Path, but: Sequence[str] = ()) -> list[Path]:
 
 
 def _promote(source: Path, target: Path) -> None:
-    if _status(source).st_nlink > 1:
+    if _synced(source).st_nlink > 1:
         _copy(source, target)
         remove_file(source)
         return
-    _sync(source)
     move(source, target, is_synced=False)
     moved = _status(target)
     if kind_of(moved) != "file":  # a command put something else in its place since it was listed
@@ -114,7 +116,7 @@ def _promote(source: Path, target: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    copy_file(source, target, 0o666 | stat.S_IMODE(_status(source).st_mode) & 0o111)
+    copy_file(source, target, 0o666 | _status(source).st_mode & EXECUTABLE)
 
 
 def _status(path: Path) -> os.stat_result:
@@ -124,19 +126,12 @@ def _status(path: Path) -> os.stat_result:
     return status
 
 
-def _make_read_only(file: Path) -> None:
-    mode = stat.S_IMODE(_status(file).st_mode)
-    if mode & 0o222:
-        set_mode(file, READ_ONLY | mode & 0o111)
-
-
-def _sync(file: Path) -> None:
-    """Wait until a file's content is on disk, if it can be opened."""
+def _synced(file: Path) -> os.stat_result:
+    """Return the status of a file, whose content is on disk then, if it can be opened."""
     try:
         fd = open_file(file)
     except PermissionError:
-        return  # a file its worker made unreadable is published as it is
-    try:
+        return _status(file)  # a file its worker made unreadable is published as it is
+    with closing(fd):
         os.fsync(fd)
-    finally:
-        os.close(fd)
+        return os.fstat(fd)

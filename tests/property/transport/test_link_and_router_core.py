@@ -2,8 +2,9 @@
 
 Frames are lost, repeated and overtake each other; connections break; processes die and come back;
 the router dies and comes back (its mailboxes survive); the power fails, and what the mailboxes had
-not synced is gone. In the end the line is healed, and nothing may be missing. What the real wire does (it loses frames only when it breaks, and never reorders) is
-a machine of its own, which must keep the order too.
+not synced is gone. In the end the line is healed, and nothing may be missing. What the real wire
+does (it loses frames only when it breaks, and never reorders) is a machine of its own, which must
+keep the order too.
 """
 
 from collections import Counter

@@ -14,7 +14,14 @@ from agiraph.agent.prompts import render
 from agiraph.agent.records import ModelAnswered
 from agiraph.agentic_team.decisions import SCHEMA
 from agiraph.agentic_team.engine import TeamState
-from agiraph.agentic_team.on_board import CAUSE, Attempt, TurnFold, turn_number, worker_for
+from agiraph.agentic_team.on_board import (
+    CAUSE,
+    Attempt,
+    TurnFold,
+    turn_number,
+    turns_seen,
+    worker_for,
+)
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.core.errors import InvalidInput, Refused
@@ -143,19 +150,18 @@ class TeamLead:
             for node in board.nodes.values()
             if (files := [file for file in node.published if file != RESULT_FILE])
         ]
+        # It is asked once, or is a process for each turn: it has no conversation.
+        is_forgetful = spec.mode == "single_inference" or spec.type == "autonomous"
         task = render(
             "team_turn",
             named=state.role,
-            role=attempt.role,
             number=state.number,
-            team=state.team,
-            task=state.task,
-            earlier=self._team.earlier if self._team else (),
+            most=state.team.max_turns,
+            about=self._about(attempt, spec) if spec.type == "autonomous" else "",
             said=self._said_since(),
-            window=state.window,
+            window=state.window(0 if is_forgetful else turns_seen(board, spec.name)),
             incoming=state.incoming,
             files=published,
-            can_act=spec.mode == "multi_turn",
         )
         refs = {
             node.name: node.name
@@ -165,7 +171,24 @@ class TeamLead:
         node = NodeSpec(
             name=attempt.node, task=task, worker=spec.name, output_schema=SCHEMA, refs=refs
         )
-        return c.SpawnWorker(f"{CAUSE}{spec.name}", spec), c.CreateNode(attempt.cause, node)
+        created = c.CreateNode(attempt.cause, node)
+        cause = f"{CAUSE}{spec.name}"
+        if board.worker_by_cause(cause) is not None:
+            return (created,)
+        if spec.type == "harnessed":
+            spec = spec.model_copy(update={"memory": self._about(attempt, spec)})
+        return c.SpawnWorker(cause, spec), created
+
+    def _about(self, attempt: Attempt, spec: WorkerSpec) -> str:
+        """Return what a role has to know in all of its turns."""
+        return render(
+            "team_role",
+            named=attempt.state.role,
+            role=attempt.role,
+            team=attempt.state.team,
+            earlier=self._team.earlier if self._team else (),
+            can_act=spec.mode == "multi_turn",
+        )
 
     def _worker_for(self, attempt: Attempt) -> WorkerSpec:
         """Return the worker that does a turn; another one in the place of one that is gone."""

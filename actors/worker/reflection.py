@@ -6,6 +6,7 @@ from actors.entity.model_client import BrokerModelClient
 from actors.worker.files import WorkerFiles
 from agiraph.agent.loop import PartialAnswer
 from agiraph.agent.prompts import render
+from agiraph.agent.transcript import Transcript
 from agiraph.core.errors import ModelFailure
 from agiraph.core.turns import ModelRequest, UserTurn
 from agiraph.storage.files import read_shown
@@ -50,6 +51,21 @@ def known_before(files: WorkerFiles, limit: int) -> str:
         notebook=_newest(read_shown(home.notebook), limit // 4),
         history=_newest(done, limit // 4),
     )
+
+
+def still_to_know(files: WorkerFiles, transcript: Transcript, limit: int) -> str:
+    """Return what a worker that takes a node reads of those before it, at most `limit` characters.
+
+    That is what its conversation does not hold: all of it if that was lost, else what it was asked
+    about its last node when that had ended.
+    """
+    if not transcript.turns or transcript.is_restored:
+        return known_before(files, limit)
+    last = files.history[-1] if files.history else {}
+    learned = last.get("learned", "")
+    if not limit or learned in ("", transcript.progress.learned.strip()):
+        return ""
+    return render("learned", node=_name(last), learned=_newest(learned, limit))
 
 
 def _name(entry: dict[str, str]) -> str:

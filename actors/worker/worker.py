@@ -19,7 +19,7 @@ from actors.worker.checkout import Checkout
 from actors.worker.context import NodeDeadline, NodeLimitReached, WorkerContext
 from actors.worker.evidence import open_publishes
 from actors.worker.limits import WorkerLimits
-from actors.worker.reflection import known_before, reflect
+from actors.worker.reflection import reflect, still_to_know
 from actors.worker.single_inference import SingleInference
 from actors.worker.worker_tools import WorkerTools
 from agiraph.agent.compaction import CompactionContext, SummarySection
@@ -242,22 +242,28 @@ class WorkerActor:
         self._cancelled.clear()
         context.conversation.when_recorded(lambda: self.runtime.done(received))
         context.update_roster(assign.assignment.roster)
-        shown = self._single.assignment_turn if self._single else assignment_turn
         assignment = self._in_its_mode(assign.assignment)
         assigned = AssignmentTaken(
-            content=shown(assignment),
+            content=self._shown(assignment),
             run=assign.run,
             assignment=assignment,
             message=message,
             outside=context.is_external,
             ts=now,
         )
-        known = known_before(context.files, self.runtime.config.memory.worker_limit)
-        if known and not self._single and not context.is_external:
+        limit = self.runtime.config.memory.worker_limit
+        has_memory = not (self._single or context.is_external)
+        if has_memory and (known := still_to_know(context.files, context.transcript, limit)):
             reminder = InputReceived(content=known, from_name=RUNTIME_NAME, ts=now)
             context.conversation.write(assigned, reminder)
         else:
             context.conversation.write(assigned)
+
+    def _shown(self, assignment: Assignment) -> str:
+        if self._single is not None:
+            return self._single.assignment_turn(assignment)
+        before = None if self.context.is_external else self.context.transcript.before
+        return assignment_turn(assignment, before)
 
     def _in_its_mode(self, assignment: Assignment) -> Assignment:
         """Return an assignment that is one call for a model without tools, whatever was asked."""

@@ -106,11 +106,20 @@ def new_run_turn(goal: str, input_dir: str | None, *, cause: str, plan: str = ""
     return "\n\n".join(lines)
 
 
-def assignment_turn(assignment: Assignment) -> str:
-    """Return the user turn that gives a worker its node."""
+def assignment_turn(assignment: Assignment, before: Assignment | None = None) -> str:
+    """Return the user turn that gives a worker its node.
+
+    What is as in `before`, the last one that its conversation shows, is not repeated.
+    """
+    facts = assignment_facts(assignment)
+    known = {
+        "has_known_schema": before is not None
+        and before.node.output_schema == assignment.node.output_schema,
+        "has_known_goal": before is not None and before.goal == assignment.goal,
+    }
     refs = sorted(assignment.node.refs.items())
     turns = assignment.contract.max_iterations_per_node
-    return render("assignment", refs=refs, turns=turns, **assignment_facts(assignment))
+    return render("assignment", refs=refs, turns=turns, **facts, **known)
 
 
 def schema_in_words(node: WorkNode) -> str:

@@ -49,7 +49,7 @@ PUBLISH = "publish"
 RUNTIME_NAME = "runtime"
 ASK_HUMAN = "ask_human"
 SEND_MESSAGE = "send_message"
-FOLD = 8
+FOLD = 9
 """Raised when the same records come to mean another state: older snapshots then do not count."""
 
 
@@ -180,7 +180,9 @@ class PauseState:
 
 @dataclass(slots=True)
 class Transcript:
-    """The state of one conversation. `spoke_at` is the place of the model's last answer."""
+    """The state of one conversation. `spoke_at` is the place of the model's last answer, `before`
+    the assignment of the last node that has ended, if the turns still show it.
+    """
 
     turns: list[Turn] = field(default_factory=list)
     open_calls: list[OpenCall] = field(default_factory=list)
@@ -190,6 +192,7 @@ class Transcript:
     time: WorkTime = field(default_factory=WorkTime)
     outside: ExternalAgentState = field(default_factory=ExternalAgentState)
     assignment: Assignment | None = None
+    before: Assignment | None = None
     began: RunBegan | None = None
     planned: str | None = None
     run: RunId | None = None
@@ -302,7 +305,7 @@ class Transcript:
             case AnswerPublished():
                 self.progress.summary = record.summary
             case NodeClosed():
-                self.assignment = None
+                self.assignment, self.before = None, self.assignment
                 self.mail.pending.clear()
                 self.mail.see(record.message)
             case PlanMade():
@@ -342,7 +345,7 @@ class Transcript:
         self._begin_work(ExternalAgentState(is_here=record.outside))
         if record.assignment.node.mode == "single_inference":
             # one answer needs, and pays for, none of the nodes before
-            self.turns = []
+            self.turns, self.before = [], None
             self.window.tokens = self.window.turns = 0
         self._show(record.content)
         self.mail.see(record.message)
@@ -419,7 +422,7 @@ class Transcript:
 
     def _compact(self, record: ConversationCompacted) -> None:
         """Let a shorter conversation replace this one; what is known of it stays."""
-        self.turns = list(record.turns)
+        self.turns, self.before = list(record.turns), None
         known = self.window
         self.window = WindowState(
             size=known.size,

@@ -94,10 +94,11 @@ class TeamState:
         """The number of the turn that is next, from 1."""
         return len(self.turns) + 1
 
-    @property
-    def window(self) -> tuple[TeamTurn, ...]:
-        """The turns that the next one is shown."""
-        return self.turns[-self.team.transcript_turns :]
+    def window(self, seen: int = 0) -> tuple[TeamTurn, ...]:
+        """Return the last turns but the one whose message the role answers; of those that came
+        after the first `seen` turns."""
+        first = max(seen, len(self.turns) - self.team.transcript_turns)
+        return self.turns[first:-1]
 
 
 def advance(state: TeamState, outcome: Outcome) -> TeamState:

@@ -100,7 +100,8 @@ def worker_for(
     """Return the worker that does a turn, by none of the names of those that are `gone`.
 
     An external agent works by itself. A `model` that `only_writes`, if its role has no leave to do
-    more, is asked once and has no tools.
+    more, is asked once and has no tools. A model knows its role from its system prompt; an agent
+    is told in each turn.
     """
     name = f"{attempt.state.role}{'-fallback' if attempt.is_fallback else ''}"
     names = (name, *(f"{name}-{number}" for number in range(2, len(gone) + 2)))
@@ -113,6 +114,17 @@ def worker_for(
         if only_writes and not attempt.role.may_write:
             asked |= {"mode": "single_inference"}
     return WorkerSpec.model_validate(asked)
+
+
+def turns_seen(board: Board, worker: str) -> int:
+    """Return the number of the last turn that this worker has taken, 0 if none: what was said until
+    then is in its conversation, if it keeps one."""
+    mine = {one.id for one in board.workers.values() if one.name == worker}
+    for node in reversed(tuple(board.nodes.values())):
+        number = turn_number(node.cause)
+        if number is not None and node.status == "completed" and node.assigned_worker in mine:
+            return number
+    return 0
 
 
 def turn_number(cause: str) -> int | None:

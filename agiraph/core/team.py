@@ -79,8 +79,8 @@ class TeamSpec(Record):
     """A team: its roles, who leads it, and its bounds.
 
     After `max_turns` turns it ends without a result of its lead. A role that sends the same message
-    to the same role more than `repetitions` times is taken to the lead. Each turn is shown the last
-    `transcript_turns` turns.
+    to the same role more than `repetitions` times is taken to the lead. Each turn is shown those of
+    the last `transcript_turns` turns that its role does not have in its conversation.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")

@@ -214,7 +214,8 @@ def test_what_the_person_says_and_asked_before_is_in_the_next_turn(place: Place)
         agent = client.create_agent(asked)
         place.begun.append(agent.id)
         first = place.server.wait_for(lambda seen: seen.is_for(LEAD))
-        assert "It is red now." in first.said
+        assert "It is red now." in first.system
+        assert "The team's goal: Another colour" in first.said
         client.send(agent.id, "Make it blue")
     gate.set()
     seen = place.server.wait_for(lambda seen: seen.is_for(DEVELOPER))
@@ -254,9 +255,9 @@ def test_the_shell_is_a_prompt_with_commands_a_live_table_and_a_history(
     def lead(seen: SeenRequest) -> Reply:
         # By its task, not by the count: the next run of a stopped agent starts its worker once more
         # before the coordinator gives the old run up.
-        task = seen.said.partition("## The task of the person")[2].split()[0]
+        task = seen.said.rpartition("The team's goal: ")[2].split()[0]
         is_first = not said
-        said.setdefault(task, seen.said)
+        said.setdefault(task, seen.system)
         if task == "Third":
             return held(finalize("too late"), never)
         return to(DEVELOPER, "Go") if is_first else finalize(f"{task} answer", "fine")

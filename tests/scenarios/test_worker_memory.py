@@ -96,8 +96,9 @@ def test_a_worker_takes_along_what_it_learned_and_the_coordinator_is_asked(place
     place.plays()
     outcome = Team().run(place, also_dies_when_asked=False)
     shown = [seen for seen in place.server.seen_by("ada") if "Assignment: second" in seen.said]
-    assert "What you know from your earlier nodes" in shown[0].said
-    assert f"Learned: {LEARNED}" in shown[0].said
+    assert "Assignment: first" in shown[0].said, "the node before is in its conversation"
+    assert shown[0].said.count("The team's goal: ") == 1, "and is not told again"
+    assert LEARNED not in shown[0].said
     own = folder_of(outcome)
     assert (own / "memory.md").read_text().count(LEARNED) == 1
     history = json.loads((own / "history.json").read_text())

@@ -29,7 +29,7 @@ def test_a_task_is_watched_turn_by_turn_and_followed_up(visitor: Visitor, place:
     gate, said = Event(), list[str]()
 
     def lead(seen: SeenRequest) -> Reply:
-        said.append(seen.said)
+        said.append(seen.system)
         steps = [
             to(DEVELOPER, "Implement it"),
             to(QA, "Look at it"),

@@ -108,33 +108,38 @@ success: true
 # --- Communication Protocol ----------------------------------------------------------------------
 
 
-def prompt_of(state: TeamState) -> str:
+def role_prompt_of(state: TeamState) -> str:
+    """Return what a role has to know in all of its turns."""
+    role = state.team.roles[state.role]
+    about = {"named": state.role, "role": role, "team": state.team, "earlier": ()}
+    return render("team_role", **about, can_act=True)
+
+
+def prompt_of(state: TeamState, seen: int = 0) -> str:
+    """Return what a role is told in its turn, if the first `seen` turns are in its conversation."""
     return render(
         "team_turn",
         named=state.role,
-        role=state.team.roles[state.role],
         number=state.number,
-        team=state.team,
-        task=state.task,
-        earlier=(),
+        most=state.team.max_turns,
+        about="",
         said=[],
-        window=state.window,
+        window=state.window(seen),
         incoming=state.incoming,
         files=[],
-        can_act=True,
     )
 
 
 def test_communication_protocol_what_each_role_receives() -> None:
     spec = team(transcript_turns=2)
     state = play(to(DEVELOPER, "one"), to(QA, "two"), to(DEVELOPER, "three"), spec=spec)
-    prompt = prompt_of(state)
-    assert "## The task of the person\n\nBuild it" in prompt
+    prompt, about = prompt_of(state), role_prompt_of(state)
     for role, agent in AGENTS.items():
-        assert f"- `{role}`: {spec.roles[role].title} ({agent})" in prompt, "the roster, bound"
+        assert f"- `{role}`: {spec.roles[role].title} ({agent})" in about, "the roster, bound"
     assert "2. software_developer to qa_engineer: two" in prompt, "the last turns"
     assert "one" not in prompt.split("## The last turns")[1].split("##")[0], "and no others"
     assert "From `qa_engineer`:\n\nthree" in prompt, "the message to it"
+    assert "## The last turns" not in prompt_of(state, seen=2), "it has them in its conversation"
 
 
 def test_communication_protocol_each_role_returns_strict_json() -> None:
@@ -143,7 +148,7 @@ def test_communication_protocol_each_role_returns_strict_json() -> None:
     assert SCHEMA["properties"]["action"]["enum"] == ["message", "finalize"]
     assert parse_decision(json.dumps(written)) == TeamDecision.model_validate(written)
     for shown in (play(), play(to(DEVELOPER, "x"))):
-        assert '"action": "message", "to_role": ' in prompt_of(shown)
+        assert '"action": "message", "to_role": ' in role_prompt_of(shown)
 
 
 @pytest.mark.parametrize(
@@ -501,8 +506,8 @@ def test_extension_guide_a_new_role_is_a_mapping_with_its_own_fallback() -> None
     spec = team_of({"roles": {"writer": role | {"fallback": "codex"}}})
     state = play(to("writer", "Describe it"), spec=spec)
     assert (state.role, state.turns[0].to_agent) == ("writer", "ollama/qwen3")
-    assert "You are Writer (`writer`)" in prompt_of(state)
-    assert "Write the docs." in prompt_of(state)
+    assert "You are Writer (`writer`)" in role_prompt_of(state)
+    assert "Write the docs." in role_prompt_of(state)
 
 
 def test_extension_guide_an_agent_is_added_and_enabled_by_configuration(tmp_path: Path) -> None:

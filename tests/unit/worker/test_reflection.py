@@ -1,0 +1,71 @@
+"""What a worker that takes a node is told of those before it."""
+
+from pathlib import Path
+
+import pytest
+
+from actors.worker.files import WorkerFiles
+from actors.worker.reflection import still_to_know
+from agiraph.agent.records import (
+    AssignmentTaken,
+    ConversationCompacted,
+    ConversationEpochBegan,
+    ConversationRecord,
+    NodeClosed,
+    StateNoted,
+)
+from agiraph.agent.transcript import Transcript
+from agiraph.core.ids import RunId
+from agiraph.core.models import Assignment, StageContract
+from agiraph.core.turns import UserTurn
+from agiraph.storage.home import WorkerHome
+from tests.unit.worker.test_files import ADA, node
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> WorkerFiles:
+    return WorkerFiles(WorkerHome(tmp_path / "ada-1"), ADA)
+
+
+def lived(*more: ConversationRecord) -> Transcript:
+    """Return the conversation of a worker that has done a node."""
+    given = Assignment(node=node(1), spec="t", contract=StageContract())
+    began = ConversationEpochBegan(epoch="e", after="", ts=1.0)
+    taken = AssignmentTaken(content="Do it", run=RunId("r"), assignment=given, message="00", ts=1.0)
+    closed = NodeClosed(node_id=given.node.id, status="completed", ts=2.0)
+    return Transcript.fold((began, taken, closed, *more))
+
+
+def test_what_the_conversation_holds_is_not_told_again(files: WorkerFiles) -> None:
+    assert still_to_know(files, Transcript(), 1000) == "", "there is nothing yet"
+    files.note_completion(node(1), "Did 1.", "")
+    assert still_to_know(files, lived(), 1000) == ""
+
+
+def test_what_was_learned_after_a_node_is_told_with_the_next(files: WorkerFiles) -> None:
+    files.note_completion(node(1), "Did 1.", "Use awk.")
+    told = still_to_know(files, lived(), 1000)
+    assert told.endswith("of your last node, part 1; it is in your `memory.md`:\n\nUse awk.")
+    assert still_to_know(files, lived(), 0) == ""
+    transcript = lived()
+    transcript.progress.learned = "Use awk. "
+    assert still_to_know(files, transcript, 1000) == "", "it said so itself when it published"
+
+
+@pytest.mark.parametrize("lost", [Transcript(), lived(StateNoted(what="restored", ts=3.0))])
+def test_a_conversation_that_was_lost_is_told_everything(
+    files: WorkerFiles, lost: Transcript
+) -> None:
+    files.note_completion(node(1), "Did 1.", "Use awk.")
+    told = still_to_know(files, lost, 1000)
+    assert "What you know from your earlier nodes" in told
+    assert "- part 1: Did 1." in told
+
+
+def test_the_last_assignment_is_known_until_the_conversation_is_shortened() -> None:
+    turns, tokens = (UserTurn(content="Shorter"),), {"tokens_before": 9, "tokens_after": 5}
+    compacted = ConversationCompacted(turns=turns, cause="full", ts=3.0, **tokens)
+    before = lived().before
+    assert before is not None
+    assert before.node.name == "part 1"
+    assert lived(compacted).before is None

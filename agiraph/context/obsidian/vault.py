@@ -113,6 +113,7 @@ class _Vault:
         )
         self.paths = self._paths()
         self.counts: Counter[str] = Counter()
+        self.has_changed = False
 
     def export(self, edges: Iterable[ContextEdge]) -> VaultExport:
         """Write what has changed, remove what is gone, and keep the manifest, whatever happens."""
@@ -255,6 +256,7 @@ class _Vault:
         if whose == "ours" and (written is None or written.digest == digest):
             return "unchanged", written or VaultFile(path=path, digest=digest)
         replace_bytes(self.root / path, data, is_synced=False)
+        self.has_changed = True
         return "written", VaultFile(path=path, digest=digest)
 
     def _remove(self, file: VaultFile) -> None:
@@ -262,6 +264,7 @@ class _Vault:
         whose = self._whose(file.path, file, "")
         if whose == "ours":
             remove_file(self.root / file.path)
+            self.has_changed = True
             self.counts["removed"] += 1
         elif whose == "person":
             self.counts["kept"] += 1
@@ -298,7 +301,8 @@ class _Vault:
 
     def _keep_manifest(self) -> None:
         """Write down what is ours, with the times by which the next export knows it again."""
-        self.there = self._listed()
+        if self.has_changed:
+            self.there = self._listed()
         manifest = VaultManifest(
             notes={id: self._timed(file) for id, file in sorted(self.notes.items())},
             others={path: self._timed(file) for path, file in sorted(self.others.items())},

@@ -7,6 +7,7 @@ sentence for people in cli/console/event_text.py.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from agiraph.core.errors import InvalidInput
 
@@ -20,6 +21,9 @@ class EventType:
     by: str
     fields: tuple[str, ...] = ()
 
+
+RUN_ENDS: Final = ("agent.completed", "agent.failed", "agent.stopped")
+"""The types that end a run."""
 
 _COORDINATOR = "coordinator"
 _ENTITY = "coordinator, worker"

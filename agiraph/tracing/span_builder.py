@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from agiraph.core.event_types import RUN_ENDS
 from agiraph.core.models import Event
 from agiraph.tracing import spans as s
 from agiraph.tracing.spans import Span, Value, span_id, trace_id
@@ -46,7 +47,6 @@ ENDS = {
     "node.failed": "the node failed",
     "node.cancelled": "the node was cancelled",
 }
-RUN_ENDS = ("agent.completed", "agent.failed", "agent.stopped")
 
 
 def last_ended_before(events: Iterable[Event], since: float) -> int:

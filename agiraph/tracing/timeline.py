@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
+from agiraph.core.event_types import RUN_ENDS
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import Event, SpanKind
 from agiraph.tracing import spans as s
@@ -38,7 +39,6 @@ ENDS: Final[dict[str, SpanKind]] = {
     "child.exited": "down",
     "child.stopped": "down",
 }
-OVER: Final = ("agent.completed", "agent.failed", "agent.stopped")
 NAMES_SHOWN: Final = 3
 LONGEST_NAME: Final = 120
 
@@ -102,7 +102,7 @@ class RunTimeline:
             self._begin(event, BEGINS[event.type])
         elif event.type in ENDS:
             self._end(event, ENDS[event.type])
-        if event.type in OVER and event.run_id == self.run:
+        if event.type in RUN_ENDS and event.run_id == self.run:
             self.end = event.ts
             for key in list(self._waits):
                 self._finish(key, event.ts)

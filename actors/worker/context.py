@@ -102,6 +102,11 @@ class WorkerContext(EntityContext):
             self._scope = node.id, scope
         return self._scope[1]
 
+    def prepare_node(self, home: NodeHome) -> None:
+        """Look up and open now what the first call of the node it holds would have to wait for."""
+        _ = self.scope
+        self.files.open_log(home)
+
     def report(self, event: str, data: JsonObject, key: str = "", **other: Any) -> None:
         """Report an event to the recorder, and to the node's own log."""
         record, assignment = self.event(event, data, key, **other), self.transcript.assignment

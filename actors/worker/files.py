@@ -98,10 +98,11 @@ class WorkerFiles:
     def log(self, node: NodeHome, event: Event) -> None:
         """Add an event to the node's execution trace."""
         line = event.model_dump_json(exclude={"seq", "agent_id"}) + "\n"
-        self._log_of(node.log).write(line.encode("utf-8", "replace"))
+        self.open_log(node).write(line.encode("utf-8", "replace"))
 
-    def _log_of(self, path: Path) -> IO[bytes]:
+    def open_log(self, node: NodeHome) -> IO[bytes]:
         """Return the open trace of a node; that of the node before is closed."""
+        path = node.log
         if self._log is None or self._log[0] != path:
             self._close_log()
             fd = open_file(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

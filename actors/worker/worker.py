@@ -379,8 +379,11 @@ class WorkerActor:
         if (started := self._started) is None:
             return
         self.context.conversation.sync()
-        make_folder(self.context.node_home(started.node).scratch)
+        home = self.context.node_home(started.node)
+        make_folder(home.scratch)
+        make_folder(home.published)
         self._started = None
+        self.context.prepare_node(home)
         if started != self._resumed:
             self.context.files.note_start(started.node, self.context.now())
         self._reports.start(self._send_started(started))

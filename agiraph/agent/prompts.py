@@ -111,15 +111,14 @@ def assignment_turn(assignment: Assignment, before: Assignment | None = None) ->
 
     What is as in `before`, the last one that its conversation shows, is not repeated.
     """
-    facts = assignment_facts(assignment)
+    schema = assignment.node.output_schema
     known = {
-        "has_known_schema": before is not None
-        and before.node.output_schema == assignment.node.output_schema,
+        "has_known_schema": before is not None and schema == before.node.output_schema,
         "has_known_goal": before is not None and before.goal == assignment.goal,
     }
     refs = sorted(assignment.node.refs.items())
     turns = assignment.contract.max_iterations_per_node
-    return render("assignment", refs=refs, turns=turns, **facts, **known)
+    return render("assignment", refs=refs, turns=turns, **assignment_facts(assignment), **known)
 
 
 def schema_in_words(node: WorkNode) -> str:

@@ -54,6 +54,8 @@ def has_room(folder: Path, least_bytes: int = RESERVE_BYTES) -> bool:
         found = os.statvfs(folder)
     except OSError:
         return True  # the write itself reports what is wrong
+    if not found.f_blocks:
+        return True  # no disk, as /proc: that is not what is wrong with it
     has_files = not found.f_files or found.f_favail > 0
     return has_files and found.f_bavail * found.f_frsize >= least_bytes
 

@@ -3,8 +3,8 @@
 The commands of a model write into some folders of a home, so anything in them may have been put
 there to lead a process of ours elsewhere. Five rules hold for every path that is used here:
 
-1. A path is walked from the root and no component may be a link (`walk.py`). (`Home` resolves its
-   own path once; links above a home are the person's own.)
+1. A path is walked from the root and no component may be a link (`walk.py`). Links above a home are
+   the person's own (`Home` resolves its path once).
 2. Only regular files of this user are opened, and opening never blocks: no pipe, socket or device.
 3. A file that is written in place has exactly one name: a hard link could belong to anybody.
 4. New content goes into a new file with a random name (O_EXCL), is synced and renamed, and the
@@ -13,9 +13,9 @@ there to lead a process of ours elsewhere. Five rules hold for every path that i
 
 On a full disk a write raises OSError, or waits for space where that is wanted (`disk_space.py`).
 
-A violation of a rule raises `UnsafeFile`, which is an OSError: a caller that can do without the
-file treats it as one that cannot be read. Files that only the person writes (settings, prompts,
-input) may be links and are opened directly; each such place says so (`tests/openings.py`).
+A violation raises `UnsafeFile`, an OSError: who can do without the file treats it as one that
+cannot be read. Files that only the person writes (settings, prompts, input) may be links and are
+opened directly; each such place says so (`tests/openings.py`).
 """
 
 import errno
@@ -190,9 +190,8 @@ def read_descriptor(fd: int, offset: int = 0, most: int | None = None) -> bytes:
 
 
 def replace_file(path: Path, text: str, *, is_synced: bool = True) -> None:
-    """Replace a file in one step, creating its folders; readers see the old one or the new one.
-
-    One that is not synced costs a tenth, and may be there empty after a power cut.
+    """Replace a file in one step, creating its folders: readers see the old one or the new one. One
+    that is not synced costs a tenth, and may be there empty after a power cut.
     """
     replace_bytes(path, text.encode(), is_synced=is_synced)
 
@@ -276,7 +275,9 @@ def _make_folder(path: Path, mode: int) -> None:
     with folder_of(path, make=True) as above:
         try:
             os.mkdir(path.name, mode, dir_fd=above)
-        except FileExistsError:
+        except OSError as error:
+            if error.errno != errno.EEXIST:
+                raise explained(error, path.name, above, str(path)) from None
             os.close(step(path.name, above, str(path), make=False))
 
 

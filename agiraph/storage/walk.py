@@ -9,7 +9,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal
 
@@ -115,8 +115,12 @@ def step(part: str, fd: int, place: str, make: bool) -> int:
             raise _with_path(missing, place) from None
     except OSError as error:
         raise explained(error, part, fd, place) from None
-    with suppress(FileExistsError):  # another process has just created it
+    try:
         os.mkdir(part, dir_fd=fd)
+    except FileExistsError:
+        pass  # another process has just created it
+    except OSError as error:
+        raise _with_path(error, place) from None
     return step(part, fd, place, make=False)
 
 

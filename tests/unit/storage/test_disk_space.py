@@ -109,6 +109,7 @@ def test_room_is_what_is_free(tmp_path: Path) -> None:
     assert has_room(tmp_path)
     assert not has_room(tmp_path, 2**62)
     assert has_room(tmp_path / "nowhere")
+    assert has_room(Path("/proc")), "it has no size"
     assert str(tmp_path) in full_message(tmp_path)
 
 

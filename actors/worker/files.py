@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
@@ -17,12 +19,14 @@ from agiraph.storage.files import (
     opened,
     read_bytes,
     read_descriptor,
+    read_shown,
+    replace_bytes,
     replace_file,
     write_all,
 )
 from agiraph.storage.home import NodeHome, WorkerHome
 from agiraph.storage.journal import sync_data
-from agiraph.storage.walk import closing
+from agiraph.storage.walk import closing, is_about_place
 
 HISTORY_READ: Final = 1024 * 1024
 NEAR: Final = 4096
@@ -65,9 +69,8 @@ class WorkerFiles:
 
     def note_start(self, node: WorkNode, now: float) -> None:
         """Write into the notebook that a node was taken up."""
-        fd = open_file(self.home.notebook, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        with os.fdopen(fd, "a", encoding="utf-8") as notebook:
-            notebook.write(f"\n- {iso(now)} took up {node.name} ({node.id})\n")
+        line = f"\n- {iso(now)} took up {node.name} ({node.id})\n"
+        _append_once(self.home.notebook, line.encode(), is_synced=False)
 
     def has_completed(self, node: WorkNode) -> bool:
         return any(entry["node_id"] == node.id for entry in self.history)
@@ -89,7 +92,8 @@ class WorkerFiles:
     def history(self) -> list[dict[str, str]]:
         """The nodes that it has completed, the last one last; of very many the last ones."""
         if self._history is None:
-            with opened(self.home.history) as fd:
+            tail = b""
+            with _if_in_order(), opened(self.home.history) as fd:
                 tail = _tail(fd, HISTORY_READ)
             lines = tail.decode("utf-8", "replace").split("\n")
             self._history = [entry for line in lines if (entry := _entry(line)) is not None]
@@ -120,13 +124,27 @@ class WorkerFiles:
             self._log = None
 
 
-def _append_once(path: Path, text: bytes) -> None:
-    """Append a text and wait for the disk, unless it stands near the end of the file."""
-    fd = open_file(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-    with closing(fd):
-        if text not in _tail(fd, len(text) + NEAR):
-            patiently(lambda: append_all(fd, text))
-            sync_data(fd)
+@contextmanager
+def _if_in_order() -> Iterator[None]:
+    """Leave a block in which a file is not as ours are: a model's shell may have put it there."""
+    try:
+        yield
+    except OSError as error:
+        if not is_about_place(error):
+            raise
+
+
+def _append_once(path: Path, text: bytes, *, is_synced: bool = True) -> None:
+    """Append a text, unless it stands near the end of the file; replace what is no file of ours."""
+    with _if_in_order():
+        fd = open_file(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        with closing(fd):
+            if text not in _tail(fd, len(text) + NEAR):
+                patiently(lambda: append_all(fd, text))
+                if is_synced:
+                    sync_data(fd)
+        return
+    replace_bytes(path, read_shown(path).encode() + text, is_synced=is_synced)
 
 
 def _append_entry(path: Path, entry: dict[str, str]) -> bool:
@@ -134,7 +152,7 @@ def _append_entry(path: Path, entry: dict[str, str]) -> bool:
 
     Return False, having done nothing, if the file does not end as one of ours does.
     """
-    with opened(path, os.O_RDWR) as fd:
+    with _if_in_order(), opened(path, os.O_RDWR) as fd:
         end = os.fstat(fd).st_size - len(LIST_END)
         tail = os.pread(fd, len(LIST_END), end) if end >= 0 else b""
         if tail != (LIST_END if end else EMPTY_LIST):
@@ -152,7 +170,8 @@ def _append_entry(path: Path, entry: dict[str, str]) -> bool:
 
         patiently(write)
         sync_data(fd)
-    return True
+        return True
+    return False
 
 
 def _write_at(fd: int, offset: int, data: bytes) -> None:

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,35 @@ def test_a_history_that_was_torn_or_edited_is_written_anew_with_what_is_whole(
     home.history.write_text(left)
     WorkerFiles(home, ADA).note_completion(node(2), "Did 2.", "")
     assert names_in(home) == ["part 1", "part 2"]
+
+
+HOSTILE: dict[str, Callable[[Path, Path], object]] = {
+    "a link": lambda path, other: path.symlink_to(other),
+    "a hard link": lambda path, other: os.link(other, path),
+    "a folder": lambda path, _: path.mkdir(),
+    "a pipe": lambda path, _: os.mkfifo(path),
+    "nothing": lambda path, _: None,
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_what_a_shell_has_put_in_place_of_its_files_is_replaced_and_not_written_through(
+    home: WorkerHome, tmp_path: Path, what: str
+) -> None:
+    WorkerFiles(home, ADA)
+    other = tmp_path / "other"
+    other.write_text("not the worker's\n")
+    for path in (home.memory, home.notebook, home.history):
+        path.unlink()
+        HOSTILE[what](path, other)
+    files = WorkerFiles.__new__(WorkerFiles)
+    files.__dict__.update(home=home, _log=None, _history=None)
+    files.note_start(node(1), 0.0)
+    files.note_completion(node(1), "Did 1.", "")
+    assert other.read_text() == "not the worker's\n"
+    assert "took up part 1" in home.notebook.read_text()
+    assert home.memory.read_text().endswith("Did 1.\n")
+    assert names_in(home) == ["part 1"]
 
 
 def test_a_full_disk_leaves_the_history_as_it_was(

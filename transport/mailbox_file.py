@@ -149,10 +149,17 @@ class MailboxFile:
         if self._durability == "normal":
             return
         if self._wal < 0:
-            wal = self._path.with_name(self._path.name + "-wal")
-            # SQLite keeps this file until it closes the database.
-            self._wal = os.open(wal, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)  # plain: system/
+            self._open_log()
         os.fdatasync(self._wal) if hasattr(os, "fdatasync") else os.fsync(self._wal)
+
+    def _open_log(self) -> None:
+        """Open the log, which SQLite keeps until it closes the database, and sync its name."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+        log = self._path.with_name(self._path.name + "-wal")
+        self._wal = os.open(log, flags)  # plain: in system/, no model writes there
+        folder = os.open(self._path.parent, flags | os.O_DIRECTORY)  # plain: system/
+        os.fsync(folder)
+        os.close(folder)
 
     def close(self) -> None:
         """Put everything into the one file and close it."""

@@ -204,7 +204,8 @@ class TeamBrain:
 
 
 def run_team(options: Options) -> list[Figure]:
-    """Return what a turn of a team of roles costs more than its model call in a bare loop."""
+    """Return what a turn of a team of roles costs more than its model call in a bare loop, and what
+    it adds to the next request of its role."""
     brain = TeamBrain()
     ours, bare = [], []
     with FakeModelServer(brain) as server, options.product.home(server.env(), SETTINGS) as home:
@@ -213,14 +214,20 @@ def run_team(options: Options) -> list[Figure]:
             _take_team_turns(brain, home)
             ours.append(brain.turn_ms)
             body = brain.asked[TEAM_TURNS // 2].raw
+            sizes = [len(seen.raw) for seen in brain.asked if seen.is_for(LEAD)]
             brain.begin()
             _call_bare_loop(server.env(), "anthropic-same", body)
             bare.append(brain.turn_ms)
     mine, peer = statistics.median(ours), statistics.median(bare)
     what = "team: a role's turn less the same model call in a bare SDK loop"
-    more = mine - peer
-    return [at_most(what, "ten milliseconds", more / TEAM_MORE_MS, 1.0,
-                    f"{mine:.1f} and {peer:.1f} ms: {more:+.1f} ms")]  # fmt: skip
+    more, added = mine - peer, (sizes[-1] - sizes[0]) / (len(sizes) - 1)
+    return [
+        at_most(what, "ten milliseconds", more / TEAM_MORE_MS, 1.0,
+                f"{mine:.1f} and {peer:.1f} ms: {more:+.1f} ms"),
+        at_most("team: what a turn adds to its role's next request", "a thousand bytes",
+                added / 1000, 1.0,
+                f"{added:.0f} bytes: {sizes[0]:,} in turn 1, {sizes[-1]:,} in {TEAM_TURNS - 1}"),
+    ]  # fmt: skip
 
 
 def _take_team_turns(brain: TeamBrain, home: RunningHome) -> None:

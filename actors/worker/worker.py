@@ -381,7 +381,6 @@ class WorkerActor:
         self.context.conversation.sync()
         home = self.context.node_home(started.node)
         make_folder(home.scratch)
-        make_folder(home.published)
         self._started = None
         self.context.prepare_node(home)
         if started != self._resumed:

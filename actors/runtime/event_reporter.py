@@ -8,7 +8,6 @@ import contextlib
 from collections import deque
 from typing import Any
 
-from agiraph.core.event_types import RUN_ENDS
 from agiraph.core.ids import RECORDER, MessageId, message_id
 from agiraph.core.models import Event
 from agiraph.messages.event import ReportEvents
@@ -38,11 +37,8 @@ class EventReporter:
         self._is_idle.set()
 
     def report(self, *events: Event) -> None:
-        """Queue events; returns at once. The end of a run is sent without waiting for more: its
-        record says the same by now, and who reads that looks for the event."""
+        """Queue events; returns at once."""
         if events:
-            if any(event.type in RUN_ENDS for event in events):
-                self._is_hurried.set()
             self._waiting.extend(events)
             self._has_work.set()
             self._is_idle.clear()

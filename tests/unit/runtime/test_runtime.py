@@ -117,22 +117,6 @@ async def test_reports_are_batched_in_order_and_sent_again_under_the_same_id(
     assert [count for _, count in endpoint.sent] == [BATCH, 1]
 
 
-async def test_the_end_of_a_run_is_not_kept_back_for_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("actors.runtime.event_reporter.RETRY_SECONDS", 0)
-    monkeypatch.setattr("actors.runtime.event_reporter.GATHER_SECONDS", 600)
-    endpoint: Any = FlakyEndpoint()
-    reporter = EventReporter(endpoint, logger())
-    running = asyncio.create_task(reporter.run())
-    reporter.report(Event(type="node.completed", agent_id=AgentId("a"), ts=1))
-    reporter.report(Event(type="agent.completed", agent_id=AgentId("a"), ts=2))
-    async with asyncio.timeout(5):
-        await reporter._is_idle.wait()
-    running.cancel()
-    assert [count for _, count in endpoint.sent] == [2]
-
-
 @pytest.mark.parametrize(("sender", "is_obeyed"), [("shop/eve", False), ("supervisor", True)])
 async def test_only_the_supervisor_may_order_a_stop(
     tmp_path: Path, sender: str, is_obeyed: bool

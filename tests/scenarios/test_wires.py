@@ -1,5 +1,6 @@
 """A team whose members each speak another wire format, by a service that is in trouble at first."""
 
+import json
 import re
 import threading
 from collections.abc import Iterator
@@ -104,9 +105,11 @@ def test_a_team_in_which_each_speaks_another_format(place: Place) -> None:
     place.plays(coordinator=leads, **{name: worker(name) for name in WORKERS})
     place.server.brain = troubled(in_words(place.server.brain))
     outcome = place.complete("Write four parts", "--name", "mixed", "--model", "anthropic/fake")
+    told = json.loads(outcome.result["result"].removeprefix("Done: "))["nodes"]
+    summaries = {row["worker"]: row["summary"].splitlines()[0] for row in told}
+    assert summaries == {name: f"found: by {name}" for name in WORKERS}
     for name in WORKERS:
         assert outcome.published(f"{name}-part") == {f"{name}.md": f"by {name}\n"}
-        assert f"found: by {name}" in outcome.result["result"]
     for name, (_, api, proof) in MODELS.items():
         seen = place.server.seen_by(name)
         assert {one.api for one in seen} == {api}

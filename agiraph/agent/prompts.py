@@ -115,6 +115,7 @@ def assignment_turn(assignment: Assignment, before: Assignment | None = None) ->
     known = {
         "has_known_schema": before is not None and schema == before.node.output_schema,
         "has_known_goal": before is not None and before.goal == assignment.goal,
+        "has_known_notes": before is not None and before.notes == assignment.notes,
     }
     refs = sorted(assignment.node.refs.items())
     turns = assignment.contract.max_iterations_per_node

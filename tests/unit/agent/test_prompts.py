@@ -64,12 +64,15 @@ def test_each_assignment_names_stage_shared_context_and_limit(
 def test_what_a_worker_was_shown_with_its_last_node_is_not_repeated() -> None:
     schema = {"type": "object", "properties": {"price": {"type": "number"}}}
     node = ASSIGNMENT.node.model_copy(update={"output_schema": schema})
-    given = ASSIGNMENT.model_copy(update={"node": node, "goal": "Buy a bicycle"})
+    update = {"node": node, "goal": "Buy a bicycle", "notes": "Ann's shop was cheap."}
+    given = ASSIGNMENT.model_copy(update=update)
     first, again = prompts.assignment_turn(given), prompts.assignment_turn(given, given)
     assert "The team's goal: Buy a bicycle" in first
     assert '"price"' in first
+    assert "Ann's shop" in first
+    assert "Ann's shop" not in again
     assert "The team's goal" not in again
     assert "JSON that fits the JSON Schema of your last node." in again
     assert '"price"' not in again
-    other = given.model_copy(update={"node": ASSIGNMENT.node, "goal": "Buy a car"})
+    other = ASSIGNMENT.model_copy(update={"goal": "Buy a car"})
     assert prompts.assignment_turn(given, other) == first

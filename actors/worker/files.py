@@ -2,8 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
@@ -16,7 +14,6 @@ from agiraph.storage.files import (
     append_all,
     is_missing,
     open_file,
-    opened,
     read_bytes,
     read_descriptor,
     read_shown,
@@ -92,9 +89,10 @@ class WorkerFiles:
     def history(self) -> list[dict[str, str]]:
         """The nodes that it has completed, the last one last; of very many the last ones."""
         if self._history is None:
-            tail = b""
-            with _if_in_order(), opened(self.home.history) as fd:
-                tail = _tail(fd, HISTORY_READ)
+            tail, fd = b"", _open_ours(self.home.history, os.O_RDONLY)
+            if fd is not None:
+                with closing(fd):
+                    tail = _tail(fd, HISTORY_READ)
             lines = tail.decode("utf-8", "replace").split("\n")
             self._history = [entry for line in lines if (entry := _entry(line)) is not None]
         return self._history
@@ -124,27 +122,30 @@ class WorkerFiles:
             self._log = None
 
 
-@contextmanager
-def _if_in_order() -> Iterator[None]:
-    """Leave a block in which a file is not as ours are: a model's shell may have put it there."""
+def _open_ours(path: Path, flags: int) -> int | None:
+    """Open a file; None if what is there is not as ours are: a model's shell may have put it there.
+
+    An error of reading or writing it is another matter, and raised.
+    """
     try:
-        yield
+        return open_file(path, flags, 0o644)
     except OSError as error:
         if not is_about_place(error):
             raise
+    return None
 
 
 def _append_once(path: Path, text: bytes, *, is_synced: bool = True) -> None:
     """Append a text, unless it stands near the end of the file; replace what is no file of ours."""
-    with _if_in_order():
-        fd = open_file(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        with closing(fd):
-            if text not in _tail(fd, len(text) + NEAR):
-                patiently(lambda: append_all(fd, text))
-                if is_synced:
-                    sync_data(fd)
+    fd = _open_ours(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+    if fd is None:
+        replace_bytes(path, read_shown(path).encode() + text, is_synced=is_synced)
         return
-    replace_bytes(path, read_shown(path).encode() + text, is_synced=is_synced)
+    with closing(fd):
+        if text not in _tail(fd, len(text) + NEAR):
+            patiently(lambda: append_all(fd, text))
+            if is_synced:
+                sync_data(fd)
 
 
 def _append_entry(path: Path, entry: dict[str, str]) -> bool:
@@ -152,7 +153,10 @@ def _append_entry(path: Path, entry: dict[str, str]) -> bool:
 
     Return False, having done nothing, if the file does not end as one of ours does.
     """
-    with _if_in_order(), opened(path, os.O_RDWR) as fd:
+    fd = _open_ours(path, os.O_RDWR)
+    if fd is None:
+        return False
+    with closing(fd):
         end = os.fstat(fd).st_size - len(LIST_END)
         tail = os.pread(fd, len(LIST_END), end) if end >= 0 else b""
         if tail != (LIST_END if end else EMPTY_LIST):
@@ -170,8 +174,7 @@ def _append_entry(path: Path, entry: dict[str, str]) -> bool:
 
         patiently(write)
         sync_data(fd)
-        return True
-    return False
+    return True
 
 
 def _write_at(fd: int, offset: int, data: bytes) -> None:

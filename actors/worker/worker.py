@@ -251,13 +251,11 @@ class WorkerActor:
             outside=context.is_external,
             ts=now,
         )
-        limit = self.runtime.config.memory.worker_limit
-        has_memory = not (self._single or context.is_external)
-        if has_memory and (known := still_to_know(context.files, context.transcript, limit)):
-            reminder = InputReceived(content=known, from_name=RUNTIME_NAME, ts=now)
-            context.conversation.write(assigned, reminder)
-        else:
-            context.conversation.write(assigned)
+        known, limit = "", self.runtime.config.memory.worker_limit
+        if not (self._single or context.is_external):
+            known = still_to_know(context.files, context.transcript, limit)
+        reminders = [InputReceived(content=known, from_name=RUNTIME_NAME, ts=now)] if known else []
+        context.conversation.write(assigned, *reminders)
 
     def _shown(self, assignment: Assignment) -> str:
         if self._single is not None:

@@ -1,13 +1,24 @@
-"""Access: which paths of an agent's home a worker may read and write from another machine.
+"""Access: which paths of a home a worker may read and write from another machine.
 
-Who asks is known by its address, as the router guarantees it; in which run it works, and which
-nodes it holds, is known from the agent's record and the board's journal. Nothing is taken from what
-it says itself. It reads what its scope lets it read and its sandbox would show it; it writes what
-it would write here.
+The router guarantees the sender's address. The agent's record says which run the worker is in, and
+the board's journal which nodes it holds: no claim of the sender is used. A worker reads the files
+that its scope and its sandbox would show it at home, and writes the files that it would write
+there.
+
+Each root answers only for the names that it allows:
+
+    home     the agent's home: the files that the scope of this worker allows
+    input    the input folder, without a home that is inside it
+    shared   the names in SHARED; an empty path names all of them
+
+Every place is judged by `may_read` or `to_write` before it is opened, also each entry of a listing.
 """
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from typing import Final
 
 from agiraph.board.board import Board
 from agiraph.board.store import fold_events, read_events
@@ -19,12 +30,24 @@ from agiraph.storage.files import entries, is_part, read_bytes
 from agiraph.storage.home import AgentHome, Home, RunHome, plan_copy
 from agiraph.storage.journal import JournalPosition, read_on
 from agiraph.storage.versions import read_object
+from agiraph.storage.walk import Kind
 from agiraph.tools.scopes.scope import Scope
 
-RESULTS = frozenset({"published", "attempts", "_evidence.json"})
-"""What of a node changes only while it is held."""
-LEFT_OVER = frozenset({"scratch", "log.jsonl"})
-"""What its last worker may still change when it has ended."""
+WRITTEN_OF_NODE: Final[dict[str, Kind]] = {
+    "published": "folder",
+    "attempts": "folder",
+    "_evidence.json": "file",
+    "scratch": "folder",
+    "log.jsonl": "file",
+}
+"""The names in a node's folder that its worker writes, and their kinds. No other kind may take such
+a name: a link would lead sandboxes that mount `published/` to another folder."""
+LEFT_OVER: Final = frozenset({"scratch", "log.jsonl"})
+"""The names that the last worker of a node may still change when the node has ended."""
+LONGEST_PATH: Final = 32_768
+"""In bytes. A path in a listing has at most MOST_LEVELS names of 255 bytes."""
+SHOWN_CHARACTERS: Final = 200
+SHARED_PARTS: Final = frozenset((name,) for name in SHARED)
 
 
 class BoardsRead:
@@ -59,72 +82,106 @@ class WorkerAccess:
     scope: Scope
 
     def place(self, path: str, root: FileRoot = "home") -> Path:
-        """Return the path that is named, unless it climbs; OutOfScope. It may be anybody's."""
-        names = _names(path)
+        """Return the place that a path names below a root; it is not judged yet. OutOfScope."""
+        names = names_in(path)
         match root:
             case "home":
                 return self.agent_home.path.joinpath(*names)
             case "input":
                 return self._input().joinpath(*names)
             case "shared":
-                if names[:1] and names[0] not in SHARED:
-                    raise OutOfScope(f"'{path}' is not shared (shared: {', '.join(SHARED)})")
-                # The person's own: what has one of these names may be a link.
-                first = (self.home.path / names[0]).resolve() if names else self.home.path
-                return first.joinpath(*names[1:])
+                if not names or names[0] not in SHARED:
+                    raise OutOfScope(f"{_shown(path)} is not shared (shared: {', '.join(SHARED)})")
+                return self._shared(names[0]).joinpath(*names[1:])
 
     def _input(self) -> Path:
         if self.scope.input_dir is None:
             raise InvalidInput("this run has no input folder")
         return self.scope.input_dir
 
+    def _shared(self, name: str) -> Path:
+        """Return the real path of a shared name: the person may have made it a link."""
+        return Path(os.path.realpath(self.home.path / name))
+
     def to_read(self, path: str, root: FileRoot = "home") -> Path:
-        """Return the file of that name, which this worker may read; OutOfScope."""
+        """Return the file that a path names, which this worker may read; OutOfScope."""
         place = self.place(path, root)
-        if root == "home" and not self.may_read(place):
-            raise OutOfScope(f"'{path}' may not be read by {self.worker}")
+        if not self.may_read(place, root):
+            raise OutOfScope(f"{_shown(path)} may not be read by {self.worker}")
         return place
 
-    def may_read(self, place: Path) -> bool:
-        """Whether this worker may read a path below the agent's home."""
-        is_home = place.is_relative_to(self.agent_home.path)
-        return is_home and (self.scope.rules.may_read(place) or place == plan_copy(self.run.path))
+    def may_read(self, place: Path, root: FileRoot = "home") -> bool:
+        """Whether this worker may read a place below a root."""
+        match root:
+            case "home":
+                is_home = place.is_relative_to(self.agent_home.path)
+                is_plan = place == plan_copy(self.run.path)
+                return is_home and (is_plan or self.scope.rules.may_read(place))
+            case "input":
+                return self.scope.is_input(place)
+            case "shared":
+                return self._is_shared(place)
 
-    def to_write(self, path: str) -> Path:
-        """Return the file of that name, which this worker may write now; OutOfScope."""
+    def _is_shared(self, place: Path) -> bool:
+        """Whether a place is below a shared name; of the home itself no other name is shared."""
+        if not any(place.is_relative_to(self._shared(name)) for name in SHARED):
+            return False
+        home = self.home.path
+        return not place.is_relative_to(home) or place.relative_to(home).parts[:1] in SHARED_PARTS
+
+    def to_write(self, path: str, kind: Kind | None = None) -> Path:
+        """Return the place that a path names, where this worker may now put an entry of a kind.
+
+        `kind` is None for an entry that is removed. Raises OutOfScope.
+        """
         place = self.place(path)
-        if not self._may_write(place):
-            raise OutOfScope(f"'{path}' may not be written by {self.worker} now")
+        if not self._may_write(place, kind):
+            as_kind = f" as a {kind}" if kind and self._may_write(place, None) else ""
+            raise OutOfScope(f"{_shown(path)} may not be written by {self.worker} now{as_kind}")
         return place
 
-    def _may_write(self, place: Path) -> bool:
-        own = self.run.worker(self.worker).path
-        if own in place.parents:
+    def _may_write(self, place: Path, kind: Kind | None) -> bool:
+        if self.run.worker(self.worker).path in place.parents:
             return True
         for node in self.nodes:
             folder = self.run.node(node.folder).path
             if folder in place.parents:
-                name = place.relative_to(folder).parts[0]
-                return name in LEFT_OVER or (name in RESULTS and node.status in HELD_NODE)
+                name, *inner = place.relative_to(folder).parts
+                known = WRITTEN_OF_NODE.get(name)
+                if known is None or not (name in LEFT_OVER or node.status in HELD_NODE):
+                    return False
+                return known == "folder" if inner else kind in (None, known)
         return False
 
-    def below(self, path: str) -> list[Path]:
-        """Return the folders and files of the agent's home to look into for a listing of `path`.
+    def below(self, path: str, root: FileRoot = "home") -> list[tuple[str, Path]]:
+        """Return the names and places of the files and folders to list for `path`; OutOfScope.
 
-        Below the run's folder these are its own files, below that of its nodes what the others have
-        published: nobody else's folder is walked for nothing.
+        A folder is not walked if this worker may read nothing in it.
+        """
+        if root == "home":
+            base = self.agent_home.path
+            return [(one.relative_to(base).as_posix(), one) for one in self._below(path)]
+        paths = SHARED if root == "shared" and not names_in(path) else (path,)
+        named = [(Path(*names_in(one)).as_posix(), self.place(one, root)) for one in paths]
+        return [one for one in named if self.may_read(one[1], root)]
+
+    def _below(self, path: str) -> Iterator[Path]:
+        """Yield what to look into of the agent's home.
+
+        Of the run's folder these are its own files, of the folder of its nodes the published files
+        of other workers.
         """
         place, run = self.place(path), self.run
         if place == run.path:
             files = [one.name for one in entries(run.path) if one.kind == "file"]
-            in_root = [run.path / name for name in files if not is_part(name)]
-            return [one for one in in_root if self.may_read(one)]
-        if place == run.nodes:
+            yield from (run.path / name for name in files if not is_part(name))
+        elif place == run.nodes:
             nodes = [run.node(entry.name) for entry in entries(run.nodes)]
-            return [node.published for node in nodes if not self.may_read(node.scratch)]
-        if any(place == run.node(node.folder).path for node in self.nodes):
-            return [place / entry.name for entry in entries(place)]
-        return [place]
+            yield from (node.published for node in nodes if not self.may_read(node.scratch))
+        elif any(place == run.node(node.folder).path for node in self.nodes):
+            yield from (place / entry.name for entry in entries(place))
+        elif self.may_read(place):
+            yield place
 
 
 def access_of(sender: str, home: Home, boards: BoardsRead) -> WorkerAccess:
@@ -149,9 +206,22 @@ def access_of(sender: str, home: Home, boards: BoardsRead) -> WorkerAccess:
     return WorkerAccess(home, agent_home, run, worker, nodes, scope)
 
 
-def _names(path: str) -> tuple[str, ...]:
-    """Return the names in a relative path; OutOfScope for one that climbs or is absolute."""
-    names = PurePosixPath(path).parts
-    if not all(name != ".." and name != "/" and "\0" not in name for name in names):
-        raise OutOfScope(f"{path!r} leads elsewhere (expected: a relative path without ..)")
+def names_in(path: str) -> tuple[str, ...]:
+    """Return the names in a relative path, () for an empty one; OutOfScope for any other path."""
+    names = tuple(name for name in path.split("/") if name not in ("", "."))
+    is_relative = not path.startswith("/") and ".." not in names and "\0" not in path
+    if not is_relative or not is_utf8(path) or len(path.encode()) > LONGEST_PATH:
+        raise OutOfScope(
+            f"{_shown(path)} leads elsewhere (expected: a relative path without '..', in UTF-8, of"
+            f" at most {LONGEST_PATH} bytes)"
+        )
     return names
+
+
+def is_utf8(name: str) -> bool:
+    """Whether a name can be sent to another machine: file names may be any bytes."""
+    return name.isascii() or not any("\ud800" <= one <= "\udfff" for one in name)
+
+
+def _shown(path: str) -> str:
+    return repr(path[:SHOWN_CHARACTERS])

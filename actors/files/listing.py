@@ -1,13 +1,16 @@
-"""Listing: what is below some paths that a worker may read, with the hashes of contents."""
+"""Listing: the entries below some paths that a worker may read, with the hashes of contents.
+
+An entry whose name is not UTF-8 is left out, and so is one that is removed meanwhile.
+"""
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from actors.files.access import WorkerAccess
+from actors.files.access import WorkerAccess, is_utf8
 from agiraph.core.errors import Refused
 from agiraph.core.file_records import FileEntry, FileRoot
 from agiraph.messages.files import PART_BYTES, FilesListed, ListFiles
@@ -24,7 +27,10 @@ from agiraph.storage.files import (
 from agiraph.storage.walk import closing, kind_of
 
 AT_ONCE = 10_000
-"""Entries in one answer, so that it fits into a message."""
+"""Entries in one answer."""
+ANSWER_BYTES = 4 << 20
+"""Bytes of names and targets of links in one answer, so that it fits into a message. Each name may
+be in it twice, with its content."""
 
 
 class Found(NamedTuple):
@@ -64,13 +70,23 @@ def list_files(access: WorkerAccess, asked: ListFiles, digests: Digests) -> File
     if version == asked.known:
         return FilesListed(version=version)
     rest = [one for one in found if one.path > asked.after]
-    shown = tuple(_entry(one, digests, asked.root) for one in rest[:AT_ONCE])
+    shown = rest[: _count_that_fits(rest)]
     return FilesListed(
-        entries=shown,
+        entries=tuple(_entries(shown, digests, asked.root)),
         version=version,
-        has_more=len(rest) > AT_ONCE,
-        contents=_contents(rest[:AT_ONCE], asked.root) if asked.has_contents else {},
+        has_more=len(rest) > len(shown),
+        contents=_contents(shown, asked.root) if asked.has_contents else {},
     )
+
+
+def _count_that_fits(found: Sequence[Found]) -> int:
+    """Return how many entries fit into one answer, at least one."""
+    room = ANSWER_BYTES
+    for count, (path, _, entry) in enumerate(found[:AT_ONCE]):
+        room -= len(path.encode()) + (entry.size if entry.kind == "link" else 0)
+        if room < 0:
+            return max(1, count)
+    return AT_ONCE
 
 
 def _contents(found: Sequence[Found], root: FileRoot) -> dict[str, bytes]:
@@ -87,19 +103,12 @@ def _contents(found: Sequence[Found], root: FileRoot) -> dict[str, bytes]:
 
 
 def _found(access: WorkerAccess, path: str, root: FileRoot) -> list[Found]:
-    base = access.place("", root)
-    if root != "home":
-        top = access.to_read(path, root)
-        return [_named(one, Path(path), top) for one in _below(top)]
     found = [
-        _named(one, top.relative_to(base), top) for top in access.below(path) for one in _below(top)
+        Found((Path(named) / relative).as_posix(), top / relative, entry)
+        for named, top in access.below(path, root)
+        for relative, entry in _below(top)
     ]
-    return [one for one in found if access.may_read(one.place)]
-
-
-def _named(one: tuple[Path, FolderEntry], named: Path, top: Path) -> Found:
-    relative, entry = one
-    return Found((named / relative).as_posix(), top / relative, entry)
+    return [one for one in found if is_utf8(one.path) and access.may_read(one.place, root)]
 
 
 def _below(top: Path) -> list[tuple[Path, FolderEntry]]:
@@ -109,7 +118,7 @@ def _below(top: Path) -> list[tuple[Path, FolderEntry]]:
         return []
     here = (Path(), FolderEntry.of(top.name, status))
     if kind_of(status) != "folder":
-        return [here]
+        return [here] if kind_of(status) != "other" else []
     with closing(open_folder(top)) as fd:
         below = entries_below(fd, MOST_ENTRIES + 1)
     if len(below) > MOST_ENTRIES:
@@ -125,16 +134,22 @@ def _version(found: list[Found]) -> str:
     return told.hexdigest()[:32]
 
 
-def _entry(found: Found, digests: Digests, root: FileRoot) -> FileEntry:
-    entry = found.entry
-    return FileEntry.model_validate(
-        {
-            "path": found.path,
-            "kind": entry.kind,
-            "size": entry.size,
-            "mode": entry.mode & 0o777,
-            "mtime_ns": entry.changed_ns,
-            "digest": digests.of(found, anyones=root != "home") if entry.kind == "file" else "",
-            "target": read_link(found.place) if entry.kind == "link" else "",
-        }
-    )
+def _entries(found: Sequence[Found], digests: Digests, root: FileRoot) -> Iterator[FileEntry]:
+    for one in found:
+        kind, target = one.entry.kind, ""
+        if kind == "link":
+            with suppress(OSError):
+                target = read_link(one.place)
+            if not target or not is_utf8(target):
+                continue
+        yield FileEntry.model_validate(
+            {
+                "path": one.path,
+                "kind": kind,
+                "size": one.entry.size,
+                "mode": one.entry.mode & 0o777,
+                "mtime_ns": one.entry.changed_ns,
+                "digest": digests.of(one, anyones=root != "home") if kind == "file" else "",
+                "target": target,
+            }
+        )

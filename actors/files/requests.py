@@ -38,7 +38,9 @@ from agiraph.storage.files import (
 )
 from agiraph.storage.home import Home
 from agiraph.storage.transfers import Transfers
-from agiraph.storage.walk import closing
+from agiraph.storage.walk import closing, kind_of
+
+LONGEST_REASON = 1000
 
 
 class FileRequests:
@@ -53,13 +55,11 @@ class FileRequests:
         """Do what a request asks for; whatever is in its way is a refusal."""
         try:
             return self._act(sender, body)
-        except AgiraphError as error:
-            return RefusedReply(reason=str(error), kind=type(error).__name__)
-        except (OSError, ValueError) as error:
+        except (AgiraphError, OSError, ValueError) as error:
             if is_full_disk(error):
-                reason = f"the disk of the home is full: {error}"
+                reason = f"the disk of the home is full: {_reason(error)}"
                 return RefusedReply(reason=reason, kind=DISK_FULL)
-            return RefusedReply(reason=str(error), kind=type(error).__name__)
+            return RefusedReply(reason=_reason(error), kind=type(error).__name__)
 
     def _act(self, sender: str, body: Body) -> Body:
         access = access_of(sender, self._home, self._boards)
@@ -69,10 +69,10 @@ class FileRequests:
             case ReadFile():
                 return read(access, body)
             case OfferFile(file=file):
-                place = access.to_write(file.path)
+                place = access.to_write(file.path, "file")
                 return FileWanted(offset=self.transfers.wanted(sender, file, place))
             case SendPart(file=file, offset=offset, data=data):
-                place = access.to_write(file.path)
+                place = access.to_write(file.path, "file")
                 return FileWanted(offset=self.transfers.take(sender, file, place, offset, data))
             case ChangeFiles(changes=changes):
                 return change_all(access, changes)
@@ -96,7 +96,7 @@ def change_all(access: WorkerAccess, changes: Sequence[FileChange]) -> FilesChan
         except (AgiraphError, OSError, ValueError) as error:
             if is_full_disk(error):
                 raise
-            return FilesChanged(made=made, reason=str(error), kind=type(error).__name__)
+            return FilesChanged(made=made, reason=_reason(error), kind=type(error).__name__)
     return FilesChanged(made=len(changes))
 
 
@@ -104,20 +104,27 @@ def change(access: WorkerAccess, one: FileChange) -> None:
     """Write, make, move or remove what a worker may; OutOfScope, InvalidInput, OSError."""
     match one:
         case WriteFile(path=path, data=data, offset=0, mode=mode):
-            replace_bytes(access.to_write(path), data, mode, is_synced=one.is_synced)
+            replace_bytes(access.to_write(path, "file"), data, mode, is_synced=one.is_synced)
         case WriteFile(path=path, data=data, offset=offset):
-            size = write_at(access.to_write(path), data, offset, is_synced=one.is_synced)
+            size = write_at(access.to_write(path, "file"), data, offset, is_synced=one.is_synced)
             if size < offset:
                 raise InvalidInput(f"'{path}' has {size} bytes: nothing can be put at {offset}")
         case RemoveFile(path=path):
             remove_tree(access.to_write(path))
         case MoveFile(path=path, target=target):
-            source, place = access.to_write(path), access.to_write(target)
-            if status_of(source) is not None or status_of(place) is None:
+            source = access.to_write(path)
+            status = status_of(source)
+            place = access.to_write(target, kind_of(status) if status else None)
+            if status is not None or status_of(place) is None:
                 move(source, place)
         case MakeEntry(path=path, target=target) if target:
-            make_link(access.to_write(path), target)
+            make_link(access.to_write(path, "link"), target)
         case MakeEntry(path=path, mode=mode):
-            make_folder(access.to_write(path), mode)
+            make_folder(access.to_write(path, "folder"), mode)
         case _:
             assert_never(one)
+
+
+def _reason(error: Exception) -> str:
+    """Return the text of an error, which may quote a path of any length."""
+    return str(error)[:LONGEST_REASON]

@@ -44,8 +44,8 @@ class FilesActor:
         self._runtime.done(received)
 
     async def _answer(self, call: CallInFlight, body: Body) -> Body:
-        call.ends_with_sender = False  # a thread cannot be ended, and the next one waits for it
         async with self._turns.setdefault(call.sender, asyncio.Lock()):
+            call.ends_with_sender = False  # a thread cannot be ended, and the next one waits for it
             return await asyncio.to_thread(self._requests.answer, call.sender, body)
 
 

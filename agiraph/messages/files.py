@@ -1,7 +1,8 @@
 """Files: between an entity on another machine and the home, by the service `files`.
 
-Paths are relative to the agent's home (`runs/R/workers/W/conversation.jsonl`). A sender reads what
-its scope lets it read, and writes only its own folder and the folder of the node that it holds.
+Paths are relative to a root, by default the agent's home (`runs/R/workers/W/conversation.jsonl`).
+A sender reads what its scope lets it read, and writes only its own folder and the folder of the
+node that it holds.
 All are passing requests: whoever gets no answer asks again, and nothing changes twice by it.
 """
 
@@ -19,17 +20,24 @@ DISK_FULL = "DiskFull"
 PART_BYTES = 1 << 20
 """The most that one message carries of a file."""
 
+MOST_PATHS = 100
+"""Paths in one request for a listing."""
+
+MOST_CHANGES = 1000
+"""Changes in one request."""
+
 
 class ListFiles(Body):
     """Request all entries below these paths that the sender may read. Worker to `files`.
 
-    A path that is not there has none. `known` is the `version` of an earlier answer: if nothing has
+    A path that is not there has none; an empty one at the root `shared` names all that is shared.
+    `known` is the `version` of an earlier answer: if nothing has
     changed, the answer is empty and has the same version. `after` is the last path of the part
     before. `has_contents`: what is in small files is wanted too. Answered by `files.listed`.
     """
 
     TYPE = "files.list"
-    below: tuple[str, ...] = ()
+    below: tuple[str, ...] = Field(default=(), max_length=MOST_PATHS)
     root: FileRoot = "home"
     known: str = ""
     after: str = ""
@@ -119,7 +127,7 @@ class ChangeFiles(Body):
     """
 
     TYPE = "files.change"
-    changes: tuple[FileChange, ...]
+    changes: tuple[FileChange, ...] = Field(max_length=MOST_CHANGES)
 
 
 class FilesChanged(Body):

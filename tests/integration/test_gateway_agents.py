@@ -72,6 +72,15 @@ def test_what_cannot_be_created_is_said(
     assert len(client.agents()) == 1
 
 
+def test_a_home_or_a_private_folder_of_it_is_no_input(world: World, client: Client) -> None:
+    home = world.line.home.path
+    for folder in (home, home / "system", home / "human"):
+        folder.mkdir(exist_ok=True)
+        error = refused(client.create_agent, CreateAgentRequest(goal="x", input=str(folder)))
+        assert (error.status, "is the home, with keys" in error.detail) == (422, True)
+    assert client.agents() == []
+
+
 def test_without_a_model_nothing_is_created_and_the_ways_to_get_one_are_said(
     world: World, client: Client
 ) -> None:

@@ -84,7 +84,7 @@ async def check(request: CheckAgentRequest, gateway: GatewayDep) -> AgentCheckVi
     await found.tried("cycle_seconds", asyncio.to_thread(check_cycles, request))
     name = await found.tried("name", asyncio.to_thread(name_for, gateway, request))
     if request.input is not None:
-        await found.tried("input", asyncio.to_thread(check_input, request.input))
+        await found.tried("input", asyncio.to_thread(check_input, request.input, gateway.home.path))
     if request.tools is not None:
         await found.tried("tools", require_tools(gateway, request.tools))
     await found.tried("mcp_servers", asyncio.to_thread(check_servers, request, gateway))

@@ -59,6 +59,7 @@ from agiraph.messages.control import Ok
 from agiraph.messages.model import CheckModel, ListModels, ModelCatalog
 from agiraph.messages.run import BeginRun
 from agiraph.storage.attendance import let_go_on
+from agiraph.tools.scopes.scope import is_private
 
 NAME_WORDS = 4
 START_SECONDS = 20.0
@@ -328,7 +329,7 @@ async def _check_orders(gateway: Gateway, request: RunRequest) -> None:
     check_cycles(request)
     check_planning(request, gateway)
     if request.input is not None:
-        await asyncio.to_thread(check_input, request.input)
+        await asyncio.to_thread(check_input, request.input, gateway.home.path)
     if request.plan is not None:
         await asyncio.to_thread(check_plan, request.plan, gateway)
     if request.mcp_servers:
@@ -404,8 +405,8 @@ def check_plan(text: str, gateway: Gateway) -> Plan:
     return plan
 
 
-def check_input(named: str) -> None:
-    """Raise ApiError 422 unless this is the absolute path of a folder that can be read."""
+def check_input(named: str, home: Path) -> None:
+    """Raise ApiError 422 unless this is the absolute path of a folder that a team may read."""
     path = Path(named)
     if not path.is_absolute():
         raise ApiError(UNPROCESSABLE, f"input '{named}' is not an absolute path")
@@ -413,6 +414,10 @@ def check_input(named: str) -> None:
         raise ApiError(UNPROCESSABLE, f"input '{named}' is not an existing folder")
     if not os.access(path, os.R_OK | os.X_OK):
         raise ApiError(UNPROCESSABLE, f"input '{named}' may not be read")
+    if is_private(path.resolve(), home):
+        raise ApiError(
+            UNPROCESSABLE, f"input '{named}' is the home, with keys: name another folder"
+        )
 
 
 def name_for(gateway: Gateway, request: CreateAgentRequest) -> str:

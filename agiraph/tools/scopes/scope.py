@@ -17,6 +17,8 @@ from agiraph.storage.home import AgentHome, NodeHome, RunHome
 from agiraph.tools.scopes.rules import CoordinatorScopeRules, WorkerScopeRules
 
 INPUT = "input"
+PRIVATE = ("system", "human")
+"""The folders of a home that hold keys, tokens and what the services write."""
 
 PlaceOf = Callable[[str, Path], Path]
 
@@ -52,14 +54,14 @@ class Scope:
 
         Of the agent's home it sees only files of the run.
         """
-        home = run.worker(worker_id).path.resolve()
+        own, home = run.worker(worker_id).path.resolve(), _home_of(agent_home)
         node_path = node.path.resolve() if node else None
-        rules = WorkerScopeRules(run=run.path.resolve(), home=home, node=node_path)
+        rules = WorkerScopeRules(run=run.path.resolve(), home=own, node=node_path)
         return cls(
             rules,
-            node_path / "scratch" if node_path else home,
-            _resolved(input_dir),
-            _home_of(agent_home),
+            node_path / "scratch" if node_path else own,
+            _shown_input(input_dir, home),
+            home,
             has_network,
             agent_home.repository(run.path.name).resolve(),
         )
@@ -75,7 +77,8 @@ class Scope:
     ) -> "Scope":
         """Return the scope of an agent's coordinator in one run."""
         rules = CoordinatorScopeRules(run=run.path.resolve(), agent=agent_home.path.resolve())
-        return cls(rules, rules.run, _resolved(input_dir), _home_of(agent_home), has_network)
+        home = _home_of(agent_home)
+        return cls(rules, rules.run, _shown_input(input_dir, home), home, has_network)
 
     def to_read(self, path: str) -> Path:
         """Return the file that `path` names for reading (it need not exist); OutOfScope."""
@@ -100,16 +103,16 @@ class Scope:
 
     def may_read(self, resolved: Path) -> bool:
         """Whether a resolved path is one this entity may read."""
-        return self._is_input(resolved) or self.rules.may_read(resolved)
+        return self.is_input(resolved) or self.rules.may_read(resolved)
 
     def may_list(self, resolved: Path) -> bool:
         """Whether the names in a resolved folder may be shown to this entity."""
-        return self._is_input(resolved) or self.rules.may_list(resolved)
+        return self.is_input(resolved) or self.rules.may_list(resolved)
 
     def shown(self, path: Path) -> str:
         """Return a place as this entity would write it: `scratch/x`, `input/x`, `_plan.md`."""
         resolved = path.resolve()
-        if self.input_dir and self._is_input(resolved):
+        if self.input_dir and self.is_input(resolved):
             return _joined(INPUT, resolved.relative_to(self.input_dir))
         return self.rules.shown(resolved) or resolved.name
 
@@ -133,7 +136,7 @@ class Scope:
 
     def _absolute(self, path: str) -> Path:
         place = Path(path).resolve()
-        if self._is_input(place):
+        if self.is_input(place):
             return place
         own = self.rules.shown(place) if self.rules.may_read(place) else None
         hint = f"; write '{own}'" if own else f" (possible: {self._readable()})"
@@ -144,8 +147,14 @@ class Scope:
             raise OutOfScope(f"'{path}': this run has no input folder")
         return self.input_dir
 
-    def _is_input(self, resolved: Path) -> bool:
-        return self.input_dir is not None and resolved.is_relative_to(self.input_dir)
+    def is_input(self, resolved: Path) -> bool:
+        """Whether a resolved path is in the input folder, and not in a home that it contains."""
+        folder, home = self.input_dir, self.home
+        if folder is None or not resolved.is_relative_to(folder):
+            return False
+        if home is None or not home.is_relative_to(folder):
+            return True
+        return not _is_within(resolved, home)
 
     def _readable(self) -> str:
         return self.rules.readable + (", input/..." if self.input_dir else "")
@@ -161,8 +170,20 @@ def _joined(head: str, tail: Path) -> str:
     return head if tail == Path() else f"{head}/{tail.as_posix()}"
 
 
-def _resolved(folder: Path | None) -> Path | None:
-    return folder.resolve() if folder else None
+def is_private(folder: Path, home: Path) -> bool:
+    """Whether a resolved folder can be no run's input: a home, or one of its private folders."""
+    return folder == home or any(_is_within(folder, home / name) for name in PRIVATE)
+
+
+def _shown_input(folder: Path | None, home: Path) -> Path | None:
+    """Return the resolved input folder, None if nothing of it may be shown."""
+    resolved = folder.resolve() if folder else None
+    return None if resolved is None or is_private(resolved, home) else resolved
+
+
+def _is_within(path: Path, folder: Path) -> bool:
+    """Whether a path is a folder or below it, also where the file system ignores case."""
+    return f"{path}/".casefold().startswith(f"{folder}/".casefold())
 
 
 def _home_of(agent_home: AgentHome) -> Path:

@@ -17,10 +17,10 @@ AGENT = AgentId("survey-1")
 class HomeDesk:
     """`ada` holds the node `tables`, `bob` the node `texts`; ids and folders by these names."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, agent: AgentId = AGENT) -> None:
         self.home = Home(folder / "home")
         self.input = folder / "given"
-        self.agent = self.home.agent(AGENT)
+        self.agent = self.home.agent(agent)
         self.run = self.agent.run(RUN)
         board = BoardStore(self.run.journal)
         begin = {"run_id": RUN, "goal": "Survey", "model": "a/b", "worker_model": "c/d"}
@@ -33,14 +33,19 @@ class HomeDesk:
         self.folders = {node.name: node.folder for node in board.board.nodes.values()}
         self.board = board
         facts = {"name": "Survey", "goal": "Survey", "model": "a/b", "worker_model": "c/d"}
-        record = Agent.model_validate(
-            {**facts, "id": AGENT, "run": RUN, "created_at": 1.0, "updated_at": 1.0}
-            | {"input_dir": str(self.input)}
+        self.record = Agent.model_validate(
+            {**facts, "id": agent, "run": RUN, "created_at": 1.0, "updated_at": 1.0}
         )
+        self.give(self.input)
+
+    def give(self, folder: Path) -> None:
+        """Make a folder the input of the agent."""
+        self.input = folder
+        record = self.record.model_copy(update={"input_dir": str(folder)})
         replace_file(self.agent.record, record.model_dump_json())
 
     def address(self, name: str) -> str:
-        return f"{AGENT}/{self.ids[name]}"
+        return f"{self.record.id}/{self.ids[name]}"
 
     def own(self, name: str) -> str:
         """Return a worker's folder as it is named in requests."""

@@ -141,6 +141,95 @@ def test_what_is_of_others_or_leads_elsewhere_is_neither_read_nor_written(
     assert desk.node_home("texts").scratch.joinpath("draft.md").read_text() == "a draft"
 
 
+def test_an_empty_path_names_all_that_is_shared_and_nothing_else(desk: HomeDesk, ask: Ask) -> None:
+    elsewhere = desk.home.path.parent / "elsewhere"
+    replace_file(elsewhere / "x" / "SKILL.md", "skill")
+    os.symlink(elsewhere, desk.home.path / "skills")
+    os.symlink(desk.home.system.path, desk.home.path / "AGENTS.md")
+    replace_file(desk.home.system.token, "secret")
+    for path in ("", ".", "./"):
+        assert listed(ask, path, root="shared") == ["prompts/worker.md", "skills/x/SKILL.md"]
+        refused(ask(ReadFile(path=path, root="shared")), "is not shared")
+    refused(ask(ReadFile(path="AGENTS.md/token", root="shared")), "may not be read")
+    assert listed(ask, "", "runs") == [], "no folder that it may not read is walked"
+
+
+def test_a_home_in_the_input_folder_is_not_read(desk: HomeDesk, ask: Ask) -> None:
+    replace_file(desk.home.system.token, "secret")
+    desk.give(desk.home.path.parent)
+    assert listed(ask, "", root="input") == ["given/data/rows.csv"]
+    assert listed(ask, "home", "home/system", root="input") == []
+    refused(ask(ReadFile(path="home/system/token", root="input")), "may not be read")
+    for folder in (desk.home.path, desk.home.system.path):
+        desk.give(folder)
+        refused(ask(ReadFile(path="token", root="input")), "no input folder", "InvalidInput")
+
+
+def test_a_path_with_two_slashes_is_absolute(ask: Ask) -> None:
+    for root in ("home", "input", "shared"):
+        asked = {"path": "//etc/passwd", "root": root}
+        refused(ask(ReadFile.model_validate(asked)), "leads elsewhere")
+
+
+def test_the_names_in_a_node_keep_their_kinds(desk: HomeDesk, ask: Ask) -> None:
+    """A link in place of published/ would lead the sandbox of another worker elsewhere."""
+    node = desk.node("tables")
+    change(ask, MakeEntry(path=f"{node}/scratch/link", target="/etc"))
+    change(ask, WriteFile(path=f"{node}/scratch/file", data=b"x"))
+    for name in ("published", "attempts", "scratch"):
+        change(ask, RemoveFile(path=f"{node}/{name}")) if name != "scratch" else None
+        for one in (
+            MakeEntry(path=f"{node}/{name}", target="/etc"),
+            MoveFile(path=f"{node}/scratch/link", target=f"{node}/{name}"),
+            MoveFile(path=f"{node}/scratch/file", target=f"{node}/{name}"),
+            WriteFile(path=f"{node}/{name}", data=b"x"),
+        ):
+            refused(change(ask, one), "may not be written")
+        assert change(ask, MakeEntry(path=f"{node}/{name}")) == FilesChanged(made=1)
+    for name in ("_evidence.json", "log.jsonl"):
+        for entry in (
+            MakeEntry(path=f"{node}/{name}"),
+            MakeEntry(path=f"{node}/{name}", target="/etc"),
+            WriteFile(path=f"{node}/{name}/x", data=b"x"),
+            MoveFile(path=f"{node}/scratch/link", target=f"{node}/{name}"),
+        ):
+            refused(change(ask, entry), "may not be written")
+
+
+def test_a_listing_comes_in_answers_that_fit_into_a_message(
+    desk: HomeDesk, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.files.listing.ANSWER_BYTES", 300)
+    published = desk.node_home("texts").published
+    for number in range(9):
+        replace_file(published / ("x" * 100) / str(number), "x")
+    found: list[str] = []
+    while True:
+        body = ListFiles(below=(f"runs/{RUN}/nodes",), after=found[-1] if found else "")
+        answer = ask(body)
+        assert isinstance(answer, FilesListed)
+        assert sum(len(one.path) for one in answer.entries) <= 300
+        found += [one.path for one in answer.entries]
+        if not answer.has_more:
+            break
+    assert found == sorted(set(found))
+    assert len(found) == 12
+
+
+def test_entries_that_cannot_be_sent_are_left_out(desk: HomeDesk, ask: Ask) -> None:
+    published = desk.node_home("texts").published
+    with open(os.fsencode(published) + b"/\xff", "wb"):
+        pass
+    os.symlink(b"\xfe", os.fsencode(published) + b"/link")
+    os.mkfifo(published / "pipe")
+    assert listed(ask, f"runs/{RUN}/nodes") == [f"{desk.node('texts')}/published/result.md"]
+    assert listed(ask, f"{desk.node('texts')}/published/pipe") == []
+    long = ask(ReadFile(path="x" * 1_000_000))
+    refused(long, "leads elsewhere")
+    assert isinstance(long, RefusedReply)
+    assert len(long.reason) <= 1000
+
+
 def test_it_writes_its_own_folder_and_its_node_until_that_has_ended(
     desk: HomeDesk, ask: Ask
 ) -> None:

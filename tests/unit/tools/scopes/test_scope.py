@@ -47,6 +47,31 @@ def test_an_absolute_path_serves_inside_the_input_folder(house: House) -> None:
         scope.to_write(str(house.input_dir / "table.csv"))
 
 
+def test_a_home_in_the_input_folder_is_not_read(house: House) -> None:
+    """Nor is one that is the input folder itself; a folder inside of it may be."""
+    home, token = house.root, "system/token"
+    scopes = {
+        folder: Scope.for_worker(house.agent, house.run, WorkerId("ada-111111"), house.node, folder)
+        for folder in (home.parent, home, home / "system", house.run.path)
+    }
+    outer = scopes[home.parent]
+    shown = home.relative_to(home.parent)
+    (home.parent / "link").symlink_to(home)
+    for path in (
+        f"input/{shown}/{token}",
+        f"input/{shown}",
+        f"input/link/{token}",
+        str(home / token),
+    ):
+        with pytest.raises(OutOfScope):
+            outer.to_read(path)
+    assert not outer.may_list(home / "system")
+    assert not outer.is_input(home.parent / str(shown).upper() / "SYSTEM" / "token")
+    assert outer.is_input(home.parent / "other.txt")
+    assert scopes[home].input_dir is scopes[home / "system"].input_dir is None
+    assert scopes[house.run.path].to_read("input/_plan.md") == house.run.plan
+
+
 @pytest.mark.parametrize(
     "path",
     [

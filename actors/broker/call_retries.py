@@ -22,9 +22,14 @@ from agiraph.llm.base import (
     UsageSoFar,
 )
 from agiraph.llm.fallback import FallbackStarted
-from agiraph.llm.prices import Price, estimated_usage
-
-NOTHING = PartialUsage(Usage(), 0, has_begun=False)
+from agiraph.llm.prices import HIGHEST, Price
+from agiraph.llm.token_counts import (
+    UNSEEN_TOKENS_PER_SECOND,
+    InputSize,
+    believed_usage,
+    byte_length,
+    is_possible_cost,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,31 +62,64 @@ Reserve = Callable[[], AbstractAsyncContextManager[int]]
 
 @dataclass(slots=True)
 class AttemptMeter:
-    """What one attempt uses: the answer that streams in, the text so far, the outcome."""
+    """What one attempt uses: the answer that streams in, the text so far, the outcome.
 
+    `size` is that of the request's input, `price` that of its model.
+    """
+
+    clock: Clock
+    size: InputSize
+    price: Price | None
     so_far: UsageSoFar | None = None
-    streamed: int = 0
+    accepted_at: float = 0.0
+    streamed_bytes: int = 0
     response: ModelResponse | None = None
     outcome: Outcome = "failed"
     is_cut_off: bool = False
 
     def on_answer(self, so_far: UsageSoFar) -> None:
         """Note that the service has accepted the request."""
-        self.so_far = so_far
+        self.so_far, self.accepted_at = so_far, self.clock.monotonic()
 
     def usage(self, request: ModelRequest) -> Usage | None:
-        """Return what the attempt is billed for, None if for nothing.
+        """Return what the attempt is billed for, with its cost; None if for nothing.
 
-        The service's own count, where there is one; else an estimate of what it has worked on. It
-        counts as nothing if the service refused before any part of an answer arrived.
+        The service's own counts and cost are used where they can be true, otherwise estimates. A
+        service that refused before any part of an answer arrived is billed for nothing.
         """
-        counted = self.response.usage if self.response else None
-        if counted is not None and (counted.tokens or self.so_far is None):
-            return counted
-        so_far = self.so_far() if self.so_far else NOTHING
-        size = max(self.streamed, so_far.characters)
-        has_begun = so_far.has_begun or size > 0 or (self.is_cut_off and self.so_far is not None)
-        return estimated_usage(request, replace(so_far, characters=size)) if has_begun else None
+        if self.so_far is None and self.response is not None:
+            return priced(self.response.usage, self.price)  # counted in this process
+        so_far = self._so_far()
+        if not (so_far.has_begun or so_far.is_complete or so_far.streamed_bytes):
+            return None
+        usage = believed_usage(so_far, self.size, request.max_tokens, self._unseen_tokens())
+        if usage.cost_usd is not None and not is_possible_cost(
+            usage.cost_usd, self._most_usd(max(request.max_tokens, usage.output_tokens))
+        ):
+            usage = usage.model_copy(update={"cost_usd": None, "is_estimate": True})
+        return priced(usage, self.price)
+
+    def _so_far(self) -> PartialUsage:
+        """Return what has come of the answer, whether or not its provider reports it."""
+        if self.so_far is None:
+            return PartialUsage(Usage(), self.streamed_bytes, has_begun=False)
+        so_far = self.so_far()
+        return replace(
+            so_far,
+            streamed_bytes=max(so_far.streamed_bytes, self.streamed_bytes),
+            has_begun=so_far.has_begun or self.is_cut_off,
+            is_complete=so_far.is_complete or self.response is not None,
+        )
+
+    def _unseen_tokens(self) -> int:
+        """Return how much the service may have reasoned without streaming it; 0 if it is free."""
+        if self.so_far is None or (self.price is not None and not self.price.output):
+            return 0
+        return int((self.clock.monotonic() - self.accepted_at) * UNSEEN_TOKENS_PER_SECOND)
+
+    def _most_usd(self, output_tokens: int) -> float:
+        """Return the most that the attempt can cost."""
+        return (self.price or HIGHEST).most(self.size.most, output_tokens)
 
 
 class CallRetries:
@@ -101,6 +139,7 @@ class CallRetries:
         provider: Provider,
         queue: ProviderQueue,
         request: ModelRequest,
+        size: InputSize,
         price: Price | None,
         reserve: Reserve,
         on_text: OnText,
@@ -121,7 +160,7 @@ class CallRetries:
             try:
                 async with reserve() as max_tokens, queue.slot(entry):
                     own = request.model_copy(update={"max_tokens": max_tokens})
-                    return await self._once(provider, own, price, on_text)
+                    return await self._once(provider, own, size, price, on_text)
             except ProviderError as error:
                 wait = self._wait_after(error, attempt, queue, entry)
                 rest = max(0.0, queue.concurrency.rests_until - self._clock.monotonic())
@@ -162,12 +201,17 @@ class CallRetries:
         return self._backoff.after(attempt, error.retry_after, random.random())
 
     async def _once(
-        self, provider: Provider, request: ModelRequest, price: Price | None, on_text: OnText
+        self,
+        provider: Provider,
+        request: ModelRequest,
+        size: InputSize,
+        price: Price | None,
+        on_text: OnText,
     ) -> ModelResponse:
-        async with self._slots, self.metered(request, price) as meter:
+        async with self._slots, self.metered(request, size, price) as meter:
 
             def count(text: str) -> None:
-                meter.streamed += len(text)
+                meter.streamed_bytes += byte_length(text)
                 on_text(text)
 
             try:
@@ -177,15 +221,15 @@ class CallRetries:
                 meter.is_cut_off = True
                 text = f"{request.model} was not done within {self._timeout_seconds:g} s"
                 raise ProviderError("timed_out", text) from None
-            usage = priced(meter.usage(request) or Usage(), price)
+            usage = meter.usage(request) or Usage()
             return meter.response.model_copy(update={"usage": usage})
 
     @asynccontextmanager
     async def metered(
-        self, request: ModelRequest, price: Price | None
+        self, request: ModelRequest, size: InputSize, price: Price | None
     ) -> AsyncIterator[AttemptMeter]:
         """Record what is used inside the block, however it ends."""
-        meter, started = AttemptMeter(), self._clock.monotonic()
+        meter, started = AttemptMeter(self._clock, size, price), self._clock.monotonic()
         try:
             yield meter
             meter.outcome = "answered"
@@ -195,7 +239,7 @@ class CallRetries:
         finally:
             usage = meter.usage(request)
             if usage is not None:
-                usage, seconds = priced(usage, price), self._clock.monotonic() - started
+                seconds = self._clock.monotonic() - started
                 row = LedgerRow(self._clock.now(), request, meter.outcome, usage, seconds)
                 self._ledger.note(row)
 

@@ -20,14 +20,9 @@ from agiraph.core.turns import AssistantTurn, ModelRequest, ModelResponse, Turn
 from agiraph.llm.base import OnText, Provider, ProviderError
 from agiraph.llm.fallback import ROLES, FallbackStarted, chain_of, is_handed_on
 from agiraph.llm.model_limits import SMALL_WINDOW
-from agiraph.llm.prices import (
-    FREE,
-    REAL_CHARACTERS_PER_TOKEN,
-    Price,
-    guess_input_tokens,
-    price_of,
-)
+from agiraph.llm.prices import FREE, Price, price_of
 from agiraph.llm.registry import ModelName
+from agiraph.llm.token_counts import REAL_CHARACTERS_PER_TOKEN, guess_input_tokens, input_size
 
 BY = "by"
 STORED_TURNS = 4096
@@ -180,12 +175,14 @@ class ModelCalls:
         provider = None if via is None else await via(name)
         if provider is None:
             provider = await self._services.provider(name)
+        size = input_size(own)
         response = await self.attempts.until_answered(
             provider,
             self.queues[name.provider],
             own,
+            size,
             price,
-            lambda: self.budgets.reserved(own, price),
+            lambda: self.budgets.reserved(own, size, price),
             on_text,
             on_failure,
             may_leave=may_leave,

@@ -2,6 +2,9 @@
 
 A reservation is the most that the call can use: its input, and an answer of full length. A call
 that would fit only without the reservations of other calls in flight waits until they are settled.
+The input is estimated. The call of an external agent, whose text nobody here has written, runs
+beside others only if its input fits at one byte per token: so the error of an estimate counts once,
+however many calls such an agent makes at the same time.
 One that does not fit even then gets a shorter answer, down to SHORTEST_ANSWER tokens; below that
 the budget is spent. Several budgets apply to a call: its run's, its agent's, its node's, its
 trigger's.
@@ -11,12 +14,13 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agiraph.core.money import BudgetScope, BudgetState, Shortage, Unit
 from agiraph.core.turns import ModelRequest
 from agiraph.llm.base import ProviderError
-from agiraph.llm.prices import MILLION, Price, guess_input_tokens, no_dollars
+from agiraph.llm.prices import MILLION, Price, no_dollars
+from agiraph.llm.token_counts import InputSize
 
 SHORTEST_ANSWER = 1024
 Key = tuple[BudgetScope, str, str]
@@ -99,7 +103,9 @@ class BudgetReservations:
         self._settled = asyncio.Condition()
 
     @asynccontextmanager
-    async def reserved(self, request: ModelRequest, price: Price | None) -> AsyncIterator[int]:
+    async def reserved(
+        self, request: ModelRequest, size: InputSize, price: Price | None
+    ) -> AsyncIterator[int]:
         """Reserve what the call may use while it runs; yield the longest answer, in tokens.
 
         What was spent must be in the ledger before the block is left. Raises ProviderError:
@@ -111,30 +117,41 @@ class BudgetReservations:
             return
         if price is None and any(state.usd is not None for state in states):
             raise ProviderError("bad_request", no_dollars(request.model))
-        need = CostEstimate(guess_input_tokens(request), request.max_tokens, price)
-        answer = await self._wait_until_affordable(request, need)
+        alone = CostEstimate(size.guess, request.max_tokens, price)
+        beside = replace(alone, input_tokens=size.most) if request.door else alone
+        answer = await self._wait_until_affordable(request, alone, beside)
         keys = [_key(state) for state in states]
-        self._hold(keys, need.usd(answer), need.input_tokens + answer, calls=1)
+        usd, tokens = beside.usd(answer), beside.input_tokens + answer
+        self._hold(keys, usd, tokens, calls=1)
         try:
             yield answer
         finally:
-            self._hold(keys, -need.usd(answer), -need.input_tokens - answer, calls=-1)
+            self._hold(keys, -usd, -tokens, calls=-1)
             async with self._settled:
                 self._settled.notify_all()
 
-    async def _wait_until_affordable(self, request: ModelRequest, need: CostEstimate) -> int:
-        """Return the longest answer, in tokens."""
+    async def _wait_until_affordable(
+        self, request: ModelRequest, alone: CostEstimate, beside: CostEstimate
+    ) -> int:
+        """Return the longest answer, in tokens.
+
+        `beside` is what the call needs of a budget of which other calls have reserved something.
+        """
+        wanted = alone.wanted
         async with self._settled:
             while True:
                 states = self._states(request)
                 held = [self._held.get(_key(state), Reservation()) for state in states]
-                free = [affordable(*pair, need)[0] for pair in zip(states, held, strict=True)]
-                if min(free) == need.wanted:
-                    return need.wanted
+                free = [
+                    affordable(state, h, beside if h.calls else alone)[0]
+                    for state, h in zip(states, held, strict=True)
+                ]
+                if min(free) == wanted:
+                    return wanted
                 for state in states:
-                    self._refuse_if_spent(state, need, request.model)
+                    self._refuse_if_spent(state, alone, request.model)
                 # Only calls whose reservations are in the way are waited for.
-                if not any(h.calls for h, f in zip(held, free, strict=True) if f < need.wanted):
+                if not any(h.calls for h, f in zip(held, free, strict=True) if f < wanted):
                     return min(free)
                 await self._settled.wait()
 

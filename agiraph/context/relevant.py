@@ -10,7 +10,7 @@ from typing import Final
 from agiraph.context.records import ContextHit, ContextKind, ContextNode, shortened
 from agiraph.core.ids import abbreviated
 from agiraph.core.record import Record
-from agiraph.llm.prices import CHARACTERS_PER_TOKEN
+from agiraph.llm.token_counts import BYTES_PER_TOKEN
 
 MOST_NOTES: Final = 12
 MOST_OF_A_KIND: Final[dict[ContextKind, int]] = {"conversation": 1, "project": 1, "preference": 5}
@@ -59,7 +59,7 @@ def relevant(
 
     `standing` is what holds whatever the task is: the person's preferences.
     """
-    left = tokens * CHARACTERS_PER_TOKEN - _size(HEAD)
+    left = tokens * BYTES_PER_TOKEN - _size(HEAD)
     notes: list[ContextNote] = []
     for note in _candidates(hits, standing):
         fitting = _cut(note, left - _size("\n\n"))
@@ -70,7 +70,7 @@ def relevant(
         if len(notes) == MOST_NOTES:
             break
     found = RelevantContext(notes=tuple(notes))
-    return found.model_copy(update={"tokens": -(-_size(found.prompt()) // CHARACTERS_PER_TOKEN)})
+    return found.model_copy(update={"tokens": -(-_size(found.prompt()) // BYTES_PER_TOKEN)})
 
 
 def _candidates(

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from agiraph.core.turns import JsonObject, Usage
 from agiraph.external.agent_events import AgentEvent, ToolUseEnded, ToolUseStarted
 from agiraph.external.preset import AgentToolServer
-from agiraph.external.text import mapping, number, rows, text_of
+from agiraph.external.text import amount, mapping, number, rows, text_of
 
 TOOL_NAMES = {
     "execute": "bash",
@@ -210,7 +210,7 @@ def usage_of(counted: object) -> Usage | None:
 def cost_in(update: JsonObject) -> float | None:
     """Return what the session has cost so far in US dollars, None if that was not reported."""
     match update.get("cost"):
-        case {"amount": int() | float() as amount, "currency": "USD"}:
-            return float(amount)
+        case {"amount": given, "currency": "USD"}:
+            return amount(given)
         case _:
             return None

@@ -23,7 +23,7 @@ from agiraph.external.agent_events import (
 )
 from agiraph.external.driver import Driver
 from agiraph.external.launching import AgentLaunch
-from agiraph.external.text import count, json_line, mapping, rows, text_of
+from agiraph.external.text import amount, count, json_line, mapping, rows, text_of
 
 TOOL_NAMES = {
     "Bash": "bash",
@@ -130,8 +130,7 @@ class ClaudeDriver(Driver):
 
     def _turn_ended(self, line: JsonObject) -> list[AgentEvent]:
         self._usage = self._usage + _usage(mapping(line.get("usage")))
-        cost = line.get("total_cost_usd")
-        total = self._usage.model_copy(update={"cost_usd": cost if _is_number(cost) else None})
+        total = self._usage.model_copy(update={"cost_usd": amount(line.get("total_cost_usd"))})
         text = text_of(line.get("result"))
         subtype = str(line.get("subtype", SUCCESS))
         has_failed = bool(line.get("is_error")) or subtype != SUCCESS
@@ -165,10 +164,6 @@ def _usage(counted: JsonObject) -> Usage:
         cache_read_tokens=read,
         cache_write_tokens=written,
     )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _respond(response: JsonObject) -> bytes:

@@ -20,7 +20,7 @@ from agiraph.external.agent_events import (
 )
 from agiraph.external.driver import Driver
 from agiraph.external.launching import AgentLaunch
-from agiraph.external.text import count, mapping, text_of, unquoted, why_failed
+from agiraph.external.text import amount, count, mapping, text_of, unquoted, why_failed
 
 STDOUT_CHARACTERS = 8000
 
@@ -226,11 +226,10 @@ def _opencode_usage(part: JsonObject) -> Usage:
     counted = mapping(part.get("tokens"))
     cache = mapping(counted.get("cache"))
     read, written = count(cache.get("read")), count(cache.get("write"))
-    cost = part.get("cost")
     return Usage(
         input_tokens=count(counted.get("input")) + read + written,
         output_tokens=count(counted.get("output")) + count(counted.get("reasoning")),
         cache_read_tokens=read,
         cache_write_tokens=written,
-        cost_usd=float(cost) if isinstance(cost, int | float) and cost else None,
+        cost_usd=amount(part.get("cost")) or None,
     )

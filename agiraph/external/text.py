@@ -2,6 +2,7 @@
 reasons."""
 
 import json
+import math
 import signal
 
 from agiraph.core.turns import JsonObject
@@ -105,5 +106,11 @@ def number(value: object) -> int | None:
 
 def count(value: object) -> int:
     """Return a number of things, 0 for anything else."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return int(value) if is_number else 0  # type: ignore[call-overload]
+    return int(amount(value) or 0)
+
+
+def amount(value: object) -> float | None:
+    """Return a finite number that is not negative, None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if math.isfinite(value) and value >= 0 else None

@@ -44,15 +44,15 @@ OnText = Callable[[str], None]
 class PartialUsage:
     """What an answer has used until now, whether or not it will be completed.
 
-    `usage` is what the service has counted so far, `characters` the size of everything streamed:
-    text, thinking and calls. `has_begun`: the service has worked on the request; `is_counted`:
-    `usage` is the count of the whole answer.
+    `usage` is what the service has counted so far, which may be wrong or missing;
+    `streamed_bytes` is the size of all text, thinking and calls. `has_begun`: the service has
+    worked on the request; `is_complete`: nothing of the answer is outstanding.
     """
 
     usage: Usage
-    characters: int
+    streamed_bytes: int
     has_begun: bool
-    is_counted: bool = False
+    is_complete: bool = False
 
 
 UsageSoFar = Callable[[], PartialUsage]

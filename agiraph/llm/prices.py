@@ -6,15 +6,10 @@ from pathlib import Path
 from pydantic import Field
 
 from agiraph.core.config import ConfigSection, configs_folder
-from agiraph.core.turns import AssistantTurn, ModelRequest, Turn, Usage, encoded_length
-from agiraph.llm.base import PartialUsage
+from agiraph.core.turns import Usage
 from agiraph.llm.registry import DATE, JsonObject, ProviderPreset, read_row, read_table, usable
 
 MILLION = 1_000_000
-REAL_CHARACTERS_PER_TOKEN = 4
-CHARACTERS_PER_TOKEN = 3  # a guess for a budget had better be too high
-TOKENS_PER_TURN = 8
-CHARACTERS_PER_CALL = 40
 
 
 class Price(ConfigSection):
@@ -43,8 +38,14 @@ class Price(ConfigSection):
         """The most that a token of input costs: it may be written to the cache."""
         return max(self.input, self.cache_write or 0)
 
+    def most(self, input_tokens: int, output_tokens: int) -> float:
+        """Return the most that a call with so many tokens costs, in US dollars."""
+        return (input_tokens * self.dearest_input + output_tokens * self.output) / MILLION
+
 
 FREE = Price(input=0, output=0)
+HIGHEST = Price(input=1000, output=1000)
+"""More than any service charges: bounds the costs that a service reports without a known price."""
 
 
 def load_prices(*files: Path) -> dict[str, Price]:
@@ -106,42 +107,4 @@ def catalog(
     return tuple(
         row | {"models": priced_models(row["name"], presets[row["name"]], prices)}
         for row in usable(presets, environ, offline=offline)
-    )
-
-
-def guess_input_tokens(request: ModelRequest) -> int:
-    """Return an estimate of a request's input in tokens, rather too high than too low."""
-    size = len(request.system) + sum(map(_size, request.turns))
-    for tool in request.tools:
-        size += len(tool.name) + len(tool.description) + encoded_length(tool.parameters)
-    pieces = len(request.turns) + len(request.tools)
-    return size // CHARACTERS_PER_TOKEN + TOKENS_PER_TURN * pieces
-
-
-def estimated_usage(request: ModelRequest, so_far: PartialUsage) -> Usage:
-    """Return an estimate of what an incomplete answer has used, rather too high.
-
-    What the service has counted is used; the rest follows from the request and from what was
-    streamed.
-    """
-    counted = so_far.usage
-    if so_far.is_counted:
-        return counted
-    streamed = min(so_far.characters // CHARACTERS_PER_TOKEN + 1, request.max_tokens)
-    return counted.model_copy(
-        update={
-            "input_tokens": counted.input_tokens or guess_input_tokens(request),
-            "output_tokens": max(counted.output_tokens, streamed),
-            "is_estimate": True,
-        }
-    )
-
-
-def _size(turn: Turn) -> int:
-    """Return about how many characters a turn has on the wire; called often, so it is cheap."""
-    if not isinstance(turn, AssistantTurn):
-        return len(turn.content)
-    size = len(turn.text or "") + (encoded_length(turn.provider_data) if turn.provider_data else 0)
-    return size + sum(
-        CHARACTERS_PER_CALL + len(c.name) + encoded_length(c.arguments) for c in turn.tool_calls
     )

@@ -82,6 +82,7 @@ ROUTES: dict[str, ModuleType] = {
     "/v1/chat/completions": wire_openai,
     "/v1/responses": wire_responses,
 }
+COUNTS = ("usage", "usageMetadata")
 GATE_SECONDS = 60.0
 
 
@@ -223,10 +224,12 @@ class _Handler(BaseHTTPRequestHandler):
             return
         usage = reply.usage or _guessed_usage(seen, reply)
         ids = [made.id or _call_id(seen, n) for n, made in enumerate(reply.calls)]
+        shown = _as_it_is if reply.is_counted else _without_counts
         if not seen.body.get("stream"):
-            self._send(200, wire.whole(reply, seen, usage, ids))
+            self._send(200, shown(wire.whole(reply, seen, usage, ids)))
             return
-        self._stream(wire.events(reply, seen, usage, ids, _pieces(reply.text)), reply)
+        events = wire.events(reply, seen, usage, ids, _pieces(reply.text))
+        self._stream(((name, shown(data)) for name, data in events), reply)
 
     def _stream(self, events: Iterator[wire_anthropic.Sse], reply: Reply) -> None:
         self.send_response(200)
@@ -263,6 +266,20 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
+
+
+def _as_it_is(data: Any) -> Any:
+    return data
+
+
+def _without_counts(data: Any) -> Any:
+    """Return an answer or an event without its counts of tokens, at any depth."""
+    if isinstance(data, list):
+        return [_without_counts(one) for one in data]
+    if not isinstance(data, dict):
+        return data
+    kept = {key: value for key, value in data.items() if key not in COUNTS}
+    return {key: _without_counts(value) for key, value in kept.items()}
 
 
 def _pieces(text: str | None) -> list[str]:

@@ -43,8 +43,8 @@ class Reply:
     of text, so that a test can catch a model in mid-sentence. `status` other than 200 answers with
     that HTTP error and `error` as (type, message); `cut_after` drops the connection after so many
     events of the stream, `stall_after` sends no more of them until `text_gate` is set. `usage` is
-    canonical: input_tokens counts the cached ones too; without `is_counted` a stream of Chat
-    Completions does not tell it, as some services do not.
+    canonical: input_tokens counts the cached ones too; without `is_counted` the answer does not
+    contain it, as those of some services do not.
     """
 
     text: str | None = None

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from agiraph.core.turns import JsonObject, ModelRequest, ToolSchema, Usage
-from agiraph.llm.prices import guess_input_tokens
+from agiraph.llm.token_counts import guess_input_tokens
 from tests.fakes.replies import Reply, SeenRequest, call, rate_limited
 
 WISH = "0.01"

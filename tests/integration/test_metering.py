@@ -28,8 +28,9 @@ from agiraph.llm.base import (
     UsageSoFar,
     unmetered,
 )
-from agiraph.llm.prices import Price, guess_input_tokens
+from agiraph.llm.prices import Price
 from agiraph.llm.registry import ModelName, load_presets
+from agiraph.llm.token_counts import guess_input_tokens
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, cut
 from tests.integration.test_providers import APIS, api, server
 from tests.unit.broker.stubs import quick_config
@@ -88,7 +89,7 @@ class WatchedServices(ProviderPool):
     async def until_streamed(self) -> None:
         """Wait until something of the answer has come in that is no text."""
         ends_at = time.monotonic() + WITHIN
-        while not (self.watched and self.watched.so_far and self.watched.so_far().characters):
+        while not (self.watched and self.watched.so_far and self.watched.so_far().streamed_bytes):
             assert time.monotonic() < ends_at
             await asyncio.sleep(0.005)
 
@@ -206,15 +207,28 @@ async def test_a_call_that_takes_too_long_is_paid_for(
     check_estimate(house, api, "thinking", "failed")
 
 
-async def test_a_service_that_counts_nothing_is_estimated(
-    build: Build, server: FakeModelServer
+FALSE_COUNTS = {
+    "no count": Reply(is_counted=False),
+    "negative": Reply(usage=Usage(input_tokens=-465_000_000, output_tokens=-5)),
+    "enormous": Reply(usage=Usage(input_tokens=10**25, output_tokens=10**25)),
+}
+
+
+@pytest.mark.parametrize("reply", FALSE_COUNTS.values(), ids=FALSE_COUNTS)
+async def test_a_service_whose_counts_cannot_be_true_is_estimated_and_its_budget_is_kept(
+    build: Build, server: FakeModelServer, api: str, reply: Reply
 ) -> None:
-    server.brain = lambda seen: Reply(text="word " * 300, is_counted=False)
-    house = build()
-    usage = (await house.answer(ask(model="openai/fake"))).usage
+    server.brain = lambda seen: replace(reply, text="word " * 300)
+    house, budget = build(), 0.011
+    request = ask(model=f"{api}/fake", budget_usd=budget, max_tokens=550)
+    usage = (await house.answer(request)).usage
     assert usage.is_estimate
-    assert usage.output_tokens >= 1500 // 4
+    assert usage.input_tokens == guess_input_tokens(request)
+    assert 1500 // 4 <= usage.output_tokens <= 550
     assert house.ledger.by_entity() == {"shop-1/ada": usage}
+    await house.answer(request)
+    assert (await house.failure(request)).kind == "out_of_budget"
+    assert 0 < house.ledger.spent_usd("run-1") <= budget
 
 
 async def test_what_a_service_refused_costs_nothing(

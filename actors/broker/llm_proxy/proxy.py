@@ -25,9 +25,9 @@ from agiraph.core.ids import agent_of
 from agiraph.core.money import nearly_spent
 from agiraph.core.turns import ModelRequest, Usage
 from agiraph.llm.base import ProviderError
-from agiraph.llm.prices import guess_input_tokens
 from agiraph.llm.providers.forwarding import format_headers
 from agiraph.llm.request_body_cache import as_json
+from agiraph.llm.token_counts import guess_input_tokens
 from agiraph.messages.llm_proxy import OpenProxy, ProxyBudgetLow, ProxyCallFailed, ProxyOpened
 
 if TYPE_CHECKING:

@@ -5,9 +5,17 @@ import secrets
 from dataclasses import replace
 from typing import Any
 
-from agiraph.core.turns import JsonObject, ModelResponse, StopReason, ToolCall, Usage
+from agiraph.core.turns import (
+    JsonObject,
+    ModelResponse,
+    StopReason,
+    ToolCall,
+    Usage,
+    encoded_length,
+)
 from agiraph.llm.base import FailureKind, PartialUsage
 from agiraph.llm.failures import ServiceError
+from agiraph.llm.token_counts import byte_length, token_count
 from agiraph.llm.wire.anthropic_requests import (
     API,
     THINKING,
@@ -27,6 +35,12 @@ from agiraph.llm.wire.sse import encode_event
 from agiraph.llm.wire.transcript import Layout, read_call
 
 STREAMED = ("text", "thinking", "partial_json", "data", "name")
+COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+)
 STOP_REASONS: dict[str, StopReason] = {
     "tool_use": "tool_use",
     "max_tokens": "max_tokens",
@@ -68,11 +82,12 @@ class AnthropicReader(AnswerReader):
     def feed(self, event: JsonObject) -> str:
         match event.get("type"):
             case "message_start":
+                self.has_begun = True
                 self._count(event["message"].get("usage"))
             case "content_block_start":
                 block = event["content_block"]
                 self._blocks[event["index"]] = {**block, "json": ""}
-                self.characters += sum(len(block.get(key) or "") for key in STREAMED)
+                self.streamed_bytes += _streamed(block)
                 return str(block["text"]) if block["type"] == "text" else ""
             case "content_block_delta":
                 return self._grow(self._blocks[event["index"]], event["delta"])
@@ -88,11 +103,10 @@ class AnthropicReader(AnswerReader):
     def _count(self, usage: object) -> None:
         """Read the counts of a usage object; later ones replace earlier ones, nulls do not."""
         counts = usage if isinstance(usage, dict) else {}
-        self.counts |= {key: count for key, count in counts.items() if type(count) is int}
-        self.has_begun = bool(self.counts)
+        self.counts |= {key: counts[key] for key in COUNTS if counts.get(key) is not None}
 
     def _grow(self, block: JsonObject, delta: JsonObject) -> str:
-        self.characters += sum(len(delta.get(key) or "") for key in STREAMED)
+        self.streamed_bytes += _streamed(delta)
         match delta.get("type"):
             case "text_delta":
                 block["text"] += delta["text"]
@@ -116,18 +130,23 @@ class AnthropicReader(AnswerReader):
 
     def so_far(self) -> PartialUsage:
         # The whole is counted before the stream ends.
-        return replace(super().so_far(), is_counted=self._stop is not None)
+        return replace(super().so_far(), is_complete=self._stop is not None)
 
     def usage(self) -> Usage:
         # The API counts cached input apart, Agiraph within.
-        read = self.counts.get("cache_read_input_tokens", 0)
-        write = self.counts.get("cache_creation_input_tokens", 0)
+        fresh, output, read, write = (token_count(self.counts.get(key)) for key in COUNTS)
         return Usage(
-            input_tokens=self.counts.get("input_tokens", 0) + read + write,
-            output_tokens=self.counts.get("output_tokens", 0),
+            input_tokens=fresh + read + write,
+            output_tokens=output,
             cache_read_tokens=read,
             cache_write_tokens=write,
         )
+
+
+def _streamed(block: JsonObject) -> int:
+    """Return how many bytes a block or a delta brings."""
+    size = sum(byte_length(block.get(key) or "") for key in STREAMED)
+    return size + (encoded_length(block["input"]) if block.get("input") else 0)
 
 
 def _call(block: JsonObject) -> ToolCall:

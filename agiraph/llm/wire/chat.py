@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from agiraph.core.turns import JsonObject, ModelResponse, StopReason, ToolCall, Usage
 from agiraph.llm.base import FailureKind
 from agiraph.llm.failures import ServiceError
+from agiraph.llm.token_counts import charged_usd, token_count
 from agiraph.llm.wire.chat_requests import (
     API,
     MAX_TOKENS_FIELDS,
@@ -25,6 +26,8 @@ from agiraph.llm.wire.format import (
     AnswerWriter,
     WireFormat,
     asked_model,
+    mapping,
+    text_bytes,
 )
 from agiraph.llm.wire.sse import encode_event
 from agiraph.llm.wire.transcript import read_call
@@ -87,14 +90,14 @@ class ChatReader(AnswerReader):
     def feed(self, event: JsonObject) -> str:
         if event.get("error") and not event.get("choices"):
             raise ServiceError(event)
-        self.counts = event.get("usage") or self.counts
+        self.counts = mapping(event.get("usage")) or self.counts
         choices = event.get("choices") or ()
         self.has_begun = self.has_begun or bool(choices or self.counts)
         if not choices:
             return ""
         self.finish = choices[0].get("finish_reason") or self.finish
         delta = choices[0].get("delta") or {}
-        self.characters += _size(delta)
+        self.streamed_bytes += text_bytes({**delta, "role": None})
         self._reasoning.feed(delta)
         for number, piece in enumerate(delta.get("tool_calls") or ()):
             self._grow(piece, number)
@@ -135,30 +138,17 @@ class ChatReader(AnswerReader):
         )
 
     def usage(self) -> Usage:
-        details = self.counts.get("prompt_tokens_details") or {}
+        details = mapping(self.counts.get("prompt_tokens_details"))
         # Moonshot and DeepSeek have names of their own for what is in `details` elsewhere.
         others = (self.counts.get(key) for key in ("cached_tokens", "prompt_cache_hit_tokens"))
         cached = (details.get("cached_tokens"), *others)
-        cost = self.counts.get("cost")
         return Usage(
-            input_tokens=self.counts.get("prompt_tokens") or 0,
-            output_tokens=self.counts.get("completion_tokens") or 0,
-            cache_read_tokens=next(filter(None, cached), 0),
-            cache_write_tokens=details.get("cache_write_tokens") or 0,
-            cost_usd=float(cost) if isinstance(cost, (int, float)) else None,
+            input_tokens=token_count(self.counts.get("prompt_tokens")),
+            output_tokens=token_count(self.counts.get("completion_tokens")),
+            cache_read_tokens=token_count(next(filter(None, cached), None)),
+            cache_write_tokens=token_count(details.get("cache_write_tokens")),
+            cost_usd=charged_usd(self.counts.get("cost")),
         )
-
-
-def _size(streamed: object) -> int:
-    """Return how many characters of text there are in a piece of an answer, at any depth."""
-    match streamed:
-        case str():
-            return len(streamed)
-        case dict():
-            return sum(map(_size, streamed.values()))
-        case list():
-            return sum(map(_size, streamed))
-    return 0
 
 
 class StreamedReasoning:

@@ -26,6 +26,7 @@ from agiraph.core.turns import (
 from agiraph.llm.base import RETRYABLE, FailureKind, PartialUsage, ProviderError
 from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache
+from agiraph.llm.token_counts import byte_length
 from agiraph.llm.wire.sse import encode_event
 from agiraph.llm.wire.transcript import unique_calls
 
@@ -48,13 +49,13 @@ class AnswerContent:
 class AnswerReader(ABC):
     """Reads an answer of a service from the events of its stream.
 
-    `counts` are the service's counts of tokens until now, `characters` the size of everything
-    streamed; `finish` is why the answer ended, None until it is complete.
+    `counts` are the service's counts of tokens until now, `streamed_bytes` the size of all text,
+    thinking and calls; `finish` is why the answer ended, None until it is complete.
     """
 
     def __init__(self) -> None:
         self.counts: JsonObject = {}
-        self.characters = 0
+        self.streamed_bytes = 0
         self.has_begun = False
         self.finish: str | None = None
 
@@ -67,7 +68,7 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def usage(self) -> Usage:
-        """Return the tokens counted so far."""
+        """Return the tokens that the service has counted so far, believable or not."""
 
     @abstractmethod
     def content(self, model: str) -> AnswerContent:
@@ -90,9 +91,8 @@ class AnswerReader(ABC):
 
     def so_far(self) -> PartialUsage:
         """Return what the answer has used until now; some services never count."""
-        usage = self.usage()
-        is_counted = self.finish is not None and usage.tokens > 0
-        return PartialUsage(usage, self.characters, self.has_begun, is_counted)
+        is_complete = self.finish is not None
+        return PartialUsage(self.usage(), self.streamed_bytes, self.has_begun, is_complete)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +256,23 @@ class WireFormat(ABC):
     def count_request(self, body: JsonObject, model: str) -> JsonObject:
         """Return the body with which the service is asked for a count."""
         return {**body, "model": model}
+
+
+def text_bytes(value: object) -> int:
+    """Return how many bytes of text there are in a piece of an answer, at any depth."""
+    match value:
+        case str():
+            return byte_length(value)
+        case dict():
+            return sum(map(text_bytes, value.values()))
+        case list():
+            return sum(map(text_bytes, value))
+    return 0
+
+
+def mapping(value: Any) -> JsonObject:
+    """Return a JSON object, an empty one in place of any other value."""
+    return value if isinstance(value, dict) else {}
 
 
 # --- helpers for parsing requests ----------------------------------------------------------------

@@ -19,6 +19,7 @@ from agiraph.core.turns import (
 )
 from agiraph.llm.base import RETRYABLE, FailureKind
 from agiraph.llm.failures import ServiceError
+from agiraph.llm.token_counts import byte_length, token_count
 from agiraph.llm.wire.format import (
     AnswerContent,
     AnswerReader,
@@ -26,6 +27,7 @@ from agiraph.llm.wire.format import (
     WireError,
     WireFormat,
     asked_model,
+    mapping,
     tools_in,
 )
 from agiraph.llm.wire.google_requests import (
@@ -124,7 +126,7 @@ class GoogleReader(AnswerReader):
         if isinstance(error := event.get("error"), dict):
             raise ServiceError(error)
         self.has_begun = self.has_begun or bool(event)
-        self.counts |= event.get("usageMetadata") or {}
+        self.counts |= mapping(event.get("usageMetadata"))
         feedback = event.get("promptFeedback") or {}
         self.finish = feedback.get("blockReason") or self.finish
         candidates = event.get("candidates") or ()
@@ -137,7 +139,7 @@ class GoogleReader(AnswerReader):
 
     def _read_part(self, part: JsonObject) -> str:
         call = part.get("functionCall") or {}
-        self.characters += len(str(part.get("text") or "")) + encoded_length(call)
+        self.streamed_bytes += byte_length(str(part.get("text") or "")) + encoded_length(call)
         extra = {SIGNATURE: part[SIGNATURE]} if part.get(SIGNATURE) else {}
         if (call := part.get("functionCall")) is not None:
             self._add({"call": len(self._calls)}, extra)
@@ -172,12 +174,12 @@ class GoogleReader(AnswerReader):
     def usage(self) -> Usage:
         # Each chunk counts what came before it; thoughts are tokens of the answer, too.
         counts = self.counts
-        asked = (counts.get("promptTokenCount"), counts.get("toolUsePromptTokenCount"))
-        answered = (counts.get("candidatesTokenCount"), counts.get("thoughtsTokenCount"))
+        asked = ("promptTokenCount", "toolUsePromptTokenCount")
+        answered = ("candidatesTokenCount", "thoughtsTokenCount")
         return Usage(
-            input_tokens=sum(count or 0 for count in asked),
-            output_tokens=sum(count or 0 for count in answered),
-            cache_read_tokens=counts.get("cachedContentTokenCount") or 0,
+            input_tokens=sum(token_count(counts.get(name)) for name in asked),
+            output_tokens=sum(token_count(counts.get(name)) for name in answered),
+            cache_read_tokens=token_count(counts.get("cachedContentTokenCount")),
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from agiraph.core.turns import JsonObject, ModelResponse, StopReason, ToolCall, Usage
 from agiraph.llm.base import RETRYABLE, FailureKind
 from agiraph.llm.failures import ServiceError
+from agiraph.llm.token_counts import byte_length, token_count
 from agiraph.llm.wire.chat import OpenAIFormat
 from agiraph.llm.wire.format import (
     AnswerContent,
@@ -16,6 +17,8 @@ from agiraph.llm.wire.format import (
     AnswerWriter,
     WireError,
     asked_model,
+    mapping,
+    text_bytes,
 )
 from agiraph.llm.wire.responses_requests import (
     API,
@@ -53,11 +56,13 @@ class ResponsesReader(AnswerReader):
     def feed(self, event: JsonObject) -> str:
         kind = str(event.get("type"))
         if kind.endswith(".delta"):
-            self.characters += len(str(event.get("delta") or ""))
+            self.streamed_bytes += byte_length(str(event.get("delta") or ""))
         if kind in ENDS:
             self._answer = event.get("response") or {}
-            self.counts = self._answer.get("usage") or {}
-        is_refused = kind == "response.failed" and not (self.characters or self.counts)
+            self.counts = mapping(self._answer.get("usage"))
+            # An answer in one piece was not streamed.
+            self.streamed_bytes = self.streamed_bytes or text_bytes(self._answer.get("output"))
+        is_refused = kind == "response.failed" and not (self.streamed_bytes or self.counts)
         self.has_begun = kind.startswith("response.") and not is_refused
         match kind:
             case "response.output_text.delta" | "response.refusal.delta":
@@ -76,7 +81,7 @@ class ResponsesReader(AnswerReader):
     def _add(self, index: int, item: JsonObject) -> None:
         self._items[index] = item
         # Sealed thoughts are not streamed; four characters of a seal are three bytes of them.
-        self.characters += len(item.get("encrypted_content") or "") * 3 // 4
+        self.streamed_bytes += len(item.get("encrypted_content") or "") * 3 // 4
 
     def content(self, model: str) -> AnswerContent:
         items = [self._items[index] for index in sorted(self._items)]
@@ -102,12 +107,12 @@ class ResponsesReader(AnswerReader):
 
     def usage(self) -> Usage:
         counts = self.counts
-        details = counts.get("input_tokens_details") or {}
+        details = mapping(counts.get("input_tokens_details"))
         return Usage(
-            input_tokens=counts.get("input_tokens") or 0,
-            output_tokens=counts.get("output_tokens") or 0,
-            cache_read_tokens=details.get("cached_tokens") or 0,
-            cache_write_tokens=details.get("cache_write_tokens") or 0,
+            input_tokens=token_count(counts.get("input_tokens")),
+            output_tokens=token_count(counts.get("output_tokens")),
+            cache_read_tokens=token_count(details.get("cached_tokens")),
+            cache_write_tokens=token_count(details.get("cache_write_tokens")),
         )
 
 

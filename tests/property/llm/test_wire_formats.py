@@ -123,7 +123,7 @@ def test_an_answer_is_read_as_it_was_written(
         streamed = "".join(reader.feed(event) for event in read)
         assert reader.response(ask()) == answer
         assert streamed in (text, "")
-        assert reader.so_far().is_counted
+        assert reader.so_far().is_complete
     with pytest.raises(ProviderError, match="broke off"):
         wire.reader().response(ask())
 

@@ -12,7 +12,8 @@ from actors.broker.reservations import SHORTEST_ANSWER, BudgetReservations, affo
 from agiraph.core.money import BudgetState
 from agiraph.core.turns import ModelRequest
 from agiraph.llm.base import ProviderError
-from agiraph.llm.prices import MILLION, Price, guess_input_tokens
+from agiraph.llm.prices import MILLION, Price
+from agiraph.llm.token_counts import guess_input_tokens, input_size
 from tests.unit.llm.requests import ask
 
 PRICE = Price(input=1, output=10)
@@ -46,7 +47,7 @@ def cost_of(request: ModelRequest, answer_tokens: int) -> float:
 async def granted(
     budgets: BudgetReservations, wanted: ModelRequest, price: Price | None = PRICE
 ) -> int:
-    async with budgets.reserved(wanted, price) as tokens:
+    async with budgets.reserved(wanted, input_size(wanted), price) as tokens:
         return tokens
 
 
@@ -91,7 +92,7 @@ async def test_a_call_waits_for_the_money_that_another_holds() -> None:
     spent = 0.0
     budgets = of_run(lambda: spent)
     wanted = request(cost_of(request(0.0), 8192) * 1.5)
-    first = budgets.reserved(wanted, PRICE)
+    first = budgets.reserved(wanted, input_size(wanted), PRICE)
     await first.__aenter__()
     second = asyncio.create_task(granted(budgets, wanted))
     other_run = wanted.model_copy(update={"run_id": "run-2"})
@@ -107,7 +108,7 @@ async def test_a_cancelled_call_gives_its_money_back() -> None:
     wanted = request(cost_of(request(0.0), 8192) * 1.5)
 
     async def hold() -> None:
-        async with budgets.reserved(wanted, PRICE):
+        async with budgets.reserved(wanted, input_size(wanted), PRICE):
             await asyncio.Event().wait()
 
     holder = asyncio.create_task(hold())
@@ -139,7 +140,7 @@ def test_a_run_never_spends_more_than_its_budget(shares: list[float], budget: fl
         async def one(share: float) -> None:
             nonlocal spent
             try:
-                async with budgets.reserved(wanted, PRICE) as tokens:
+                async with budgets.reserved(wanted, input_size(wanted), PRICE) as tokens:
                     assert tokens >= SHORTEST_ANSWER
                     await asyncio.sleep(0)
                     spent += cost_of(wanted, int(tokens * share))
@@ -187,7 +188,7 @@ def test_neither_of_two_budgets_in_tokens_is_overdrawn(
         async def one(share: float) -> None:
             nonlocal spent
             try:
-                async with budgets.reserved(wanted, None) as tokens:
+                async with budgets.reserved(wanted, input_size(wanted), None) as tokens:
                     await asyncio.sleep(0)
                     spent += guess_input_tokens(wanted) + int(tokens * share)
             except ProviderError:
@@ -208,7 +209,7 @@ async def test_calls_are_bounded_also_while_others_are_in_flight() -> None:
     async def one(budgets: BudgetReservations) -> str:
         nonlocal made
         try:
-            async with budgets.reserved(request(None), None):
+            async with budgets.reserved(request(None), input_size(request(None)), None):
                 await asyncio.sleep(0)
                 made += 1
         except ProviderError as error:

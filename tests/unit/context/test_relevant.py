@@ -2,7 +2,7 @@
 
 from agiraph.context.records import ContextHit, ContextNode
 from agiraph.context.relevant import relevant, why_of
-from agiraph.llm.prices import CHARACTERS_PER_TOKEN
+from agiraph.llm.token_counts import BYTES_PER_TOKEN
 from tests.unit.context.made import node
 
 
@@ -14,7 +14,7 @@ def test_no_bound_is_exceeded_and_a_long_note_is_cut_to_fit() -> None:
     hits = [hit(node(f"n{number}", text="word " * 500)) for number in range(4)]
     for tokens in range(0, 1500, 50):
         found = relevant(hits, tokens)
-        assert len(found.prompt().encode()) <= tokens * CHARACTERS_PER_TOKEN
+        assert len(found.prompt().encode()) <= tokens * BYTES_PER_TOKEN
         assert found.tokens <= tokens
         assert bool(found.notes) == bool(found.prompt())
     assert relevant(hits, 0).notes == ()

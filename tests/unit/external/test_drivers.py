@@ -106,6 +106,14 @@ def test_a_turn_that_failed_has_the_reason(name: str, line: dict[str, Any], why:
     assert one.verdict(1, "") == why
 
 
+@pytest.mark.parametrize("wrong", [-5, float("nan"), float("inf"), True, "7", None])
+def test_a_count_that_cannot_be_true_is_not_reported(wrong: Any) -> None:
+    counted = {"input_tokens": wrong, "output_tokens": wrong, "cache_read_input_tokens": wrong}
+    line = {"type": "result", "usage": counted, "total_cost_usd": wrong}
+    [reported] = [e for e in fed(driver("claude"), line) if isinstance(e, UsageReported)]
+    assert reported == UsageReported(Usage())
+
+
 # --- Codex and OpenCode --------------------------------------------------------------------------
 
 

@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.turns import JsonObject, Usage, UserTurn
+from agiraph.core.turns import JsonObject, Usage
 from agiraph.llm.connect import FORMATS
-from agiraph.llm.prices import Price, guess_input_tokens, load_prices, price_of
+from agiraph.llm.prices import Price, load_prices, price_of
 from agiraph.llm.registry import load_presets, parse_model
-from tests.unit.llm.requests import ask
 
 PRICE = Price(input=10, output=100, cache_read=1, cache_write=12.5)
 CACHED = {"input_tokens": 1000, "output_tokens": 50, "cache_read_tokens": 600}
@@ -85,9 +84,3 @@ def test_ones_own_prices_come_from_the_home(tmp_path: Path) -> None:
     own.write_text("openai/new: {input: -1, output: 2}\n")
     with pytest.raises(InvalidInput, match=r"openai/new\.input"):
         load_prices(own)
-
-
-def test_the_guess_of_input_counts_system_turns_and_tools() -> None:
-    small = guess_input_tokens(ask(tools=()))
-    assert guess_input_tokens(ask()) > small
-    assert guess_input_tokens(ask(UserTurn(content="x" * 3000))) > small + 900

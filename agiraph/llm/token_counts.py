@@ -1,0 +1,129 @@
+"""How many tokens a request has, and which counts of a service can be true. Pure.
+
+A service reports what it used, and is not always right: some report nothing, and a faulty or
+hostile one reports negative or enormous counts. A count is used if the bytes that were sent and
+received allow it; any other is replaced by an estimate, and the usage is marked as one.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agiraph.core.turns import AssistantTurn, ModelRequest, Turn, Usage, encoded_length
+from agiraph.llm.base import PartialUsage
+
+REAL_CHARACTERS_PER_TOKEN: Final = 4
+BYTES_PER_TOKEN: Final = 3
+"""For estimates, which had better be too high: prose has four bytes per token, code three."""
+TOKENS_PER_PIECE: Final = 8
+"""What frames one turn or tool, for estimates."""
+MOST_TOKENS_PER_PIECE: Final = 64
+MOST_HIDDEN_TOKENS: Final = 4096
+"""The most that services and prompts for tools as text add to the input of a request."""
+CHARACTERS_PER_CALL: Final = 40
+UNSEEN_TOKENS_PER_SECOND: Final = 100
+"""How fast a service reasons while it streams nothing; 60 to 150 are usual."""
+IMPOSSIBLE: Final = 10**15
+"""Stands for a count that is no count; more than any request allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputSize:
+    """The input of a request in tokens: an estimate, rather too high, and an upper bound.
+
+    A token has at least one byte, so the bound is about the number of bytes.
+    """
+
+    guess: int
+    most: int
+
+
+def input_size(request: ModelRequest) -> InputSize:
+    """Return the size of a request's input."""
+    size = byte_length(request.system) + sum(map(_size, request.turns))
+    for tool in request.tools:
+        size += byte_length(tool.name) + byte_length(tool.description)
+        size += encoded_length(tool.parameters)
+    if request.response_schema is not None:
+        size += encoded_length(request.response_schema)
+    pieces = len(request.turns) + len(request.tools)
+    return InputSize(
+        guess=size // BYTES_PER_TOKEN + TOKENS_PER_PIECE * pieces,
+        most=size + MOST_TOKENS_PER_PIECE * pieces + MOST_HIDDEN_TOKENS,
+    )
+
+
+def guess_input_tokens(request: ModelRequest) -> int:
+    """Return an estimate of a request's input in tokens, rather too high than too low."""
+    return input_size(request).guess
+
+
+def byte_length(text: str) -> int:
+    """Return how many bytes a text has as UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def _size(turn: Turn) -> int:
+    """Return about how many bytes a turn has on the wire; called often, so it is cheap."""
+    if not isinstance(turn, AssistantTurn):
+        return byte_length(turn.content)
+    size = byte_length(turn.text or "")
+    size += encoded_length(turn.provider_data) if turn.provider_data else 0
+    return size + sum(
+        CHARACTERS_PER_CALL + len(c.name) + encoded_length(c.arguments) for c in turn.tool_calls
+    )
+
+
+def token_count(value: Any) -> int:
+    """Return a count as a service reports it: 0 if there is none, IMPOSSIBLE if it is no count."""
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return IMPOSSIBLE
+    if not math.isfinite(value) or value < 0 or value != int(value):
+        return IMPOSSIBLE
+    return int(value)
+
+
+def charged_usd(value: Any) -> float | None:
+    """Return a cost as a service reports it, None if there is none, infinite if it is no cost."""
+    if value is None:
+        return None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    try:
+        return float(value) if is_number else math.inf
+    except OverflowError:
+        return math.inf
+
+
+def believed_usage(
+    so_far: PartialUsage, size: InputSize, max_tokens: int, unseen_tokens: int = 0
+) -> Usage:
+    """Return what an answer is billed for: the service's counts where they can be true.
+
+    `max_tokens` is the limit that was sent with the request. An answer that is not complete has
+    used at least what was streamed of it, and `unseen_tokens` of reasoning that is not streamed.
+    """
+    counted, streamed = so_far.usage, so_far.streamed_bytes // BYTES_PER_TOKEN + 1
+    cached = counted.cache_read_tokens + counted.cache_write_tokens
+    is_input_possible = 0 < counted.input_tokens <= size.most and (
+        0 <= cached <= counted.input_tokens
+    )
+    # Not every service respects the limit; the length of the answer shows whether this one did.
+    is_output_possible = 0 <= counted.output_tokens <= max(max_tokens, streamed)
+    is_missing = so_far.streamed_bytes > 0 and not counted.output_tokens
+    is_output_counted = so_far.is_complete and is_output_possible and not is_missing
+    if is_input_possible and is_output_counted:
+        return counted
+    output = counted.output_tokens if is_output_possible else 0
+    if not is_output_counted:
+        unseen = 0 if so_far.is_complete else unseen_tokens
+        output = max(output, min(max(streamed, unseen), max_tokens))
+    kept = counted if is_input_possible else Usage(input_tokens=size.guess)
+    cost = counted.cost_usd
+    return kept.model_copy(update={"output_tokens": output, "cost_usd": cost, "is_estimate": True})
+
+
+def is_possible_cost(cost: float, most: float) -> bool:
+    """Whether a service can have charged this, in US dollars, if `most` is the most it can be."""
+    return math.isfinite(cost) and 0 <= cost <= most

@@ -39,7 +39,10 @@ FINISHED = (None, "finalized")
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """The outcome of a run, as `--json` prints it; `reason` says why it is not completed."""
+    """The outcome of a run, as `--json` prints it; `reason` says why it is not completed.
+
+    `incomplete` names the nodes of the plan that a completed run did not complete.
+    """
 
     agent: str
     run: str | None
@@ -49,6 +52,7 @@ class RunOutcome:
     usage: Usage
     seconds: float
     reason: str | None = None
+    incomplete: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     team: dict[str, Any] | None = None
 
@@ -59,6 +63,7 @@ class RunOutcome:
             "run": self.run,
             "status": self.status,
             "reason": self.reason,
+            "incomplete": list(self.incomplete),
             "result": self.result,
             "output": self.output,
             "written": list(self.written),
@@ -162,9 +167,8 @@ def outcome_of(watch: RunWatcher, seconds: float) -> RunOutcome:
     except (ApiError, NotReachable):
         usage = watch.progress.usage
     reason = watch.progress.failure or agent.reason  # its event may still be on its way
-    return RunOutcome(
-        agent.id, agent.run, agent.status, result, shown_output, usage, seconds, reason
-    )
+    outcome = RunOutcome(agent.id, agent.run, agent.status, result, shown_output, usage, seconds)
+    return replace(outcome, reason=reason, incomplete=agent.incomplete)
 
 
 def answer_of(client: "Client", agent: str, run: str | None, told: str | None) -> str | None:
@@ -188,6 +192,9 @@ def show(outcome: RunOutcome, home: Path, screen: TerminalScreen, *, as_json: bo
         click.echo(shown.rstrip("\n"))
         if is_one_place:
             screen.note("")
+    if outcome.incomplete:
+        names = ", ".join(outcome.incomplete)
+        screen.note(f"nodes of the plan that were not completed: {names}", "bad")
     facts = [outcome.status, format_seconds(outcome.seconds), format_usage(outcome.usage)]
     screen.note(" · ".join(facts))
     if is_elsewhere():

@@ -102,6 +102,11 @@ class BoardService:
     def board(self) -> Board:
         return self.store.board
 
+    @property
+    def has_managers(self) -> bool:
+        """Whether a worker of the run may lead others."""
+        return any(worker.can_lead for worker in self.board.workers.values())
+
     def execute(self, *commands: c.Command) -> None:
         """Carry out commands, then whatever the board asks for because of them.
 
@@ -323,6 +328,7 @@ class BoardService:
             today=self._context.record.today,
             input_dir=self._agent.input_dir,
             terms=self._context.terms,
+            has_leader=self._context.terms.leader == "model" or self.has_managers,
         )
         spec = ChildSpec(
             address=worker_address(self._agent.id, worker.id),

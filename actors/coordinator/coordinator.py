@@ -15,6 +15,7 @@ from actors.coordinator.earlier_work import EarlierWork
 from actors.coordinator.files import coordinator_belongings
 from actors.coordinator.insight_review import InsightReview
 from actors.coordinator.node_orders import Order, carry_out
+from actors.coordinator.plan_lead import PlanLead
 from actors.coordinator.planner import RunPlanner
 from actors.coordinator.prompt_facts import PromptFacts, facts_for
 from actors.coordinator.public_events import events_of
@@ -38,7 +39,7 @@ from agiraph.agent.transcript import OpenCall
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.deadlock import find_deadlocks
-from agiraph.core.errors import InvalidInput, ModelFailure
+from agiraph.core.errors import ModelFailure, Refused
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import Event, ProposedAction
 from agiraph.core.turns import AssistantTurn, UserTurn
@@ -105,6 +106,7 @@ class CoordinatorActor:
             context, self.entity.messenger, board, self._notifications, self._cycles
         )
         self._team = TeamLead(context, board)
+        self._plan = PlanLead(context, board)
         self._planner = RunPlanner(context, self.entity, board)
         self._deadlocks = DeadlockWatch(board)
         self._stage_timeouts = StageTimeouts(board, runtime.clock)
@@ -311,10 +313,13 @@ class CoordinatorActor:
     def notices(self) -> list[InputReceived]:
         """Return the events of the board that the model has not been shown, as one turn.
 
-        A team's model is shown none; they are taken all the same, for news ends every rest.
+        While the plan leads they are kept until the model is asked. The model of a team, or of a
+        plan that has ended, is shown none; they are taken all the same, for news ends every rest.
         """
+        if self._plan.leads:
+            return []
         taken = self._notifications.take()
-        return [] if self._team.is_team else taken
+        return [] if self._team.is_team or self._plan.has_ended else taken
 
     def take_effects(self) -> CallEffects:
         return self._tools.take_effects()
@@ -333,6 +338,9 @@ class CoordinatorActor:
         is_result = is_said and not self.context.limits.has_tools and self._is_result(text or "")
         if is_said and not is_result:
             await self.entity.messenger.pass_on(text or "")
+        if self._plan.leads:
+            await self._plan.step()
+            return
         if not is_free:
             self.board_service.execute(c.LaunchStage())
             await self._rest()
@@ -349,11 +357,11 @@ class CoordinatorActor:
             self._fail(f"the coordinator stopped without finishing: {text or 'it said nothing'}")
 
     async def _finish_with(self, answer: str) -> None:
-        """Finish with what a model without tools has said; it reads what does not fit."""
+        """Finish with what a model without tools has said; it reads why that is refused."""
         try:
             await self._tools.finish("", answer)
-        except InvalidInput as misfit:
-            self.context.add_notice(f"[Runtime]: {misfit}")
+        except Refused as refusal:
+            self.context.add_notice(f"[Runtime]: {refusal}")
 
     def _is_result(self, text: str) -> bool:
         """Whether what a model without tools has said is the run's result, or will be it now."""
@@ -395,6 +403,9 @@ class CoordinatorActor:
         if self._team.leads:
             await self._team.step()
             return False
+        if self._plan.leads:
+            await self._plan.step()
+            return False
         if not self._may_think():
             if self._leaves_it_to_workers():
                 self.board_service.execute(c.LaunchStage())
@@ -413,7 +424,9 @@ class CoordinatorActor:
     def _may_think(self) -> bool:
         """Whether the model may be asked: while the run runs and is awake, or when spoken to."""
         transcript = self.context.transcript
-        if self._team.leads or self._cycles.may_not_think or self._leaves_it_to_workers():
+        if self._team.leads or self._plan.leads or self._cycles.may_not_think:
+            return False
+        if self._leaves_it_to_workers():
             return False
         if self.board_service.board.is_running or transcript.is_flushing:
             return True

@@ -7,7 +7,7 @@ from actors.coordinator.board_notifications import BoardNotifications
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.context import CoordinatorContext
 from actors.coordinator.cycles import Cycles
-from actors.coordinator.run_start import fill_board
+from actors.coordinator.run_start import fill_board, require_own_contract, unopened_nodes
 from actors.coordinator.stages import closed_stage, hired_worker, launch_roles, warnings_of
 from actors.entity.entity_tools import EntityTools
 from actors.entity.mcp_tools import require_node, require_worker
@@ -18,8 +18,9 @@ from agiraph.agent.run_output import MOST_MISFITS, fitted
 from agiraph.board import commands as c
 from agiraph.board.board import Board
 from agiraph.board.names import find_node, find_worker
+from agiraph.board.plan_rules import is_of_plan
 from agiraph.board.sub_nodes import is_coordinators
-from agiraph.board.view import board_view, waited_row
+from agiraph.board.view import board_view, ending_in_words, waited_row
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import NodeId
 from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
@@ -130,9 +131,11 @@ class CoordinatorTools(EntityTools):
         self._board_service.execute(c.RetireWorker(found.id))
         return {"worker_id": found.id, "status": self._board.workers[found.id].status}
 
-    async def cancel_node(self, call_id: str, node: str) -> JsonObject:
+    async def cancel_node(self, call_id: str, node: str, reason: str) -> JsonObject:
         found = find_node(self._board, node)
-        self._board_service.execute(c.CancelNode(found.id, "cancelled by the coordinator"))
+        if not (why := reason.strip()) and not is_of_plan(found):
+            why = "cancelled by the coordinator"
+        self._board_service.execute(c.CancelNode(found.id, why, by="coordinator"))
         return {"node_id": found.id, "status": self._board.nodes[found.id].status}
 
     async def launch_roles(self, call_id: str, stage: StageSpec) -> JsonObject:
@@ -144,6 +147,7 @@ class CoordinatorTools(EntityTools):
         self, call_id: str, assessment: str, decided: str, terms: StageTerms | None
     ) -> JsonObject:
         cause = self._context.cause(call_id)
+        require_own_contract(self._board, self._context.args.plan, terms)
         self._board_service.execute(c.Reconvene(assessment, cause, decided, terms))
         refused = fill_board(self._board_service, self._context.args.plan)
         closed = closed_stage(self._board, cause)
@@ -153,25 +157,46 @@ class CoordinatorTools(EntityTools):
         await self._board_service.worktrees.closing_words(self._board)
         return await self._cycles.end(call_id, notes, next_in)
 
-    async def finish(self, call_id: str, summary: str) -> None:
+    async def finish(self, call_id: str, summary: str) -> str:
+        never_opened = self._never_opened()
         schema = self._context.terms.output_schema
         if schema is not None:
-            return self._finish_with_value(summary, schema)
-        words = await self._board_service.worktrees.closing_words(self._board)
-        return self._board_service.execute(
-            c.FinishRun(f"{summary.rstrip()}\n\n{words}" if words else summary)
+            text = self._fitted(summary, schema)
+        else:
+            words = await self._board_service.worktrees.closing_words(self._board)
+            text = f"{summary.rstrip()}\n\n{words}" if words else summary
+        self._board_service.execute(c.FinishRun(text, never_opened))
+        return ending_in_words(self._board)
+
+    def _never_opened(self) -> tuple[str, ...]:
+        """Return the optional nodes of the plan whose stages were not opened.
+
+        Raises IllegalTransition if there are required ones; if their stage cannot be opened, the
+        run fails.
+        """
+        left = unopened_nodes(self._board, self._context.args.plan)
+        if all(node.optional for node in left):
+            return tuple(node.name for node in left)
+        if self._board.open_stage is None:
+            refused = fill_board(self._board_service, self._context.args.plan)
+            if refused:
+                self._board_service.execute(c.StopRun("failed", refused))
+                raise IllegalTransition(f"the run has ended as failed: {refused}")
+        names = ", ".join(node.name for node in left)
+        raise IllegalTransition(
+            f"the plan is not carried out: its nodes {names} have not begun (possible: "
+            "`reconvene`, which opens the plan's next stage)"
         )
 
-    def _finish_with_value(self, answer: str, schema: JsonObject) -> None:
-        """Finish with JSON that fits; raise InvalidInput, and fail the run at the last misfit."""
+    def _fitted(self, answer: str, schema: JsonObject) -> str:
+        """Return the JSON that fits; raise InvalidInput, and fail the run at the last misfit."""
         try:
-            text = fitted(answer, schema)
+            return fitted(answer, schema)
         except InvalidInput as misfit:
             self._misfits += 1
             if self._misfits >= MOST_MISFITS:
                 self._board_service.execute(c.StopRun("failed", str(misfit)))
             raise
-        self._board_service.execute(c.FinishRun(text))
 
     def _of_open_stage(self) -> list[NodeId]:
         """Return the nodes of the open stage that are the coordinator's own."""

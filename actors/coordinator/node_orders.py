@@ -51,6 +51,10 @@ async def carry_out(
         await context.runtime.reply(received, refusal)
         context.runtime.done(received)
         return
+    if context.terms.leader == "plan":  # no model waits for the node
+        await context.runtime.reply(received, Ok())
+        context.runtime.done(received)
+        return
     # At once: a `wait` that this has ended must not be answered before the reason is known.
     context.enqueue(received, HUMAN_NAME, _in_words(before, board_service.board, node, order))
     await context.runtime.reply(received, Ok())
@@ -62,7 +66,7 @@ def _command(node: WorkNode, order: Order, cause: str) -> c.Command:
             return c.RetryNode(node.id, cause, order.because)
         case CancelByHuman():
             because = f": {order.because}" if order.because else ""
-            return c.CancelNode(node.id, f"cancelled by the human{because}")
+            return c.CancelNode(node.id, f"cancelled by the human{because}", by="human")
         case MoveByHuman():
             return c.MoveNode(node.id, cause, order.worker, order.model, order.because)
 

@@ -34,7 +34,10 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
         case e.RunStarted():
             return [("agent.started", None, {"goal": event.goal, "model": event.model})]
         case e.RunFinished():
-            return [("agent.completed", None, {"result": event.summary[:2000]})]
+            finished: JsonObject = {"result": event.summary[:2000]}
+            if event.incomplete:
+                finished["incomplete"] = list(event.incomplete)
+            return [("agent.completed", None, finished)]
         case e.RunStopped():
             return [(f"agent.{event.status}", None, {"reason": event.reason})]
         case e.RunReopened():

@@ -55,7 +55,7 @@ class AgentRecord:
         ordered = self._args.agent.model_dump(
             include={"goal", "mode", "model", "worker_model", "input_dir"}
         )
-        of_run = {"result": None, "reason": None, "current_stage": None}
+        of_run = {"result": None, "reason": None, "incomplete": (), "current_stage": None}
         self._change(
             run=self._args.run,
             status="working",
@@ -68,15 +68,18 @@ class AgentRecord:
 
     def follow(self, board: Board, event: e.BoardEvent) -> None:
         match event:
-            case e.RunFinished(summary=summary):
+            case e.RunFinished(summary=summary, incomplete=incomplete):
                 self._files.write_output(summary)
                 self._end(summary, event.ts)
-                self._change(status="completed", result=summary, **_counts(board))
-            case e.RunStopped(status=status, reason=reason):
+                ended = {"result": summary, "incomplete": incomplete}
+                self._change(status="completed", **ended, **_counts(board))
+            case e.RunStopped(status=status, reason=reason, summary=summary):
+                if summary is not None:
+                    self._files.write_output(summary)
                 self._end(f"{status}: {reason}", event.ts)
-                self._change(status=status, reason=reason, **_counts(board))
+                self._change(status=status, reason=reason, result=summary, **_counts(board))
             case e.RunReopened():
-                self._change(status="working", reason=None, **_counts(board))
+                self._change(status="working", reason=None, result=None, **_counts(board))
             case e.CycleEnded(cycle=cycle, next_at=next_at):
                 self._change(status="idle", cycle=cycle, next_cycle_at=next_at, **_counts(board))
             case e.CycleStarted(cycle=cycle):

@@ -12,6 +12,7 @@ from agiraph.agent.prompts import (
     PLAN_GIVEN,
     PLAN_HYBRID,
     PLAN_IN_STAGES,
+    PLAN_LEADS,
     PLAN_STATIC,
     goal_turn,
     render,
@@ -20,11 +21,19 @@ from agiraph.agent.run_output import output_notice
 from agiraph.agent.transcript import Transcript
 from agiraph.board import commands as c
 from agiraph.board.board import Board
-from agiraph.board.plans.plan import Plan, parse_plan, plan_commands, stage_names
+from agiraph.board.plans.plan import (
+    Plan,
+    PlanNode,
+    cause_of,
+    parse_plan,
+    plan_commands,
+    stage_names,
+)
 from agiraph.core.config import Config
-from agiraph.core.errors import Refused
+from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import RunId, new_epoch
 from agiraph.core.money import PlanningMode, RunTerms
+from agiraph.core.specs import ContractTerms, StageTerms
 from agiraph.memory.loading import maintenance_reasons, old_logs
 
 LOGS_NAMED = 40
@@ -91,6 +100,24 @@ def has_unopened_stage(board: Board, plan: str | None) -> bool:
     return len(board.stages) < len(stage_names(given))
 
 
+def unopened_nodes(board: Board, plan: str | None) -> tuple[PlanNode, ...]:
+    """Return the nodes of the plan that are not on the board."""
+    given = _plan_of(plan)
+    nodes = given.nodes if given is not None else ()
+    return tuple(node for node in nodes if board.node_by_cause(cause_of(node)) is None)
+
+
+def require_own_contract(board: Board, plan: str | None, terms: StageTerms | None) -> None:
+    """Refuse a contract for the next stage if the plan opens it: that has the plan's own."""
+    if terms is None or not has_unopened_stage(board, plan):
+        return
+    if asked := [name for name in ContractTerms.model_fields if getattr(terms, name) is not None]:
+        raise InvalidInput(
+            f"the next stage is the plan's and has the plan's contract: leave {', '.join(asked)} "
+            "out (possible: name, goal)"
+        )
+
+
 def planning_of(terms: RunTerms, config: Config) -> PlanningMode:
     """Return when the nodes of a run are planned."""
     return terms.planning or config.run.planning
@@ -98,7 +125,9 @@ def planning_of(terms: RunTerms, config: Config) -> PlanningMode:
 
 def terms_notice(plan: str | None, terms: RunTerms, config: Config) -> str:
     """Return what the model reads of its plan and of the answer that is wanted."""
-    told = (plan_notice(plan, planning_of(terms, config)), output_notice(terms.output_schema))
+    is_led_by_plan = terms.leader == "plan"
+    about_plan = PLAN_LEADS if is_led_by_plan else plan_notice(plan, planning_of(terms, config))
+    told = (about_plan, output_notice(terms.output_schema))
     return "\n\n".join(filter(None, told))
 
 

@@ -44,7 +44,10 @@ class CoordinatorArgs(Record):
 
 
 class WorkerArgs(Record):
-    """Who a worker is and whom it works for. `today` is kept, so that its prompt never changes."""
+    """Who a worker is and whom it works for. `today` is kept, so that its prompt never changes.
+
+    `has_leader`: whether a model reads what is written to the coordinator.
+    """
 
     agent: AgentId
     agent_name: str
@@ -54,6 +57,7 @@ class WorkerArgs(Record):
     today: str
     input_dir: str | None = None
     terms: RunTerms = Field(default_factory=RunTerms)
+    has_leader: bool = True
 
 
 def billing(run: RunId, terms: RunTerms, trigger: str = "") -> JsonObject:

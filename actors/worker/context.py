@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel
 
@@ -18,14 +18,21 @@ from actors.worker.files import WorkerFiles
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import EntityInbox
 from agiraph.agent.records import StateNoted
+from agiraph.agent.replies import key_of
 from agiraph.agent.worktime import AWAY_SECONDS
-from agiraph.core.ids import NodeId, coordinator_address
+from agiraph.core.errors import Refused
+from agiraph.core.ids import COORDINATOR_NAME, Address, NodeId, coordinator_address
 from agiraph.core.models import Assignment, TeamRoster, WorkNode
 from agiraph.core.money import Shortage
 from agiraph.core.turns import JsonObject
 from agiraph.messages.board import AskRoster, RosterChanged
 from agiraph.storage.home import NodeHome
 from agiraph.tools.scopes.scope import Scope
+
+NO_LEADER: Final = (
+    "no model leads this run, so nobody reads messages to the coordinator (possible: a teammate, "
+    "`human`, or what you `publish`)"
+)
 
 
 class NodeLimitReached(Exception):
@@ -113,6 +120,16 @@ class WorkerContext(EntityContext):
         self.runtime.report(record)
         if assignment:
             self.files.log(self.node_home(assignment.node), record)
+
+    async def recipients(self, to: str) -> list[tuple[str, Address]]:
+        """Return the names and addresses that `to` means; Refused for a coordinator without a
+        model that reads it."""
+        if self.args.has_leader:
+            return await super().recipients(to)
+        if key_of(to) == COORDINATOR_NAME:
+            raise Refused(NO_LEADER)
+        found = await super().recipients(to)
+        return [(name, address) for name, address in found if address != self.coordinator]
 
     async def _fetch_roster(self) -> TeamRoster:
         changed = await ask_for(self.runtime, self.coordinator, AskRoster(), RosterChanged)

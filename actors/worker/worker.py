@@ -48,6 +48,7 @@ from agiraph.messages.node import (
 from agiraph.storage.files import make_folder
 from agiraph.storage.walk import UnsafeFile
 from agiraph.tools.approvals.policy import ActingEntity
+from agiraph.tools.board import checkpoint, suggest_next
 from agiraph.tools.context_database import remember
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.scopes.publishing import files_left, put_aside
@@ -115,6 +116,8 @@ class WorkerActor:
             toolbox = toolbox.with_machines()
         if not self.runtime.config.context.learn:
             toolbox = toolbox.without(remember.name)
+        if not self.context.args.has_leader:
+            toolbox = toolbox.without(checkpoint.name, suggest_next.name)
         return toolbox_for(self.context.limits, toolbox)
 
     def _system_prompt(self, toolbox: Toolbox) -> str:
@@ -133,6 +136,7 @@ class WorkerActor:
             skills=skills.listing(self.context.skills),
             guidance=guidance_of(toolbox, sandbox, worker.name, worker.role),
             input_dir=args.input_dir is not None,
+            has_leader=args.has_leader,
             **who,
         )
 

@@ -27,6 +27,10 @@ PLAN_GIVEN = (
     "[Runtime]: The human gave a plan; its nodes stand on the board already. "
     "`wait` for them, judge what they publish, and `finish`."
 )
+PLAN_LEADS = (
+    "[Runtime]: The human gave a plan; its nodes are carried out without you. Answer messages. "
+    "`finish` with a summary of what the nodes published only when all of them have ended."
+)
 PLAN_IN_STAGES = (
     "[Runtime]: The human gave a plan of several stages; the nodes of the first stand on the board "
     "already. `wait` for them, judge what they publish, and `reconvene` with your assessment: the "

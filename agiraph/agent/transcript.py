@@ -49,7 +49,7 @@ PUBLISH = "publish"
 RUNTIME_NAME = "runtime"
 ASK_HUMAN = "ask_human"
 SEND_MESSAGE = "send_message"
-FOLD = 9
+FOLD = 10
 """Raised when the same records come to mean another state: older snapshots then do not count."""
 
 
@@ -115,7 +115,7 @@ class Correspondence:
 
     `human` is what the human wrote, as it was shown; `pending` the open questions to the human;
     `unanswered` each sender's last message without a reply; `spoke_to` the message that the last
-    answer replied to.
+    answer replied to. `unread` are the senders of messages since the model's last answer.
     """
 
     seen: set[str] = field(default_factory=set)
@@ -123,6 +123,7 @@ class Correspondence:
     pending: dict[str, str] = field(default_factory=dict)
     unanswered: dict[str, ReplyReference] = field(default_factory=dict)
     spoke_to: ReplyReference = field(default_factory=ReplyReference)
+    unread: set[str] = field(default_factory=set)
 
     def see(self, message: str | None) -> None:
         """Note that the effect of a message is in the conversation."""
@@ -180,8 +181,9 @@ class PauseState:
 
 @dataclass(slots=True)
 class Transcript:
-    """The state of one conversation. `spoke_at` is the place of the model's last answer, `before`
-    the assignment of the last node that has ended, if the turns still show it.
+    """The state of one conversation. `spoke_at` is the place of the model's last answer, and
+    `has_called` whether that had calls. `before` is the assignment of the last node that has ended,
+    if the turns still show it.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -204,6 +206,7 @@ class Transcript:
     woken_by: str = ""
     pause: PauseState = field(default_factory=PauseState)
     spoke_at: str = ""
+    has_called: bool = False
     position: int = 0
     epoch: str = ""
     is_restored: bool = False
@@ -329,9 +332,10 @@ class Transcript:
             self.mail.human.append(record.content)
         if record.message is not None:
             self.woken_by = record.trigger or ""
+            self.mail.unread.add(key_of(record.from_name))
             self.mail.note_sender(record.from_name, record.message, record.content)
         elif record.trigger and is_at_rest:  # a firing has led to what ended
-            self.woken_by = record.trigger
+            self.woken_by, self.has_called = record.trigger, False
         if record.answers is not None:
             self.mail.pending.pop(record.answers, None)
         self.board_seq = record.board_seq or self.board_seq
@@ -352,7 +356,7 @@ class Transcript:
 
     def _begin_run(self, record: RunBegan) -> None:
         self.began, self.run, self.planned = record, record.run, None
-        self.woken_by = record.trigger
+        self.woken_by, self.has_called = record.trigger, False
         self.board_seq = 0
         self.is_set_aside = False
         self._begin_work(ExternalAgentState())
@@ -389,7 +393,7 @@ class Transcript:
 
     def _say(self, record: ModelAnswered) -> None:
         calls, progress, window = unique_calls(record.tool_calls), self.progress, self.window
-        self.spoke_at = self.place
+        self.spoke_at, self.has_called = self.place, bool(calls)
         self.turns.append(
             AssistantTurn(
                 text=record.text,
@@ -404,6 +408,7 @@ class Transcript:
         self._add_usage(record.usage)
         window.size = record.window or window.size
         if not record.interrupted:
+            self.mail.unread.clear()
             self.stand_in = record.model if record.instead_of else ""
         if record.usage.input_tokens:
             window.tokens, window.turns = record.usage.tokens, len(self.turns)

@@ -40,6 +40,7 @@ class RunFacts(e.RunSpec):
     status: RunStatus = "running"
     summary: str | None = None
     reason: str | None = None
+    incomplete: tuple[str, ...] = ()
     ended_at: float | None = None
     cycle: int = 1
     is_asleep: bool = False
@@ -215,7 +216,8 @@ def apply(board: Board, event: BoardEvent) -> Board:
             changes = {"reason": event.reason, "left": event.left, "details": event.details}
             return _end(board, event, "failed", **changes)
         case e.NodeCancelled():
-            return _end(board, event, "cancelled", reason=event.reason)
+            cancelled = {"reason": event.reason, "cancelled_by": event.by}
+            return _end(board, event, "cancelled", **cancelled)
         case e.NodeRetried():
             return _retry(board, event)
         case e.NodeDecided() | e.NodeSkipped() | e.NodeExpanded():
@@ -246,9 +248,9 @@ def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopp
     if board.run is None:
         raise KeyError("run")
     if isinstance(event, e.RunFinished):
-        end: dict[str, Any] = {"status": "completed", "summary": event.summary}
+        end: dict[str, Any] = {"status": "completed", **event.shared_with(RunFacts)}
     else:
-        end = {"status": event.status, "reason": event.reason}
+        end = {"status": event.status, "reason": event.reason, "summary": event.summary}
     run = board.run.model_copy(update={**end, "ended_at": event.ts})
     stages = tuple(stage.model_copy(update={"status": "completed"}) for stage in board.stages)
     left = {"status": "stopped", "node": None}
@@ -260,7 +262,7 @@ def _reopen(board: Board) -> Board:
     """Return the board whose run goes on in its last stage, with new workers."""
     if board.run is None:
         raise KeyError("run")
-    going = {"status": "running", "reason": None, "ended_at": None}
+    going = {"status": "running", "reason": None, "summary": None, "ended_at": None}
     board = replace(board, run=board.run.model_copy(update=going))
     return _stage(board, len(board.stages) - 1, status="running") if board.stages else board
 

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from agiraph.board.events import RunSpec
 from agiraph.core.ids import NodeId
-from agiraph.core.models import NodeResult
+from agiraph.core.models import CancelledBy, NodeResult
 from agiraph.core.specs import (
     CheckpointPolicy,
     ForEach,
@@ -36,7 +36,8 @@ class CreateNode:
     `stage` are the terms of the stage that this node, as its first, opens. Without `mode` a node
     is done as its named worker works, else in many turns. `cohort` is the stage of a plan file that
     it is of, `enough` how many of its nodes those behind it need. `trigger` is the one whose firing
-    led to it, else that of the node above. `when` maps dependencies to conditions.
+    led to it, else that of the node above. `when` maps dependencies to conditions. `optional`: the
+    plan that it is of is carried out without it, too.
     """
 
     cause: str
@@ -48,6 +49,7 @@ class CreateNode:
     trigger: str = ""
     when: Mapping[str, str] = field(default_factory=dict)
     for_each: ForEach | None = None
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +118,11 @@ class FailNode:
 
 @dataclass(frozen=True, slots=True)
 class CancelNode:
-    """Its result is no longer wanted."""
+    """Its result is no longer wanted. The coordinator needs a reason for a node of the plan."""
 
     node: str
     reason: str = ""
+    by: CancelledBy = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,9 +238,14 @@ class NoteDeadlock:
 
 @dataclass(frozen=True, slots=True)
 class FinishRun:
-    """The goal is reached; what has not ended is cancelled."""
+    """The goal is reached; what has not ended is cancelled.
+
+    Refused while nodes of the run's plan have not ended. `never_opened` names the optional nodes of
+    stages of the plan that were not opened.
+    """
 
     summary: str
+    never_opened: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

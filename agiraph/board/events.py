@@ -10,6 +10,7 @@ from pydantic import Field, TypeAdapter
 
 from agiraph.core.ids import NodeId, RunId, WorkerId
 from agiraph.core.models import (
+    CancelledBy,
     KeptContract,
     Mode,
     NodeMove,
@@ -168,6 +169,7 @@ class NodeCancelled(BoardEventBase):
     type: Literal["node.cancelled"] = "node.cancelled"
     node_id: NodeId
     reason: str
+    by: CancelledBy = ""
 
 
 class NodeRetried(BoardEventBase):
@@ -263,18 +265,20 @@ class DeadlockFound(BoardEventBase):
 
 
 class RunFinished(BoardEventBase):
-    """The goal was reached."""
+    """The goal was reached; `incomplete` names the nodes of the plan that were not completed."""
 
     type: Literal["run.finished"] = "run.finished"
     summary: str
+    incomplete: tuple[str, ...] = ()
 
 
 class RunStopped(BoardEventBase):
-    """The run ended before its goal."""
+    """The run ended before its goal. `summary` is the answer with which it was to be finished."""
 
     type: Literal["run.stopped"] = "run.stopped"
     status: Literal["failed", "stopped"]
     reason: str
+    summary: str | None = None
 
 
 class RunReopened(BoardEventBase):

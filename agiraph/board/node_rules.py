@@ -14,6 +14,7 @@ from agiraph.board.events import BoardEvent
 from agiraph.board.matching import require_can_do
 from agiraph.board.move_rules import released
 from agiraph.board.names import find_node, find_worker, idle_names, new_id, new_node_name
+from agiraph.board.plan_rules import is_of_plan
 from agiraph.board.plan_stages import can_be_enough, cohort_of
 from agiraph.board.run_rules import require_running
 from agiraph.board.stage_rules import open_stage
@@ -77,6 +78,7 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
         "when": {find_node(board, one).id: text for one, text in command.when.items()},
         "for_each": _each(board, command.for_each),
         "trigger": command.trigger or (parent.trigger if parent else ""),
+        "optional": command.optional,
     }
     node = WorkNode.model_validate({**dict(spec), **placed})
     if wanted is not None:
@@ -251,12 +253,17 @@ def fail(board: Board, command: c.FailNode, now: float) -> tuple[BoardEvent, ...
 
 
 def cancel(board: Board, command: c.CancelNode, now: float) -> tuple[BoardEvent, ...]:
-    """Cancel a node that has not ended."""
+    """Cancel a node that has not ended; InvalidInput if the coordinator gives no needed reason."""
     node = find_node(board, command.node)
     if node.status == "cancelled":
         return ()
     _require(node, "cancelled", "pending", *HELD_NODE)
-    cancelled = e.NodeCancelled(ts=now, node_id=node.id, reason=command.reason)
+    if command.by == "coordinator" and is_of_plan(node) and not command.reason.strip():
+        raise InvalidInput(
+            f"node '{node.name}' is of the plan: giving it up needs a reason "
+            f"({'it is optional' if node.optional else 'the run then fails'})"
+        )
+    cancelled = e.NodeCancelled(ts=now, node_id=node.id, reason=command.reason, by=command.by)
     why = f"was cancelled: {command.reason}" if command.reason else "was cancelled"
     return (cancelled, *cancelled_with(board, node, why, now))
 

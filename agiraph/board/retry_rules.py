@@ -18,6 +18,7 @@ from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
 from agiraph.board.names import find_node
 from agiraph.board.plan_stages import ALL, cohort_of, is_enough
+from agiraph.board.run_rules import cancelled_at_end
 from agiraph.board.stage_rules import is_late
 from agiraph.core.errors import IllegalTransition
 from agiraph.core.ids import NodeId
@@ -49,7 +50,9 @@ def retry(board: Board, command: c.RetryNode, now: float) -> tuple[BoardEvent, .
             f"node '{node.name}' is a part of node '{parent.name}', which is {parent.status}: "
             "only that one can be tried again, if it failed"
         )
-    chosen = {node.id: None} | _cancelled_with_the_run(board)
+    # A node that comes back creates its sub-nodes itself.
+    ended = [one.id for one in cancelled_at_end(board) if one.parent_node is None]
+    chosen = {node.id: None} | dict.fromkeys(ended)
     chosen |= _failed_for(board, set(chosen))
     again = (
         e.NodeRetried(ts=now, node_id=one, cause=command.cause, because=command.because)
@@ -127,22 +130,6 @@ def _require_stage(board: Board, node: WorkNode, now: float) -> None:
             f"stage '{stage.name}' of node '{node.name}' is over: it cannot be tried again "
             f"({ANOTHER})"
         )
-
-
-def _cancelled_with_the_run(board: Board) -> dict[NodeId, None]:
-    """Return the nodes that were cancelled because the run failed, without sub-nodes.
-
-    A node that comes back creates its sub-nodes itself.
-    """
-    if board.run is None or board.run.ended_at is None:
-        return {}
-    return {
-        node.id: None
-        for node in board.nodes.values()
-        if node.status == "cancelled"
-        and node.parent_node is None
-        and board.times[node.id].ended == board.run.ended_at
-    }
 
 
 def _failed_for(board: Board, found: set[NodeId]) -> dict[NodeId, None]:

@@ -4,7 +4,15 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
 from agiraph.board.events import BoardEvent
+from agiraph.board.plan_rules import (
+    given_up_of_plan,
+    incomplete_of_plan,
+    named,
+    named_with_reason,
+    open_of_plan,
+)
 from agiraph.core.errors import IllegalTransition, InvalidInput
+from agiraph.core.models import WorkNode
 
 
 def require_running(board: Board) -> RunFacts:
@@ -29,19 +37,58 @@ def start(board: Board, command: c.StartRun, now: float) -> tuple[BoardEvent, ..
 
 
 def end(board: Board, command: c.FinishRun | c.StopRun, now: float) -> tuple[BoardEvent, ...]:
-    """End the run, with its result or without; nodes that have not ended are cancelled."""
-    if isinstance(command, c.FinishRun):
-        status, why = "completed", "the run was finished"
-        ended: BoardEvent = e.RunFinished(ts=now, summary=command.summary)
-    else:
-        status, why = command.status, command.reason or "the run was stopped"
-        ended = e.RunStopped(ts=now, status=command.status, reason=command.reason)
-    if board.run is not None and board.run.status == status:
+    """End the run, with its result or without; nodes that have not ended are cancelled.
+
+    IllegalTransition if it is to be finished while nodes of its plan have not ended. A run whose
+    coordinator gave up required nodes of the plan is not finished but failed.
+    """
+    if _is_done(board, command):
         return ()
     require_running(board)
+    if isinstance(command, c.FinishRun):
+        ended, why = _finished(board, command, now), "the run was finished"
+    else:
+        ended = e.RunStopped(ts=now, status=command.status, reason=command.reason)
+        why = command.reason or "the run was stopped"
     unfinished = (node for node in board.nodes.values() if not node.has_ended)
     cancelled = (e.NodeCancelled(ts=now, node_id=node.id, reason=why) for node in unfinished)
     return (*cancelled, ended)
+
+
+def _is_done(board: Board, command: c.FinishRun | c.StopRun) -> bool:
+    """Whether a command has had its effect; a run that was to be finished may have failed by it."""
+    if board.run is None:
+        return False
+    if isinstance(command, c.StopRun):
+        return board.run.status == command.status
+    has_failed = board.run.status == "failed" and board.run.summary == command.summary
+    return board.run.status == "completed" or has_failed
+
+
+def _finished(board: Board, command: c.FinishRun, now: float) -> e.RunFinished | e.RunStopped:
+    if open_nodes := open_of_plan(board):
+        has = "has" if len(open_nodes) == 1 else "have"
+        raise IllegalTransition(
+            f"the plan is not carried out: {named(open_nodes)} {has} not ended (possible: `wait`, "
+            "or give a node up by `cancel_node` with a reason)"
+        )
+    if given_up := given_up_of_plan(board):
+        why = f"the coordinator gave up nodes of the plan: {named_with_reason(given_up)}"
+        return e.RunStopped(ts=now, status="failed", reason=why, summary=command.summary)
+    missing = (node.name for node in incomplete_of_plan(board))
+    incomplete = (*missing, *command.never_opened)
+    return e.RunFinished(ts=now, summary=command.summary, incomplete=incomplete)
+
+
+def cancelled_at_end(board: Board) -> tuple[WorkNode, ...]:
+    """Return the nodes that were cancelled because the run ended."""
+    if board.run is None or board.run.ended_at is None:
+        return ()
+    return tuple(
+        node
+        for node in board.nodes.values()
+        if node.status == "cancelled" and board.times[node.id].ended == board.run.ended_at
+    )
 
 
 def end_cycle(board: Board, command: c.EndCycle, now: float) -> tuple[BoardEvent, ...]:

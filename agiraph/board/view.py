@@ -7,6 +7,7 @@ with a suggestion of how to continue, which can be followed as it is.
 from collections import Counter
 
 from agiraph.board.board import Board
+from agiraph.board.run_rules import cancelled_at_end
 from agiraph.core.ids import NodeId, WorkerId
 from agiraph.core.models import Worker, WorkNode
 from agiraph.core.turns import JsonObject
@@ -88,6 +89,19 @@ def waited_row(board: Board, node: WorkNode) -> JsonObject:
     if how_to_go_on := suggestion(node):
         row["suggestion"] = how_to_go_on
     return row
+
+
+def ending_in_words(board: Board) -> str:
+    """Return how the run has ended, and what was cancelled by that, for the model that ended it."""
+    run = board.run
+    if run is not None and run.status == "failed":
+        return f"The run has ended as failed: {run.reason}. Your summary is in _output.md."
+    ended = "The run is finished; your summary is in _output.md."
+    if run is not None and run.incomplete:
+        ended += f" Nodes of the plan that were not completed: {', '.join(run.incomplete)}."
+    if names := ", ".join(node.name for node in cancelled_at_end(board)):
+        ended += f" It cancelled what had not ended: {names}."
+    return ended
 
 
 def worker_row(board: Board, worker: Worker) -> JsonObject:

@@ -36,7 +36,8 @@ EVENT_TYPES: tuple[EventType, ...] = (
     EventType("agent.paused", "the coordinator was paused", _COORDINATOR),
     EventType("agent.stepped", "the paused coordinator does one step", _COORDINATOR),
     EventType("agent.resumed", "the coordinator was resumed", _COORDINATOR),
-    EventType("agent.completed", "a run met its goal", _COORDINATOR, ("result",)),
+    EventType("agent.completed", "a run met its goal; `incomplete` names the nodes of its plan "
+              "that were not completed, if there are any", _COORDINATOR, ("result", "incomplete")),
     EventType("agent.set_aside", "a service excluded the agent: one of its files is not what "
               "Agiraph wrote there", "recorder, clock", ("service", "reason", "lost")),
     EventType("agent.failed", "a run failed, or its coordinator was given up", "coordinator, human",

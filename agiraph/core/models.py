@@ -8,7 +8,7 @@ from agiraph.core.evidence import Evidence
 from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
 from agiraph.core.money import RunTerms
 from agiraph.core.record import Record
-from agiraph.core.specs import CheckpointPolicy, ForEach, NodeTerms, WorkerSpec, WorkMode
+from agiraph.core.specs import CheckpointPolicy, ForEach, PlannedTerms, WorkerSpec, WorkMode
 from agiraph.core.table import Table
 
 AgentStatus = Literal[
@@ -21,6 +21,9 @@ NodeStatus = Literal[
 WorkerStatus = Literal[
     "idle", "busy", "waiting_for_human", "waiting_for_nodes", "paused", "parked", "stopped"
 ]
+CancelledBy = Literal["", "coordinator", "human"]
+"""Who cancelled a node; "": the board, because of a rule or of the end of the run."""
+
 StageStatus = Literal["planning", "running", "reconvening", "completed"]
 StageOver = Literal["majority", "any", "timeout"]
 """Why a stage was over before all its nodes had ended: its policy was met, or its time is up."""
@@ -51,8 +54,9 @@ class AgentFacts(Record):
     """What is known of an agent, and shown, besides its status.
 
     `created_by` is the token by which it was created, '' if by none. `reason` is why it failed or
-    was stopped. In infinite mode `cycle` is the one that it is in or has ended last,
-    `next_cycle_at` when the next one begins while it sleeps.
+    was stopped; `incomplete` names the nodes of the plan that a completed run did not complete. In
+    infinite mode `cycle` is the one that it is in or has ended last, `next_cycle_at` when the next
+    one begins while it sleeps.
     """
 
     id: AgentId
@@ -65,6 +69,7 @@ class AgentFacts(Record):
     input_dir: str | None = None
     result: str | None = None
     reason: str | None = None
+    incomplete: tuple[str, ...] = ()
     created_by: str = ""
     created_at: float
     updated_at: float
@@ -175,7 +180,7 @@ class NodeMove(Record):
     because: str = ""
 
 
-class WorkNode(NodeTerms):
+class WorkNode(PlannedTerms):
     """The workpiece: one unit of work with its own folder of truth.
 
     `refs` maps a ref name to a path under the run, `nodes/{folder}/published/...`.
@@ -184,9 +189,10 @@ class WorkNode(NodeTerms):
     `missing`, `bound` and `evidence` are those of its `NodeResult`, whose files are `published`.
     `left` are the files that stood in `scratch/` when it failed, `details` the last lines of its
     worker's process or of its error. `cohort` names the stage of the plan file that it is
-    of, and `enough` how many of those are needed, if not all. `trigger` is the one whose firing
-    led to it: its budget holds for the node's calls. `failed_before` is why its last attempt ended
-    if it is tried again, `retried_by` the cause of that. `move` is where it goes as soon as its
+    of, and `enough` how many of those are needed, if not all. `cancelled_by` is who cancelled it.
+    `trigger` is the one whose firing led to it: its budget holds for the node's calls.
+    `failed_before` is why its last attempt ended if it is tried again, `retried_by` the cause of
+    that. `move` is where it goes as soon as its
     worker has let go of it. `completed_before` is the last attempt that was completed, if it is
     done once more: what that has published is put aside. Of its `retries` the board has used
     `retried`, and it is not assigned before the time `not_before`.
@@ -219,6 +225,7 @@ class WorkNode(NodeTerms):
     cause: str = ""
     cohort: str = ""
     enough: CheckpointPolicy = "all_must_complete"
+    cancelled_by: CancelledBy = ""
     evidence: Evidence | None = None
     trigger: str = ""
     failed_before: str = ""

@@ -32,6 +32,9 @@ PlanningMode = Literal["dynamic", "static", "hybrid"]
 """When the nodes of a run are planned: by its coordinator as it goes, all before its first step, or
 a skeleton before, whose managers plan below."""
 
+Leader = Literal["model", "plan"]
+"""What leads a run: its coordinator's model, or its plan, which is carried out as it is."""
+
 STOP: Final = "stop here"
 SET_ANEW: Final = "set anew"
 """What answers a question for more once a person has set the budget itself: look again."""
@@ -88,8 +91,9 @@ class RunTerms(Record):
     answer is one JSON value that fits the JSON Schema `output_schema` (None: it is text).
     `mcp_servers` are granted to its coordinator and workers, as far as the settings lend them.
     `planning` is when its nodes are planned (None: as the settings say), `approve_plan` whether
-    the human is asked first; a run of `plan_only` ends with its plan. A run with a `team` is the
-    work of its roles.
+    the human is asked first; a run of `plan_only` ends with its plan. A run that its plan leads
+    (`leader`) asks no model to lead it; with `summary` its coordinator's model writes the result. A
+    run with a `team` is the work of its roles.
     """
 
     tokens: int | None = Field(default=None, ge=1)
@@ -101,6 +105,8 @@ class RunTerms(Record):
     planning: PlanningMode | None = None
     approve_plan: bool = False
     plan_only: bool = False
+    leader: Leader = "model"
+    summary: bool = False
     team: TeamTerms | None = None
 
 

@@ -167,6 +167,12 @@ class NodeTerms(Record):
     )
 
 
+class PlannedTerms(NodeTerms):
+    """The terms of a plan's node. `optional`: the run may be completed without it."""
+
+    optional: bool = False
+
+
 class ForEach(Record):
     """What a node is done for each item of: a list in the result of the node `node`.
 

@@ -46,32 +46,43 @@ class Scheduler:
 
 
 class Executor:
-    """Carries out the graph of a scheduler; the arguments are those of `Runtime`."""
+    """Carries out the graph of a scheduler, without a model that leads.
+
+    The output is the summary of the graph's last node, of several each below its name; with
+    `summary` the model of the coordinator is asked once for it. A node that is not completed fails
+    the run, unless it is `optional`. If the graph has managers, what workers write to the
+    coordinator is answered by its model. The other arguments are those of `Runtime`.
+    """
 
     def __init__(
-        self, model_provider: str | None = None, **options: Unpack[RuntimeOptions]
+        self,
+        model_provider: str | None = None,
+        *,
+        summary: bool = False,
+        **options: Unpack[RuntimeOptions],
     ) -> None:
         self._runtime = Runtime(model_provider, **options)
+        self._summary = summary
 
     def run(self, scheduler: Scheduler) -> Result[str]:
-        """Carry it out; the output is the coordinator's summary. Raises as `Runtime.run`."""
-        return self._runtime.run(_task(scheduler))
+        """Carry it out. Raises as `Runtime.run`."""
+        return self._runtime.run(self._task(scheduler))
 
     async def arun(self, scheduler: Scheduler) -> Result[str]:
         """Carry it out from an event loop."""
-        return await self._runtime.arun(_task(scheduler))
+        return await self._runtime.arun(self._task(scheduler))
 
     def run_stream(self, scheduler: Scheduler) -> Generator[RunEvent, None, None]:
         """Carry it out and yield what happens, as `Runtime.run_stream`."""
-        return self._runtime.run_stream(_task(scheduler))
+        return self._runtime.run_stream(self._task(scheduler))
 
     def arun_stream(self, scheduler: Scheduler) -> AsyncGenerator[RunEvent, None]:
         """Carry it out and yield what happens, as `Runtime.arun_stream`."""
-        return self._runtime.arun_stream(_task(scheduler))
+        return self._runtime.arun_stream(self._task(scheduler))
 
-
-def _task(scheduler: Scheduler) -> Task[str]:
-    if not isinstance(scheduler, Scheduler):
-        raise InvalidInput(f"{scheduler!r:.80} is no scheduler (possible: Scheduler(graph))")
-    graph = scheduler.graph
-    return Task(graph.goal or GOAL, plan=graph)
+    def _task(self, scheduler: Scheduler) -> Task[str]:
+        if not isinstance(scheduler, Scheduler):
+            raise InvalidInput(f"{scheduler!r:.80} is no scheduler (possible: Scheduler(graph))")
+        task = Task(scheduler.graph.goal or GOAL, plan=scheduler.graph)
+        task.terms = {"leader": "plan", "summary": self._summary}
+        return task

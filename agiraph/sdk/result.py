@@ -76,7 +76,8 @@ class Result(Generic[Out]):
 
     `output` is what the `output_format` of the task says; `text` the answer as it was written.
     `files` leads from NODE/PATH to the file that the node published, on this machine. `usage` has
-    tokens and US dollars (None: a price is not known). `board` has the nodes as they ended.
+    tokens and US dollars (None: a price is not known). `board` has the nodes as they ended;
+    `incomplete` names the nodes of the plan that a completed run did not complete.
     """
 
     output: Out
@@ -89,6 +90,7 @@ class Result(Generic[Out]):
     files: Mapping[str, Path] = field(repr=False)
     board: BoardView = field(repr=False)
     failures: tuple[NodeFailure, ...] = ()
+    incomplete: tuple[str, ...] = ()
 
     @property
     def graph(self) -> Graph:

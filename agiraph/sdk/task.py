@@ -97,6 +97,8 @@ class Task(Generic[Out]):
         self.model: str | None = model
         self.budget: NamedLimit = limit_of(budget)
         self.timeout: float | None = seconds_of(timeout)
+        self.terms: dict[str, Any] = {}
+        """Further fields of the request."""
 
     def read(self, answer: str, result: "Result[Any] | None" = None) -> Out:
         """Return the output in the answer of a run. Raises OutputInvalid, with the `result`."""

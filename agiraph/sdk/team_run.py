@@ -187,6 +187,7 @@ class TeamRun(Generic[Out]):
             files=self._files(agent.id, board),
             board=board,
             failures=_failures(client, agent.id, board),
+            incomplete=agent.incomplete,
         )
         if agent.status != "completed":
             return result
@@ -224,6 +225,7 @@ class TeamRun(Generic[Out]):
 def _request(task: Task[Any], terms: Mapping[str, Any], run: RunId) -> CreateAgentRequest:
     given = {
         **terms,
+        **task.terms,
         "goal": task.prompt,
         "name": task.name,
         "input": None if task.input is None else str(task.input),

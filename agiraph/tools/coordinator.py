@@ -23,6 +23,7 @@ class RetireWorkerParams(ToolParams):
 
 class CancelNodeParams(ToolParams):
     node_id: str = Field(min_length=1, description="the node, by name or id")
+    reason: str = Field(default="", description="why; required for a node of the human's plan")
 
 
 class FinishParams(ToolParams):
@@ -60,7 +61,7 @@ async def retire_worker(context: ToolContext, params: RetireWorkerParams) -> Jso
 
 @tool("Cancel a node whose result is no longer wanted.", kinds=COORDINATORS, idempotent=True)
 async def cancel_node(context: ToolContext, params: CancelNodeParams) -> JsonObject:
-    return await context.team.cancel_node(context.call_id, params.node_id)
+    return await context.team.cancel_node(context.call_id, params.node_id, params.reason)
 
 
 @tool(
@@ -70,9 +71,8 @@ async def cancel_node(context: ToolContext, params: CancelNodeParams) -> JsonObj
     idempotent=True,
 )
 async def finish(context: ToolContext, params: FinishParams) -> str:
-    """End the run with its final answer."""
-    await context.team.finish(context.call_id, params.summary)
-    return "The run is finished; your summary is in _output.md."
+    """End the run with its final answer; return how it ended."""
+    return await context.team.finish(context.call_id, params.summary)
 
 
 @tool(

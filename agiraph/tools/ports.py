@@ -148,7 +148,7 @@ class Team:
         """Retire an idle worker; return {"worker_id", "status"}."""
         raise _not_possible("retire_worker")
 
-    async def cancel_node(self, call_id: str, node: str) -> JsonObject:
+    async def cancel_node(self, call_id: str, node: str, reason: str) -> JsonObject:
         """Cancel a node that has not ended; return {"node_id", "status"}."""
         raise _not_possible("cancel_node")
 
@@ -169,8 +169,8 @@ class Team:
         """End a cycle of an infinite run; return {"cycle", "next_cycle_at"}."""
         raise _not_possible("end_cycle")
 
-    async def finish(self, call_id: str, summary: str) -> None:
-        """End the run and write `_output.md`."""
+    async def finish(self, call_id: str, summary: str) -> str:
+        """End the run and write `_output.md`; return how it ended, and what it has cancelled."""
         raise _not_possible("finish")
 
 

@@ -2,6 +2,9 @@
 
 import os
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from agiraph.http.api import (
     AgentCheckView,
@@ -37,6 +40,7 @@ def test_each_field_says_what_is_wrong_and_nothing_is_created(world: World, clie
             worker_model="nobody/else",
             plan=PLAN,
             cycle_seconds=60,
+            summary=True,
             tools=("no_such_tool",),
         )
     )
@@ -54,8 +58,33 @@ def test_each_field_says_what_is_wrong_and_nothing_is_created(world: World, clie
     assert problems["plan"].startswith("plan:3: nodes[1].deps[0]: unknown node 'tabels'")
     assert "no cycles" in problems["cycle_seconds"]
     assert "no_such_tool" in problems["tools"]
+    assert problems["leader"] == "summary is for a run with the leader `plan`"
     assert len(client.agents()) == 1
     assert not [body for _, body in world.line.asked if isinstance(body, StartChild)]
+
+
+STAGES = """stages:
+  - {name: Look, roles: [{id: look, prompt: Look}]}
+  - {name: Write, roles: [{id: write, prompt: Write}]}
+contract: {coordinator_reconvenes: true}
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "told_of"),
+    [
+        ({}, "needs a plan"),
+        ({"plan": STAGES}, "cannot reconvene"),
+        ({"plan": PLAN, "output_schema": {}}, "no model that writes an answer"),
+        ({"plan": PLAN, "mode": "infinite"}, "has no cycles"),
+    ],
+)
+def test_a_run_that_no_plan_can_lead_is_refused(
+    client: Client, asked: dict[str, Any], told_of: str
+) -> None:
+    given = {"goal": "Do it", "leader": "plan", **asked}
+    found = client.check_agent(CheckAgentRequest.model_validate(given))
+    assert told_of in told(found.problems)["leader"]
 
 
 def test_what_is_possible_says_what_it_would_be_and_what_it_may_take(

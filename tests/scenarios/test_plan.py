@@ -41,6 +41,40 @@ def test_a_graph_in_a_file_is_carried_out_in_its_order(place: Place, tmp_path: P
     assert "estimate: " in outcome.progress, "it is said before the plan begins"
 
 
+def test_a_plan_cannot_be_finished_before_its_nodes_have_ended(
+    place: Place, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(GRAPH)
+    turns = [finish("Nothing to do."), WAIT, node("extra"), finish("All is done.")]
+    place.plays(Script({"coordinator": turns, "*": worker}))
+    outcome = place.complete("Do it", "--plan", str(plan))
+    assert {event["name"] for event in outcome.data("node.completed")} >= {"a", "b", "both"}
+    refused, finished = (
+        event["preview"] for event in outcome.data("tool.result") if event["tool"] == "finish"
+    )
+    assert "a (" in refused
+    assert "both (pending) have not ended" in refused
+    assert "It cancelled what had not ended: extra." in finished
+    assert outcome.result["incomplete"] == []
+
+
+def test_a_run_fails_whose_plan_was_given_up(place: Place, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(GRAPH)
+    turns = [
+        call("cancel_node", node_id="a"),
+        call("cancel_node", node_id="a", reason="A is gone"),
+        WAIT,
+        finish("Only B."),
+    ]
+    place.plays(Script({"coordinator": turns, "*": worker}))
+    outcome = place.lead("Do it", "--plan", str(plan))
+    assert (outcome.code, outcome.result["status"]) == (1, "failed")
+    assert "gave up nodes of the plan: a (cancelled: A is gone), both (" in outcome.result["reason"]
+    assert outcome.result["result"].strip() == "Only B."
+
+
 def test_an_estimate_of_a_plan_is_a_range_from_earlier_runs_and_begins_nothing(
     place: Place, tmp_path: Path
 ) -> None:

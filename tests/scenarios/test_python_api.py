@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel, Field
@@ -38,7 +39,7 @@ from agiraph.storage.home import Home
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.scenarios.house import ROOT, processes_of
 from tests.scenarios.place import Place
-from tests.scenarios.steps import WAIT, Plays, Steps, by_node, node, spawn
+from tests.scenarios.steps import WAIT, Plays, by_node, node, spawn
 
 MODEL = "openai/fake"
 SECONDS = 60
@@ -143,24 +144,75 @@ def test_a_failed_run_has_its_failed_nodes_and_a_late_one_is_stopped(place: Plac
     assert place.server.problems == []
 
 
-def test_a_graph_and_a_team_are_carried_out_as_they_stand(place: Place) -> None:
-    work = [
-        call("write_file", path="found.md", content="it"),
-        call("publish", summary="found it"),
-    ]
-    leads: Steps = [call("wait"), call("finish", summary="both are done")]
-    place.plays(coordinator=leads, **{"worker-1": [*work, *work]})
-    graph = Graph([Node(id="first", task="Look"), Node(id="second", task="Sum up", deps=["first"])])
-    scheduler = Scheduler(graph)
+FOUND: Plays = [
+    call("write_file", path="found.md", content="it"),
+    call("publish", summary="found it"),
+]
+
+
+def chain(**second: Any) -> Scheduler:
+    """Return a scheduler of two nodes, one after the other."""
+    last = Node(id="second", task="Sum up", deps=["first"], **second)
+    return Scheduler(Graph([Node(id="first", task="Look"), last]))
+
+
+def asked_coordinator(place: Place) -> list[SeenRequest]:
+    return [seen for seen in place.server.requests if seen.is_for("coordinator")]
+
+
+def test_a_graph_is_carried_out_without_a_model_that_leads(place: Place) -> None:
+    place.plays(**{"worker-1": [*FOUND, *FOUND]})
+    scheduler = chain()
     assert (scheduler.ready(), scheduler.ready(["first"])) == (["first"], ["second"])
     result = Executor(MODEL, home=place.home, timeout=SECONDS).run(scheduler)
-    assert result.output == "both are done"
+    assert (result.output, result.incomplete) == ("found it", ())
     assert [(node.id, [*node.deps]) for node in result.graph.nodes] == [
         ("first", []),
         ("second", ["first"]),
     ]
     assert result.graph.statuses == {"first": "completed", "second": "completed"}
-    place.plays(coordinator=leads, ada=work, bob=work)
+    assert asked_coordinator(place) == []
+    assert "suggest_next" not in place.server.requests[0].tools
+    assert place.server.problems == []
+
+
+def test_a_summary_of_a_graph_is_one_call(place: Place) -> None:
+    leads: Plays = [lambda seen: call("finish", summary="both" if "found it" in seen.said else "?")]
+    place.plays(coordinator=leads, **{"worker-1": [*FOUND, *FOUND]})
+    result = Executor(MODEL, summary=True, home=place.home, timeout=SECONDS).run(chain())
+    assert (result.output, len(asked_coordinator(place))) == ("both", 1)
+
+
+def test_a_manager_of_a_graph_reaches_the_model_of_the_coordinator(place: Place) -> None:
+    asks: Plays = [
+        call("send_message", to="coordinator", content="Is it urgent?"),
+        call("wait"),
+        call("write_file", path="found.md", content="it"),
+        lambda seen: call("publish", summary="urgent" if "Yes, today" in seen.said else "?"),
+    ]
+    leads: Plays = [call("send_message", to="second", content="Yes, today"), say("Answered.")]
+    place.plays(coordinator=leads, **{"worker-1": FOUND, "second": asks})
+    result = Executor(MODEL, home=place.home, timeout=SECONDS).run(chain(role="manager"))
+    assert (result.output, len(asked_coordinator(place))) == ("urgent", 2)
+
+
+def test_a_graph_fails_with_a_node_unless_it_is_optional(place: Place) -> None:
+    def gives_up(seen: SeenRequest) -> Reply:
+        is_first = "# Assignment: first" in seen.said
+        return FOUND[seen.step] if is_first and seen.step < 2 else say("I cannot.")  # type: ignore[return-value]
+
+    place.plays(**{"worker-1": gives_up})
+    executor = Executor(MODEL, home=place.home, timeout=SECONDS)
+    with pytest.raises(RunFailed, match=r"were not completed: second \(failed: the model answered"):
+        executor.run(chain())
+    result = executor.run(chain(optional=True))
+    assert (result.output, result.incomplete) == ("found it", ("second",))
+    assert asked_coordinator(place) == []
+
+
+def test_a_team_works_side_by_side(place: Place) -> None:
+    leads: Plays = [call("wait"), call("finish", summary="both are done")]
+    place.plays(coordinator=leads, ada=FOUND, bob=FOUND)
     roles = [Role("ada", "Look here"), Role("bob", "Look there", title="surveyor")]
     done = team("Look everywhere", roles, MODEL, home=place.home, timeout=SECONDS)
     assert {node.role for node in done.graph.nodes} == {"worker", "surveyor"}

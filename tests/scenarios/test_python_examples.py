@@ -51,12 +51,11 @@ PLAYS: dict[str, tuple[dict[str, Plays], str]] = {
     ),
     "graph": (
         {
-            "coordinator": [WAIT, finish("both compared")],
             "worker-1": [*WORK, *WORK],
             "worker-2": [*WORK, *WORK],
             "n3": [*WORK, *WORK],
         },
-        r"both compared\n(?s:.*)flowchart(?s:.*)n3<br/>manager, completed",
+        r"found\n(?s:.*)flowchart(?s:.*)n3<br/>manager, completed",
     ),
     "stream": (
         {

@@ -12,6 +12,7 @@ from fastapi import APIRouter
 from actors.gateway.api.agents import (
     check_cycles,
     check_input,
+    check_leader,
     check_plan,
     check_servers,
     has_usd_budget,
@@ -91,6 +92,7 @@ async def check(request: CheckAgentRequest, gateway: GatewayDep) -> AgentCheckVi
     plan = None
     if request.plan is not None:
         plan = await found.tried("plan", asyncio.to_thread(check_plan, request.plan, gateway))
+    await found.tried("leader", asyncio.to_thread(check_leader, request, plan))
     models = await _models(gateway, request, found)
     if not any(problem.field == "input" for problem in found.problems):
         _warn_of_input(request.input, found)

@@ -330,8 +330,10 @@ async def _check_orders(gateway: Gateway, request: RunRequest) -> None:
     check_planning(request, gateway)
     if request.input is not None:
         await asyncio.to_thread(check_input, request.input, gateway.home.path)
+    plan = None
     if request.plan is not None:
-        await asyncio.to_thread(check_plan, request.plan, gateway)
+        plan = await asyncio.to_thread(check_plan, request.plan, gateway)
+    check_leader(request, plan)
     if request.mcp_servers:
         await asyncio.to_thread(check_servers, request, gateway)
         await _offer_registered(gateway, request.mcp_servers)
@@ -386,6 +388,28 @@ def check_planning(request: RunRequest, gateway: Gateway) -> None:
         raise ApiError(
             UNPROCESSABLE, f"{asked} is for a plan that is made (planning static or hybrid): {why}"
         )
+
+
+def check_leader(request: RunRequest, plan: Plan | None) -> None:
+    """Raise ApiError 422 for a run that no plan can lead, or a summary of another one.
+
+    `plan` is the one of the request; None: there is none, or it is wrong.
+    """
+    if request.leader == "model":
+        if request.summary:
+            raise ApiError(UNPROCESSABLE, "summary is for a run with the leader `plan`")
+        return
+    if request.plan is None:
+        why = "needs a plan"
+    elif request.mode == "infinite":
+        why = "has no cycles (possible: finite)"
+    elif request.output_schema is not None and not request.summary:
+        why = "has no model that writes an answer with an output_schema (possible: with summary)"
+    elif plan is not None and plan.is_reconvened:
+        why = "cannot reconvene the stages of its plan (contract.coordinator_reconvenes)"
+    else:
+        return
+    raise ApiError(UNPROCESSABLE, f"a run with the leader `plan` {why}")
 
 
 def check_plan(text: str, gateway: Gateway) -> Plan:

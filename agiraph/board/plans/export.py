@@ -9,7 +9,7 @@ from agiraph.board.board import Board
 from agiraph.board.plans.graph import Graph
 from agiraph.board.plans.reading import CollaborationFile, ContractForm, RoleForm
 from agiraph.core.models import StageContract, WorkNode
-from agiraph.core.specs import ContractTerms, NodeTerms, WorkerSpec
+from agiraph.core.specs import ContractTerms, PlannedTerms, WorkerSpec
 
 GONE: Final = ("failed", "cancelled")
 
@@ -48,7 +48,7 @@ def _collaboration(board: Board, nodes: Iterable[WorkNode]) -> dict[str, Any]:
 def _role(board: Board, node: WorkNode) -> RoleForm:
     holder = node.wanted_worker or node.assigned_worker
     worker = board.workers[holder] if holder else WorkerSpec(name=node.name)
-    terms = {name: getattr(node, name) for name in NodeTerms.model_fields}
+    terms = {name: getattr(node, name) for name in PlannedTerms.model_fields}
     terms |= {name: getattr(worker, name) for name in ("can_lead", "host", "host_labels")}
     terms |= {"id": node.name, "name": worker.name if worker.name != node.name else None}
     terms |= {"type": node.type or "harnessed"}

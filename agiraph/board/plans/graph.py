@@ -19,7 +19,7 @@ from agiraph.board.plans import drawing
 from agiraph.board.plans.plan import Plan, PlanNode, graph_mistakes, parse_plan
 from agiraph.board.plans.reading import MANAGER, GraphNode, misfits, shown_path
 from agiraph.core.errors import InvalidInput
-from agiraph.core.specs import NodeTerms, WorkerSpec
+from agiraph.core.specs import PlannedTerms, WorkerSpec
 from agiraph.core.yaml_text import read_text
 
 OF_WORKER: Final = ("model", "agent_command")
@@ -253,7 +253,7 @@ def _of_plan(node: PlanNode, workers: Mapping[str, WorkerSpec]) -> Node:
 
 
 def _node(
-    terms: NodeTerms,
+    terms: PlannedTerms,
     id: str,
     deps: tuple[str, ...],
     refs: Mapping[str, str],
@@ -261,7 +261,7 @@ def _node(
 ) -> Node:
     """Return the node of a graph: a ref to each dependency goes without saying, and so does the
     worker of a node that is the only one to name a model or to lead."""
-    given = {name: getattr(terms, name) for name in NodeTerms.model_fields}
+    given = {name: getattr(terms, name) for name in PlannedTerms.model_fields}
     if given["mode"] == "multi_turn":
         given["mode"] = None
     if worker is not None:

@@ -25,11 +25,18 @@ from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.ids import slug
 from agiraph.core.models import StageContract
 from agiraph.core.record import Record
-from agiraph.core.specs import ContractTerms, ForEach, NodeSpec, NodeTerms, StageTerms, WorkerSpec
+from agiraph.core.specs import (
+    ContractTerms,
+    ForEach,
+    NodeSpec,
+    PlannedTerms,
+    StageTerms,
+    WorkerSpec,
+)
 from agiraph.core.yaml_text import KeyPath, read_text
 
 
-class PlanNode(NodeSpec):
+class PlanNode(NodeSpec, PlannedTerms):
     """A node of the plan. `dependencies`, `worker` and keys of `when` are names of this plan."""
 
     name: str
@@ -86,18 +93,24 @@ def plan_commands(plan: Plan, stages: int | None = None) -> tuple[SpawnWorker | 
     opening = {node.name for node in (firsts if plan.is_reconvened else firsts[:1])}
     nodes = (
         CreateNode(
-            cause=f"{OF_PLAN}node:{node.name}",
+            cause=cause_of(node),
             spec=node,
             cohort=(node.stage or "") if is_staged else "",
             enough=plan.contract.checkpoint_policy if is_staged else "all_must_complete",
             stage=_terms(plan, node) if node.name in opening else None,
             when=node.when,
             for_each=node.for_each,
+            optional=node.optional,
         )
         for node in plan.nodes
         if node.stage in shown
     )
     return (*spawns, *nodes)
+
+
+def cause_of(node: PlanNode) -> str:
+    """Return what names a node of a plan as the cause of the board's node."""
+    return f"{OF_PLAN}node:{node.name}"
 
 
 def stage_names(plan: Plan) -> list[str | None]:
@@ -239,7 +252,7 @@ def _names_by_id(nodes: Sequence[GraphNode]) -> dict[str, str]:
 
 
 def _plan_node(
-    form: NodeTerms,
+    form: PlannedTerms,
     name: str,
     before: tuple[str, ...],
     worker: str | None,
@@ -250,7 +263,7 @@ def _plan_node(
     known = {one: one for one in before} | dict(refs)
     placed = {"name": name, "dependencies": before, "refs": known, "worker": worker}
     return PlanNode.model_validate(
-        {**form.shared_with(NodeTerms), **placed, "stage": stage or None}
+        {**form.shared_with(PlannedTerms), **placed, "stage": stage or None}
     )
 
 

@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from agiraph.core.errors import InvalidInput
-from agiraph.core.specs import AnyWorkerType, ContractTerms, ForEach, Names, NodeTerms
+from agiraph.core.specs import AnyWorkerType, ContractTerms, ForEach, Names, PlannedTerms
 from agiraph.core.yaml_text import KeyPath, Lines, key_lines, nearest, parse_yaml, read_yaml
 
 MOST_CHARACTERS: Final = 256 * 1024
@@ -50,7 +50,7 @@ class PlanForm(BaseModel):
     )
 
 
-class NodeForm(NodeTerms, PlanForm):
+class NodeForm(PlannedTerms, PlanForm):
     """What a node and a role have in common."""
 
     timeout_seconds: float | None = Field(

@@ -6,7 +6,7 @@ from pydantic import Field, field_validator
 
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import AgentFacts, Mode
-from agiraph.core.money import PlanningMode, RunSchema, RunTerms, WhenSpent
+from agiraph.core.money import Leader, PlanningMode, RunSchema, RunTerms, WhenSpent
 from agiraph.http.api.base import ApiRequest, ApiView, FieldProblemView
 from agiraph.http.api.team import TeamRequest
 
@@ -27,7 +27,11 @@ class RunRequest(ApiRequest):
     makes them): asked again with it, it is the same run, so a caller who got no answer may ask
     again. `planning` is when the nodes are planned (by default as the settings say); with
     `approve_plan` the human is asked first, and a run of `plan_only` ends with its plan: both are
-    for a plan that is made before the first step. With a `team` the run is the work of its roles.
+    for a plan that is made before the first step. `leader`: `model`, the coordinator's model leads
+    the run; `plan`, the `plan` is carried out as it is: its result is that of its last nodes, or,
+    with `summary`, what the coordinator's model writes of them, which is asked for nothing else
+    unless somebody writes to the coordinator (a worker only in a plan with managers). With a `team`
+    the run is the work of its roles.
     """
 
     goal: str = Field(min_length=1)
@@ -46,6 +50,8 @@ class RunRequest(ApiRequest):
     planning: PlanningMode | None = None
     approve_plan: bool = False
     plan_only: bool = False
+    leader: Leader = "model"
+    summary: bool = False
     team: TeamRequest | None = None
     run: str | None = Field(default=None, pattern=r"^\d{8}-\d{6}-[0-9a-f]{6,32}$")
 
@@ -61,6 +67,8 @@ class RunRequest(ApiRequest):
             planning=self.planning,
             approve_plan=self.approve_plan,
             plan_only=self.plan_only,
+            leader=self.leader,
+            summary=self.summary,
         )
 
 
@@ -152,7 +160,9 @@ class AgentView(AgentFacts, ApiView):
 
 
 class RunView(ApiView):
-    """One run of an agent: its goal and what came of it; `has_team` as of an `AgentView`."""
+    """One run of an agent: its goal and its outcome; `incomplete` and `has_team` as of an
+    `AgentView`.
+    """
 
     id: RunId
     goal: str
@@ -162,6 +172,7 @@ class RunView(ApiView):
     worker_model: str
     result: str | None = None
     reason: str | None = None
+    incomplete: tuple[str, ...] = ()
     started_at: float
     ended_at: float | None = None
     is_current: bool = False

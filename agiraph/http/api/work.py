@@ -7,17 +7,17 @@ from pydantic import ConfigDict, Field
 from agiraph.core.evidence import Evidence
 from agiraph.core.ids import NodeId, RunId, WorkerId
 from agiraph.core.models import Event, NodeMove
-from agiraph.core.specs import ForEach, NodeTerms
+from agiraph.core.specs import ForEach, PlannedTerms
 from agiraph.http.api.base import ApiRequest, ApiView
 
 
-class NodeView(NodeTerms, ApiView):
+class NodeView(PlannedTerms, ApiView):
     """A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most.
 
     `checks` are the commands that its result must pass before it is published, `refs` what it is
-    given to read: paths under the run by the names that it knows them by. `when` has the conditions
-    of its dependencies. One with `for_each` was done for each item of a list by the nodes that are
-    a `copy_of` it.
+    given to read: paths under the run by the names that it knows them by. `optional`: its plan is
+    carried out without it, too. `when` has the conditions of its dependencies. One with `for_each`
+    was done for each item of a list by the nodes that are a `copy_of` it.
     """
 
     id: NodeId

@@ -1944,6 +1944,8 @@ export interface components {
             input_dir: string | null;
             result: string | null;
             reason: string | null;
+            /** @default [] */
+            incomplete: string[];
             /** @default  */
             created_by: string;
             created_at: number;
@@ -2208,6 +2210,13 @@ export interface components {
             approve_plan?: boolean;
             /** @default false */
             plan_only?: boolean;
+            /**
+             * @default model
+             * @enum {string}
+             */
+            leader?: "model" | "plan";
+            /** @default false */
+            summary?: boolean;
             team?: components["schemas"]["TeamRequest"] | null;
             run?: string | null;
             name?: string | null;
@@ -2418,6 +2427,13 @@ export interface components {
             approve_plan?: boolean;
             /** @default false */
             plan_only?: boolean;
+            /**
+             * @default model
+             * @enum {string}
+             */
+            leader?: "model" | "plan";
+            /** @default false */
+            summary?: boolean;
             team?: components["schemas"]["TeamRequest"] | null;
             run?: string | null;
             name?: string | null;
@@ -3108,6 +3124,8 @@ export interface components {
              * @default 0
              */
             retry_delay_seconds: number;
+            /** @default false */
+            optional: boolean;
             id: string;
             name: string;
             status: string;
@@ -3167,9 +3185,9 @@ export interface components {
          * @description A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most.
          *
          *     `checks` are the commands that its result must pass before it is published, `refs` what it is
-         *     given to read: paths under the run by the names that it knows them by. `when` has the conditions
-         *     of its dependencies. One with `for_each` was done for each item of a list by the nodes that are
-         *     a `copy_of` it.
+         *     given to read: paths under the run by the names that it knows them by. `optional`: its plan is
+         *     carried out without it, too. `when` has the conditions of its dependencies. One with `for_each`
+         *     was done for each item of a list by the nodes that are a `copy_of` it.
          */
         NodeView: {
             /** @description what to do, in full: the worker sees only this */
@@ -3213,6 +3231,8 @@ export interface components {
              * @default 0
              */
             retry_delay_seconds: number;
+            /** @default false */
+            optional: boolean;
             id: string;
             name: string;
             status: string;
@@ -3409,7 +3429,10 @@ export interface components {
             /** @default 0 */
             grace_seconds?: number;
         };
-        /** @description One run of an agent: its goal and what came of it; `has_team` as of an `AgentView`. */
+        /**
+         * @description One run of an agent: its goal and its outcome; `incomplete` and `has_team` as of an
+         *     `AgentView`.
+         */
         RunView: {
             id: string;
             goal: string;
@@ -3420,6 +3443,8 @@ export interface components {
             worker_model: string;
             result: string | null;
             reason: string | null;
+            /** @default [] */
+            incomplete: string[];
             started_at: number;
             ended_at: number | null;
             /** @default false */
@@ -3702,6 +3727,13 @@ export interface components {
             approve_plan?: boolean;
             /** @default false */
             plan_only?: boolean;
+            /**
+             * @default model
+             * @enum {string}
+             */
+            leader?: "model" | "plan";
+            /** @default false */
+            summary?: boolean;
             team?: components["schemas"]["TeamRequest"] | null;
             run?: string | null;
         };
@@ -3868,6 +3900,8 @@ export interface components {
             input_dir: string | null;
             result: string | null;
             reason: string | null;
+            /** @default [] */
+            incomplete: string[];
             /** @default  */
             created_by: string;
             created_at: number;

@@ -3,9 +3,10 @@
 import pytest
 
 from actors.coordinator.board_notifications import notice
-from agiraph.board.commands import BlockNode, NoteDeadlock, ReserveNode
+from agiraph.board.commands import BlockNode, NoteDeadlock, ReserveNode, StopRun
 from agiraph.board.deadlock import find_deadlocks
 from agiraph.board.node_rules import WaitCycle
+from agiraph.board.plan_end import end_of_plan
 from tests.unit.board.desk import Desk
 
 
@@ -33,6 +34,7 @@ def test_two_who_wait_for_what_the_other_is_to_do_are_found() -> None:
     assert "deadlock: " in told
     assert "'left' waits for 'for-ben'" in told
     assert "cancel_node" in told
+    assert end_of_plan(desk.board) == StopRun("failed", f"deadlock: {found.text}")
 
 
 def test_a_ring_that_is_broken_is_none() -> None:

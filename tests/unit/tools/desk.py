@@ -84,7 +84,7 @@ class RecordingTeam(Team):
     async def retire_worker(self, call_id: str, worker: str) -> dict[str, Any]:
         return {"worker_id": worker, "status": "stopped"}
 
-    async def cancel_node(self, call_id: str, node: str) -> dict[str, Any]:
+    async def cancel_node(self, call_id: str, node: str, reason: str) -> dict[str, Any]:
         return {"node_id": node, "status": "cancelled"}
 
     async def reconvene(self, call_id: str, assessment: str, *_: Any) -> dict[str, Any]:
@@ -94,8 +94,9 @@ class RecordingTeam(Team):
         self.asked.append(("launch_roles", call_id, stage))
         return {"stage": stage.name}
 
-    async def finish(self, call_id: str, summary: str) -> None:
+    async def finish(self, call_id: str, summary: str) -> str:
         self.asked.append(("finish", call_id, summary))
+        return "The run is finished."
 
 
 class Desk:

@@ -47,6 +47,7 @@ def graphs(draw: st.DrawFn) -> Graph:
         node["timeout_seconds"] = draw(st.sampled_from([None, 60.0]))
         node["refs"] = {"data": f"{deps[0]}/published/data.csv"} if deps else {}
         node["retries"] = draw(st.sampled_from([0, 2]))
+        node["optional"] = draw(st.booleans())
         node["output_schema"] = draw(st.sampled_from([None, {"type": "object"}]))
         node["when"] = dict.fromkeys(deps[1:], "result.score > 0.5") if draw(st.booleans()) else {}
         single = [one for one in deps if "for_each" not in nodes[int(one[1:])]]

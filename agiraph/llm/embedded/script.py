@@ -26,6 +26,8 @@ from agiraph.llm.embedded.playbook import (
     PlaybookStep,
     load_playbook,
 )
+from agiraph.llm.embedded.random_model import NAME as RANDOM
+from agiraph.llm.embedded.random_model import RandomModel
 from agiraph.llm.embedded.script_state import (
     MARK,
     ScriptState,
@@ -54,7 +56,10 @@ class ScriptedAnswer:
 
 
 class ScriptProvider:
-    """The provider `script`: `script/NAME` plays `NAME.yaml` of a folder, as it is at each call."""
+    """The provider `script`: `script/NAME` plays `NAME.yaml` of a folder, as it is at each call.
+
+    `script/random-SEED` is a model that calls tools at random (`RandomModel`).
+    """
 
     def __init__(self, playbooks_folder: Path) -> None:
         self._folder = playbooks_folder
@@ -65,6 +70,8 @@ class ScriptProvider:
     ) -> ModelResponse:
         """Answer with the next step of the role that calls. Raises ProviderError."""
         name = request.model.removeprefix("script/")
+        if random_model := RANDOM.fullmatch(name):
+            return RandomModel(int(random_model[1])).answer(request)
         playbook = load_playbook(self._folder, name)
         try:
             play = script_play(self._renderer, playbook, request)

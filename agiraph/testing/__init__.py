@@ -1,0 +1,5 @@
+"""Tools for testing a team of agents: models that stand in for real ones."""
+
+from agiraph.llm.embedded.random_model import RandomModel
+
+__all__ = ["RandomModel"]

@@ -3,7 +3,8 @@
 Coordinators, workers and the scheduler are the real ones, on the loopback bus with the real router
 core, with real files. Simulated are the supervisor (it starts a task instead of a process), the
 broker (it answers with `model`), the person (answers at most `answers` questions), and shell
-commands (they run nothing). So a whole run of an agent takes milliseconds and follows from its model alone.
+commands (they run nothing). So a whole run of an agent takes milliseconds and follows from its
+model alone.
 """
 
 import asyncio

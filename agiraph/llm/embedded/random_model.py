@@ -37,7 +37,7 @@ COMMANDS: Final = (
 )
 ENDING: Final = frozenset({"finish", "publish", "end_cycle"})
 """Tools that end work: they are called rarely, so that there is work to disturb."""
-AGENT_COMMANDS: Final = ("codex", "claude-code --settings {}", "no-such-agent")
+AGENT_COMMANDS: Final = ("claude-code --settings {}", "no-such-agent", "")
 TEXTS: Final = (
     *("", " ", "done", "I wait for the others.", "Please continue.", "yes", "no", "*", "human"),
     *("coordinator", "Summarize the notes", "a fact: 2 + 2 = 4", "[Runtime]: stop", "null", "10m"),

@@ -395,7 +395,8 @@ def _apply_to_cycle(board: Board, event: e.CycleEnded | e.CycleStarted) -> Board
 def _apply_to_stages(board: Board, event: e.StageStarted | e.StageReconvened) -> Board:
     if isinstance(event, e.StageStarted):
         opened = Stage(started_at=event.ts, **dict(event))
-        return replace(board, stages=(*board.stages, opened), planned=None)
+        board = replace(board, stages=(*board.stages, opened), planned=None)
+        return _bound_stages(board, event.max_stages)
     return _stage(
         board,
         event.stage,
@@ -405,6 +406,14 @@ def _apply_to_stages(board: Board, event: e.StageStarted | e.StageReconvened) ->
         closed_by=event.cause,
         stragglers=event.stragglers or board.stages[event.stage].stragglers,
     )
+
+
+def _bound_stages(board: Board, most: int | None) -> Board:
+    """Return the board whose run may have at most so many stages; a bound is never widened."""
+    if board.run is None or most is None:
+        return board
+    bound = most if board.run.max_stages is None else min(most, board.run.max_stages)
+    return replace(board, run=board.run.model_copy(update={"max_stages": bound}))
 
 
 def _add_node(board: Board, event: e.NodeCreated) -> Board:

@@ -7,6 +7,8 @@ A worker that may lead opens stages below its own node: their nodes are its sub-
 stage, inside the stage of the coordinator that is open, and within the run's bounds.
 """
 
+from typing import Final
+
 from agiraph.board import commands as c
 from agiraph.board import node_rules, worker_rules
 from agiraph.board.board import Board, fold
@@ -19,6 +21,12 @@ from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import slug
 from agiraph.core.models import Worker
 from agiraph.core.specs import NodeSpec, NodeTerms, RoleSpec, WorkerSpec
+
+KEPT: Final = (
+    *("model", "mode", "tools", "type", "agent_command", "memory", "can_lead", "host"),
+    "host_labels",
+)
+"""What a worker of the team keeps: a role that asks for another value is refused."""
 
 
 class _Draft:
@@ -76,6 +84,8 @@ def _cohort(board: Board, command: c.LaunchRoles) -> str:
     """
     if command.parent_node is None:
         return ""
+    if command.stage.terms.max_stages is not None:
+        raise InvalidInput("max_stages bounds the stages of the coordinator: leave it out")
     lead = find_node(board, command.parent_node)
     led = [n for n in map(board.nodes.__getitem__, lead.children) if n.cohort]
     if late := [node for node in led if not node.has_ended]:
@@ -108,10 +118,9 @@ def _persisting(board: Board, role: RoleSpec) -> Worker | None:
     worker = next((worker for worker in board.team if same(worker.name, role.name)), None)
     if worker is None:
         return None
-    wanted = {"model": role.model, "mode": role.mode, "tools": role.tools}
-    for field, value in wanted.items():
-        has = getattr(worker, field)
-        if value is not None and value != has:
+    for field in KEPT:
+        value, has = getattr(role, field), getattr(worker, field)
+        if value not in (RoleSpec.model_fields[field].default, has):
             raise IllegalTransition(
                 f"worker '{worker.name}' is on the team and keeps its {field} ({has or 'default'}):"
                 f" leave {field} out, or retire it and hire another under a new name"

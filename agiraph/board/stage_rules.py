@@ -14,9 +14,9 @@ from agiraph.board.board import Board, RunFacts
 from agiraph.board.events import BoardEvent
 from agiraph.board.plan_stages import ALL, WHY, suffice
 from agiraph.board.run_rules import require_running
-from agiraph.core.errors import IllegalTransition
+from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.models import Stage, StageContract, StageOver, StagePlan, WorkNode
-from agiraph.core.specs import ContractTerms, StageTerms
+from agiraph.core.specs import StageTerms
 
 
 def open_stage(
@@ -49,14 +49,16 @@ def open_stage(
 def _require_another_stage(board: Board, run: RunFacts) -> None:
     if run.max_stages is not None and len(board.stages) >= run.max_stages:
         raise IllegalTransition(
-            f"this run has its {run.max_stages} stages (contract.max_stages of its plan); no other "
-            "can be opened (possible: `finish` with what there is, and say what is missing)"
+            f"this run has its {run.max_stages} stages (contract.max_stages); no other can be "
+            "opened (possible: `finish` with what there is, and say what is missing)"
         )
 
 
 def _opened(board: Board, terms: StageTerms | None, now: float, cause: str) -> e.StageStarted:
-    plan = dict(planned_stage(board, terms))
-    return e.StageStarted(ts=now, stage=len(board.stages), cause=cause, **plan)
+    plan, number = planned_stage(board, terms), len(board.stages) + 1
+    if plan.max_stages is not None and plan.max_stages < number:
+        raise InvalidInput(f"max_stages is {plan.max_stages}, but this is stage {number}")
+    return e.StageStarted(ts=now, stage=len(board.stages), cause=cause, **dict(plan))
 
 
 def planned_stage(board: Board, terms: StageTerms | None) -> StagePlan:
@@ -66,9 +68,9 @@ def planned_stage(board: Board, terms: StageTerms | None) -> StagePlan:
     if terms is None:
         return plan
     named = " ".join((terms.name or "").split())
-    contract = plan.contract.model_copy(update=terms.shared_with(ContractTerms))
-    goal = terms.goal or plan.goal
-    return StagePlan(name=named or plan.name, goal=goal, contract=contract)
+    contract = plan.contract.model_copy(update=terms.shared_with(StageContract))
+    goal, most = terms.goal or plan.goal, terms.max_stages or plan.max_stages
+    return StagePlan(name=named or plan.name, goal=goal, contract=contract, max_stages=most)
 
 
 def node_contract(board: Board, node: WorkNode) -> StageContract:

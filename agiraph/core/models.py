@@ -126,11 +126,12 @@ KeptContract = Annotated[StageContract, BeforeValidator(_with_stage_time)]
 
 
 class StagePlan(Record):
-    """What a stage is to be."""
+    """What a stage is to be. From it on the run may have `max_stages` stages in all."""
 
     name: str
     contract: KeptContract = StageContract()
     goal: str = ""
+    max_stages: int | None = None
 
 
 class Stage(StagePlan):

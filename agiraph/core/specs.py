@@ -112,6 +112,7 @@ OutputSchema = Annotated[
 ]
 MemoryText = Annotated[str, BeforeValidator(_as_memory)]
 
+TIMEOUT: Final = AliasChoices("timeout_seconds", "timeout")
 CAN_LEAD: Final = "whether it may hire workers and open stages below its own nodes"
 HOST: Final = "the machine that it runs on, by name; else whichever suits"
 HOST_LABELS: Final = "what its machine must have: gpu, has:docker ..."
@@ -153,7 +154,10 @@ class NodeTerms(Record):
         default=None, ge=1, description="model turns it may take; else as the stage has it"
     )
     timeout_seconds: float | None = Field(
-        default=None, gt=0, description="the time it may take; else as the stage has it"
+        default=None,
+        gt=0,
+        description="the time it may take; else as the stage has it",
+        validation_alias=TIMEOUT,
     )
     tools: ToolNames = Field(default=None, description="the tools it may use; else its worker's")
     output_schema: OutputSchema = Field(
@@ -201,7 +205,9 @@ class NodeSpec(NodeTerms):
         description="ref name to what it points to: a node, or node/published/file",
     )
     dependencies: Names = Field(
-        default=(), description="nodes, by name or id, that must be completed first"
+        default=(),
+        description="nodes, by name or id, that must be completed first",
+        validation_alias=AliasChoices("dependencies", "deps"),
     )
     worker: str | None = Field(default=None, description="who is to do it; else any idle worker")
 
@@ -231,16 +237,27 @@ class WorkerSpec(Record):
 
 
 class ContractTerms(Record):
-    """What is asked of a stage's contract; what is None stays as the run has it."""
+    """What is asked of a stage's contract; what is None stays as the run has it.
+
+    `max_stages` bounds the run from this stage on; a stage of a lead cannot have it.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     max_iterations_per_node: int | None = Field(
         default=None, ge=1, description="model turns a worker may take on one node"
     )
     timeout_seconds: float | None = Field(
-        default=None, gt=0, description="the stage's time; then it goes on without the rest"
+        default=None,
+        gt=0,
+        description="the stage's time; then it goes on without the rest",
+        validation_alias=TIMEOUT,
     )
     checkpoint_policy: Policy | None = Field(
         default=None, description="when it goes on: all nodes ended, most or any completed"
+    )
+    max_stages: int | None = Field(
+        default=None, ge=1, description="how many stages the run may have in all, this one included"
     )
 
 
@@ -298,7 +315,9 @@ class RoleSpec(NodeTerms):
         default_factory=dict, description="ref name to a node or a role of this stage, or its file"
     )
     dependencies: Names = Field(
-        default=(), description="nodes, or roles of this stage, that must be completed first"
+        default=(),
+        description="nodes, or roles of this stage, that must be completed first",
+        validation_alias=AliasChoices("dependencies", "deps"),
     )
 
     @model_validator(mode="before")

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agiraph.core.errors import InvalidInput, Refused, unknown
+from agiraph.core.forms import keys_of, model_at
 from agiraph.core.specs import RoleSpec, WorkerSpec
 from agiraph.core.turns import ToolCall, ToolSchema, ToolTurn
 from agiraph.mcp.catalog import ServedTool
@@ -177,13 +178,21 @@ def _parameters(tool: Tool[Any], call: ToolCall) -> ToolParams:
 
 
 def _wrong_arguments(tool: Tool[Any], error: ValidationError) -> str:
-    problems = "; ".join(
-        f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}"
-        for problem in error.errors()
-    )
+    problems = "; ".join(_problem(tool.params, dict(problem)) for problem in error.errors())
     fields = tool.params.model_fields.items()
     possible = ", ".join(name if field.is_required() else f"{name}?" for name, field in fields)
     return f"wrong arguments for {tool.name}({possible}): {problems}"
+
+
+def _problem(params: type[ToolParams], problem: dict[str, Any]) -> str:
+    """Return the place of a wrong argument and why; of an unknown field the nearest ones."""
+    place, why = problem["loc"], problem["msg"]
+    if problem["type"] == "extra_forbidden":
+        form = model_at(params, place[:-1])
+        keys = [keys_of(form, name) for name in form.model_fields]
+        aliases = [key for _, *others in keys for key in others]
+        why = str(unknown("field", str(place[-1]), [first for first, *_ in keys], aliases))
+    return f"{'.'.join(map(str, place)) or 'arguments'}: {why}"
 
 
 def _explain(error: Exception, context: ToolContext) -> str:

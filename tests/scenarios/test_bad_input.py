@@ -275,7 +275,7 @@ WRONG = [
     (write("journal.jsonl", "x"), "may not be written"),
     (call("read_file"), "wrong arguments for read_file(path, offset?): path: Field required"),
     (call("read_file", path=5), "path: Input should be a valid string"),
-    (call("bash", command="ls", colour="red"), "colour: Extra inputs are not permitted"),
+    (call("bash", command="ls", colour="red"), "colour: unknown field 'colour' (known: command"),
     (Reply(calls=(Call("bash", raw='{"command": "ls'),)), "are not a JSON object"),
     (Reply(calls=(Call("bash", raw="[1]"),)), "are not a JSON object"),
     (call("sehll", command="ls"), "unknown tool 'sehll' (known: append_context,"),

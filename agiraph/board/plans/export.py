@@ -63,7 +63,7 @@ def _contract(board: Board, firsts: list[WorkNode]) -> ContractForm:
     has = board.stages[first.stage].contract
     said = {
         name: getattr(has, name)
-        for name in ContractTerms.model_fields
+        for name in ContractTerms.model_fields.keys() & StageContract.model_fields.keys()
         if getattr(has, name) != getattr(usual, name)
     }
     if first.enough != usual.checkpoint_policy:

@@ -26,7 +26,6 @@ from agiraph.core.ids import slug
 from agiraph.core.models import StageContract
 from agiraph.core.record import Record
 from agiraph.core.specs import (
-    ContractTerms,
     ForEach,
     NodeSpec,
     PlannedTerms,
@@ -300,7 +299,7 @@ def _plan_of_stages(form: CollaborationFile) -> Plan:
             nodes.append(_plan_node(role, name, before, worker, called))
         before = tuple(node.name for node in nodes[-len(stage.roles) :])
     # What the plan says of its contract, and only that, is in the `model_fields_set`.
-    contract = StageContract.model_validate(form.contract.shared_with(ContractTerms))
+    contract = StageContract.model_validate(form.contract.shared_with(StageContract))
     return Plan(
         goal=form.goal,
         workers=tuple(workers.values()),

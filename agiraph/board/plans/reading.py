@@ -2,10 +2,9 @@
 
 import json
 import re
-import types
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Annotated, Any, ClassVar, Final, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Final
 
 import yaml
 from pydantic import (
@@ -21,6 +20,7 @@ from pydantic import (
 )
 
 from agiraph.core.errors import InvalidInput
+from agiraph.core.forms import keys_of, model_at
 from agiraph.core.specs import AnyWorkerType, ContractTerms, ForEach, Names, PlannedTerms
 from agiraph.core.yaml_text import KeyPath, Lines, key_lines, nearest, parse_yaml, read_yaml
 
@@ -52,10 +52,6 @@ class PlanForm(BaseModel):
 
 class NodeForm(PlannedTerms, PlanForm):
     """What a node and a role have in common."""
-
-    timeout_seconds: float | None = Field(
-        default=None, gt=0, validation_alias=AliasChoices("timeout_seconds", "timeout")
-    )
 
 
 def _with_plain_deps(value: Any) -> Any:
@@ -312,7 +308,7 @@ def _as_written(form: type[BaseModel], path: KeyPath, lines: Lines) -> KeyPath:
     """Return a path with each key by the name that the file has for it."""
     written: KeyPath = ()
     for place, part in enumerate(path):
-        model = _model_at(form, path[:place])
+        model = model_at(form, path[:place])
         known = isinstance(part, str) and part in model.model_fields
         names: Sequence[str | int] = keys_of(model, str(part)) if known else ()
         written += (next((name for name in names if (*written, name) in lines), part),)
@@ -337,31 +333,7 @@ def shown_path(path: KeyPath) -> str:
 
 
 def _possible(form: type[BaseModel], path: KeyPath) -> str:
-    model = _model_at(form, path)
+    model = model_at(form, path)
     own = [name for name in model.__annotations__ if name in model.model_fields]
     names = dict.fromkeys((*own, *model.model_fields))
     return ", ".join(key for name in names for key in keys_of(model, name))
-
-
-def _model_at(form: type[BaseModel], path: KeyPath) -> type[BaseModel]:
-    """Return the form of what a path leads to, or of the nearest around it."""
-    model = form
-    for part in path:
-        field = model.model_fields.get(str(part))
-        model = (_model_in(field.annotation) if field else None) or model
-    return model
-
-
-def keys_of(model: type[BaseModel], name: str) -> list[str]:
-    """Return the names that a file may have for a field of a form."""
-    alias = model.model_fields[name].validation_alias
-    return [str(choice) for choice in alias.choices] if isinstance(alias, AliasChoices) else [name]
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the form inside an annotation such as `tuple[GraphNode, ...]`."""
-    if get_origin(annotation) in (tuple, Union, types.UnionType):
-        inside = (_model_in(argument) for argument in get_args(annotation))
-        return next((model for model in inside if model), None)
-    is_model = isinstance(annotation, type) and issubclass(annotation, BaseModel)
-    return annotation if is_model else None

@@ -12,7 +12,7 @@ from agiraph.board.commands import (
 )
 from agiraph.board.worker_rules import require_lead
 from agiraph.core.errors import IllegalTransition, InvalidInput, Refused
-from agiraph.core.specs import RoleSpec, StageSpec, WorkerSpec
+from agiraph.core.specs import ContractTerms, RoleSpec, StageSpec, StageTerms, WorkerSpec
 from tests.unit.board.desk import Desk
 
 
@@ -144,6 +144,42 @@ def test_a_stage_is_launched_only_when_the_one_before_is_closed() -> None:
     desk.node("first")
     with pytest.raises(IllegalTransition, match="'Stage 1' is still open: `reconvene`"):
         desk.do(launched("next", role("Ada")))
+
+
+def bounded(cause: str, most: int, **more: Any) -> LaunchRoles:
+    stage = StageSpec(roles=(role("Ada"),), contract=ContractTerms(max_stages=most))
+    return LaunchRoles(cause, stage, **more)
+
+
+def test_the_max_stages_of_a_contract_bound_the_run() -> None:
+    desk = Desk()
+    desk.do(bounded("one", 2))
+    desk.fail("ada-stage-1")
+    desk.do(Reconvene("so far", terms=StageTerms(max_stages=9)))
+    desk.do(launched("two", role("Ada")))
+    desk.fail("ada-two")
+    desk.do(Reconvene("enough"))
+    desk.refuses(launched("three", role("Ada")), r"has its 2 stages \(contract.max_stages\)")
+    desk.refuses(bounded("three", 5), "has its 2 stages")
+
+
+def test_a_stage_beyond_its_own_max_stages_is_refused() -> None:
+    desk = desk_after_research()
+    desk.refuses(bounded("two", 1), "max_stages is 1, but this is stage 2", InvalidInput)
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ({"type": "autonomous", "agent_command": "claude"}, "keeps its type"),
+        ({"memory": "Be brief"}, "keeps its memory"),
+        ({"can_lead": True}, "keeps its can_lead"),
+        ({"host": "far"}, "keeps its host"),
+    ],
+)
+def test_a_role_cannot_change_a_worker_of_the_team(asked: dict[str, Any], kept: str) -> None:
+    desk = desk_after_research()
+    desk.refuses(launched("two", role("Ada", **asked)), kept)
 
 
 def test_a_team_that_would_be_too_big_is_refused_whole() -> None:

@@ -64,6 +64,24 @@ def test_what_is_wrong_in_a_stage_is_named_with_its_place(tmp_path: Path) -> Non
     assert asked == []
 
 
+def test_unknown_fields_are_refused_with_the_nearest_one(tmp_path: Path) -> None:
+    roles = [{"name": "Eve", "prompt": "x", "max_iteration": 3}]
+    wrong = {"roles": roles, "contract": {"max_stage": 3, "time_limit": 9}}
+    content, asked = launch(tmp_path, wrong)
+    assert "unknown field 'max_stage', did you mean 'max_stages'?" in content
+    assert "stage.contract.time_limit: unknown field 'time_limit' (known: check" in content
+    assert "unknown field 'max_iteration', did you mean 'max_iterations'?" in content
+    assert asked == []
+
+
+def test_a_contract_takes_its_documented_names(tmp_path: Path) -> None:
+    stage = {"roles": [{"name": "Eve", "prompt": "x", "timeout": 5, "deps": ["a"]}]}
+    _, asked = launch(tmp_path, {**stage, "contract": {"max_stages": 3, "timeout": 60}})
+    [(_, _, spec)] = asked
+    assert spec.contract == ContractTerms(max_stages=3, timeout_seconds=60)
+    assert (spec.roles[0].timeout_seconds, spec.roles[0].dependencies) == (5, ("a",))
+
+
 async def test_only_the_coordinator_gives_a_stage_its_terms(tmp_path: Path) -> None:
     stage = {"name": "Race", "checkpoint_policy": "any"}
     lead, worker = Desk(tmp_path / "lead", kind="coordinator"), Desk(tmp_path)

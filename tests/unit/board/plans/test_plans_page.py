@@ -16,8 +16,8 @@ from agiraph.board.plans.reading import (
     GraphNode,
     RoleForm,
     StageForm,
-    keys_of,
 )
+from agiraph.core.forms import keys_of
 
 PAGE = (Path(__file__).resolve().parents[4] / "docs" / "plans.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^```(?:yaml|json)\n(.*?)^```", PAGE, re.M | re.S)
